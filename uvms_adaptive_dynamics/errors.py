@@ -1,0 +1,33 @@
+"""Errors that a person can act on: each message names the thing, what was got, what was expected and what to do."""
+
+
+class UvmsError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class ConfigError(UvmsError):
+    """A setting is unknown, has the wrong type, or contradicts another one."""
+
+
+class RobotError(UvmsError):
+    """The robot's description (URDF, joints, mount, allocation) cannot be used."""
+
+
+class ParameterError(UvmsError):
+    """A parameter vector or parameter file does not fit the robot."""
+
+
+class MessageError(UvmsError):
+    """A sensor message cannot be used: wrong length, not finite, unknown joint, unusable type."""
+
+
+class BagError(UvmsError):
+    """A recording cannot be read or does not hold what is needed."""
+
+
+class SolverError(UvmsError):
+    """No usable solver, or a solve without a usable answer; carries the solver's status."""
+
+    def __init__(self, message: str, status: str = "error"):
+        super().__init__(message)
+        self.status = status
