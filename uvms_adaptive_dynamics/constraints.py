@@ -1,0 +1,169 @@
+"""The set P of physically consistent parameters, and the coordinates in which a solver sees it.
+
+Paper, "Physical Consistency Constraints"; DESIGN section 6. M_v is symmetric by tying its two pairs of parameters
+(they are one variable), and splits into two 2x2 blocks and two scalars, because no other entry couples them.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .config import Estimation
+from .parameters import RIGID, ParameterTable
+
+# M_v couples surge with pitch and sway with roll only (parameter table: M04 = M40, M13 = M31).
+VEHICLE_BLOCKS = ((0, 4), (1, 3))
+VEHICLE_SCALARS = (2, 5)
+
+
+@dataclass(frozen=True)
+class LinearMatrixInequality:
+    """sum_k pi[places[k]] basis[k] - eps I must be positive semidefinite; basis (m, d, d)."""
+
+    places: np.ndarray
+    basis: np.ndarray
+    label: str
+
+    def matrix(self, pi: np.ndarray) -> np.ndarray:
+        """The matrix at pi, (d, d)."""
+        return np.tensordot(pi[self.places], self.basis, 1)
+
+
+class PhysicalSet:
+    """P as bounds and linear matrix inequalities on pi."""
+
+    def __init__(self, table: ParameterTable, estimation: Estimation):
+        self.table = table
+        self.epsilon = estimation.epsilon
+        self.lower = np.full(table.size, -np.inf)
+        self.upper = np.full(table.size, np.inf)
+        self.upper[table.nonpositive] = 0.0
+        self.lower[table.nonnegative] = 0.0
+        if table.vehicle:
+            weight = table.index["W"]
+            self.lower[weight], self.upper[weight] = estimation.weight_min, estimation.weight_max
+            for name in ("m_Z_dw", "Iz_N_dr"):
+                self.lower[table.index[name]] = self.epsilon
+
+    @cached_property
+    def inequalities(self) -> tuple[LinearMatrixInequality, ...]:
+        """The matrix inequalities: M_v's blocks, then each link's scaled pseudo-inertia."""
+        table, found = self.table, []
+        if table.vehicle:
+            for a, b in VEHICLE_BLOCKS:
+                basis = np.array([[[1, 0], [0, 0]], [[0, 0], [0, 1]], [[0, .5], [.5, 0]], [[0, .5], [.5, 0]]], float)
+                names = {(0, 4): ("m_X_du", "Iy_M_dq", "mzg_X_dq", "mzg_M_du"),
+                         (1, 3): ("m_Y_dv", "Ix_K_dp", "mzg_Y_dp", "mzg_K_dv")}[(a, b)]
+                found.append(LinearMatrixInequality(table.places(names), basis, f"M_v[{a},{b}]"))
+        for j, joint in enumerate(table.joints):
+            places = np.arange(table.size)[table.link_slice(j)][RIGID]
+            found.append(LinearMatrixInequality(places, table.scaled_pseudo_inertia_basis[j], f"J[{joint}]"))
+        return tuple(found)
+
+    def min_eig_M(self, pi: np.ndarray) -> float | None:
+        """Smallest eigenvalue of M_v (symmetric part), None without a vehicle."""
+        if not self.table.vehicle:
+            return None
+        M = self.table.vehicle_inertia(pi)
+        return float(np.linalg.eigvalsh((M + M.T) / 2)[0])
+
+    def min_eig_J(self, pi: np.ndarray) -> np.ndarray:
+        """(n,) smallest eigenvalue of each link's scaled pseudo-inertia."""
+        return np.linalg.eigvalsh(self.table.scaled_pseudo_inertias(pi))[:, 0] if self.table.n else np.zeros(0)
+
+    def violation(self, pi: np.ndarray, epsilon: float | None = None) -> float:
+        """How far pi is outside P, 0 inside: the largest excess over bounds and equalities (relative to each
+        parameter's scale) and over the matrix inequalities (M_v as it is, pseudo-inertias scaled)."""
+        epsilon = self.epsilon if epsilon is None else epsilon
+        scale = self.table.scale
+        excess = [0.0, float(np.max((self.lower - pi) / scale)), float(np.max((pi - self.upper) / scale))]
+        if len(self.table.equal_pairs):
+            a, b = self.table.equal_pairs.T
+            excess.append(float(np.max(np.abs(pi[a] - pi[b]) / scale[a])))
+        if self.table.vehicle:
+            excess.append(epsilon - self.min_eig_M(pi))
+        if self.table.n:
+            excess.append(epsilon - float(self.min_eig_J(pi).min()))
+        return max(excess)
+
+    def active_normals(self, pi: np.ndarray, tolerance: float = 1e-6) -> np.ndarray:
+        """(k, p) gradients of the constraints that hold with equality at pi, equalities included.
+
+        A bound counts as active within `tolerance` of the parameter's scale, a matrix inequality where an eigenvalue is
+        within `tolerance` relative to its trace; its gradient is the eigenvector's quadratic form.
+        """
+        size, scale = self.table.size, self.table.scale
+        rows = []
+        for a, b in self.table.equal_pairs:
+            row = np.zeros(size)
+            row[a], row[b] = 1.0, -1.0
+            rows.append(row)
+        for i in np.flatnonzero((pi - self.lower < tolerance * scale) | (self.upper - pi < tolerance * scale)):
+            row = np.zeros(size)
+            row[i] = 1.0
+            rows.append(row)
+        for lmi in self.inequalities:
+            values, vectors = np.linalg.eigh(lmi.matrix(pi))
+            for value, vector in zip(values, vectors.T):
+                if value - self.epsilon < tolerance * max(values.sum(), self.epsilon):
+                    row = np.zeros(size)
+                    row[lmi.places] = np.einsum("kab,a,b->k", lmi.basis, vector, vector)
+                    rows.append(row)
+        return np.array(rows).reshape(-1, size)
+
+
+class Coordinates:
+    """Free variables x behind pi: frozen parameters removed, tied ones merged, each divided by its scale.
+
+    pi = fixed + E x with one non-zero per row of E, so that every reduction is an indexing.
+    """
+
+    def __init__(self, table: ParameterTable, free: np.ndarray, scale: np.ndarray):
+        """free (p,) bool; a tied pair of which one is frozen is frozen whole. scale (p,) > 0."""
+        free = free.copy()
+        for a, b in table.equal_pairs:
+            free[a] = free[b] = free[a] and free[b]
+        self.free = free
+        leader = np.arange(table.size)
+        for a, b in table.equal_pairs:
+            leader[b] = a
+        self.keep = np.flatnonzero(free & (leader == np.arange(table.size)))
+        self.tied = [(a, b) for a, b in table.equal_pairs if free[a]]
+        variable = np.full(table.size, -1)
+        variable[self.keep] = np.arange(self.keep.size)
+        for a, b in self.tied:
+            variable[b] = variable[a]
+        self.variable = variable                      # (p,) place in x, -1 where frozen
+        self.scale = scale[self.keep]                 # (m,)
+        self.size = self.keep.size
+
+    def expand(self, x: np.ndarray, pi_fixed: np.ndarray) -> np.ndarray:
+        """pi (p,) from x (m,), frozen ones from pi_fixed."""
+        pi = pi_fixed.copy()
+        pi[self.keep] = x * self.scale
+        for a, b in self.tied:
+            pi[b] = pi[a]
+        return pi
+
+    def reduce(self, pi: np.ndarray) -> np.ndarray:
+        """x (m,) of pi; a tied pair gives its mean."""
+        pi = pi.copy()
+        for a, b in self.tied:
+            pi[a] = (pi[a] + pi[b]) / 2
+        return pi[self.keep] / self.scale
+
+    def columns(self, A: np.ndarray) -> np.ndarray:
+        """A E (..., m) for A (..., p)."""
+        reduced = A[..., self.keep]
+        for a, b in self.tied:
+            reduced[..., self.variable[a]] += A[..., b]
+        return reduced * self.scale
+
+    def quadratic(self, H: np.ndarray, g: np.ndarray, pi_fixed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(P, q) with x^T P x - 2 q^T x equal to pi^T H pi - 2 g^T pi up to a constant."""
+        constant = np.where(self.free, 0.0, pi_fixed)
+        q = g - H @ constant if constant.any() else g
+        P = self.columns(self.columns(H).T)
+        return P, self.columns(q)

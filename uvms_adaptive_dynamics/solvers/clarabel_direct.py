@@ -1,0 +1,194 @@
+"""The solver of a machine without MOSEK: what the previous tick knows, then our interior point, then Clarabel.
+
+1. The previous tick's active set, by Newton's method on the optimality conditions, verified (`active_set`).
+2. Where that leads to no certified optimum: an interior-point method for this problem (`interior_point`), made exact by 1.
+3. Where that breaks down (far from any previous estimate, hopeless scaling): Clarabel, called directly, as a Newton
+   method on the smooth robust cost. A step minimises the cost's second-order model over P; the only cones are those
+   of P. Where a step would raise the cost, shorter ones are tried and then the majorizing quadratic of reweighted
+   least squares, which cannot raise it.
+Each solution carries a bound of its relative suboptimality; `ticks` counts which method answered.
+"""
+from __future__ import annotations
+
+import time
+from functools import cached_property
+
+import clarabel
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import SolverError
+from ..mhe import HorizonProblem, Solution
+from .active_set import ActiveSet, solve_active_set
+from .cones import Cones
+from .interior_point import solve_interior
+from .robust_cost import Point, RobustCost, optimality_gap
+
+STEPS = 50
+GAP = 1e-9              # relative suboptimality at which Newton stops
+ACCEPTED_GAP = 1e-7     # what is still an answer when the cost does not fall any more
+ROUNDING = 1e-10        # relative accuracy of the inner solver's objective
+USABLE = ("Solved", "AlmostSolved", "InsufficientProgress", "MaxIterations")
+USABLE_VIOLATION = 1e-8
+
+
+class ClarabelSolver:
+    """One instance per estimator; keeps the cones, which change only with the free set, and the last active set."""
+
+    name = "clarabel"
+
+    def __init__(self) -> None:
+        self._settings = clarabel.DefaultSettings()
+        self._settings.verbose = False
+        self._settings.max_iter = 100
+        self._settings.presolve_enable = False
+        self._settings.tol_feas = self._settings.tol_gap_abs = self._settings.tol_gap_rel = 1e-9
+        self._key: tuple | None = None
+        self._cones: _ClarabelCones | None = None
+        self._active: ActiveSet | None = None
+        # how many ticks each method has answered
+        self.ticks = {"active set": 0, "interior point": 0, "clarabel": 0}
+
+    def solve(self, problem: HorizonProblem) -> Solution:
+        """See `solvers.Solver`."""
+        begin = time.perf_counter()
+        cones = self._cones_of(problem)
+        cost = RobustCost(problem, cones.coordinates)
+        start = cones.coordinates.reduce(problem.pi)
+        if self._active is not None:
+            certified = solve_active_set(cost, cones, start, self._active)
+            if certified is not None:
+                self._active = certified.active
+                self.ticks["active set"] += 1
+                return self._solution(problem, cones, certified.point, certified.gap, certified.steps, begin)
+        self._active = None
+        interior = solve_interior(cost, cones, start)
+        if interior is not None:
+            certified = solve_active_set(cost, cones, interior.point.x, interior.active)
+            if certified is not None:
+                self._active = certified.active
+                self.ticks["interior point"] += 1
+                return self._solution(problem, cones, certified.point, certified.gap, interior.iterations + certified.steps, begin)
+        self.ticks["clarabel"] += 1
+        point, gap, iterations = self._from_scratch(cost, cones, start)
+        certified = solve_active_set(cost, cones, point.x, ActiveSet.near(cones, point.x))
+        if certified is not None and certified.gap < max(gap, GAP):
+            point, gap, self._active = certified.point, certified.gap, certified.active
+        return self._solution(problem, cones, point, gap, iterations, begin)
+
+    @staticmethod
+    def _solution(problem, cones, point: Point, gap: float, iterations: int, begin: float) -> Solution:
+        pi = cones.coordinates.expand(cones.pulled_inside(point.x), problem.pi)
+        return Solution(pi, point.value, iterations, time.perf_counter() - begin, "optimal", gap)
+
+    def _cones_of(self, problem: HorizonProblem) -> "_ClarabelCones":
+        key = (id(problem.physical), problem.free.tobytes(), problem.pi[~problem.free].tobytes())
+        if key != self._key:
+            self._key, self._cones, self._active = key, _ClarabelCones(problem.physical, problem.free, problem.pi), None
+        return self._cones
+
+    def _from_scratch(self, cost: RobustCost, cones: "_ClarabelCones", start: np.ndarray) -> tuple[Point, float, int]:
+        """(point, relative gap, iterations) by Newton steps with Clarabel."""
+        point, iterations, gap = cost.at(cones.pulled_inside(start)), 0, np.inf
+        for _ in range(STEPS):
+            size = max(abs(point.value), 1e-12)
+            step, used = self._step(cones, point, point.hessian)
+            iterations += used
+            new, gap = cost.at(point.x + step), np.inf
+            if new.value <= point.value + ROUNDING * size:
+                # The target is optimal for the model's gradient; what the true one differs from it bounds the gap.
+                gap = optimality_gap(new.gradient - point.gradient - point.hessian @ step, new.hessian)
+            else:
+                new = self._shorter(cost, point, step)
+            if gap < GAP * size:
+                return new, gap / size, iterations
+            if new.value > point.value - ROUNDING * size:
+                if gap < ACCEPTED_GAP * size:
+                    return new, gap / size, iterations
+                step, used = self._step(cones, point, point.majorizer())
+                iterations += used
+                new = cost.at(point.x + step)
+                gap = abs(float(point.gradient @ step))
+                if new.value > point.value - ROUNDING * size and gap < ACCEPTED_GAP * size:
+                    return point, gap / size, iterations
+            point = new
+        raise SolverError(f"clarabel: Newton's method did not converge in {STEPS} steps", "stalled")
+
+    def _step(self, cones: "_ClarabelCones", point: Point, P: np.ndarray) -> tuple[np.ndarray, int]:
+        """(step, iterations) to the minimum over P's cones of the quadratic with the point's gradient and Hessian P."""
+        q = point.gradient - P @ point.x
+        # Jacobi scaling of the Hessian and a unit gradient keep Clarabel's tolerances meaningful.
+        size = 1 / np.sqrt(np.maximum(np.diag(P), 1e-12 * np.max(np.diag(P))))
+        scaled, q = P * np.outer(size, size), q * size
+        unit = max(float(np.max(np.abs(q))), 1e-300)
+        upper = sp.csc_matrix((scaled[cones.rows, cones.cols] / unit, cones.rows, cones.starts), shape=P.shape)
+        result = clarabel.DefaultSolver(upper, q / unit, sp.csc_matrix(cones.A @ sp.diags(size)), cones.b, cones.kinds, self._settings).solve()
+        status = str(result.status)
+        x = size * np.array(result.x)
+        if status not in USABLE or not np.isfinite(x).all():
+            raise SolverError(f"clarabel ended with status '{status}'", status)
+        x = cones.pulled_inside(x)
+        if status != "Solved" and cones.violation(x) > USABLE_VIOLATION:
+            raise SolverError(f"clarabel ended with status '{status}' outside the constraints", status)
+        return x - point.x, result.iterations
+
+    @staticmethod
+    def _shorter(cost: RobustCost, point: Point, step: np.ndarray) -> Point:
+        """The first of shorter steps that lowers the cost enough; the point itself where none does."""
+        for length in 0.5 ** np.arange(1, 12):
+            new = cost.at(point.x + length * step)
+            if new.value < point.value + 0.1 * length * float(point.gradient @ step):
+                return new
+        return point
+
+
+class _ClarabelCones(Cones):
+    """The cones in Clarabel's form s = b - A x, with the pattern of a dense upper-triangular Hessian."""
+
+    def __init__(self, physical, free, pi):
+        super().__init__(physical, free, pi)
+        m = self.coordinates.size
+        bounds = np.zeros((self.places.size, m))
+        bounds[np.arange(self.places.size), self.places] = self.sign
+        blocks, offsets = [-bounds], [-self.offset]
+        self.kinds = [clarabel.NonnegativeConeT(self.places.size)] if self.places.size else []
+        for k, d in enumerate(self.side):
+            block = np.zeros((d * (d + 1) // 2, m))
+            np.add.at(block.T, self.variables[k], -_svec(self.basis[k][:, :d, :d]))
+            blocks.append(block)
+            offsets.append(_svec(self.constant[k][None, :d, :d])[0])
+            self.kinds.append(clarabel.PSDTriangleConeT(int(d)))
+        self.A, self.b = sp.csc_matrix(np.vstack(blocks)), np.concatenate(offsets)
+        self.cols, self.rows = np.tril_indices(m)
+        self.starts = np.concatenate([[0], np.cumsum(np.arange(1, m + 1))])
+
+    @cached_property
+    def interior(self) -> tuple[np.ndarray, float]:
+        """(x, margin): a point as far inside the cones as they allow, up to a margin of 0.1."""
+        identity = np.concatenate([np.ones(self.places.size)] + [_svec(np.eye(int(d))[None])[0] for d in self.side])
+        m = self.A.shape[1]
+        A = sp.vstack([sp.hstack([self.A, sp.csc_matrix(identity[:, None])]), sp.csc_matrix(([1.0], ([0], [m])), shape=(1, m + 1))])
+        P = sp.diags([1e-8] * m + [0.0], format="csc")
+        settings = clarabel.DefaultSettings()
+        settings.verbose = False
+        kinds = self.kinds + [clarabel.NonnegativeConeT(1)]
+        result = clarabel.DefaultSolver(P, np.r_[np.zeros(m), -1.0], sp.csc_matrix(A), np.r_[self.b, 0.1], kinds, settings).solve()
+        x = np.array(result.x)
+        return x[:m], float(x[m]) - 1e-6
+
+    def pulled_inside(self, x: np.ndarray) -> np.ndarray:
+        """x, or where rounding left it outside a cone, the point on the way to the interior where it is not."""
+        outside = self.violation(x)
+        if outside <= 0.0:
+            return x
+        inside, margin = self.interior
+        if margin <= 0.0:
+            return x
+        return x + outside / (outside + margin) * (inside - x)
+
+
+def _svec(matrices: np.ndarray) -> np.ndarray:
+    """(k, d(d+1)/2): upper triangles column by column, off-diagonals times sqrt 2 (Clarabel's order)."""
+    d = matrices.shape[1]
+    cols, rows = np.tril_indices(d)   # row-major lower triangle is column-major upper triangle
+    return matrices[:, rows, cols] * np.where(rows == cols, 1.0, np.sqrt(2.0))
