@@ -1,0 +1,90 @@
+"""The horizon and its arrival costs, against an independent recursive least squares."""
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.config import Estimation
+from uvms_adaptive_dynamics.horizon import Horizon
+from uvms_adaptive_dynamics.solvers.clarabel_direct import ClarabelSolver
+from test_mhe import Unconstrained, make_table
+
+
+class RecursiveLeastSquares:
+    """Textbook RLS with forgetting in covariance form (Ljung, System Identification, section 11.2)."""
+
+    def __init__(self, prior, stddev, forgetting):
+        self.pi, self.P, self.forgetting = prior.copy(), np.diag(stddev ** 2), forgetting
+
+    def update(self, Y, tau):
+        P = self.P / self.forgetting
+        K = P @ Y.T @ np.linalg.inv(np.eye(len(tau)) + Y @ P @ Y.T)
+        self.pi = self.pi + K @ (tau - Y @ self.pi)
+        self.P = (np.eye(len(self.pi)) - K @ Y) @ P
+
+
+@pytest.mark.parametrize("window", [1, 10, 200])
+@pytest.mark.parametrize("forgetting", [1.0, .98])
+def test_information_arrival_is_recursive_least_squares(window, forgetting):
+    """rho to infinity, P inactive, floor zero: estimate and covariance equal RLS, whatever the window, to 1e-9."""
+    rng = np.random.default_rng(0)
+    table = make_table(1, vehicle=False)
+    p, C = table.size, table.channels
+    settings = Estimation(horizon=window, forgetting=forgetting, information_floor=0.0, rho_quantile=1.0)
+    prior, stddev = rng.normal(size=p), np.ones(p)
+    horizon, solver = Horizon(settings, Unconstrained(table), prior, stddev), ClarabelSolver()
+    oracle, pi = RecursiveLeastSquares(prior, stddev, forgetting), prior
+    truth, free = rng.normal(size=p), np.ones(p, bool)
+    for _ in range(120):
+        Y = rng.normal(size=(C, p))
+        tau = Y @ truth + .1 * rng.normal(size=C)
+        horizon.push(Y, tau, np.ones(C, bool), pi)
+        oracle.update(Y, tau)
+        problem = horizon.problem(pi, free)
+        pi = solver.solve(problem).pi
+        np.testing.assert_allclose(pi, oracle.pi, rtol=1e-7, atol=1e-8)
+    exact = np.linalg.solve(problem.total.H, problem.total.g)
+    np.testing.assert_allclose(exact, oracle.pi, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(np.linalg.inv(problem.total.H), oracle.P, rtol=1e-9, atol=1e-12)
+
+
+def test_relative_arrival_is_the_papers_cost():
+    """||pi - pi_prev||_Q^2 with Q = diag(q / max(|pi_prev|, eps)^2), rows of the window unweighted, older ones gone."""
+    rng = np.random.default_rng(1)
+    table = make_table(1, vehicle=False)
+    settings = Estimation(arrival="relative", horizon=5, rho_quantile=1.0, relative_weight=3.0)
+    horizon = Horizon(settings, Unconstrained(table), np.ones(table.size), np.ones(table.size))
+    pi = rng.normal(size=table.size)
+    rows = [(rng.normal(size=(1, table.size)), rng.normal(size=1)) for _ in range(12)]
+    for Y, tau in rows:
+        horizon.push(Y, tau, np.ones(1, bool), pi)
+    problem, other = horizon.problem(pi, np.ones(table.size, bool)), rng.normal(size=table.size)
+    Q = 3.0 / np.maximum(np.abs(pi), settings.relative_epsilon * table.scale) ** 2
+    expected = Q @ (other - pi) ** 2 + sum(float((tau - Y @ other) @ (tau - Y @ other)) for Y, tau in rows[-5:])
+    assert problem.objective(other) == pytest.approx(expected, rel=1e-10)
+    assert problem.total(other) == pytest.approx(expected, rel=1e-10)
+
+
+def test_rows_leave_with_the_robust_weight_they_had():
+    """An outlier that leaves the window keeps the small weight of the Huber cost instead of regaining a full one."""
+    table = make_table(1, vehicle=False)
+    settings = Estimation(horizon=3, forgetting=1.0)
+    horizon = Horizon(settings, Unconstrained(table), np.zeros(table.size), np.ones(table.size))
+    pi = np.zeros(table.size)
+    Y = np.zeros((1, table.size))
+    Y[0, 0] = 1.0
+    horizon.push(Y, np.array([100.0]), np.ones(1, bool), pi)
+    for _ in range(3):
+        horizon.push(np.zeros((1, table.size)), np.zeros(1), np.ones(1, bool), pi)
+    assert horizon.arrival(pi).H[0, 0] - 1.0 == pytest.approx(1.96 / 100, rel=1e-3)
+
+
+def test_gap_empties_the_window_and_keeps_what_was_learned():
+    """After `empty` the window is gone, the information of its rows stays ('information')."""
+    rng = np.random.default_rng(2)
+    table = make_table(1, vehicle=False)
+    horizon = Horizon(Estimation(horizon=20), Unconstrained(table), np.zeros(table.size), np.ones(table.size))
+    for _ in range(10):
+        horizon.push(rng.normal(size=(1, table.size)), rng.normal(size=1), np.ones(1, bool), np.zeros(table.size))
+    before = horizon.data_information()
+    horizon.empty()
+    assert horizon.filled == 0
+    np.testing.assert_allclose(horizon.data_information(), before)

@@ -1,0 +1,80 @@
+"""Use of an estimate: inverse and forward dynamics of the coupled robot, with covariance (paper, "Use Cases"; DESIGN section 8)."""
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from .robot import RobotModel
+from .sample import Sample
+
+
+class Efforts(NamedTuple):
+    """tau (C,) [N, N m]: thruster wrench and joint efforts; covariance (C, C) or None."""
+
+    tau: np.ndarray
+    covariance: np.ndarray | None
+
+
+class Accelerations(NamedTuple):
+    """nu_dot (6,) and mu_ddot (n,); covariance of both stacked (C, C) or None; M (C, C) the generalized inertia."""
+
+    nu_dot: np.ndarray
+    mu_ddot: np.ndarray
+    covariance: np.ndarray | None
+    M: np.ndarray
+
+
+@dataclass(frozen=True)
+class State:
+    """R_nb (3, 3), nu (6,), mu (n,), mu_dot (n,) in SI, body FRD, world NED."""
+
+    R_nb: np.ndarray
+    nu: np.ndarray
+    mu: np.ndarray
+    mu_dot: np.ndarray
+
+
+def inverse_dynamics(robot: RobotModel, state: State, nu_dot: np.ndarray, mu_ddot: np.ndarray, pi: np.ndarray,
+                     covariance: np.ndarray | None = None) -> Efforts:
+    """tau = Y pi (+ known loads) and Y Sigma_pi Y^T, for a motion; add noise to compare with measurements."""
+    raw = robot.raw_rows(_sample(robot, state, nu_dot, mu_ddot))
+    return Efforts(raw.Y @ pi + raw.known, None if covariance is None else raw.Y @ covariance @ raw.Y.T)
+
+
+def forward_dynamics(robot: RobotModel, state: State, tau: np.ndarray, pi: np.ndarray, covariance: np.ndarray | None = None,
+                     disturbance: np.ndarray | None = None) -> Accelerations:
+    """zeta_ddot = M^-1 (tau - h) of the coupled system under efforts tau (C,).
+
+    Since Y(zeta_ddot) pi = tau holds, M d(zeta_ddot) = -Y d(pi): the covariance is M^-1 (Y Sigma_pi Y^T + Sigma_d) M^-T with the
+    regressor at the solution; disturbance Sigma_d (C, C) is the residual's covariance, where it is to be included.
+    """
+    n, vehicle = robot.table.n, robot.vehicle
+    C = robot.table.channels
+    still = replace(state, nu=np.zeros(6), mu_dot=np.zeros(n))
+
+    def effort(at: State, accelerations: np.ndarray) -> np.ndarray:
+        raw = robot.raw_rows(_sample(robot, at, *_split(accelerations, vehicle)))
+        return raw.Y @ pi + raw.known
+
+    at_rest = effort(still, np.zeros(C))
+    M = np.column_stack([effort(still, unit) - at_rest for unit in np.eye(C)])
+    zeta_ddot = np.linalg.solve(M, tau - effort(state, np.zeros(C)))
+    nu_dot, mu_ddot = _split(zeta_ddot, vehicle)
+    spread = None
+    if covariance is not None:
+        Y = robot.raw_rows(_sample(robot, state, nu_dot, mu_ddot)).Y
+        middle = Y @ covariance @ Y.T + (0.0 if disturbance is None else disturbance)
+        spread = np.linalg.solve(M, np.linalg.solve(M, middle).T).T
+    return Accelerations(nu_dot, mu_ddot, spread, M)
+
+
+def _split(accelerations: np.ndarray, vehicle: bool) -> tuple[np.ndarray, np.ndarray]:
+    return (accelerations[:6], accelerations[6:]) if vehicle else (np.zeros(6), accelerations)
+
+
+def _sample(robot: RobotModel, state: State, nu_dot: np.ndarray, mu_ddot: np.ndarray) -> Sample:
+    n = robot.table.n
+    return Sample(0.0, state.R_nb, state.nu, nu_dot, state.mu, state.mu_dot, mu_ddot, np.zeros(6), np.zeros(n),
+                  np.ones(robot.table.channels, bool))

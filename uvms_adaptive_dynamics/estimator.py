@@ -1,0 +1,266 @@
+"""The estimator: samples in, physically consistent parameters with covariance and predictions out (DESIGN section 6).
+
+The node, `evaluate` and the library use this one class.
+"""
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from .config import Config
+from .constraints import PhysicalSet
+from .errors import ParameterError, SolverError
+from .horizon import Horizon
+from .mhe import huber_threshold, huber_weight
+from .parameter_files import ParameterSet
+from .prior import prior_from_config, prior_stddev
+from .robot import RobotModel
+from .rows import Row, RowFilter
+from .sample import Sample
+from .solvers import choose_solver, projection_problem
+from .uncertainty import ChannelNoise, IncrementCovariance, information_covariance
+
+log = logging.getLogger(__name__)
+RANK_TOLERANCE = 1e-12   # of the eigenvalues of the scaled information: structural zeros are at rounding, 1e-16
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What was predicted for an instant before its rows were used, and what was measured.
+
+    t [s]; pi (p,) and covariance (p, p) used; predicted, predicted_stddev, measured, residual (C,) in N and N m;
+    predicted_covariance (C, C); valid (C,); regressor (C, p) and known (C,): predicted = regressor pi + known.
+    """
+
+    t: float
+    pi: np.ndarray
+    covariance: np.ndarray
+    predicted: np.ndarray
+    predicted_covariance: np.ndarray
+    predicted_stddev: np.ndarray
+    measured: np.ndarray
+    residual: np.ndarray
+    valid: np.ndarray
+    regressor: np.ndarray
+    known: np.ndarray
+    noise_stddev: np.ndarray
+    nu_dot: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Estimate(Prediction):
+    """An estimate after a tick: pi and covariance are new, the prediction is the one made before (prequential).
+
+    status: 'optimal', or why the last good estimate was kept; solve_ms and update_ms: solver, and sample to estimate.
+    """
+
+    status: str = "optimal"
+    solve_ms: float = 0.0
+    update_ms: float = 0.0
+
+
+class Estimator:
+    """Moving horizon estimation of all parameters of a robot.
+
+    `step(sample)` = `add(sample)` and `solve()`. With learn=False nothing is estimated: `add` predicts only.
+    """
+
+    def __init__(self, config: Config, prior: ParameterSet | None = None, robot: RobotModel | None = None, learn: bool = True):
+        self.config = config
+        self.robot = robot or RobotModel.from_config(config)
+        self.table = self.robot.table
+        self.learn = learn
+        self.notes: list[str] = []
+        self.physical = PhysicalSet(self.table, config.estimation)
+        self._solver, notes = choose_solver(config.estimation.solver, self.table)
+        self._note(*notes)
+        self._filter = RowFilter(config.filter, self.table.channels, self.table.size)
+        self.noise = ChannelNoise(self.robot.default_noise(config), config.filter.period, config.estimation.noise_time, config.estimation.adapt_noise)
+        self.solver_failures = 0
+        self._start_from(prior or prior_from_config(config, self.robot))
+
+    def _start_from(self, given: ParameterSet) -> None:
+        given = given.for_table(self.table, "prior")
+        self.free = ~self.table.match(self.config.estimation.frozen)
+        for a, b in self.table.equal_pairs:
+            self.free[a] = self.free[b] = self.free[a] and self.free[b]
+        self.prior = ParameterSet(self.table.names, self._admissible(given.values), given.covariance, given.noise_stddev,
+                                  {"joints": list(self.table.joints), "vehicle": self.table.vehicle, "channels": list(self.robot.channels)})
+        self.pi = self.prior.values.copy()
+        stddev = prior_stddev(self.pi, self.table, self.config.estimation.prior_stddev)
+        self._horizon = Horizon(self.config.estimation, self.physical, self.pi, stddev)
+        floor = self.config.estimation.relative_epsilon * self.table.scale
+        self._increments = IncrementCovariance(self.config.uncertainty, floor)
+        self._prior_covariance = given.covariance if given.covariance is not None else np.diag(np.where(self.free, stddev, 0.0) ** 2)
+        self._score = np.zeros((self.table.size, self.table.size))
+        self.covariance = self._prior_covariance
+        self.noise.reset()
+        if given.noise_stddev is not None and len(given.noise_stddev) == self.table.channels:
+            self.noise.set(given.noise_stddev)
+        self._filter.reset()
+        self._last_t: float | None = None
+        self.prediction: Prediction | None = None
+        self.estimate: Estimate | None = None
+
+    def _admissible(self, values: np.ndarray) -> np.ndarray:
+        """The prior, projected onto P with a message where it lies outside."""
+        if self.physical.violation(values) <= 1e-9:
+            return values
+        projected = self._solver.solve(projection_problem(self.table, self.physical, values)).pi
+        moved = np.abs(projected - values) / self.table.scale
+        worst = np.argsort(moved)[::-1][:3]
+        self._note(f"prior is not physically consistent and was projected: most moved are "
+                   + ", ".join(f"{self.table.names[i]} {values[i]:.4g} -> {projected[i]:.4g}" for i in worst))
+        return projected
+
+    # --- the tick -----------------------------------------------------------------------------------------------
+
+    def step(self, sample: Sample) -> Estimate | None:
+        """Take in a sample and solve; None while the low-pass fills."""
+        begin = time.perf_counter()
+        if self.add(sample) is None:
+            return None
+        return self.solve(begin)
+
+    def add(self, sample: Sample) -> Prediction | None:
+        """Sample to horizon: regressor, low-pass, prediction with what was known before, then the row enters.
+
+        None while the low-pass fills, that is for its delay after a start or a gap.
+        """
+        if sample.valid.shape != (self.table.channels,):
+            raise ParameterError(f"sample.valid has {sample.valid.size} entries, expected {self.table.channels} (one per channel).")
+        self._mind_gap(sample.t)
+        raw = self.robot.raw_rows(sample)
+        row = self._filter.push(sample.t, raw, sample.valid, sample.nu_dot if self.table.vehicle else None)
+        if row is None:
+            return None
+        self.prediction = self._predict(row)
+        if self.learn:
+            self._enter(row)
+        self.noise.update(self.prediction.residual, row.valid)
+        return self.prediction
+
+    def solve(self, begin: float | None = None) -> Estimate | None:
+        """Solve the horizon problem as it stands; keeps the last good estimate when the solver fails."""
+        if self.prediction is None or not self.learn:
+            return None
+        begin = time.perf_counter() if begin is None else begin
+        problem = self._horizon.problem(self.pi, self.free)
+        try:
+            solution = self._solver.solve(problem)
+            status, seconds = solution.status, solution.seconds
+            self._accept(problem, solution.pi)
+        except SolverError as error:
+            self.solver_failures += 1
+            status, seconds = f"kept the last estimate: {error}", time.perf_counter() - begin
+            log.warning("solve at t = %.2f s failed, the last estimate is kept: %s", self.prediction.t, error)
+        before = {name: getattr(self.prediction, name) for name in Prediction.__dataclass_fields__}
+        before.update(pi=self.pi, covariance=self.covariance)
+        self.estimate = Estimate(**before, status=status, solve_ms=1e3 * seconds, update_ms=1e3 * (time.perf_counter() - begin))
+        return self.estimate
+
+    def _mind_gap(self, t: float) -> None:
+        """A gap or a jump of time breaks the low-pass; a long one the window too."""
+        if self._last_t is not None and not 0.5 < (t - self._last_t) / self.config.filter.period < 1.5:
+            self._filter.reset()
+            if not 0 < t - self._last_t < self.config.filter.gap:
+                self._horizon.empty()
+        self._last_t = t
+
+    def _predict(self, row: Row) -> Prediction:
+        fit = row.Y @ self.covariance @ row.Y.T
+        noise = self.noise.stddev
+        covariance = fit + np.diag(noise ** 2)
+        predicted = row.Y @ self.pi + row.known
+        return Prediction(row.t, self.pi, self.covariance, predicted, covariance, np.sqrt(np.diag(covariance)), row.tau,
+                          row.tau - predicted, row.valid, row.Y, row.known, noise, row.nu_dot)
+
+    def _enter(self, row: Row) -> None:
+        """Normalize by the noise known now; with 'reaction' the arm's wrench goes to the left-hand side."""
+        scale = 1 / self.noise.stddev
+        Y, tau = row.Y * scale[:, None], (row.tau - row.known) * scale
+        if self.table.vehicle and self.config.estimation.coupling == "reaction":
+            arm = self.table.arm_slice
+            tau[:6] -= Y[:6, arm] @ self.pi[arm]
+            Y[:6, arm] = 0.0
+        if not row.valid.any():
+            return
+        self._horizon.push(Y, tau, row.valid, self.pi)
+        self._gather_score(Y, tau, row.valid)
+
+    def _gather_score(self, Y: np.ndarray, tau: np.ndarray, valid: np.ndarray) -> None:
+        """Covariance of the cost's gradient: neighbours overlap in the low-pass, so each row counts for several."""
+        Y, residual = Y * valid[:, None], (tau - Y @ self.pi) * valid
+        rho = np.array(huber_threshold(int(valid.sum()), self.config.estimation.rho_quantile))
+        weight = float(huber_weight(np.array(np.linalg.norm(residual)), rho)) ** 2
+        decay = self._horizon.decay if self.config.estimation.arrival == "information" else 1 - 1 / self.config.estimation.horizon
+        self._score *= decay ** 2
+        self._score += weight * self._filter.correlation_length * (Y.T @ Y)
+
+    def _accept(self, problem, pi: np.ndarray) -> None:
+        before, self.pi = self.pi, pi
+        self.pi.setflags(write=False)
+        self._increments.update(before, pi)
+        if problem.grouping == "horizon":
+            norms, rho, _ = problem.group_norms(problem.residuals(pi))
+            self._horizon.stack_weight = float(huber_weight(norms, rho)[0])
+        if self.config.uncertainty.covariance == "increments":
+            self.covariance = self._increments.covariance()
+        else:
+            arrival = self._horizon.prior_information()
+            self.covariance = information_covariance(problem.total.H, self._score + arrival, self.physical.active_normals(pi), self.free)
+
+    # --- state --------------------------------------------------------------------------------------------------
+
+    def reset(self) -> None:
+        """Back to the prior; all data are forgotten."""
+        self._start_from(self.prior)
+
+    def reset_horizon(self) -> None:
+        """Empty the window and the low-pass (time jumped, next bag); the estimate stays."""
+        self._filter.reset()
+        self._horizon.empty()
+        self._last_t = None
+
+    def load(self, parameters: ParameterSet) -> None:
+        """Go on from a saved estimate as the new prior; all data are forgotten."""
+        self._start_from(parameters)
+
+    def parameter_set(self) -> ParameterSet:
+        """The estimate with all that predictions with intervals need."""
+        return ParameterSet(self.table.names, self.pi.copy(), self.covariance.copy(), self.noise.stddev, self.prior.robot)
+
+    @property
+    def solver_name(self) -> str:
+        """The solver that was chosen at start."""
+        return self._solver.name
+
+    @property
+    def noise_stddev(self) -> np.ndarray:
+        """(C,) noise of each channel as known now [N, N m]."""
+        return self.noise.stddev
+
+    @property
+    def horizon_filled(self) -> int:
+        """Samples in the window."""
+        return self._horizon.filled
+
+    def identifiable_rank(self) -> int:
+        """How many directions of the free parameters the data seen so far determine, after the symmetry equalities."""
+        from .constraints import Coordinates
+        at = Coordinates(self.table, self.free, np.array(self.table.scale))
+        information = at.columns(at.columns(self._horizon.data_information()).T)
+        size = np.sqrt(np.maximum(np.diag(information), 0))
+        seen = size > 0
+        if not seen.any():
+            return 0
+        values = np.linalg.eigvalsh(information[np.ix_(seen, seen)] / np.outer(size[seen], size[seen]))
+        return int(np.sum(values > RANK_TOLERANCE * values[-1]))
+
+    def _note(self, *messages: str) -> None:
+        for message in messages:
+            self.notes.append(message)
+            log.info(message)

@@ -1,0 +1,124 @@
+"""The horizon buffer: normalized rows in the window, everything older condensed in one quadratic (DESIGN section 6).
+
+Arrival cost 'information': all rows ever seen count with lambda^age; rows that leave the window stay as a quadratic with
+the robust weight they left with; the prior's information fades alike, down to a floor. Arrival cost 'relative': rows
+in the window count fully, older ones not at all.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from .config import Estimation
+from .mhe import HorizonProblem, Quadratic, huber_threshold, huber_weight
+from .constraints import PhysicalSet
+
+REFRESH = 2000   # ticks after which the running sum of 'relative' is formed anew, against drift of rounding
+
+
+class Horizon:
+    """Window of normalized rows and the running quadratics of what is in it and of what has left it."""
+
+    def __init__(self, settings: Estimation, physical: PhysicalSet, prior: np.ndarray, prior_stddev: np.ndarray):
+        self._settings = settings
+        self._physical = physical
+        table = physical.table
+        N, C, p = settings.horizon, table.channels, table.size
+        self.decay = settings.forgetting if settings.arrival == "information" else 1.0
+        self._Y = np.zeros((N, C, p))
+        self._tau = np.zeros((N, C))
+        self._valid = np.zeros((N, C), bool)
+        self._born = np.zeros(N, int)
+        self.set_prior(prior, prior_stddev)
+
+    def set_prior(self, prior: np.ndarray, prior_stddev: np.ndarray) -> None:
+        """Start over from a prior (p,) with standard deviations (p,): all data are forgotten."""
+        p = prior.size
+        self._prior = Quadratic(np.diag(prior_stddev ** -2.0), prior * prior_stddev ** -2.0, float(np.sum((prior / prior_stddev) ** 2)))
+        self._prior_share = 1.0
+        self._old = Quadratic(np.zeros((p, p)), np.zeros(p), 0.0)
+        self.empty()
+
+    def empty(self) -> None:
+        """Drop the window (a gap in time); in 'information' its rows keep counting as old data."""
+        if getattr(self, "filled", 0) and self._settings.arrival == "information":
+            self._old = _sum(self._old, self._window)
+        p = self._physical.table.size
+        self._window = Quadratic(np.zeros((p, p)), np.zeros(p), 0.0)
+        self._next = self.filled = self._tick = 0
+
+    def push(self, Y: np.ndarray, tau: np.ndarray, valid: np.ndarray, pi: np.ndarray) -> None:
+        """One instant's normalized rows; pi is the estimate whose residual weighs the instant that leaves."""
+        information = self._settings.arrival == "information"
+        self._tick += 1
+        if information:
+            self._old = _scaled(self._old, self.decay)
+            self._window = _scaled(self._window, self.decay)
+            self._prior_share = max(self._prior_share * self.decay, self._settings.information_floor)
+        place = self._next
+        if self.filled == self._Y.shape[0]:
+            self._leave(place, pi, information)
+        Y, tau = Y * valid[:, None], tau * valid
+        self._Y[place], self._tau[place], self._valid[place], self._born[place] = Y, tau, valid, self._tick
+        self._window = _sum(self._window, _rows(Y, tau, 1.0))
+        self._next = (place + 1) % self._Y.shape[0]
+        self.filled = min(self.filled + 1, self._Y.shape[0])
+        if not information and self._tick % REFRESH == 0:
+            active = slice(0, self.filled)
+            self._window = _rows(self._Y[active].reshape(-1, Y.shape[1]), self._tau[active].ravel(), 1.0)
+
+    def _leave(self, place: int, pi: np.ndarray, information: bool) -> None:
+        Y, tau = self._Y[place], self._tau[place]
+        age = self.decay ** (self._tick - self._born[place])
+        self._window = _sum(self._window, _rows(Y, tau, -age))
+        if information:
+            robust = self._robust_weight(place, tau - Y @ pi)
+            self._old = _sum(self._old, _rows(np.sqrt(robust)[:, None] * Y, np.sqrt(robust) * tau, age))
+
+    def _robust_weight(self, place: int, residual: np.ndarray) -> np.ndarray:
+        """(C,) weight with which an instant leaves the window, by the same grouping as in it."""
+        quantile, grouping = self._settings.rho_quantile, self._settings.grouping
+        if grouping == "channel":
+            return huber_weight(np.abs(residual), np.full(residual.size, huber_threshold(1, quantile)))
+        if grouping == "sample":
+            rho = huber_threshold(int(self._valid[place].sum()), quantile)
+            return np.full(residual.size, float(huber_weight(np.array(np.linalg.norm(residual)), np.array(rho))))
+        return np.full(residual.size, self.stack_weight)
+
+    # weight of the whole stack at the last solution; 'horizon' grouping only
+    stack_weight = 1.0
+
+    def arrival(self, pi: np.ndarray) -> Quadratic:
+        """Quadratic of everything outside the window."""
+        if self._settings.arrival == "information":
+            return _sum(self._old, _scaled(self._prior, self._prior_share))
+        scale = self._settings.relative_epsilon * self._physical.table.scale
+        h = self._settings.relative_weight / np.maximum(np.abs(pi), scale) ** 2
+        return Quadratic(np.diag(h), h * pi, float(h @ pi ** 2))
+
+    def problem(self, pi: np.ndarray, free: np.ndarray) -> HorizonProblem:
+        """This tick's problem, from the previous estimate pi (p,)."""
+        active = slice(0, self.filled)
+        weight = self.decay ** (self._tick - self._born[active]).astype(float)
+        arrival = self.arrival(pi)
+        return HorizonProblem(self._physical, arrival, _sum(arrival, self._window), self._Y[active], self._tau[active], self._valid[active],
+                              weight, self._settings.grouping, self._settings.rho_quantile, free, pi)
+
+    def prior_information(self) -> np.ndarray:
+        """(p, p) information that the prior still holds ('relative' has none that lasts)."""
+        return self._prior.H * (self._prior_share if self._settings.arrival == "information" else 0.0)
+
+    def data_information(self) -> np.ndarray:
+        """(p, p) information of the data alone, without any prior, normalized rows."""
+        return self._old.H + self._window.H
+
+
+def _rows(Y: np.ndarray, tau: np.ndarray, weight: float) -> Quadratic:
+    return Quadratic(weight * (Y.T @ Y), weight * (Y.T @ tau), weight * float(tau @ tau))
+
+
+def _scaled(a: Quadratic, factor: float) -> Quadratic:
+    return Quadratic(factor * a.H, factor * a.g, factor * a.c)
+
+
+def _sum(a: Quadratic, b: Quadratic) -> Quadratic:
+    return Quadratic(a.H + b.H, a.g + b.g, a.c + b.c)
