@@ -1,0 +1,247 @@
+"""The sensor front end: messages of every role in, synchronous samples on the grid out (DESIGN section 5).
+
+    message -> reading (sensors) -> series by its own stamp -> at each tick: motion (inertial, joint_filter), wrench
+    (thrusters), row masks -> Sample
+
+Everything is driven by the messages' times, never by a timer: the same messages with the same times of reception give
+the same samples, live or from a bag. A tick is finished once the sensors' clock has passed it by `filter.latency`.
+"""
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from .config import Config
+from .errors import MessageError
+from .inertial import InertialFilter
+from .joint_filter import JointFilter
+from .robot import RobotModel
+from .sample import Sample
+from .sensors import Decoder, stamp_of
+from .series import Series
+from .thrusters import ThrusterModel
+from .timebase import TimeBase, Verdict
+from .topics import inputs
+
+MOST_TICKS = 500   # at once: a burst after a pause must not stall the node
+
+
+class InputState:
+    """What diagnostics tell of one role: how many messages, how old the last, what was rejected and why."""
+
+    def __init__(self, role: str, topic: str):
+        self.role, self.topic = role, topic
+        self.received = self.used = 0
+        self.last_receive: float | None = None
+        self.last_stamp = -math.inf
+        self.rejected: Counter = Counter()
+        self.last_error = ""
+
+    def reject(self, reason: str, text: str = "") -> None:
+        """Count a message that is not used."""
+        self.rejected[reason] += 1
+        self.last_error = text or reason
+
+
+# [s] of silence after which an operator should look; slower than the masks of rows, which follow the settings.
+TIMEOUTS = {"imu": 1.0, "dvl": 2.0, "depth": 3.0, "joint_states": 1.0, "thrusters": 2.0, "wrench": 2.0, "battery": 30.0}
+OK, WARN, ERROR = 0, 1, 2
+
+
+def input_status(state: InputState, now: float, timeout: float) -> tuple[int, str, str, dict[str, str]]:
+    """What diagnostics say of one input, worst first."""
+    figures = {"topic": state.topic, "received": str(state.received), "used": str(state.used),
+               **{f"rejected: {reason}": str(count) for reason, count in state.rejected.items()}}
+    name = f"input {state.role}"
+    if state.last_receive is None:
+        return ERROR, name, f"no message on '{state.topic}' yet; is the driver running and the topic name right?", figures
+    age = now - state.last_receive
+    figures["age_s"] = f"{age:.2f}"
+    if age > timeout:
+        return ERROR, name, f"'{state.topic}' has been silent for {age:.1f} s; its rows are masked", figures
+    rejected = sum(state.rejected.values())
+    if rejected > 0.1 * state.received:
+        return WARN, name, f"{rejected} of {state.received} messages not used; last: {state.last_error}", figures
+    return OK, name, f"{state.used} messages used", figures
+
+
+class SignalFrontEnd:
+    """Turns messages into samples; bad input is counted and never raises."""
+
+    def __init__(self, config: Config, robot: RobotModel):
+        self.config, self.robot = config, robot
+        self.inputs = {i.role: InputState(i.role, i.topic) for i in inputs(config)}
+        self._decoder = Decoder(config)
+        self._inertial = InertialFilter(config)
+        self._joints = JointFilter(config, robot)
+        self._thrusters = ThrusterModel(config)
+        self._depth, self._wrench = Series(1), Series(6)
+        self._time = TimeBase()
+        self._delays = {"imu": config.imu.delay, "dvl": config.dvl.delay, "depth": config.depth.delay,
+                        "joint_states": config.joint_states.delay, "thrusters": config.thrusters.delay,
+                        "wrench": config.thrusters.delay, "battery": 0.0}
+        self._n = len(config.robot.joints)
+        self.resets: Counter = Counter()
+        self.masked: dict[str, Counter] = {channel: Counter() for channel in robot.channels}
+        self.samples_made = 0
+        self._restart()
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """Messages not used, by `role: reason`, and resets of time."""
+        found = {f"{state.role}: {reason}": count for state in self.inputs.values() for reason, count in state.rejected.items()}
+        found.update({f"reset: {reason}": count for reason, count in self.resets.items()})
+        return found
+
+    def reset(self) -> None:
+        """Forget all signals, as between bags; counters stay."""
+        self._restart()
+
+    def _restart(self) -> None:
+        self._origin: float | None = None
+        self._next_tick: int | None = None
+        self._time.reset()
+        for part in (self._inertial, self._joints, self._thrusters):
+            part.reset()
+        self._depth.clear()
+        self._wrench.clear()
+        for state in self.inputs.values():
+            state.last_stamp = -math.inf
+
+    # --- messages -----------------------------------------------------------------------------------------------
+
+    def push(self, role: str, message: Any, receive_time: float) -> None:
+        """Take in a message received at `receive_time` [s since the epoch]; what cannot be used is counted."""
+        state = self.inputs[role]
+        state.received += 1
+        state.last_receive = receive_time
+        stamp = stamp_of(message)
+        verdict = self._time.observe(stamp, receive_time)
+        if verdict is Verdict.STRANGE:
+            state.reject("stamp far from the clock", f"stamp is {receive_time - stamp:.2f} s before reception, others {self._time.offset:.2f} s; "
+                                                     "check that sensor's clock")
+            return
+        if verdict is Verdict.JUMPED:
+            self.resets["a clock jumped"] += 1
+            self._restart()
+            self._time.observe(stamp, receive_time)
+        try:
+            reading = self._decoder.decode(role, message)
+        except MessageError as error:
+            text = str(error)
+            state.reject(text.split(":", 1)[-1].split("(")[0].strip() if role in text else text, text)
+            return
+        t = (stamp if stamp is not None else self._time.stamp_clock(receive_time)) - self._delays[role]
+        if t <= state.last_stamp:
+            state.reject("stamp not later than the last")
+            return
+        state.last_stamp = t
+        state.used += 1
+        if self._origin is None:
+            self._origin = math.floor(t)
+        self._take(role, t - self._origin, reading)
+
+    def _take(self, role: str, t: float, reading: Any) -> None:
+        if role == "imu":
+            self._inertial.add_imu(t, reading)
+        elif role == "dvl":
+            self._inertial.add_dvl(t, reading)
+        elif role == "joint_states":
+            self._joints.add(t, reading)
+        elif role == "thrusters":
+            self._thrusters.command(t, reading)
+        elif role == "battery":
+            self._thrusters.voltage = float(reading[0])
+        elif role == "depth":
+            self._depth.append(t, reading)
+        else:
+            self._wrench.append(t, reading)
+
+    def status(self, now: float) -> list[tuple[int, str, str, dict[str, str]]]:
+        """(level 0 ok, 1 warning, 2 error; name; sentence; figures) of each input, `now` on the clock of reception."""
+        return [input_status(state, now, TIMEOUTS.get(role, 2.0)) for role, state in self.inputs.items()]
+
+    # --- samples ------------------------------------------------------------------------------------------------
+
+    def samples(self) -> list[Sample]:
+        """The samples whose ticks have become due."""
+        return self._due(self.config.filter.latency)
+
+    def flush(self) -> list[Sample]:
+        """The samples up to the last message, at the end of a recording."""
+        return self._due(0.0)
+
+    def _due(self, latency: float) -> list[Sample]:
+        if self._origin is None or self._time.last_receive is None:
+            return []
+        period = self.config.filter.period
+        now = self._time.stamp_clock(self._time.last_receive)
+        last = math.floor((now - latency) / period + 1e-6)
+        if self._next_tick is None:
+            self._next_tick = math.ceil(self._origin / period)
+        if last - self._next_tick >= MOST_TICKS and latency > 0:
+            self.resets["a pause longer than can be caught up"] += 1
+            self._next_tick = last - MOST_TICKS + 1
+        found = []
+        while self._next_tick <= last:
+            sample = self._sample(self._next_tick * period)
+            if sample is not None:
+                found.append(sample)
+                self.samples_made += 1
+            self._next_tick += 1
+        return found
+
+    def _sample(self, t_absolute: float) -> Sample | None:
+        """The sample at a tick; None while nothing at all is known of the robot's state."""
+        t, robot = t_absolute - self._origin, self.config.robot
+        motion = self._inertial.motion(t) if robot.vehicle else None
+        joints = self._joints.motion(t) if self._n else None
+        if motion is None and (robot.vehicle or joints is None):
+            self._mask_all("no imu" if robot.vehicle else "no joint state")
+            return None
+        wrench, trouble = self._wrench_at(t) if robot.vehicle else (np.zeros(6), "")
+        reasons = []
+        if robot.vehicle:
+            reasons += [self._vehicle_reason(t, motion, joints, trouble)] * 6
+        if self._n:
+            reasons += joints.reasons if joints is not None else ["no joint state"] * self._n
+        for channel, reason in zip(self.robot.channels, reasons):
+            if reason:
+                self.masked[channel][reason] += 1
+        zero = np.zeros(self._n)
+        mu, mu_dot, mu_ddot, effort = joints[:4] if joints is not None else (zero, zero, zero, zero)
+        R_nb, nu, nu_dot = motion[:3] if motion is not None else (np.eye(3), np.zeros(6), np.zeros(6))
+        return Sample(t_absolute, R_nb, nu, nu_dot, mu, mu_dot, mu_ddot, wrench, effort, np.array([not r for r in reasons]))
+
+    def _mask_all(self, reason: str) -> None:
+        for counter in self.masked.values():
+            counter[reason] += 1
+
+    def _wrench_at(self, t: float) -> tuple[np.ndarray, str]:
+        source = self.config.thrusters.source
+        if source == "zero":
+            return np.zeros(6), ""
+        if source == "thrusters":
+            return self._thrusters.wrench(t)
+        if self._wrench.gap_around(t) > self.config.thrusters.timeout:
+            return np.zeros(6), "no wrench"
+        return self._wrench.at(t), ""
+
+    def _vehicle_reason(self, t: float, motion, joints, trouble: str) -> str:
+        """Why the vehicle's rows do not count at t, '' where they do."""
+        if not motion.velocity_known:
+            return "no dvl" if self.config.dvl.enabled else "no source of velocity"
+        if trouble:
+            return trouble
+        if self._n and self.robot.coupled and joints is None:
+            return "arm never seen"
+        depth = self._depth.before(t)
+        if depth is not None and t - depth[0] <= self.config.depth.timeout:
+            if depth[1][0] < self.config.depth.minimum:
+                return "at the surface"
+            if depth[1][0] > self.config.depth.maximum:
+                return "on the floor"
+        return ""
