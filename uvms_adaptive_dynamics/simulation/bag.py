@@ -1,0 +1,68 @@
+"""A simulated run as a rosbag2 recording, and its truth beside it."""
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.typesys import Stores, get_typestore
+
+from ..errors import BagError
+from .robot import SimulatedRobot, Truth
+from .sensors import Message
+from .true_robot import TrueRobot
+
+DEFAULT_START = 1_767_225_600.0  # [s since the epoch] 2026-01-01, so that the same call gives the same bag
+STORAGES = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
+BODY_FRAME, DVL_FRAME = "base_link", "dvl_link"
+
+
+def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage: str = "mcap",
+              start_time: float = DEFAULT_START, true_robot: TrueRobot | None = None,
+              truth: str | Path | None = None) -> Truth:
+    """Record `duration` [s] of a run into a new rosbag2 directory; bag time is the time of receipt.
+
+    storage 'mcap' or 'sqlite3'; start_time [s since the epoch]; truth: file (.npz) to write the truth log to.
+    Returns the truth log. Raises BagError when the bag exists already or the storage is unknown.
+    """
+    path = Path(path)
+    if storage not in STORAGES:
+        raise BagError(f"storage: got {storage!r}, expected one of {', '.join(STORAGES)}")
+    if path.exists():
+        raise BagError(f"bag {path}: exists already; give another name or remove it")
+    robot = SimulatedRobot(seed, duration, true_robot, start_ns=round(start_time * 1e9))
+    for file in (path, *([Path(truth)] if truth else [])):
+        file.parent.mkdir(parents=True, exist_ok=True)
+    store, connections = get_typestore(Stores.ROS2_JAZZY), {}
+    with Writer(path, version=9, storage_plugin=STORAGES[storage]) as writer:
+        for message in robot:
+            if message.topic not in connections:
+                connections[message.topic] = writer.add_connection(f"/{message.topic}", message.type, typestore=store)
+            data = store.serialize_cdr(ros_message(store, message), message.type)
+            writer.write(connections[message.topic], message.receive_time, data)
+    if truth:
+        np.savez_compressed(truth, **robot.truth()._asdict())
+    return robot.truth()
+
+
+def ros_message(store, message: Message):
+    """The rosbags message of a simulated one, from the typestore `store`; headers carry the time of measurement."""
+    t, p = store.types, message.payload
+    vector = lambda x: t["geometry_msgs/msg/Vector3"](*x)
+    header = lambda frame: t["std_msgs/msg/Header"](
+        t["builtin_interfaces/msg/Time"](message.stamp // 10**9, message.stamp % 10**9), frame)
+    diagonal = lambda variances: np.diag(variances).ravel()
+    make = t[message.type]
+    if message.type.endswith("/Imu"):
+        return make(header(BODY_FRAME), t["geometry_msgs/msg/Quaternion"](*p["orientation"]), diagonal(p["orientation_variance"]),
+                    vector(p["angular_velocity"]), diagonal(p["angular_velocity_variance"]),
+                    vector(p["linear_acceleration"]), diagonal(p["linear_acceleration_variance"]))
+    if message.type.endswith("/TwistWithCovarianceStamped"):
+        twist = t["geometry_msgs/msg/Twist"](vector(p["linear"]), vector((0.0, 0.0, 0.0)))
+        covariance = diagonal((*p["linear_variance"], 0.0, 0.0, 0.0))
+        return make(header(DVL_FRAME), t["geometry_msgs/msg/TwistWithCovariance"](twist, covariance))
+    if message.type.endswith("/FluidPressure"):
+        return make(header(BODY_FRAME), p["fluid_pressure"], p["variance"])
+    if message.type.endswith("/JointState"):
+        return make(header(""), list(p["name"]), *(np.array(p[k]) for k in ("position", "velocity", "effort")))
+    return make(t["std_msgs/msg/MultiArrayLayout"]([], 0), np.array(p["data"]))

@@ -1,0 +1,158 @@
+"""The simulated robot as a whole: physics, controllers and sensors on one clock, messages out in the order they arrive."""
+from __future__ import annotations
+
+import heapq
+from typing import Iterator, NamedTuple
+
+import numpy as np
+import pinocchio as pin
+
+from ..thrust_curve import ThrustCurve
+from .motion import ExcitingMotion, JointServo, VehicleController, body_velocity
+from .physics import Instant, Physics
+from .sensors import Message, Sensors, between
+from .true_robot import TrueRobot
+
+COMMAND_PERIOD = 0.02  # [s]
+RUN_IN = 4.0  # [s] of motion before time zero
+ENDLESS_BATTERY = 1800.0  # [s] the battery lasts when no duration is given
+
+
+class Truth(NamedTuple):
+    """What really happened, at whole multiples of the truth period since the epoch.
+
+    t (k,) [s since the epoch]; R_nb (k, 3, 3) body FRD to NED; position (k, 3) NED [m]; nu, nu_dot (k, 6) body FRD;
+    mu, mu_dot, mu_ddot, joint_torque (k, n); wrench (k, 6) thrusters', body FRD. SI units.
+    """
+
+    t: np.ndarray
+    position: np.ndarray
+    R_nb: np.ndarray
+    nu: np.ndarray
+    nu_dot: np.ndarray
+    mu: np.ndarray
+    mu_dot: np.ndarray
+    mu_ddot: np.ndarray
+    wrench: np.ndarray
+    joint_torque: np.ndarray
+
+
+class SimulatedRobot:
+    """A BlueROV2 Heavy with an Alpha 5 in motion; the same arguments give the same messages, bit for bit.
+
+    seed            decides motion, noise, biases and the sensors' phases
+    duration [s]    of the run, over which the battery sags; None for endless
+    true_robot      the figures of the physics
+    start_ns [ns]   time of the start since the epoch
+    dt [s]          step of the physics
+    truth_period    [s] between rows of the truth log; None keeps no log
+    """
+
+    def __init__(self, seed: int = 0, duration: float | None = None, true_robot: TrueRobot | None = None,
+                 start_ns: int = 0, dt: float = 0.0025, truth_period: float | None = 0.02):
+        self.robot = TrueRobot() if true_robot is None else true_robot
+        self.duration, self.start_ns = duration, int(start_ns)
+        motion_rng, sensor_rng = np.random.default_rng(seed).spawn(2)
+        self.physics = Physics(self.robot, dt)
+        self.motion = ExcitingMotion(motion_rng, self.physics.lower, self.physics.upper)
+        self.curve = ThrustCurve.t200()
+        self._pilot = VehicleController(self.motion, self.curve, self.robot.allocation, COMMAND_PERIOD, self.robot.rotor_lag)
+        self._servo = JointServo(self.physics)
+        self.sensors = Sensors(self.robot, sensor_rng, self.start_ns)
+        self._thrust = np.zeros(self.robot.allocation.shape[1])
+        self._target = self._thrust
+        self._decay = np.exp(-0.5 * dt / self.robot.rotor_lag)
+        self._steps, self._steps_per_command = 0, max(1, round(COMMAND_PERIOD / dt))
+        self._pending: list = []
+        self._sent = 0
+        self._truth_ns = None if truth_period is None else round(truth_period * 1e9)
+        self._truth: list[tuple[int, Instant]] = []
+        self._last: Instant | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        """Let the motion begin before time zero, so that a recording holds no transient of the controllers."""
+        start = self.motion.at(-RUN_IN)
+        R_nb = pin.rpy.rpyToMatrix(*start.value[3:6])
+        self.physics.set_state(start.value[:3], R_nb, start.value[6:], body_velocity(start, R_nb), start.rate[6:])
+        self.physics.t = -RUN_IN
+        while self.physics.t < -1e-9:
+            self._move()
+        self.physics.t, self._steps, self._last = 0.0, 0, None
+
+    def voltage(self, t: float) -> float:
+        """Battery voltage [V] at t [s] from the start; falls linearly to its lowest and stays there."""
+        lasts = ENDLESS_BATTERY if self.duration is None else self.duration
+        full, empty = self.robot.battery_full, self.robot.battery_empty
+        return full + (empty - full) * min(max(t / lasts, 0.0), 1.0)
+
+    @property
+    def t(self) -> float:
+        """Simulated time [s] from the start."""
+        return self.physics.t
+
+    def restart_clock(self, start_ns: int) -> None:
+        """Let sim time zero be `start_ns` [ns since the epoch] from now on; messages on their way are lost."""
+        self.start_ns = self.sensors.start_ns = int(start_ns)
+        self._pending.clear()
+
+    def step(self) -> Instant:
+        """Advance by one step of the physics and let sensors and controllers act; returns the step's middle."""
+        command, instant = self._move()
+        if command is not None:
+            self._queue(command)
+        if self._last is not None:
+            for message in self.sensors.take(self._last, instant):
+                self._queue(message)
+            self._log(self._last, instant)
+        self._last = instant
+        return instant
+
+    def _move(self) -> tuple[Message | None, Instant]:
+        """Controllers, rotors and physics for one step; the thruster command that was sent, and the step's middle."""
+        physics, t, command = self.physics, self.physics.t, None
+        if self._steps % self._steps_per_command == 0:
+            pwm = self._pilot.command(t, physics.position, physics.R_nb, physics.nu)
+            self._target = self.curve.thrust(pwm, self.voltage(t))
+            command = self.sensors.thruster_command(t, pwm)
+        torque = self._servo.torque(self.motion.at(t), physics.mu)
+        middle = self._target + (self._thrust - self._target) * self._decay
+        self._thrust = self._target + (middle - self._target) * self._decay
+        self._steps += 1
+        return command, physics.step(self.robot.allocation @ middle, torque)
+
+    def _queue(self, message: Message) -> None:
+        heapq.heappush(self._pending, (message.receive_time, self._sent, message))
+        self._sent += 1
+
+    def _log(self, before: Instant, after: Instant) -> None:
+        if self._truth_ns is None:
+            return
+        period, to_ns = self._truth_ns, lambda t: self.start_ns + round(t * 1e9)
+        for k in range(to_ns(before.t) // period + 1, to_ns(after.t) // period + 1):
+            self._truth.append((k * period, between(before, after, (k * period - self.start_ns) * 1e-9)))
+
+    def advance(self, until: float) -> Iterator[Message]:
+        """Simulate up to `until` [s from the start], yielding every message received by then, in order of receipt."""
+        while self.physics.t < until - 1e-9:
+            self.step()
+            yield from self._received(self.start_ns + round(self.physics.t * 1e9))
+
+    def _received(self, now_ns: int) -> Iterator[Message]:
+        while self._pending and self._pending[0][0] <= now_ns:
+            yield heapq.heappop(self._pending)[2]
+
+    def __iter__(self) -> Iterator[Message]:
+        """All messages of the run in order of receipt; endless without a duration. Late ones at the end are included."""
+        chunk = 0
+        while self.duration is None or self.physics.t < self.duration - 1e-9:
+            chunk += 1
+            yield from self.advance(chunk if self.duration is None else min(chunk, self.duration))
+        while self._pending:
+            yield heapq.heappop(self._pending)[2]
+
+    def truth(self) -> Truth:
+        """The truth log so far, as arrays on the grid."""
+        stamps, rows = [k for k, _ in self._truth], [x for _, x in self._truth]
+        columns = (np.array([getattr(x, name) for x in rows]) for name in Truth._fields[1:])
+        return Truth(np.array(stamps, dtype=float) * 1e-9, *columns)

@@ -1,0 +1,136 @@
+"""The true figures of the simulated robot: what an estimator is to find, or must live with (DESIGN section 11).
+
+All vehicle quantities are in the body frame FRD (x forward, y right, z down) about the body origin, SI units.
+They lie within the spread of the published parameter sets and equal none of them.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+ALPHA5_URDF = Path(__file__).resolve().parents[1] / "robots" / "alpha5.urdf"
+ALPHA5_JOINTS = ("axis_e", "axis_d", "axis_c", "axis_b")
+
+
+def _frozen(rows):
+    def make():
+        array = np.array(rows, dtype=float)
+        array.setflags(write=False)
+        return array
+    return field(default_factory=make)
+
+
+@dataclass(frozen=True)
+class TrueLink:
+    """One moving link: rigid body, displaced water and drag, in its own link frame.
+
+    mass [kg]; com (3,) [m]; inertia [kg m^2] about the centre of mass: Ixx Iyy Izz Ixy Ixz Iyz (tensor entries);
+    volume [m^3] displaced, its centre cob (3,) [m]; drag (3,) [N s^2/m^2] along the link's x y z: f = -drag |v| v.
+    """
+
+    mass: float
+    com: tuple
+    inertia: tuple
+    volume: float
+    cob: tuple
+    drag: tuple
+
+
+# Masses and inertias differ from the URDF's (which is the prior) by up to 15 %, as assembled arms do.
+_LINKS = (
+    TrueLink(0.205, (-0.006, 0.001, 0.003), (1.5e-4, 1.7e-4, 6.8e-5, 5e-6, -3.5e-5, -3e-6),
+             1.8e-5, (0.001, 0.003, 0.018), (0.26, 0.26, 0.30)),
+    TrueLink(0.452, (-0.0205, 0.001, -0.0735), (9.0e-4, 9.6e-4, 1.6e-4, 4e-6, -2.2e-4, 3e-6),
+             2.03e-4, (-0.0194, 0.002, -0.0704), (1.3, 1.3, 0.3)),
+    TrueLink(0.124, (0.016, -0.003, 0.024), (5.6e-5, 7.8e-5, 4.6e-5, 2e-6, -1.1e-5, 1e-6),
+             2.5e-5, (0.003, -0.017, -0.001), (0.26, 0.26, 0.30)),
+    TrueLink(0.352, (0.002, 0.004, 0.103), (5.6e-4, 5.8e-4, 8.8e-5, 3e-6, 6e-6, 4e-6),
+             1.55e-4, (0.0, 0.003, 0.098), (1.4, 1.4, 0.3)),
+)
+
+
+@dataclass(frozen=True, eq=False)  # arrays have no single answer to ==
+class TrueRobot:
+    """A BlueROV2 Heavy (arm base included) with an Alpha 5; change a figure with `dataclasses.replace`."""
+
+    # vehicle: rigid body
+    mass: float = 11.9  # [kg], the arm's fixed base included
+    com: tuple = (-0.012, 0.002, 0.017)  # [m]; aft and low: the ballast that balances the arm
+    inertia: tuple = (0.215, 0.252, 0.268, 0.002, -0.006, 0.001)  # [kg m^2] about com: Ixx Iyy Izz Ixy Ixz Iyz
+    # water: added mass (6, 6), damping as positive matrices: tau = -(linear + quadratic |nu|) nu
+    added_mass: np.ndarray = _frozen([
+        [6.9, 0.0, 0.0, 0.0, 0.28, 0.0],
+        [0.0, 11.4, 0.0, -0.31, 0.0, 0.10],
+        [0.0, 0.0, 17.2, 0.0, 0.12, 0.0],
+        [0.0, -0.31, 0.0, 0.172, 0.0, 0.008],
+        [0.28, 0.0, 0.12, 0.0, 0.205, 0.0],
+        [0.0, 0.10, 0.0, 0.008, 0.0, 0.193]])
+    linear_damping: np.ndarray = _frozen([
+        [9.5, 0.0, 0.2, 0.0, 0.09, 0.0],
+        [0.0, 13.0, 0.0, -0.10, 0.0, 0.06],
+        [0.2, 0.0, 22.0, 0.0, 0.12, 0.0],
+        [0.0, -0.10, 0.0, 0.48, 0.0, 0.02],
+        [0.09, 0.0, 0.12, 0.0, 0.62, 0.0],
+        [0.0, 0.06, 0.0, 0.02, 0.0, 0.41]])
+    quadratic_damping: np.ndarray = _frozen([
+        [62.0, 0.0, 0.0, 0.0, 0.15, 0.0],
+        [0.0, 98.0, 0.0, -0.20, 0.0, 0.15],
+        [0.0, 0.0, 124.0, 0.0, 0.15, 0.0],
+        [0.0, -0.8, 0.0, 1.15, 0.0, 0.0],
+        [0.6, 0.0, 0.5, 0.0, 1.35, 0.0],
+        [0.0, 0.5, 0.0, 0.0, 0.0, 1.60]])
+    buoyancy: float = 124.6  # [N] of the vehicle; with weight 116.7 N it carries the arm's 7.2 N in water and 0.7 N more
+    cob: tuple = (0.0035, 0.001, -0.010)  # [m] centre of buoyancy
+    gravity: float = 9.80665  # [m/s^2]
+    water_density: float = 1000.0  # [kg/m^3]
+    # arm
+    urdf: str = str(ALPHA5_URDF)  # kinematics, position and torque limits are taken from it, inertias are not
+    joints: tuple = ALPHA5_JOINTS
+    mount_xyz: tuple = (0.19, 0.0, -0.12)  # [m] arm base in FLU
+    mount_rpy: tuple = (np.pi, 0.0, 0.0)  # [rad] arm base in FLU
+    links: tuple = _LINKS
+    payload_mass: float = 0.0  # [kg] point mass held by the last link
+    payload_volume: float = 0.0  # [m^3] water it displaces
+    payload_place: tuple = (0.0, 0.0, 0.19)  # [m] in the last link's frame
+    rotor_inertia: tuple = (0.0121, 0.0121, 0.0118, 3.4e-4)  # [kg m^2] reflected to the output shaft
+    # joint friction: viscous v + (coulomb + (static - coulomb) exp(-(v / stribeck_speed)^2)) tanh(v / stiction_speed)
+    viscous: tuple = (2.4, 2.2, 0.8, 0.36)  # [N m s/rad]
+    coulomb: tuple = (0.11, 0.10, 0.06, 0.030)  # [N m]
+    static: tuple = (0.15, 0.14, 0.085, 0.042)  # [N m]
+    stribeck_speed: float = 0.03  # [rad/s]
+    stiction_speed: float = 0.004  # [rad/s] width of the smooth sign
+    stop_stiffness: float = 150.0  # [N m/rad] beyond a position limit
+    stop_damping: float = 3.0  # [N m s/rad] beyond a position limit
+    # thrusters: rows X Y Z K M N in FRD, columns 1-8. Written here once more: the truth must not move with a setting.
+    allocation: np.ndarray = _frozen([
+        [.707, .707, -.707, -.707, 0, 0, 0, 0],
+        [-.707, .707, -.707, .707, 0, 0, 0, 0],
+        [0, 0, 0, 0, -1, 1, 1, -1],
+        [.06, -.06, .06, -.06, -.218, -.218, .218, .218],
+        [.06, .06, -.06, -.06, .12, -.12, .12, -.12],
+        [-.1888, .1888, .1888, -.1888, 0, 0, 0, 0]])
+    rotor_lag: float = 0.11  # [s] first order, thrust behind command
+    battery_full: float = 16.0  # [V] at the start
+    battery_empty: float = 15.2  # [V] at the end of the run
+    # places of sensors, FLU [m]
+    dvl_place: tuple = (-0.06, 0.0, -0.105)
+    surface_pressure: float = 101325.0  # [Pa]
+
+    def last_link(self) -> TrueLink:
+        """The last link with its payload in hand (point mass; no drag of its own)."""
+        link, m, v = self.links[-1], self.payload_mass, self.payload_volume
+        if not m and not v:
+            return link
+        place, com, cob = (np.asarray(x, float) for x in (self.payload_place, link.com, link.cob))
+        total = link.mass + m
+        centre = (link.mass * com + m * place) / total
+        ixx, iyy, izz, ixy, ixz, iyz = link.inertia
+        tensor = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
+        for mass, at in ((link.mass, com), (m, place)):
+            d = at - centre
+            tensor = tensor + mass * (d @ d * np.eye(3) - np.outer(d, d))
+        entries = tuple(tensor[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
+        volume = link.volume + v
+        return TrueLink(total, tuple(centre), entries, volume, tuple((link.volume * cob + v * place) / volume), link.drag)
