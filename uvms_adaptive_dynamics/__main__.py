@@ -1,0 +1,45 @@
+"""`python -m uvms_adaptive_dynamics {evaluate,simulate,demo}`: the command line; each subcommand loads only what it needs."""
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+
+from . import __version__
+from .errors import UvmsError
+
+PROGRAM = "python -m uvms_adaptive_dynamics"
+COMMANDS = {
+    "evaluate": ("evaluation.command", "replay recordings through the estimator and measure its predictions"),
+    "simulate": ("simulation.command", "make a recording of the simulated robot"),
+    "demo": ("demo", "simulate, identify, test held out, and report"),
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a subcommand; returns its exit status (2 for anything that cannot be used)."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    parser = argparse.ArgumentParser(
+        prog=PROGRAM, description="Online estimation of the dynamics of underwater vehicle-manipulator robots.")
+    parser.add_argument("--version", action="version", version=f"uvms_adaptive_dynamics {__version__}")
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="{" + ",".join(COMMANDS) + "}")
+    for name, (_, meaning) in COMMANDS.items():
+        subparsers.add_parser(name, help=meaning)
+    chosen = next((argument for argument in arguments if argument in COMMANDS), None)
+    if chosen is not None:
+        command = import_module(f".{COMMANDS[chosen][0]}", __package__)
+        command.add_arguments(subparsers.choices[chosen])
+        try:
+            return command.run(parser.parse_args(arguments))
+        except UvmsError as error:
+            print(f"{chosen}: {error}", file=sys.stderr)
+            return 2
+    parser.parse_args(arguments)  # exits: no subcommand was named, or --help or --version was
+    return 2
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,148 @@
+"""What a run leaves behind: rows with their regressors, the parameters' way, times of solving (DESIGN section 12)."""
+from __future__ import annotations
+
+import tempfile
+from typing import Any, Iterator, NamedTuple
+
+import numpy as np
+
+from ..estimator import Prediction
+from ..parameters import ParameterTable
+
+# Regressors of longer runs go to an unnamed temporary file (two minutes of the default robot are 36 MB).
+MEMORY_LIMIT = 500_000_000  # [bytes]
+CHUNK_ROWS = 1024
+# The kept trajectory of the parameters has at most twice as many points: enough for any figure.
+TRAJECTORY_POINTS = 1500
+
+
+class Rows(NamedTuple):
+    """Rows of a whole run, (T,) and (T, C): times [s], bag index, and per channel [N, N m] what was measured and predicted.
+
+    `arm` (T, 6 or 0) is the part of the vehicle's predicted wrench that carries the arm, `noise` the standard
+    deviation of the measurement noise that the prediction assumed, `known` the load beside Y pi.
+    """
+
+    t: np.ndarray
+    bag: np.ndarray
+    measured: np.ndarray
+    predicted: np.ndarray
+    stddev: np.ndarray
+    valid: np.ndarray
+    arm: np.ndarray
+    noise: np.ndarray
+    known: np.ndarray
+
+
+class Trajectory(NamedTuple):
+    """Estimates over time: t (k,), bag (k,), pi and its stddev (k, p)."""
+
+    t: np.ndarray
+    bag: np.ndarray
+    pi: np.ndarray
+    stddev: np.ndarray
+
+
+class RunLog:
+    """Everything that metrics, files and figures of one run are made of."""
+
+    def __init__(self, table: ParameterTable, memory_limit: int = MEMORY_LIMIT):
+        self._table, C = table, table.channels
+        self._vehicle_rows = slice(0, 6 if table.vehicle else 0)
+        shapes = dict.fromkeys(Rows._fields, (C,)) | {"t": (), "bag": (), "arm": (self._vehicle_rows.stop,)}
+        kinds = {"bag": int, "valid": bool}
+        self._columns = {name: _Chunks(shape, kinds.get(name, float)) for name, shape in shapes.items()}
+        self._regressors = _Chunks((C, table.size), float, memory_limit)
+        self._trajectory: list[tuple] = []
+        self._stride, self._estimates = 1, 0
+        self.solve_ms: list[float] = []
+        self.update_ms: list[float] = []
+        self.updates = self.skipped = self.violations = 0
+        self.min_eig_M: float | None = None
+        self.min_eig_J = np.full(table.n, np.inf)
+
+    def add_row(self, row: Prediction, bag: int) -> None:
+        """Keep a prediction; its `pi` and `noise_stddev` are those that made it."""
+        vehicle, links = self._vehicle_rows, self._table.arm_slice
+        # On the vehicle's rows the known load is the links' buoyancy: it too is carried.
+        arm = row.regressor[vehicle, links] @ row.pi[links] + row.known[vehicle]
+        values = Rows(row.t, bag, row.measured, row.predicted, row.predicted_stddev, row.valid, arm, row.noise_stddev, row.known)
+        for name, value in values._asdict().items():
+            self._columns[name].append(value)
+        self._regressors.append(row.regressor)
+
+    def add_estimate(self, t: float, bag: int, pi: np.ndarray, stddev: np.ndarray) -> None:
+        """Keep a point of the parameters' trajectory, thinned evenly as it grows."""
+        if self._estimates % self._stride == 0:
+            self._trajectory.append((t, bag, pi.copy(), stddev))
+            if len(self._trajectory) > 2 * TRAJECTORY_POINTS:
+                del self._trajectory[1::2]
+                self._stride *= 2
+        self._estimates += 1
+
+    def add_physical(self, min_eig_M: float | None, min_eig_J: np.ndarray, outside: bool) -> None:
+        """Follow the smallest eigenvalues and count parameters outside the physical set."""
+        if min_eig_M is not None:
+            self.min_eig_M = min_eig_M if self.min_eig_M is None else min(self.min_eig_M, min_eig_M)
+        self.min_eig_J = np.minimum(self.min_eig_J, min_eig_J)
+        self.violations += bool(outside)
+
+    def __len__(self) -> int:
+        return len(self._regressors)
+
+    def rows(self) -> Rows:
+        """All rows as arrays."""
+        return Rows(*(self._columns[name].array() for name in Rows._fields))
+
+    def trajectory(self) -> Trajectory:
+        """The thinned trajectory as arrays."""
+        t, bag, pi, stddev = zip(*self._trajectory) if self._trajectory else ((), (), (), ())
+        p = self._table.size
+        return Trajectory(np.array(t, float), np.array(bag, int), np.reshape(pi, (-1, p)), np.reshape(stddev, (-1, p)))
+
+    def predict(self, pi: np.ndarray, covariance: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """What fixed parameters predict on the same rows: predicted and its stddev (T, C), with each row's own noise.
+
+        Without a covariance the parameters count as certain and the interval is that of the noise.
+        """
+        predicted, variance = [], []
+        for Y in self._regressors:
+            predicted.append(Y @ pi)
+            variance.append(np.zeros(Y.shape[:2]) if covariance is None else np.einsum("tcp,tcp->tc", Y @ covariance, Y))
+        known, noise = self._columns["known"].array(), self._columns["noise"].array()
+        if not predicted:
+            return known, noise
+        return np.concatenate(predicted) + known, np.sqrt(np.maximum(np.concatenate(variance), 0.0) + noise ** 2)
+
+
+class _Chunks:
+    """Rows of equal shape, appended one by one into blocks; blocks beyond `memory_limit` bytes live in a temporary file."""
+
+    def __init__(self, shape: tuple[int, ...], dtype: type, memory_limit: int | None = None):
+        self._shape, self._dtype, self._limit = shape, np.dtype(dtype), memory_limit
+        self._blocks: list[np.ndarray] = []
+        self._count = 0
+
+    def append(self, row: Any) -> None:
+        if self._count == len(self._blocks) * CHUNK_ROWS:
+            self._blocks.append(self._new_block())
+        self._blocks[-1][self._count % CHUNK_ROWS] = row
+        self._count += 1
+
+    def _new_block(self) -> np.ndarray:
+        shape = (CHUNK_ROWS, *self._shape)
+        size = int(np.prod(shape)) * self._dtype.itemsize
+        if self._limit is None or size * (len(self._blocks) + 1) <= self._limit:
+            return np.empty(shape, self._dtype)
+        with tempfile.TemporaryFile(prefix="uvms_rows_") as file:
+            return np.memmap(file, self._dtype, "w+", shape=shape)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        for i, block in enumerate(self._blocks):
+            yield block[:min(CHUNK_ROWS, self._count - i * CHUNK_ROWS)]
+
+    def array(self) -> np.ndarray:
+        return np.concatenate(list(self)) if self._count else np.empty((0, *self._shape), self._dtype)
