@@ -62,6 +62,26 @@ class PhysicalSet:
             found.append(LinearMatrixInequality(places, table.scaled_pseudo_inertia_basis[j], f"J[{joint}]"))
         return tuple(found)
 
+    @cached_property
+    def _batch(self) -> tuple[np.ndarray, np.ndarray]:
+        """(places (K, w), basis (K, w, 4, 4)) of all matrix inequalities, padded to one shape."""
+        width = max(len(lmi.places) for lmi in self.inequalities)
+        places = np.zeros((len(self.inequalities), width), int)
+        basis = np.zeros((len(self.inequalities), width, 4, 4))
+        for k, lmi in enumerate(self.inequalities):
+            d = lmi.basis.shape[1]
+            places[k, :len(lmi.places)], basis[k, :len(lmi.places), :d, :d] = lmi.places, lmi.basis
+        return places, basis
+
+    @cached_property
+    def _padding(self) -> np.ndarray:
+        """(K, 4, 4) ones on the padded part of the diagonal, which so is never singular."""
+        padding = np.tile(np.eye(4), (len(self.inequalities), 1, 1))
+        for k, lmi in enumerate(self.inequalities):
+            d = lmi.basis.shape[1]
+            padding[k, :d, :d] = 0.0
+        return padding
+
     def min_eig_M(self, pi: np.ndarray) -> float | None:
         """Smallest eigenvalue of M_v (symmetric part), None without a vehicle."""
         if not self.table.vehicle:
@@ -104,13 +124,15 @@ class PhysicalSet:
             row = np.zeros(size)
             row[i] = 1.0
             rows.append(row)
-        for lmi in self.inequalities:
-            values, vectors = np.linalg.eigh(lmi.matrix(pi))
-            for value, vector in zip(values, vectors.T):
-                if value - self.epsilon < tolerance * max(values.sum(), self.epsilon):
-                    row = np.zeros(size)
-                    row[lmi.places] = np.einsum("kab,a,b->k", lmi.basis, vector, vector)
-                    rows.append(row)
+        if self.inequalities:
+            places, basis = self._batch
+            values, vectors = np.linalg.eigh(np.matmul(pi[places][:, None, :], basis.reshape(len(places), places.shape[1], -1)).reshape(-1, 4, 4) + self._padding)
+            traces = np.maximum(np.abs(values).sum(axis=1), self.epsilon)
+            for k, i in zip(*np.nonzero(values - self.epsilon < tolerance * traces[:, None])):
+                row = np.zeros(size)
+                v = vectors[k, :, i]
+                np.add.at(row, places[k], np.matmul(np.matmul(basis[k], v), v))
+                rows.append(row)
         return np.array(rows).reshape(-1, size)
 
 

@@ -95,7 +95,7 @@ class Estimator:
         floor = self.config.estimation.relative_epsilon * self.table.scale
         self._increments = IncrementCovariance(self.config.uncertainty, floor)
         self._prior_covariance = given.covariance if given.covariance is not None else np.diag(np.where(self.free, stddev, 0.0) ** 2)
-        self._score = np.zeros((self.table.size, self.table.size))
+        self._score = np.zeros((self.table.channels, self.table.size, self.table.size))
         self.covariance = self._prior_covariance
         self.noise.reset()
         if given.noise_stddev is not None and len(given.noise_stddev) == self.table.channels:
@@ -192,13 +192,15 @@ class Estimator:
         self._gather_score(Y, tau, row.valid)
 
     def _gather_score(self, Y: np.ndarray, tau: np.ndarray, valid: np.ndarray) -> None:
-        """Covariance of the cost's gradient: neighbours overlap in the low-pass, so each row counts for several."""
-        Y, residual = Y * valid[:, None], (tau - Y @ self.pi) * valid
+        """Covariance of the cost's gradient, per channel and unit of its noise variance: a row was weighted by the noise
+        known when it came, and counts with the noise known now; neighbours overlap in the low-pass, so it counts for several."""
+        residual = (tau - Y @ self.pi) * valid
         rho = np.array(huber_threshold(int(valid.sum()), self.config.estimation.rho_quantile))
-        weight = float(huber_weight(np.array(np.linalg.norm(residual)), rho)) ** 2
+        weight = float(huber_weight(np.array(np.linalg.norm(residual)), rho))
         decay = self._horizon.decay if self.config.estimation.arrival == "information" else 1 - 1 / self.config.estimation.horizon
+        rows = (weight * np.sqrt(self._filter.correlation_length) / self.noise.stddev * valid)[:, None] * Y
         self._score *= decay ** 2
-        self._score += weight * self._filter.correlation_length * (Y.T @ Y)
+        self._score += rows[:, :, None] * rows[:, None, :]
 
     def _accept(self, problem, pi: np.ndarray) -> None:
         before, self.pi = self.pi, pi
@@ -210,8 +212,10 @@ class Estimator:
         if self.config.uncertainty.covariance == "increments":
             self.covariance = self._increments.covariance()
         else:
-            arrival = self._horizon.prior_information()
-            self.covariance = information_covariance(problem.total.H, self._score + arrival, self.physical.active_normals(pi), self.free)
+            score = np.tensordot(self.noise.stddev ** 2, self._score, 1) + self._horizon.prior_information()
+            gradient = problem.total.H @ pi - problem.total.g
+            self.covariance = information_covariance(problem.total.H, score, self.physical.active_normals(pi),
+                                                     len(self.table.equal_pairs), gradient, self.free)
 
     # --- state --------------------------------------------------------------------------------------------------
 

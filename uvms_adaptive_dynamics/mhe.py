@@ -7,7 +7,7 @@ phi_rho is the paper's norm-Huber of each group of rows: |r|^2 within rho, 2 rho
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.stats import chi2
@@ -21,6 +21,14 @@ def huber_threshold(rows: int, quantile: float) -> float:
     if quantile >= 1.0 or rows == 0:
         return np.inf
     return float(np.sqrt(chi2.ppf(quantile, rows)))
+
+
+@lru_cache(maxsize=256)
+def huber_thresholds(rows: int, quantile: float) -> np.ndarray:
+    """(rows + 1,) thresholds of groups with 0, 1, ... rows."""
+    table = np.array([huber_threshold(m, quantile) for m in range(rows + 1)])
+    table.setflags(write=False)
+    return table
 
 
 def huber(norms: np.ndarray, rho: np.ndarray) -> np.ndarray:
@@ -74,15 +82,18 @@ class HorizonProblem:
         N, C, p = self.Y.shape
         return self.tau - (self.Y.reshape(N * C, p) @ pi).reshape(N, C)
 
+    @cached_property
+    def sample_thresholds(self) -> np.ndarray:
+        """(N,) rho of each instant, by how many of its rows are valid."""
+        return huber_thresholds(self.valid.shape[1], self.quantile)[self.valid.sum(axis=1)]
+
     def group_norms(self, residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(norms, thresholds, weights) of the groups: (N,) for 'sample', (N*C,) for 'channel', (1,) for 'horizon'.
 
         In 'horizon' lambda^age is inside the one norm, so that its own weight is one.
         """
         if self.grouping == "sample":
-            counts = self.valid.sum(axis=1)
-            rho = np.array([huber_threshold(m, self.quantile) for m in range(self.valid.shape[1] + 1)])[counts]
-            return np.sqrt(np.einsum("kc,kc->k", residuals, residuals)), rho, self.weight
+            return np.sqrt(np.einsum("kc,kc->k", residuals, residuals)), self.sample_thresholds, self.weight
         if self.grouping == "channel":
             C = self.valid.shape[1]
             rho = np.where(self.valid.ravel(), huber_threshold(1, self.quantile), np.inf)

@@ -5,7 +5,7 @@ Paper, "Uncertainty Quantification"; DESIGN section 7.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 from .config import Uncertainty
 
@@ -48,25 +48,55 @@ class IncrementCovariance:
         return (2 / self._alpha - 1) * self._covariance * np.outer(self._scale, self._scale)
 
 
-def information_covariance(information: np.ndarray, score: np.ndarray, normals: np.ndarray, free: np.ndarray) -> np.ndarray:
-    """Covariance (p, p) of the constrained fit: A^-1 B A^-1 on what active constraints and freezing leave free.
+STRONG = 2.0   # a constraint takes its direction out of the covariance when its multiplier is this many deviations from zero
 
-    information A (p, p): Hessian of the cost (half of it), prior included; score B (p, p): covariance of its gradient;
-    normals (k, p): gradients of the constraints that hold with equality; free (p,).
+
+def information_covariance(information: np.ndarray, score: np.ndarray, normals: np.ndarray, equalities: int, gradient: np.ndarray,
+                           free: np.ndarray) -> np.ndarray:
+    """Covariance (p, p) of the constrained fit: G B G, where G is the inverse information on what constraints leave free.
+
+    information A (p, p): half the Hessian of the cost, prior included; score B (p, p): covariance of half its gradient;
+    normals (k, p): gradients of the constraints that hold with equality, the first `equalities` of them always;
+    gradient (p,): half the cost's gradient at the estimate, which the constraints' multipliers balance; free (p,).
+    An inequality counts as a constraint only where the data push against it clearly: where they do not, the truth may
+    as well lie inside, and an interval of width zero at the bound would be a lie.
     """
-    scale = 1 / np.sqrt(np.diag(information)[free])
-    A = information[np.ix_(free, free)] * np.outer(scale, scale)
-    N = normals[:, free] * scale
-    N = N[np.linalg.norm(N, axis=1) > 1e-12]
-    factor = cho_factor(A + 1e-13 * np.eye(A.shape[0]))
-    G = cho_solve(factor, np.eye(A.shape[0]))
-    if len(N):
-        GN = G @ N.T
-        G = G - GN @ np.linalg.pinv(N @ GN, rcond=1e-10, hermitian=True) @ GN.T
-    B = score[np.ix_(free, free)] * np.outer(scale, scale)
+    every = bool(free.all())
+    A, B, N, g = (information, score, normals, gradient) if every else (
+        information[np.ix_(free, free)], score[np.ix_(free, free)], normals[:, free], gradient[free])
+    scale = 1 / np.sqrt(np.diag(A))
+    scales = scale[:, None] * scale
+    A = A * scales
+    A.flat[::len(A) + 1] += 1e-13
+    factor, info = dpotrf(A.T, lower=1, clean=1, overwrite_a=1)
+    if info:
+        raise np.linalg.LinAlgError("the information matrix is not positive definite")
+    root, _ = dtrtri(factor, lower=1, overwrite_c=1)          # A^-1 = root^T root
+    B = root @ (B * scales) @ root.T                          # of the whitened gradient
+    U = root @ (N * scale).T
+    lengths = np.sqrt(np.einsum("pk,pk->k", U, U))
+    keep = lengths > 1e-9
+    keep[equalities:] &= _strong(U[:, equalities:], lengths[equalities:], root @ (g * scale), B)
+    if keep.any():
+        Q, R = np.linalg.qr(U[:, keep] / lengths[keep])
+        Q = Q[:, np.abs(np.diag(R)) > 1e-9]
+        B = B - Q @ (Q.T @ B)
+        B = B - (B @ Q) @ Q.T
+    inner = (root.T @ B @ root) * scales
+    inner = 0.5 * (inner + inner.T)
+    if every:
+        return inner
     covariance = np.zeros_like(information)
-    covariance[np.ix_(free, free)] = (G @ B @ G) * np.outer(scale, scale)
-    return (covariance + covariance.T) / 2
+    covariance[np.ix_(free, free)] = inner
+    return covariance
+
+
+def _strong(U: np.ndarray, lengths: np.ndarray, gradient: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """(k,) whether the gradient along each whitened normal is more than its noise explains."""
+    usable = lengths > 1e-9
+    u = U / np.where(usable, lengths, 1.0)
+    spread = np.sqrt(np.maximum(np.einsum("pk,pk->k", u, B @ u), 1e-300))
+    return usable & (np.abs(u.T @ gradient) > STRONG * spread)
 
 
 class ChannelNoise:

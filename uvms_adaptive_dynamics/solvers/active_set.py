@@ -19,8 +19,9 @@ from .robust_cost import Point, RobustCost, optimality_gap
 
 STEPS = 8
 DIVERGING = 4.0        # a step this much longer than the one before: the guess is not near an optimum
-GAP = 1e-10            # relative bound of suboptimality of an answer
-FEASIBLE = 1e-10       # (scaled) violation that counts as rounding
+GAP = 1e-9             # relative bound of suboptimality of an answer
+FEASIBLE = 1e-8        # (scaled) violation of an answer; the caller takes it out
+ROUNDING = 1e-10       # (scaled) violation that does not make a constraint active
 SINGULAR = 1e-7        # eigenvalue below which a direction is too flat to divide by
 _UPPER = {r: np.triu_indices(r) for r in range(1, SIDE + 1)}
 _ROOT2 = {r: np.where(_UPPER[r][0] == _UPPER[r][1], 1.0, 2.0) for r in range(1, SIDE + 1)}
@@ -83,57 +84,56 @@ def _eigenvectors(cones: Cones, x: np.ndarray):
 
 def _newton_step(cones: Cones, point: Point, active: ActiveSet, vectors):
     """(dx, multipliers of the active bounds, {k: Lambda_k}) of the linearized conditions; None where they are singular."""
-    hessian = point.hessian.copy()
+    hessian, m = point.hessian.copy(), point.x.size
     bounds = np.flatnonzero(active.bounds)
-    rows, right, places = [], [], []
-    A = np.zeros((bounds.size, point.x.size))
-    A[np.arange(bounds.size), cones.places[bounds]] = cones.sign[bounds]
-    if bounds.size:
-        rows.append(A)
-        right.append(-cones.slacks(point.x)[bounds])
-    if cones.count:
+    blocks = [(k, active.rank[k]) for k in np.flatnonzero(active.rank)]
+    count = bounds.size + sum(r * (r + 1) // 2 for _, r in blocks)
+    A, right, at = np.zeros((count, m)), np.zeros(count), bounds.size
+    A[np.arange(at), cones.places[bounds]] = cones.sign[bounds]
+    right[:at] = -cones.slacks(point.x)[bounds]
+    if blocks:
         D, V = vectors
         T = np.matmul(np.matmul(V.transpose(0, 2, 1)[:, None], cones.basis), V[:, None])   # basis in F's eigenvectors
-        for k in np.flatnonzero(active.rank):
-            r, variables = active.rank[k], cones.variables[k]
+        for k, r in blocks:
+            width = cones.width[k]
+            variables, t = cones.variables[k, :width], T[k, :width]
             i, j = _UPPER[r]
-            block = np.zeros((i.size, point.x.size))
-            np.add.at(block.T, variables, T[k][:, i, j])
-            rows.append(block)
-            right.append(-np.where(i == j, D[k][i], 0.0))
-            places.append((k, r))
+            A[at:at + i.size, variables] = t[:, i, j].T
+            right[at:at + i.size] = -np.where(i == j, D[k, i], 0.0)
+            at += i.size
             if r < SIDE:
-                V1 = V[k][:, :r]
+                V1 = V[k, :, :r]
                 Lambda = V1.T @ active.Z[k] @ V1
-                regular = D[k][r:] > SINGULAR
-                C = T[k][:, :r, r:][:, :, regular]
-                weighted = np.matmul(Lambda, C) / D[k][r:][regular]
-                curvature = 2 * weighted.reshape(len(variables), -1) @ C.reshape(len(variables), -1).T
-                np.add.at(hessian, (variables[:, None], variables[None, :]), 0.5 * (curvature + curvature.T))
-    factor, info = dpotrf(hessian, lower=1, clean=0)
+                inverse = np.where(D[k, r:] > SINGULAR, 1 / np.maximum(D[k, r:], SINGULAR), 0.0)
+                C = t[:, :r, r:]
+                curvature = (np.matmul(Lambda, C) * inverse).reshape(width, -1) @ C.reshape(width, -1).T
+                hessian[variables[:, None], variables] += curvature + curvature.T
+    # The transpose of the symmetric matrix is in the order LAPACK works in place.
+    factor, info = dpotrf(hessian.T, lower=1, clean=0, overwrite_a=1)
     if info:
         return None
     free_step, _ = dpotrs(factor, -point.gradient, lower=1)
-    if not rows:
+    if not count:
         return free_step, np.zeros(0), {}
-    A = np.vstack(rows)
     GA, _ = dpotrs(factor, A.T, lower=1)
     S = A @ GA
     size = 1 / np.sqrt(np.maximum(np.diag(S), 1e-300))
-    inner, info = dpotrf(S * np.outer(size, size) + 1e-14 * np.eye(len(S)), lower=1, clean=0)
+    S *= size[:, None] * size
+    S.flat[::count + 1] += 1e-14
+    inner, info = dpotrf(S.T, lower=1, clean=0, overwrite_a=1)
     if info:
         return None
-    scaled, _ = dpotrs(inner, size * (np.concatenate(right) - A @ free_step), lower=1)
+    scaled, _ = dpotrs(inner, size * (right - A @ free_step), lower=1)
     multipliers = size * scaled
     dx = free_step + GA @ multipliers
     if not np.isfinite(dx).all():
         return None
-    return dx, multipliers[:bounds.size], _unpack(multipliers[bounds.size:], places)
+    return dx, multipliers[:bounds.size], _unpack(multipliers[bounds.size:], blocks)
 
 
-def _unpack(values: np.ndarray, places) -> dict[int, np.ndarray]:
+def _unpack(values: np.ndarray, blocks) -> dict[int, np.ndarray]:
     found, at = {}, 0
-    for k, r in places:
+    for k, r in blocks:
         i, j = _UPPER[r]
         Lambda = np.zeros((r, r))
         # An off-diagonal equation stands for two entries of the symmetric multiplier.
@@ -150,7 +150,7 @@ def _update(cones: Cones, x: np.ndarray, active: ActiveSet, bound_multipliers: n
     bounds = np.flatnonzero(active.bounds)
     wrong = bounds[bound_multipliers < 0]
     slacks = cones.slacks(x)
-    entering = (slacks < -FEASIBLE) & ~active.bounds
+    entering = (slacks < -ROUNDING) & ~active.bounds
     if wrong.size or entering.any():
         active.bounds[wrong] = False
         active.bounds |= entering
@@ -161,23 +161,35 @@ def _update(cones: Cones, x: np.ndarray, active: ActiveSet, bound_multipliers: n
     D, V = _eigenvectors(cones, x)
     active.Z[:] = 0.0
     for k, Lambda in values.items():
+        V1 = old_vectors[k][:, :active.rank[k]]
+        if _is_positive(Lambda):
+            active.Z[k] = V1 @ Lambda @ V1.T
+            continue
         l, U = np.linalg.eigh(Lambda)
         keep = l > 0
-        V1 = old_vectors[k][:, :active.rank[k]] @ U
+        V1 = V1 @ U
         active.Z[k] = (V1[:, keep] * l[keep]) @ V1[:, keep].T
-        if not keep.all():
-            # Turn the (nearly null) eigenvectors so that the directions whose multiplier is positive come first.
-            V_near = V[k][:, :active.rank[k]]
-            order = np.linalg.eigh(V_near.T @ active.Z[k] @ V_near)[1][:, ::-1]
-            V[k][:, :active.rank[k]] = V_near @ order
-            active.rank[k] = int(keep.sum())
-            changed = True
-    negative = (D < -FEASIBLE).sum(axis=1)
+        # Turn the (nearly null) eigenvectors so that the directions whose multiplier is positive come first.
+        V_near = V[k][:, :active.rank[k]]
+        order = np.linalg.eigh(V_near.T @ active.Z[k] @ V_near)[1][:, ::-1]
+        V[k][:, :active.rank[k]] = V_near @ order
+        active.rank[k] = int(keep.sum())
+        changed = True
+    negative = (D < -ROUNDING).sum(axis=1)
     grown = negative > active.rank
     if grown.any():
         active.rank[grown] = negative[grown]
         changed = True
     return changed, (D, V)
+
+
+def _is_positive(Lambda: np.ndarray) -> bool:
+    """Whether a small symmetric matrix is positive definite."""
+    if len(Lambda) == 1:
+        return Lambda[0, 0] > 0
+    if len(Lambda) == 2:
+        return Lambda[0, 0] > 0 and Lambda[0, 0] * Lambda[1, 1] > Lambda[0, 1] ** 2
+    return dpotrf(Lambda, lower=1)[1] == 0
 
 
 def _gap(cones: Cones, point: Point, active: ActiveSet, bound_multipliers: np.ndarray) -> float:

@@ -29,6 +29,7 @@ class Cones:
         self.variables = np.zeros((K, width), int)
         self.basis = np.zeros((K, width, SIDE, SIDE))
         self.flat_basis = self.basis.reshape(K, width, SIDE * SIDE)
+        self.width = np.zeros(K, int)          # how many of a row's variables are real, the rest is padding
         self.constant = np.tile(np.eye(SIDE), (K, 1, 1))
         for k, lmi in enumerate(members):
             d = lmi.basis.shape[1]
@@ -43,6 +44,7 @@ class Cones:
                 q = column.setdefault(variable, len(column))
                 self.variables[k, q] = variable
                 self.basis[k, q, :d, :d] += at.scale[variable] * matrix
+            self.width[k] = len(column)
 
     def slacks(self, x: np.ndarray) -> np.ndarray:
         """(b,) of the bounds, negative where violated."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg.lapack import dposv
 
 from ..constraints import Coordinates
 from ..mhe import HorizonProblem
@@ -87,7 +88,5 @@ class RobustCost:
 
 def optimality_gap(residual: np.ndarray, hessian: np.ndarray) -> float:
     """What a left-over gradient `residual` can be worth in the cost: half its squared norm in the Hessian's metric."""
-    try:
-        return 0.5 * abs(float(residual @ np.linalg.solve(hessian, residual)))
-    except np.linalg.LinAlgError:
-        return float("inf")
+    _, solved, info = dposv(hessian, residual, lower=1)
+    return 0.5 * abs(float(residual @ solved)) if info == 0 else float("inf")
