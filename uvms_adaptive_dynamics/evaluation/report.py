@@ -69,7 +69,7 @@ def _facts(run: Run, metrics: dict[str, Any]) -> str:
     rank = metrics["parameters"]["identifiable_rank"]
     rows = [("recordings", ", ".join(f"{bag.path} ({bag.end - bag.start:.1f} s)" for bag in run.bags)),
             ("estimate", "none: parameters frozen, the held-out test" if solver is None else
-             f"{metrics['updates']} updates, {metrics['skipped']} samples without one; every row predicted before it was learnt")]
+             f"{metrics['updates']} updates, {metrics['skipped']} rows without a new estimate; every row predicted before it was learnt")]
     if solver is not None:
         rows.append(("solver", f"{solver['name']}: median {_number(solver['median_ms'])} ms, 99 % {_number(solver['p99_ms'])} ms, longest "
                                f"{_number(solver['max_ms'])} ms, {solver['failures']} failures"))

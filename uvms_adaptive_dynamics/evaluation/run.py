@@ -136,7 +136,6 @@ class _Recorder:
         failures = estimator.solver_failures
         estimate = estimator.step(sample)
         if estimate is None:
-            log.skipped += 1
             return
         # The estimate carries the new parameters, its prediction the ones that predicted.
         log.add_row(estimator.prediction, bag)

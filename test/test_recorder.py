@@ -1,0 +1,128 @@
+"""Recordings: bytes and times as they came, never overwritten, and no failure of theirs disturbs the node."""
+import sys
+import types
+
+import pytest
+from rosbags.rosbag2 import Reader
+from std_msgs.msg import Float64
+from rclpy.serialization import serialize_message
+
+from uvms_adaptive_dynamics.errors import BagError, ConfigError
+from uvms_adaptive_dynamics.recorder import Rosbag2PyWriter, Recorder, RosbagsWriter, available_writer
+
+TOPICS = {"/a": "std_msgs/msg/Float64", "/b": "std_msgs/msg/Float64"}
+DATA = serialize_message(Float64(data=1.5))
+
+
+def contents(path):
+    with Reader(path) as reader:
+        return [(connection.topic, stamp, bytes(raw)) for connection, stamp, raw in reader.messages()]
+
+
+def test_bytes_times_and_order_are_kept(tmp_path):
+    """What is read is what was written, also where two messages are one nanosecond apart."""
+    recorder = Recorder(tmp_path / "bag", TOPICS)
+    written = [("/a", 10**18, DATA), ("/b", 10**18 + 1, DATA), ("/a", 10**18 + 2, serialize_message(Float64(data=-2.0)))]
+    for topic, stamp, data in written:
+        recorder.write(topic, stamp, data)
+    recorder.close()
+    assert contents(tmp_path / "bag") == written and recorder.messages == 3 and not recorder.error
+
+
+def test_a_long_recording_spans_chunks_in_order(tmp_path):
+    """The file is written in chunks of a megabyte; order holds across them."""
+    recorder = Recorder(tmp_path / "bag", TOPICS)
+    for k in range(60000):
+        recorder.write("/ab"[0] + "ab"[k % 2], 10**18 + k, DATA)
+    recorder.close()
+    assert [stamp - 10**18 for _, stamp, _ in contents(tmp_path / "bag")] == list(range(60000))
+
+
+def test_split_goes_on_in_another_bag(tmp_path):
+    """After a jump of time each bag is in order of time by itself."""
+    recorder = Recorder(tmp_path / "bag", TOPICS)
+    recorder.write("/a", 200, DATA)
+    recorder.split()
+    recorder.write("/a", 100, DATA)
+    recorder.close()
+    assert [len(contents(tmp_path / name)) for name in ("bag", "bag_2")] == [1, 1]
+
+
+def test_a_bag_is_never_overwritten(tmp_path):
+    """An existing folder is refused with the setting's name."""
+    with pytest.raises(ConfigError, match="output.record.*exists"):
+        Recorder(tmp_path, TOPICS)
+
+
+def test_a_place_that_cannot_be_written_is_refused(tmp_path):
+    """A file where a folder should be."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="cannot be written"):
+        Recorder(tmp_path / "file" / "bag", TOPICS)
+
+
+def test_a_failing_disk_ends_the_recording_and_nothing_else(tmp_path):
+    """The error is kept for the diagnostics; later messages are let go."""
+    class FullDisk(RosbagsWriter):
+        def write(self, topic, receive_ns, data):
+            raise OSError("No space left on device")
+
+    recorder = Recorder(tmp_path / "bag", TOPICS, FullDisk)
+    recorder.write("/a", 1, DATA)
+    recorder.write("/a", 2, DATA)
+    recorder.split()
+    assert "No space left" in recorder.error and recorder.messages == 0
+    recorder.close()
+
+
+def test_messages_of_other_packages_need_their_definitions(tmp_path):
+    """A type that Jazzy does not know and no installed package defines is refused by name."""
+    with pytest.raises(BagError, match="nowhere_msgs"):
+        Recorder(tmp_path / "bag", {"/c": "nowhere_msgs/msg/Thing"})
+
+
+def test_definitions_of_installed_packages_are_found(tmp_path, monkeypatch):
+    """A driver's own message is recorded with the definition from its package's share."""
+    share = tmp_path / "share"
+    (share / "msg").mkdir(parents=True)
+    (share / "msg" / "Beam.msg").write_text("float64 range\n")
+    (share / "msg" / "Dvl.msg").write_text("std_msgs/Header header\nBeam[] beams\n")
+    monkeypatch.setattr("ament_index_python.packages.get_package_share_directory", lambda package: str(share))
+    recorder = Recorder(tmp_path / "bag", {"/dvl": "sonar_msgs/msg/Dvl"})
+    recorder.write("/dvl", 1, DATA)
+    recorder.close()
+    with Reader(tmp_path / "bag") as reader:
+        assert "Beam[] beams" in reader.connections[0].msgdef.data
+
+
+def test_rosbag2_py_stands_in_where_rosbags_is_missing(tmp_path, monkeypatch):
+    """On a station with apt packages alone the C++ writer is used, with topics and receive times as they are."""
+    calls = []
+
+    class SequentialWriter:
+        def open(self, storage, converter):
+            calls.append(("open", storage.uri, storage.storage_id))
+
+        def create_topic(self, topic):
+            calls.append(("topic", topic.id, topic.name, topic.type, topic.serialization_format))
+
+        def write(self, topic, data, stamp):
+            calls.append(("write", topic, data, stamp))
+
+    named = lambda **values: types.SimpleNamespace(**values)
+    monkeypatch.setitem(sys.modules, "rosbag2_py", types.SimpleNamespace(
+        SequentialWriter=SequentialWriter, StorageOptions=named, TopicMetadata=named, ConverterOptions=lambda *formats: formats))
+    monkeypatch.setitem(sys.modules, "rosbags.rosbag2", None)
+    assert available_writer() is Rosbag2PyWriter
+    recorder = Recorder(tmp_path / "bag", {"/a": "std_msgs/msg/Float64"})
+    recorder.write("/a", 5, DATA)
+    recorder.close()
+    assert calls == [("open", str(tmp_path / "bag"), "mcap"), ("topic", 0, "/a", "std_msgs/msg/Float64", "cdr"), ("write", "/a", DATA, 5)]
+
+
+def test_without_either_library_the_sentence_names_both(monkeypatch):
+    """The node says what to install instead of starting without a recording."""
+    for module in ("rosbags.rosbag2", "rosbag2_py"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ConfigError, match="rosbags.*rosbag2_py.*install"):
+        available_writer()

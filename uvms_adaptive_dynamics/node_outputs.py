@@ -1,0 +1,68 @@
+"""Publishers of the node's results, stamped with the tick that they belong to (DESIGN section 10)."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import AccelStamped, WrenchStamped
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from . import messages
+from .robot import RobotModel
+from .topics import OUTPUTS
+
+CLASSES = {"sensor_msgs/msg/JointState": JointState, "std_msgs/msg/Float64MultiArray": Float64MultiArray,
+           "geometry_msgs/msg/WrenchStamped": WrenchStamped, "geometry_msgs/msg/AccelStamped": AccelStamped}
+
+# Latched: a controller that starts later gets the last parameters at once.
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+QUEUED = QoSProfile(depth=10)
+
+NEED_VEHICLE = ("predicted_wrench", "wrench_stddev", "acceleration")
+NEED_ARM = ("predicted_joint_states", "joint_stddev")
+
+
+class OutputPublishers:
+    """Publishes predictions and estimates; called on the worker's thread."""
+
+    def __init__(self, node: Node, robot: RobotModel):
+        self._robot = robot
+        self._output = lambda: node.config.output  # its periods may change while the node runs
+        self._covariance_at = -np.inf
+        self.not_finite = 0
+        self._publishers = {
+            output.name: node.create_publisher(CLASSES[output.type], f"~/{output.name}",
+                                               LATCHED if output.name == "parameters" else QUEUED)
+            for output in OUTPUTS
+            if (robot.vehicle or output.name not in NEED_VEHICLE) and (robot.joints or output.name not in NEED_ARM)}
+
+    def prediction(self, prediction: Any) -> None:
+        """Wrench, joint efforts, their standard deviations, and the acceleration of one tick."""
+        t, output = prediction.t, self._output()
+        vehicle, arm = self._robot.vehicle_rows, self._robot.arm_rows
+        if self._robot.vehicle:
+            self._publish("predicted_wrench", messages.wrench_message(t, prediction.predicted[vehicle], output))
+            self._publish("wrench_stddev", messages.wrench_stddev_message(t, prediction.predicted_stddev[vehicle], output))
+            self._publish("acceleration", messages.acceleration_message(t, prediction.nu_dot, output))
+        if self._robot.joints:
+            joints = self._robot.joints
+            self._publish("predicted_joint_states", messages.effort_message(t, joints, prediction.predicted[arm]))
+            self._publish("joint_stddev", messages.effort_message(t, joints, prediction.predicted_stddev[arm]))
+
+    def estimate(self, estimate: Any) -> None:
+        """Parameters of every tick, and their covariance from time to time."""
+        names = self._robot.table.names
+        self._publish("parameters", messages.parameters_message(estimate.t, names, estimate.pi, estimate.covariance))
+        elapsed = estimate.t - self._covariance_at
+        if elapsed >= self._output().covariance_period or elapsed < 0:  # negative: data time has jumped back
+            self._covariance_at = estimate.t
+            self._publish("covariance", messages.covariance_message(estimate.covariance))
+
+    def _publish(self, name: str, message: Any) -> None:
+        if message is None:
+            self.not_finite += 1
+        else:
+            self._publishers[name].publish(message)

@@ -1,0 +1,96 @@
+"""ROS parameters generated from the settings: types, descriptions, ranges, and the way back to a Config (DESIGN section 10)."""
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from .config import ROS_OWN, Config
+from .errors import ConfigError
+
+# Settings that take effect while the node runs. Everything else shapes memory, filters or the problem: read-only.
+CHANGEABLE = ("output.file", "output.covariance_period", "output.diagnostics_period")
+
+TYPES = {"bool": Parameter.Type.BOOL, "int": Parameter.Type.INTEGER, "float": Parameter.Type.DOUBLE,
+         "string": Parameter.Type.STRING, "floats": Parameter.Type.DOUBLE_ARRAY, "strings": Parameter.Type.STRING_ARRAY}
+
+INT_MAX = 2**63 - 1
+
+
+def config_from_parameters(node: Node) -> Config:
+    """Declare every setting on `node` and return them with the node's overrides (YAML, command line) applied.
+
+    A whole number stands for a float and `[]` for an empty list. Raises ConfigError, which names the setting, what was
+    got and what is expected, for an unknown name or a bad value.
+    """
+    config = Config().with_values(overrides(node))
+    for name, entry, value in config.settings():
+        _declare(node, name, entry, value)
+    return config
+
+
+def overrides(node: Node) -> dict[str, Any]:
+    """What parameter files and the command line say about settings, by dotted name; ROS's own parameters left out."""
+    # rclpy has no public way to see overrides of names that are not declared, and a misspelt name is just that.
+    given = node._parameter_overrides
+    return {name: [] if parameter.type_ is Parameter.Type.NOT_SET else parameter.value
+            for name, parameter in given.items() if name.split(".")[0] not in ROS_OWN}
+
+
+def watch_changes(node: Node, get_config, set_config) -> None:
+    """Check and apply changes of CHANGEABLE settings at run time: `set_config(new)` is called after a good one."""
+    def changed(parameters) -> Config:
+        return get_config().with_values({p.name: p.value for p in parameters if p.name in CHANGEABLE})
+
+    def check(parameters) -> SetParametersResult:
+        try:
+            changed(parameters)
+        except ConfigError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
+
+    node.add_on_set_parameters_callback(check)
+    node.add_post_set_parameters_callback(lambda parameters: set_config(changed(parameters)))
+
+
+def descriptor(name: str, entry: Any) -> ParameterDescriptor:
+    """Description, unit and range of a setting, as `ros2 param describe` shows them."""
+    meta = entry.metadata
+    fixed = name not in CHANGEABLE
+    made = ParameterDescriptor(name=name, type=TYPES[meta["kind"]].value, read_only=fixed,
+                               description=meta["doc"] + (f" [{meta['unit']}]" if meta["unit"] else ""))
+    low, high = meta["low"], meta["high"]
+    bounded = low is not None or high is not None
+    constraints = []
+    if meta["choices"]:
+        constraints.append("One of " + ", ".join(meta["choices"]) + ".")
+    if bounded and meta["kind"] == "float":
+        made.floating_point_range = [FloatingPointRange(
+            from_value=float(-sys.float_info.max if low is None else low),
+            to_value=float(sys.float_info.max if high is None else high), step=0.0)]
+    elif bounded and meta["kind"] == "int":
+        made.integer_range = [IntegerRange(from_value=int(-INT_MAX if low is None else low),
+                                           to_value=int(INT_MAX if high is None else high), step=1)]
+    elif bounded:  # ROS has ranges for scalars only
+        constraints.append("Every element" + (f" at least {low:g}" if low is not None else "")
+                           + (" and" if low is not None and high is not None else "")
+                           + (f" at most {high:g}" if high is not None else "") + ".")
+    if fixed:
+        constraints.append("Fixed at start: set it in the parameter file and restart the node.")
+    made.additional_constraints = " ".join(constraints)
+    return made
+
+
+def _declare(node: Node, name: str, entry: Any, value: Any) -> None:
+    made = descriptor(name, entry)
+    if isinstance(value, tuple) and not value:
+        # rclpy takes the type of an empty list for BYTE_ARRAY: declare the type, set the value, then make it read-only.
+        kind = TYPES[entry.metadata["kind"]]
+        node.declare_parameter(name, kind, ParameterDescriptor(name=name), ignore_override=True)
+        node.set_parameters([Parameter(name, kind, [])])
+        node.set_descriptor(name, made)
+    else:
+        node.declare_parameter(name, list(value) if isinstance(value, tuple) else value, made, ignore_override=True)

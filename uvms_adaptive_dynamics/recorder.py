@@ -1,0 +1,156 @@
+"""Recording of what the node receives: the bytes as they came, in the order and at the times pushed into the front end.
+
+`evaluate` on the bag therefore repeats the run. The bag is rosbag2 in mcap, written with `rosbags` (pip) or, on a ROS
+installation without it, with `rosbag2_py` (apt); neither is needed by a node that does not record.
+"""
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Mapping, Protocol
+
+from .errors import BagError, ConfigError
+
+
+class BagWriter(Protocol):
+    """The one signature behind which the two libraries stand."""
+
+    def __init__(self, path: Path, topics: Mapping[str, str]) -> None: ...
+
+    def write(self, topic: str, receive_ns: int, data: bytes) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class RosbagsWriter:
+    """rosbag2 through `rosbags` (pure Python)."""
+
+    def __init__(self, path: Path, topics: Mapping[str, str]):
+        from rosbags.rosbag2 import StoragePlugin, Writer
+        self._bag = Writer(path, version=9, storage_plugin=StoragePlugin.MCAP)
+        store = _type_store(topics.values())
+        self._bag.open()
+        self._connections = {topic: self._bag.add_connection(topic, type_, typestore=store) for topic, type_ in topics.items()}
+
+    def write(self, topic: str, receive_ns: int, data: bytes) -> None:
+        """Append one serialized message."""
+        self._bag.write(self._connections[topic], receive_ns, data)
+
+    def close(self) -> None:
+        """Write index and metadata: without them the bag cannot be read."""
+        self._bag.close()
+
+
+class Rosbag2PyWriter:
+    """rosbag2 through the C++ writer of a ROS installation."""
+
+    def __init__(self, path: Path, topics: Mapping[str, str]):
+        import rosbag2_py
+        self._bag = rosbag2_py.SequentialWriter()
+        self._bag.open(rosbag2_py.StorageOptions(uri=str(path), storage_id="mcap"), rosbag2_py.ConverterOptions("", ""))
+        for number, (topic, type_) in enumerate(topics.items()):
+            self._bag.create_topic(rosbag2_py.TopicMetadata(id=number, name=topic, type=type_, serialization_format="cdr"))
+
+    def write(self, topic: str, receive_ns: int, data: bytes) -> None:
+        """Append one serialized message."""
+        self._bag.write(topic, data, receive_ns)
+
+    def close(self) -> None:
+        """The C++ writer closes the bag in its destructor in every release, and by name only in some."""
+        self._bag = None
+
+
+class Recorder:
+    """A recording that never disturbs the node: a failure of the disk ends it, is kept in `error`, and nothing else happens.
+
+    Time that jumps back cannot stand in one bag, since bags are read in order of time: `split` goes on in `<path>_2`.
+    """
+
+    def __init__(self, path: str | Path, topics: Mapping[str, str], writer: type[BagWriter] | None = None):
+        """Open the bag for `topics` (name -> type); raises ConfigError where it exists or cannot be written."""
+        self.path = Path(path).expanduser()
+        self._topics = dict(topics)
+        self._writer = writer or available_writer()
+        self._parts = 0
+        self.messages = 0
+        self.error = ""
+        self._bag: Any = None
+        self._open()
+
+    def write(self, topic: str, receive_ns: int, data: bytes) -> None:
+        """Append one message; does nothing after a failure."""
+        if self._bag is None:
+            return
+        try:
+            self._bag.write(topic, receive_ns, data)
+            self.messages += 1
+        except Exception as error:  # a full disk, a removed drive; the two libraries raise different kinds
+            self.error = f"recording stopped after {self.messages} messages: {error}"
+            self.close()
+
+    def split(self) -> None:
+        """Go on in a new bag."""
+        if self._bag is None:
+            return
+        self.close()
+        try:
+            self._open()
+        except ConfigError as error:
+            self.error = str(error)
+
+    def close(self) -> None:
+        """Finish the bag so that it can be read."""
+        bag, self._bag = self._bag, None
+        if bag is None:
+            return
+        try:
+            bag.close()
+        except Exception as error:  # as in `write`
+            self.error = self.error or f"the bag could not be finished: {error}"
+
+    def _open(self) -> None:
+        self._parts += 1
+        path = self.path if self._parts == 1 else self.path.with_name(f"{self.path.name}_{self._parts}")
+        if path.exists():
+            raise ConfigError(f"setting 'output.record' is '{path}', which exists; expected a folder that does not exist yet. "
+                              "A bag is never overwritten.")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._bag = self._writer(path, self._topics)
+        except BagError:
+            raise
+        except Exception as error:  # as in `write`
+            raise ConfigError(f"setting 'output.record' is '{path}', which cannot be written: {error}.") from None
+
+
+def available_writer() -> type[BagWriter]:
+    """The writer whose library is installed; raises ConfigError where none is."""
+    for module, writer in (("rosbags.rosbag2", RosbagsWriter), ("rosbag2_py", Rosbag2PyWriter)):
+        try:
+            __import__(module)
+            return writer
+        except ImportError:
+            continue
+    raise ConfigError("setting 'output.record' asks for a recording, but neither 'rosbags' nor 'rosbag2_py' is installed; "
+                      "install one of them (pip install rosbags, or apt install ros-jazzy-rosbag2-py), or leave it empty.")
+
+
+def _type_store(types) -> Any:
+    """Jazzy's message definitions, with those of other installed packages that `types` need."""
+    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+    store = get_typestore(Stores.ROS2_JAZZY)
+    found: dict[str, Any] = {}
+    for package in sorted({type_.split("/")[0] for type_ in types if type_ not in store.fielddefs}):
+        from ament_index_python.packages import get_package_share_directory
+        try:
+            files = sorted(Path(get_package_share_directory(package)).glob("msg/*.msg"))
+        except (LookupError, OSError):  # no such package; no ament index at all
+            files = []
+        if not files:
+            raise BagError(f"messages of package '{package}' cannot be recorded: its definitions are not installed "
+                           f"(expected <share>/{package}/msg/*.msg). Leave output.record empty and use 'ros2 bag record'.")
+        for file in files:
+            name = f"{package}/msg/{file.stem}"
+            if name not in store.fielddefs:
+                found.update(get_types_from_msg(file.read_text(), name))
+    store.register(found)
+    return store
