@@ -17,13 +17,11 @@ from std_srvs.srv import SetBool, Trigger
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import RobotError
-from uvms_adaptive_dynamics.estimator import Estimator
-from uvms_adaptive_dynamics.evaluation.bags import read_messages
+from uvms_adaptive_dynamics.evaluation.run import run as evaluation
 from uvms_adaptive_dynamics.messages import time_message
 from uvms_adaptive_dynamics.node import EstimatorNode
 from uvms_adaptive_dynamics.parameter_files import load_parameters
 from uvms_adaptive_dynamics.robot import resolve_urdf
-from uvms_adaptive_dynamics.signals import SignalFrontEnd
 from uvms_adaptive_dynamics.simulation.node import TYPES, ros_message
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
 from uvms_adaptive_dynamics.topics import inputs
@@ -133,15 +131,10 @@ def test_a_run_publishes_everything_and_its_recording_repeats_it(ros, start, tmp
     assert list(found["predicted_joint_states"][-1].name) == list(node.robot.joints)
 
     node.recorder.close()
-    config, robot = node.config, node.robot
-    front, estimator = SignalFrontEnd(config, robot), Estimator(config, robot=robot)
-    for role, message, received in read_messages(tmp_path / "bag", inputs(config)):
-        front.push(role, message, received)
-        for sample in front.samples():
-            estimator.step(sample)
-    assert estimator.estimate.t == node.estimator.estimate.t
-    scale = np.maximum(np.abs(node.estimator.pi), robot.table.scale)
-    np.testing.assert_allclose(np.array(last.position) / scale, estimator.pi / scale, atol=1e-6, rtol=0)
+    replayed = evaluation([tmp_path / "bag"], node.config)
+    scale = np.maximum(np.abs(node.estimator.pi), node.robot.table.scale)
+    np.testing.assert_allclose(np.array(last.position) / scale, replayed.final.values / scale, atol=1e-6, rtol=0)
+    np.testing.assert_allclose(np.array(last.effort) / scale, np.sqrt(np.diag(replayed.final.covariance)) / scale, atol=1e-6, rtol=0)
 
 
 def test_parameters_are_latched(ros, start):

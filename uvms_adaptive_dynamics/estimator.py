@@ -140,7 +140,7 @@ class Estimator:
         self.prediction = self._predict(row)
         if self.learn:
             self._enter(row)
-        self.noise.update(self.prediction.residual, row.valid)
+        self.noise.update(self.prediction.residual, row.valid, self.prediction.predicted_stddev)
         return self.prediction
 
     def solve(self, begin: float | None = None) -> Estimate | None:
@@ -172,7 +172,7 @@ class Estimator:
 
     def _predict(self, row: Row) -> Prediction:
         fit = row.Y @ self.covariance @ row.Y.T
-        noise = self.noise.stddev
+        noise = self.noise.interval_stddev
         covariance = fit + np.diag(noise ** 2)
         predicted = row.Y @ self.pi + row.known
         return Prediction(row.t, self.pi, self.covariance, predicted, covariance, np.sqrt(np.diag(covariance)), row.tau,
@@ -235,7 +235,7 @@ class Estimator:
 
     def parameter_set(self) -> ParameterSet:
         """The estimate with all that predictions with intervals need."""
-        return ParameterSet(self.table.names, self.pi.copy(), self.covariance.copy(), self.noise.stddev, self.prior.robot)
+        return ParameterSet(self.table.names, self.pi.copy(), self.covariance.copy(), self.noise.interval_stddev, self.prior.robot)
 
     @property
     def solver_name(self) -> str:
@@ -244,8 +244,8 @@ class Estimator:
 
     @property
     def noise_stddev(self) -> np.ndarray:
-        """(C,) noise of each channel as known now [N, N m]."""
-        return self.noise.stddev
+        """(C,) noise of each channel's predictions as known now [N, N m]."""
+        return self.noise.interval_stddev
 
     @property
     def horizon_filled(self) -> int:
