@@ -88,3 +88,28 @@ def test_gap_empties_the_window_and_keeps_what_was_learned():
     horizon.empty()
     assert horizon.filled == 0
     np.testing.assert_allclose(horizon.data_information(), before)
+
+
+def test_reaction_puts_the_arm_of_the_previous_estimate_on_the_left():
+    """coupling 'reaction': cost = arrival prior + sum of lambda^age |tau_v - Y_vm pi_m,prev - Y_v pi_v|^2 + |tau_m - Y_m pi_m|^2,
+    for rows in the window and for those that have left it, whatever pi was when they came."""
+    rng = np.random.default_rng(3)
+    table = make_table(2)
+    p, C, v, m = table.size, table.channels, table.vehicle_slice, table.arm_slice
+    settings = Estimation(horizon=4, coupling="reaction", forgetting=.9, information_floor=0.0, rho_quantile=1.0)
+    prior, stddev = rng.normal(size=p), np.ones(p)
+    horizon = Horizon(settings, Unconstrained(table), prior, stddev)
+    rows = []
+    for _ in range(9):
+        Y, tau = rng.normal(size=(C, p)), rng.normal(size=C)
+        rows.append((Y, tau))
+        horizon.push(Y, tau, np.ones(C, bool), rng.normal(size=p))
+    previous, pi = rng.normal(size=p), rng.normal(size=p)
+    problem = horizon.problem(previous, np.ones(p, bool))
+    expected = .9 ** 9 * np.sum((pi - prior) ** 2)
+    for age, (Y, tau) in enumerate(reversed(rows)):
+        vehicle = tau[:6] - Y[:6, m] @ previous[m] - Y[:6, v] @ pi[v]
+        arm = tau[6:] - Y[6:] @ pi
+        expected += .9 ** age * (vehicle @ vehicle + arm @ arm)
+    assert problem.objective(pi) == pytest.approx(expected, rel=1e-10)
+    assert problem.total(pi) == pytest.approx(expected, rel=1e-10)

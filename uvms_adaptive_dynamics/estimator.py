@@ -13,7 +13,7 @@ import numpy as np
 from .config import Config
 from .constraints import PhysicalSet
 from .errors import ParameterError, SolverError
-from .horizon import Horizon
+from .horizon import Horizon, moved_arm
 from .mhe import huber_threshold, huber_weight
 from .parameter_files import ParameterSet
 from .prior import prior_from_config, prior_stddev
@@ -179,13 +179,9 @@ class Estimator:
                           row.tau - predicted, row.valid, row.Y, row.known, noise, row.nu_dot)
 
     def _enter(self, row: Row) -> None:
-        """Normalize by the noise known now; with 'reaction' the arm's wrench goes to the left-hand side."""
+        """Normalize by the noise known now."""
         scale = 1 / self.noise.stddev
         Y, tau = row.Y * scale[:, None], (row.tau - row.known) * scale
-        if self.table.vehicle and self.config.estimation.coupling == "reaction":
-            arm = self.table.arm_slice
-            tau[:6] -= Y[:6, arm] @ self.pi[arm]
-            Y[:6, arm] = 0.0
         if not row.valid.any():
             return
         self._horizon.push(Y, tau, row.valid, self.pi)
@@ -194,6 +190,8 @@ class Estimator:
     def _gather_score(self, Y: np.ndarray, tau: np.ndarray, valid: np.ndarray) -> None:
         """Covariance of the cost's gradient, per channel and unit of its noise variance: a row was weighted by the noise
         known when it came, and counts with the noise known now; neighbours overlap in the low-pass, so it counts for several."""
+        if self.config.estimation.coupling == "reaction" and self.table.vehicle:
+            Y, tau = moved_arm(self.table, Y, tau, self.pi)
         residual = (tau - Y @ self.pi) * valid
         rho = np.array(huber_threshold(int(valid.sum()), self.config.estimation.rho_quantile))
         weight = float(huber_weight(np.array(np.linalg.norm(residual)), rho))

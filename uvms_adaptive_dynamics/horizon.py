@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from .config import Estimation
-from .mhe import HorizonProblem, Quadratic, huber_threshold, huber_weight
 from .constraints import PhysicalSet
+from .mhe import HorizonProblem, Quadratic, huber_threshold, huber_weight
+from .parameters import ParameterTable
 
 REFRESH = 2000   # ticks after which the running sum of 'relative' is formed anew, against drift of rounding
 
@@ -28,6 +29,10 @@ class Horizon:
         self._tau = np.zeros((N, C))
         self._valid = np.zeros((N, C), bool)
         self._born = np.zeros(N, int)
+        # With 'reaction' the arm's share of the vehicle's rows is taken at the previous estimate, which changes from tick
+        # to tick: these rows are condensed apart, whole, and the arm's parameters are put in when a problem is made.
+        self._reaction = settings.coupling == "reaction" and table.vehicle and table.n > 0
+        self._parts = (slice(0, 6), slice(6, C)) if self._reaction else (slice(0, C),)
         self.set_prior(prior, prior_stddev)
 
     def set_prior(self, prior: np.ndarray, prior_stddev: np.ndarray) -> None:
@@ -35,15 +40,14 @@ class Horizon:
         p = prior.size
         self._prior = Quadratic(np.diag(prior_stddev ** -2.0), prior * prior_stddev ** -2.0, float(np.sum((prior / prior_stddev) ** 2)))
         self._prior_share = 1.0
-        self._old = Quadratic(np.zeros((p, p)), np.zeros(p), 0.0)
+        self._old = [_nothing(p) for _ in self._parts]
         self.empty()
 
     def empty(self) -> None:
         """Drop the window (a gap in time); in 'information' its rows keep counting as old data."""
         if getattr(self, "filled", 0) and self._settings.arrival == "information":
-            self._old = _sum(self._old, self._window)
-        p = self._physical.table.size
-        self._window = Quadratic(np.zeros((p, p)), np.zeros(p), 0.0)
+            self._old = [_sum(old, window) for old, window in zip(self._old, self._window)]
+        self._window = [_nothing(self._physical.table.size) for _ in self._parts]
         self._next = self.filled = self._tick = 0
 
     def push(self, Y: np.ndarray, tau: np.ndarray, valid: np.ndarray, pi: np.ndarray) -> None:
@@ -51,28 +55,32 @@ class Horizon:
         information = self._settings.arrival == "information"
         self._tick += 1
         if information:
-            self._old = _scaled(self._old, self.decay)
-            self._window = _scaled(self._window, self.decay)
+            self._old = [_scaled(part, self.decay) for part in self._old]
+            self._window = [_scaled(part, self.decay) for part in self._window]
             self._prior_share = max(self._prior_share * self.decay, self._settings.information_floor)
         place = self._next
         if self.filled == self._Y.shape[0]:
             self._leave(place, pi, information)
         Y, tau = Y * valid[:, None], tau * valid
         self._Y[place], self._tau[place], self._valid[place], self._born[place] = Y, tau, valid, self._tick
-        self._window = _sum(self._window, _rows(Y, tau, 1.0))
+        self._window = self._with_rows(self._window, Y, tau, 1.0)
         self._next = (place + 1) % self._Y.shape[0]
         self.filled = min(self.filled + 1, self._Y.shape[0])
         if not information and self._tick % REFRESH == 0:
             active = slice(0, self.filled)
-            self._window = _rows(self._Y[active].reshape(-1, Y.shape[1]), self._tau[active].ravel(), 1.0)
+            self._window = [_rows(self._Y[active, part].reshape(-1, Y.shape[1]), self._tau[active, part].ravel(), 1.0)
+                            for part in self._parts]
 
     def _leave(self, place: int, pi: np.ndarray, information: bool) -> None:
         Y, tau = self._Y[place], self._tau[place]
         age = self.decay ** (self._tick - self._born[place])
-        self._window = _sum(self._window, _rows(Y, tau, -age))
+        self._window = self._with_rows(self._window, Y, tau, -age)
         if information:
-            robust = self._robust_weight(place, tau - Y @ pi)
-            self._old = _sum(self._old, _rows(np.sqrt(robust)[:, None] * Y, np.sqrt(robust) * tau, age))
+            root = np.sqrt(self._robust_weight(place, tau - Y @ pi))
+            self._old = self._with_rows(self._old, root[:, None] * Y, root * tau, age)
+
+    def _with_rows(self, parts: list[Quadratic], Y: np.ndarray, tau: np.ndarray, weight: float) -> list[Quadratic]:
+        return [_sum(quadratic, _rows(Y[part], tau[part], weight)) for quadratic, part in zip(parts, self._parts)]
 
     def _robust_weight(self, place: int, residual: np.ndarray) -> np.ndarray:
         """(C,) weight with which an instant leaves the window, by the same grouping as in it."""
@@ -90,17 +98,31 @@ class Horizon:
     def arrival(self, pi: np.ndarray) -> Quadratic:
         """Quadratic of everything outside the window."""
         if self._settings.arrival == "information":
-            return _sum(self._old, _scaled(self._prior, self._prior_share))
+            return _sum(self._condensed(self._old, pi), _scaled(self._prior, self._prior_share))
         scale = self._settings.relative_epsilon * self._physical.table.scale
         h = self._settings.relative_weight / np.maximum(np.abs(pi), scale) ** 2
         return Quadratic(np.diag(h), h * pi, float(h @ pi ** 2))
+
+    def _condensed(self, parts: list[Quadratic], pi: np.ndarray) -> Quadratic:
+        """All parts as one quadratic of what is estimated."""
+        if not self._reaction:
+            return parts[0]
+        v, m = self._physical.table.vehicle_slice, self._physical.table.arm_slice
+        vehicle, arm = parts
+        H, g = np.zeros_like(vehicle.H), np.zeros_like(vehicle.g)
+        H[v, v], g[v] = vehicle.H[v, v], vehicle.g[v] - vehicle.H[v, m] @ pi[m]
+        constant = vehicle.c - 2 * float(vehicle.g[m] @ pi[m]) + float(pi[m] @ vehicle.H[m, m] @ pi[m])
+        return _sum(Quadratic(H, g, constant), arm)
 
     def problem(self, pi: np.ndarray, free: np.ndarray) -> HorizonProblem:
         """This tick's problem, from the previous estimate pi (p,)."""
         active = slice(0, self.filled)
         weight = self.decay ** (self._tick - self._born[active]).astype(float)
         arrival = self.arrival(pi)
-        return HorizonProblem(self._physical, arrival, _sum(arrival, self._window), self._Y[active], self._tau[active], self._valid[active],
+        Y, tau = self._Y[active], self._tau[active]
+        if self._reaction:
+            Y, tau = moved_arm(self._physical.table, Y, tau, pi)
+        return HorizonProblem(self._physical, arrival, _sum(arrival, self._condensed(self._window, pi)), Y, tau, self._valid[active],
                               weight, self._settings.grouping, self._settings.rho_quantile, free, pi)
 
     def prior_information(self) -> np.ndarray:
@@ -109,7 +131,19 @@ class Horizon:
 
     def data_information(self) -> np.ndarray:
         """(p, p) information of the data alone, without any prior, normalized rows."""
-        return self._old.H + self._window.H
+        return sum(part.H for part in (*self._old, *self._window))
+
+
+def moved_arm(table: ParameterTable, Y: np.ndarray, tau: np.ndarray, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows (..., C, p) and (..., C) with the arm's wrench on the vehicle by pi on the left-hand side (coupling 'reaction')."""
+    Y, tau, m = Y.copy(), tau.copy(), table.arm_slice
+    tau[..., :6] -= Y[..., :6, m] @ pi[m]
+    Y[..., :6, m] = 0.0
+    return Y, tau
+
+
+def _nothing(size: int) -> Quadratic:
+    return Quadratic(np.zeros((size, size)), np.zeros(size), 0.0)
 
 
 def _rows(Y: np.ndarray, tau: np.ndarray, weight: float) -> Quadratic:
