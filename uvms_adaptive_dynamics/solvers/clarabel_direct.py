@@ -64,11 +64,13 @@ class ClarabelSolver:
         self._active = None
         interior = solve_interior(cost, cones, start)
         if interior is not None:
-            certified = solve_active_set(cost, cones, interior.point.x, interior.active)
+            self.ticks["interior point"] += 1
+            point, gap, iterations = interior.point, interior.gap, interior.iterations
+            certified = solve_active_set(cost, cones, point.x, interior.active)
             if certified is not None:
+                point, gap, iterations = certified.point, certified.gap, iterations + certified.steps
                 self._active = certified.active
-                self.ticks["interior point"] += 1
-                return self._solution(problem, cones, certified.point, certified.gap, interior.iterations + certified.steps, begin)
+            return self._solution(problem, cones, point, gap, iterations, begin)
         self.ticks["clarabel"] += 1
         point, gap, iterations = self._from_scratch(cost, cones, start)
         certified = solve_active_set(cost, cones, point.x, ActiveSet.near(cones, point.x))

@@ -17,6 +17,7 @@ from .cones import SIDE, Cones
 from .robust_cost import Point, RobustCost
 
 ITERATIONS = 60
+USABLE = 1e-7           # relative gap of an answer where rounding ends the iteration
 TO_BOUNDARY = 0.95      # share of the way to the cones' boundary
 _EYE = np.eye(SIDE)
 
@@ -31,7 +32,7 @@ class Interior:
     iterations: int
 
 
-def solve_interior(cost: RobustCost, cones: Cones, start: np.ndarray, tolerance: float = 1e-7) -> Interior | None:
+def solve_interior(cost: RobustCost, cones: Cones, start: np.ndarray, tolerance: float = 1e-8) -> Interior | None:
     """Minimise from `start` (m,), which may lie anywhere; None where the iteration breaks down."""
     K, m = cones.count, start.size
     x, point = start, cost.at(start)
@@ -43,6 +44,7 @@ def solve_interior(cost: RobustCost, cones: Cones, start: np.ndarray, tolerance:
     z, Z = np.full(s.size, 0.1 * unit), np.tile(0.1 * unit * _EYE, (K, 1, 1))
     degree = s.size + SIDE * K
     rows, cols = cones.variables[:, :, None], cones.variables[:, None, :]
+    nearly = None
     for iteration in range(1, ITERATIONS + 1):
         mu = (float(z @ s) + float(np.sum(Z * S))) / max(degree, 1)
         rp, Rp = slack - s, F - S
@@ -57,12 +59,14 @@ def solve_interior(cost: RobustCost, cones: Cones, start: np.ndarray, tolerance:
         np.add.at(matrix, (rows, cols), np.matmul(cones.flat_basis, ZBS.reshape(cones.flat_basis.shape).transpose(0, 2, 1)))
         factor, info = dpotrf(matrix, lower=1, clean=0)
         if info:
-            return None
+            return nearly        # too near the boundary for the arithmetic
         infeasible = max(float(np.max(np.abs(rp), initial=0)), float(np.max(np.abs(Rp), initial=0)))
         size = max(abs(point.value), 1e-12)
         remaining = degree * mu + 0.5 * abs(float(dual @ dpotrs(factor, dual, lower=1)[0]))
-        if remaining < tolerance * size and infeasible < 1e-7:
-            return Interior(point, _active(cones, s, z, S, Z), remaining / size, iteration)
+        if remaining < USABLE * size and infeasible < 1e-8:
+            nearly = Interior(point, _active(cones, s, z, S, Z), remaining / size, iteration)
+            if remaining < tolerance * size:
+                return nearly
 
         def direction(target: float, ds0, dS0, dz0, dZ0):
             """Newton direction to complementarity `target`, with the second-order terms of an earlier direction."""
@@ -86,11 +90,13 @@ def solve_interior(cost: RobustCost, cones: Cones, start: np.ndarray, tolerance:
         primal, dual_step = _longest(s, ds, S, dS, TO_BOUNDARY), _longest(z, dz, Z, dZ, TO_BOUNDARY)
         # The cost is not quadratic, so primal and dual go the same length.
         length = min(primal, dual_step)
+        if length <= 0.0:
+            return nearly
         x, s, S, z, Z = x + length * dx, s + length * ds, S + length * dS, z + length * dz, Z + length * dZ
         if not np.isfinite(x).all():
-            return None
+            return nearly
         point, slack, F = cost.at(x), cones.slacks(x), cones.matrices(x)
-    return None
+    return nearly
 
 
 def _sym(A: np.ndarray) -> np.ndarray:
@@ -104,7 +110,10 @@ def _longest(s, ds, S, dS, share: float) -> float:
     if falling.any():
         limit = float(np.min(-s[falling] / ds[falling]))
     if len(S):
-        L_inverse = np.linalg.inv(np.linalg.cholesky(S))
+        try:
+            L_inverse = np.linalg.inv(np.linalg.cholesky(S))
+        except np.linalg.LinAlgError:
+            return 0.0
         lowest = float(np.linalg.eigvalsh(np.matmul(np.matmul(L_inverse, dS), L_inverse.transpose(0, 2, 1)))[:, 0].min())
         if lowest < 0:
             limit = min(limit, -1.0 / lowest)
