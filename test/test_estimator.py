@@ -245,3 +245,16 @@ def test_rank_counts_directions_after_the_symmetry_equalities(robot, data):
     norms = np.linalg.norm(A, axis=0)
     s = np.linalg.svd(A[:, norms > 0] / norms[norms > 0], compute_uv=False)
     assert estimator.identifiable_rank() == np.sum(s > 1e-6 * s[0])
+
+
+def test_what_is_known_from_where_is_said(robot, data, tmp_path):
+    """Mass along x is measured, W alone is the prior's (only W - B acts), frozen parameters are called so; the file says it too."""
+    config = settings(estimation__frozen=["axis_e.m"])
+    estimator = Estimator(config, robot=robot)
+    assert set(estimator.known_from()) == {"prior", "frozen"}
+    for sample in data[:800]:
+        estimator.step(sample)
+    words = dict(zip(estimator.table.names, estimator.known_from()))
+    assert words["m_X_du"] == words["X_uu"] == words["axis_e.fv"] == "measured"
+    assert words["W"] != "measured" and words["B"] != "measured" and words["axis_e.m"] == "frozen"
+    assert "m_X_du: measured" in save_parameters(tmp_path / "p.yaml", estimator.parameter_set()).read_text()

@@ -21,7 +21,7 @@ from .robot import RobotModel
 from .rows import Row, RowFilter
 from .sample import Sample
 from .solvers import choose_solver, projection_problem
-from .uncertainty import ChannelNoise, IncrementCovariance, information_covariance
+from .uncertainty import ChannelNoise, IncrementCovariance, information_covariance, known_from
 
 log = logging.getLogger(__name__)
 RANK_TOLERANCE = 1e-12   # of the eigenvalues of the scaled information: structural zeros are at rounding, 1e-16
@@ -233,7 +233,8 @@ class Estimator:
 
     def parameter_set(self) -> ParameterSet:
         """The estimate with all that predictions with intervals need."""
-        return ParameterSet(self.table.names, self.pi.copy(), self.covariance.copy(), self.noise.interval_stddev, self.prior.robot)
+        return ParameterSet(self.table.names, self.pi.copy(), self.covariance.copy(), self.noise.interval_stddev, self.prior.robot,
+                            known_from=self.known_from())
 
     @property
     def solver_name(self) -> str:
@@ -249,6 +250,11 @@ class Estimator:
     def horizon_filled(self) -> int:
         """Samples in the window."""
         return self._horizon.filled
+
+    def known_from(self) -> tuple[str, ...]:
+        """For each parameter whether it is 'measured', 'weak', only the 'prior', or 'frozen'."""
+        before = np.sqrt(np.where(self.free, np.diag(self._prior_covariance), 0.0))
+        return known_from(np.sqrt(np.maximum(np.diag(self.covariance), 0.0)), before)
 
     def identifiable_rank(self) -> int:
         """How many directions of the free parameters the data seen so far determine, after the symmetry equalities."""

@@ -39,7 +39,7 @@ class Diagnostics:
         self._before: Counter = Counter()
         self._masked: deque = deque(maxlen=REPORTS)
         self._rank: Future | None = None
-        self._last_rank: int | None = None
+        self._last_rank: tuple[int, tuple[str, ...]] | None = None
 
     def statuses(self, front_end: Any, now_s: float, samples: int, dropped: Mapping[str, int],
                  recorder: Recorder | None) -> list[Status]:
@@ -103,18 +103,22 @@ class Diagnostics:
                           "estimation.horizon or another estimation.solver is faster", values)
         return Status(OK, "solver", estimator.solver_name, values)
 
-    def _known_rank(self) -> object:
-        """The rank as of the last report: it is asked for here and found on the worker's thread, which owns the data."""
+    def _knowledge(self) -> dict[str, object]:
+        """Rank and what is known from where, as of the last report: asked for here, found on the worker's thread, which owns the data."""
         if self._rank is not None and self._rank.done():
             self._last_rank = None if self._rank.exception() else self._rank.result()
             self._rank = None
         if self._rank is None:
-            self._rank = self._worker.request(lambda estimator: estimator.identifiable_rank())
-        return "-" if self._last_rank is None else self._last_rank
+            self._rank = self._worker.request(lambda estimator: (estimator.identifiable_rank(), estimator.known_from()))
+        if self._last_rank is None:
+            return {"identifiable rank": "-"}
+        rank, words = self._last_rank
+        by_word = {word: [name for name, w in zip(self._estimator.table.names, words) if w == word] for word in ("measured", "weak", "prior", "frozen")}
+        return {"identifiable rank": rank, **{f"known from: {word}": f"{len(names)}: {', '.join(names)}" for word, names in by_word.items() if names}}
 
     def _estimate(self) -> Status:
         estimator = self._estimator
-        values = {"parameters": estimator.table.size, "identifiable rank": self._known_rank(),
+        values = {"parameters": estimator.table.size, **self._knowledge(),
                   "horizon filled": estimator.horizon_filled, "horizon": self._config.estimation.horizon}
         if estimator.estimate is None:
             return Status(OK, "estimate", "no estimate yet: the prior stands", values)

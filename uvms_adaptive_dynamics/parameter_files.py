@@ -22,7 +22,8 @@ class ParameterSet:
     """An estimate that can be kept: everything that predictions with intervals need.
 
     values (p,) in the order of `names`; covariance (p, p) or None; noise_stddev (C,) per channel or None;
-    robot: what it belongs to (joints, channels), for people and for checks.
+    robot: what it belongs to (joints, channels), for people and for checks; known_from: 'measured', 'weak', 'prior' or
+    'frozen' for each, for people.
     """
 
     names: tuple[str, ...]
@@ -31,6 +32,7 @@ class ParameterSet:
     noise_stddev: np.ndarray | None = None
     robot: Mapping = field(default_factory=dict)
     version: str = __version__
+    known_from: tuple[str, ...] = ()
 
     def for_table(self, table: ParameterTable, what: str = "parameters") -> "ParameterSet":
         """The same values in the order of `table`; raises ParameterError for missing, unknown or non-finite ones."""
@@ -53,6 +55,8 @@ def save_parameters(path: str | Path, parameters: ParameterSet) -> Path:
     document = {
         "schema": SCHEMA, "package": "uvms_adaptive_dynamics", "version": parameters.version, "robot": dict(parameters.robot),
         "parameters": {name: float(value) for name, value in zip(parameters.names, parameters.values)}}
+    if parameters.known_from:
+        document["known_from"] = dict(zip(parameters.names, parameters.known_from))
     if parameters.noise_stddev is not None:
         document["noise_stddev"] = [float(x) for x in parameters.noise_stddev]
     if parameters.covariance is not None:

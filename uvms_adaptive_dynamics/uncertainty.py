@@ -102,6 +102,16 @@ def _strong(U: np.ndarray, lengths: np.ndarray, gradient: np.ndarray, B: np.ndar
     return usable & (np.abs(u.T @ gradient) > STRONG * spread)
 
 
+MEASURED, WEAK = 0.3, 0.9   # share of the prior's standard deviation that is left
+
+
+def known_from(stddev: np.ndarray, prior_stddev: np.ndarray) -> tuple[str, ...]:
+    """For each parameter (p,): 'measured', 'weak', 'prior' by how much of the prior's deviation is left; 'frozen' without one."""
+    share = stddev / np.where(prior_stddev > 0, prior_stddev, np.inf)
+    return tuple("frozen" if before <= 0 else "measured" if left < MEASURED else "weak" if left < WEAK else "prior"
+                 for left, before in zip(share, prior_stddev))
+
+
 class ChannelNoise:
     """Noise of each channel, tracked causally from residuals of earlier predictions; winsorized against outliers.
 

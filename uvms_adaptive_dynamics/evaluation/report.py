@@ -12,6 +12,7 @@ import numpy as np
 
 from ..config import Config
 from ..errors import UvmsError
+from ..uncertainty import MEASURED, WEAK, known_from
 from .figures import draw
 from .files import write_text
 from .run import Run
@@ -116,14 +117,11 @@ def _parameter_table(run: Run) -> str:
     """Every parameter: prior, last estimate, standard deviation, and how much of the prior's spread is left."""
     table = run.robot.table
     spread, before = (None if s.covariance is None else np.sqrt(np.maximum(np.diagonal(s.covariance), 0.0)) for s in (run.final, run.prior))
-    rows = []
-    for k, (name, unit) in enumerate(zip(table.names, table.units)):
-        left = None if run.frozen or spread is None or before is None or before[k] <= 0 else spread[k] / before[k]
-        word = "" if left is None else "measured" if left < 0.3 else "weak" if left < 0.9 else "only the prior"
-        rows.append((f"{name} [{unit.replace('^2', '²')}]", _number(run.prior.values[k]), _number(run.final.values[k]),
-                     _number(None if spread is None else spread[k]), word))
-    return ("<details><summary>all values; a parameter counts as measured where less than 30 % of the prior's standard deviation is left, "
-            f"as only the prior above 90 %</summary>{_table(('parameter', 'prior', 'last', 'stddev', 'known from'), rows)}</details>")
+    words = [""] * table.size if run.frozen or spread is None or before is None else known_from(spread, before)
+    rows = [(f"{name} [{unit.replace('^2', '²')}]", _number(run.prior.values[k]), _number(run.final.values[k]),
+             _number(None if spread is None else spread[k]), words[k]) for k, (name, unit) in enumerate(zip(table.names, table.units))]
+    return (f"<details><summary>all values; a parameter counts as measured where less than {MEASURED:.0%} of the prior's standard deviation is left, "
+            f"as only the prior above {WEAK:.0%}</summary>{_table(('parameter', 'prior', 'last', 'stddev', 'known from'), rows)}</details>")
 
 
 def _number(value: float | None) -> str:
