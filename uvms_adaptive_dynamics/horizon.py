@@ -13,6 +13,7 @@ from .constraints import PhysicalSet
 from .mhe import HorizonProblem, Quadratic, huber_threshold, huber_weight
 from .parameters import ParameterTable
 
+LONG = 256        # samples in the window from which solvers get the means to look at likely outliers only
 REFRESH = 2000   # ticks after which the running sum of 'relative' is formed anew, against drift of rounding
 
 
@@ -29,6 +30,7 @@ class Horizon:
         self._tau = np.zeros((N, C))
         self._valid = np.zeros((N, C), bool)
         self._born = np.zeros(N, int)
+        self._single, self._reach = (np.zeros((N, C, p), np.float32), np.zeros((N, C))) if N > LONG else (None, None)
         # With 'reaction' the arm's share of the vehicle's rows is taken at the previous estimate, which changes from tick
         # to tick: these rows are condensed apart, whole, and the arm's parameters are put in when a problem is made.
         self._reaction = settings.coupling == "reaction" and table.vehicle and table.n > 0
@@ -63,6 +65,9 @@ class Horizon:
             self._leave(place, pi, information)
         Y, tau = Y * valid[:, None], tau * valid
         self._Y[place], self._tau[place], self._valid[place], self._born[place] = Y, tau, valid, self._tick
+        if self._single is not None:
+            self._single[place] = Y
+            self._reach[place] = np.sqrt(np.einsum("cp,cp->c", Y * self._physical.table.scale, Y * self._physical.table.scale))
         self._window = self._with_rows(self._window, Y, tau, 1.0)
         self._next = (place + 1) % self._Y.shape[0]
         self.filled = min(self.filled + 1, self._Y.shape[0])
@@ -122,8 +127,10 @@ class Horizon:
         Y, tau = self._Y[active], self._tau[active]
         if self._reaction:
             Y, tau = moved_arm(self._physical.table, Y, tau, pi)
+        screened = self._single is not None and not self._reaction
         return HorizonProblem(self._physical, arrival, _sum(arrival, self._condensed(self._window, pi)), Y, tau, self._valid[active],
-                              weight, self._settings.grouping, self._settings.rho_quantile, free, pi)
+                              weight, self._settings.grouping, self._settings.rho_quantile, free, pi,
+                              self._single[active] if screened else None, self._reach[active] if screened else None)
 
     def prior_information(self) -> np.ndarray:
         """(p, p) information that the prior still holds ('relative' has none that lasts)."""

@@ -63,6 +63,8 @@ class HorizonProblem:
     zero where not valid; valid (N, C); weight (N,): lambda^age or one. total: arrival plus all window rows as if
     none were an outlier (solvers that condense need it; it is what the buffer keeps up to date anyway).
     free (p,): parameters to estimate; pi (p,): previous estimate, which gives the frozen ones their value.
+    single (N, C, p) and reach (N, C), for long windows only: Y in single precision, and the norm of each row times the
+    parameters' scales, by which a solver can tell that a group cannot be an outlier without looking at it again.
     """
 
     physical: PhysicalSet
@@ -76,6 +78,8 @@ class HorizonProblem:
     quantile: float
     free: np.ndarray
     pi: np.ndarray
+    single: np.ndarray | None = None
+    reach: np.ndarray | None = None
 
     def residuals(self, pi: np.ndarray) -> np.ndarray:
         """Normalized residuals (N, C), zero where not valid."""

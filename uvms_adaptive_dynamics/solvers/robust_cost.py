@@ -12,6 +12,7 @@ from scipy.linalg.lapack import dposv
 
 from ..constraints import Coordinates
 from ..mhe import HorizonProblem
+from .groups import groups_of
 
 
 @dataclass(frozen=True)
@@ -40,50 +41,32 @@ class RobustCost:
         if not coordinates.free.all():
             fixed = np.where(coordinates.free, 0.0, problem.pi)
             self.constant += float(fixed @ total.H @ fixed - 2 * total.g @ fixed)
+        self._groups = groups_of(problem)
         self._none = np.zeros((0, coordinates.size))
-        self._cache: dict[int, np.ndarray] = {}
+        self._last_groups: np.ndarray | None = None
+        self._last_rows: np.ndarray | None = None
 
     def at(self, x: np.ndarray) -> Point:
         """Everything of first and second order at x (m,)."""
-        problem = self.problem
-        residuals = problem.residuals(self.coordinates.expand(x, problem.pi))
-        norms, rho, weight = problem.group_norms(residuals)
         Px = self.P @ x
         value, gradient = float(x @ (Px - 2 * self.q)) + self.constant, 2 * (Px - self.q)
-        beyond = np.flatnonzero(norms > rho)
-        if not beyond.size:
+        groups, norm, threshold, w, parts = self._groups.beyond(self.coordinates.expand(x, self.problem.pi))
+        if not len(groups):
             return Point(x, value, gradient, 2 * self.P, self._none)
-        norm, threshold, w = norms[beyond], rho[beyond], weight[beyond]
         value += float(w @ (2 * threshold * norm - threshold ** 2 - norm ** 2))
         share = 2 * w * (1 - threshold / norm)
-        rows = [self._rows(group) for group in beyond]
-        parts = [self._residual(group, residuals) for group in beyond]
-        pulls = np.array([Y.T @ r for Y, r in zip(rows, parts)])
-        stacked = np.vstack([np.sqrt(s) * Y for s, Y in zip(share, rows)])
+        rows = self._reduced(groups)
+        pulls = np.matmul(parts[:, None, :], rows)[:, 0]
+        stacked = (np.sqrt(share)[:, None, None] * rows).reshape(-1, x.size)
         gradient = gradient + share @ pulls
         pulls *= np.sqrt(2 * w * threshold / norm ** 3)[:, None]
         return Point(x, value, gradient, 2 * self.P - stacked.T @ stacked - pulls.T @ pulls, pulls)
 
-    def _rows(self, group: int) -> np.ndarray:
-        """(rows, m) of a group; in 'horizon' with the root of the weights, which its norm includes."""
-        if group not in self._cache:
-            problem = self.problem
-            N, C, p = problem.Y.shape
-            if problem.grouping == "sample":
-                Y = problem.Y[group]
-            elif problem.grouping == "channel":
-                Y = problem.Y.reshape(N * C, p)[group:group + 1]
-            else:
-                Y = (np.sqrt(problem.weight)[:, None, None] * problem.Y).reshape(N * C, p)
-            self._cache[group] = self.coordinates.columns(Y)
-        return self._cache[group]
-
-    def _residual(self, group: int, residuals: np.ndarray) -> np.ndarray:
-        if self.problem.grouping == "sample":
-            return residuals[group]
-        if self.problem.grouping == "channel":
-            return residuals.ravel()[group:group + 1]
-        return (np.sqrt(self.problem.weight)[:, None] * residuals).ravel()
+    def _reduced(self, groups: np.ndarray) -> np.ndarray:
+        """(k, rows, m) of groups; from step to step they are mostly the same."""
+        if not np.array_equal(groups, self._last_groups):
+            self._last_groups, self._last_rows = groups, self.coordinates.columns(self._groups.rows(groups))
+        return self._last_rows
 
 
 def optimality_gap(residual: np.ndarray, hessian: np.ndarray) -> float:
