@@ -8,6 +8,7 @@ from analytic import AnalyticMotion
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import ParameterError, SolverError
 from uvms_adaptive_dynamics.estimator import Estimator
+from uvms_adaptive_dynamics.mhe import Solution
 from uvms_adaptive_dynamics.parameter_files import ParameterSet, load_parameters, save_parameters
 from uvms_adaptive_dynamics.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.robot import RobotModel
@@ -126,6 +127,35 @@ def test_failed_solve_keeps_the_last_estimate_and_says_so(robot, data):
     assert np.array_equal(e.pi, good) and "numerical trouble" in e.status and estimator.solver_failures == 1
     estimator._solver = solver
     assert estimator.step(data[101]).status == "optimal"
+
+
+def test_answer_outside_the_constraints_is_refused(robot, data):
+    """A solver that answers with something unphysical is a failed solve; the last good estimate stays."""
+    estimator = Estimator(Config(), robot=robot)
+    for sample in data[:100]:
+        estimator.step(sample)
+    good = estimator.pi.copy()
+
+    class Lying:
+        name = "lying"
+
+        def solve(self, problem):
+            return Solution(-10 * problem.pi, 0.0, 1, 0.0)
+
+    estimator._solver = Lying()
+    e = estimator.step(data[100])
+    assert np.array_equal(e.pi, good) and "outside the physical constraints" in e.status and estimator.solver_failures == 1
+
+
+@pytest.mark.parametrize("field", ["nu", "nu_dot", "mu_dot", "wrench", "joint_torque"])
+def test_sample_that_is_not_finite_does_not_spoil_the_estimate(robot, data, field):
+    """Rows that claim to be valid and are not numbers are masked and counted; later solves are as good as before."""
+    estimator = Estimator(Config(), robot=robot)
+    for k, sample in enumerate(data[:120]):
+        if k == 60:
+            sample = replace(sample, **{field: np.full_like(getattr(sample, field), np.nan)})
+        last = estimator.step(sample)
+    assert estimator.not_finite > 0 and estimator.solver_failures == 0 and last.status == "optimal" and np.isfinite(last.pi).all()
 
 
 def test_frozen_parameters_do_not_move(robot, data):

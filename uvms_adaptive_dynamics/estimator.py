@@ -14,16 +14,17 @@ from .config import Config
 from .constraints import PhysicalSet
 from .errors import ParameterError, SolverError
 from .horizon import Horizon, moved_arm
-from .mhe import huber_threshold, huber_weight
+from .mhe import HorizonProblem, huber_threshold, huber_weight
 from .parameter_files import ParameterSet
 from .prior import prior_from_config, prior_stddev
-from .robot import RobotModel
+from .robot import RawRows, RobotModel
 from .rows import Row, RowFilter
 from .sample import Sample
 from .solvers import choose_solver, projection_problem
 from .uncertainty import ChannelNoise, IncrementCovariance, information_covariance, known_from
 
 log = logging.getLogger(__name__)
+OUTSIDE = 1e-6           # (scaled) violation of the constraints with which no solver's answer is taken
 RANK_TOLERANCE = 1e-12   # of the eigenvalues of the scaled information: structural zeros are at rounding, 1e-16
 
 
@@ -80,6 +81,7 @@ class Estimator:
         self._filter = RowFilter(config.filter, self.table.channels, self.table.size)
         self.noise = ChannelNoise(self.robot.default_noise(config), config.filter.period, config.estimation.noise_time, config.estimation.adapt_noise)
         self.solver_failures = 0
+        self.not_finite = 0      # rows that claimed to be valid and were not numbers
         self._start_from(prior or prior_from_config(config, self.robot))
 
     def _start_from(self, given: ParameterSet) -> None:
@@ -134,7 +136,7 @@ class Estimator:
             raise ParameterError(f"sample.valid has {sample.valid.size} entries, expected {self.table.channels} (one per channel).")
         self._mind_gap(sample.t)
         raw = self.robot.raw_rows(sample)
-        row = self._filter.push(sample.t, raw, sample.valid, sample.nu_dot if self.table.vehicle else None)
+        row = self._filter.push(sample.t, raw, self._usable(sample.valid, raw), sample.nu_dot if self.table.vehicle else None)
         if row is None:
             return None
         self.prediction = self._predict(row)
@@ -161,6 +163,12 @@ class Estimator:
         before.update(pi=self.pi, covariance=self.covariance)
         self.estimate = Estimate(**before, status=status, solve_ms=1e3 * seconds, update_ms=1e3 * (time.perf_counter() - begin))
         return self.estimate
+
+    def _usable(self, valid: np.ndarray, raw: RawRows) -> np.ndarray:
+        """The valid rows that are finite: one that is not would spoil every later estimate; it is counted."""
+        finite = np.isfinite(raw.Y).all(axis=1) & np.isfinite(raw.tau) & np.isfinite(raw.known)
+        self.not_finite += int(np.sum(valid & ~finite))
+        return valid & finite
 
     def _mind_gap(self, t: float) -> None:
         """A gap or a jump of time breaks the low-pass; a long one the window too."""
@@ -200,7 +208,10 @@ class Estimator:
         self._score *= decay ** 2
         self._score += rows[:, :, None] * rows[:, None, :]
 
-    def _accept(self, problem, pi: np.ndarray) -> None:
+    def _accept(self, problem: HorizonProblem, pi: np.ndarray) -> None:
+        outside = self.physical.violation(pi)
+        if not outside < OUTSIDE:
+            raise SolverError(f"the answer is outside the physical constraints by {outside:.1e} (scaled)", "outside")
         before, self.pi = self.pi, pi
         self.pi.setflags(write=False)
         self._increments.update(before, pi)

@@ -21,8 +21,31 @@ class Solver(Protocol):
         """Minimise over P; raises SolverError with the solver's status where there is no usable answer."""
 
 
+class Guarded:
+    """A solver whose every bad end is a SolverError: numbers that break down in it and answers that are none included.
+
+    inaccurate counts the answers that it called less than optimal; they are passed on with their status.
+    """
+
+    def __init__(self, inner: Solver):
+        self.inner, self.name, self.inaccurate = inner, inner.name, 0
+
+    def solve(self, problem: HorizonProblem) -> Solution:
+        """See `Solver`."""
+        try:
+            solution = self.inner.solve(problem)
+        except np.linalg.LinAlgError as error:
+            raise SolverError(f"{self.name} broke down ({error}); are all measurements finite and of sensible size?", "breakdown") from None
+        if not np.isfinite(solution.pi).all():
+            raise SolverError(f"{self.name} answered with parameters that are not finite", "not finite")
+        self.inaccurate += solution.status != "optimal"
+        return solution
+
+
 def choose_solver(wanted: str, table: ParameterTable) -> tuple[Solver, list[str]]:
     """(solver, what to log): the wanted one, or for 'auto' MOSEK if a trial solve with it succeeds, else Clarabel.
+
+    'mosek' and 'clarabel' are called directly; 'cvxpy:<NAME>' hands the readable statement to any solver CVXPY knows.
 
     Raises SolverError where a solver that was asked for by name is missing or fails its trial solve: asking for one
     and silently getting another would be worse than not starting.
@@ -31,8 +54,9 @@ def choose_solver(wanted: str, table: ParameterTable) -> tuple[Solver, list[str]
     candidates = ("mosek", "clarabel") if wanted == "auto" else (wanted,)
     for name in candidates:
         try:
-            solver = _make(name)
+            solver = Guarded(_make(name))
             solver.solve(_trial(table))
+            solver.inaccurate = 0
             return solver, notes + [f"solver: {solver.name}"]
         except SolverError as error:
             notes.append(f"solver '{name}' is not used: {error}")
@@ -43,8 +67,11 @@ def _make(name: str) -> Solver:
     if name == "clarabel":
         from .clarabel_direct import ClarabelSolver
         return ClarabelSolver()
+    if name == "mosek":
+        from .mosek_direct import MosekSolver
+        return MosekSolver()
     from .cvxpy_statement import CvxpySolver
-    return CvxpySolver("MOSEK" if name == "mosek" else name.split(":", 1)[1])
+    return CvxpySolver(name.split(":", 1)[1])
 
 
 def _trial(table: ParameterTable) -> HorizonProblem:

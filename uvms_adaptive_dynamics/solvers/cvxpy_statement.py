@@ -7,12 +7,18 @@ import numpy as np
 
 from ..errors import SolverError
 from ..mhe import HorizonProblem, Solution, huber_threshold
+from .mosek_task import NO_LICENCE
 
 
 class CvxpySolver:
-    """Compiles one parametrized program per shape of problem and solves it with `solver`."""
+    """Compiles one parametrized program per shape of problem and solves it with `solver`.
 
-    def __init__(self, solver: str):
+    compile_once=False lets CVXPY canonicalize the tick's numbers anew each time, as a program without parameters would;
+    for long horizons that is the only way, since a program compiled once takes 0.5 GB at 100 samples and 10 GB at 500.
+    oracle=False leaves the solver its own tolerances.
+    """
+
+    def __init__(self, solver: str, compile_once: bool = True, oracle: bool = True):
         try:
             import cvxpy
         except ImportError:
@@ -22,6 +28,7 @@ class CvxpySolver:
         if self._solver not in cvxpy.installed_solvers():
             raise SolverError(f"cvxpy has no solver '{self._solver}'; installed are {', '.join(cvxpy.installed_solvers())}", "missing")
         self.name = f"cvxpy:{self._solver}"
+        self._options = {"ignore_dpp": not compile_once, **(OPTIONS.get(self._solver, {}) if oracle else {})}
         self._programs: dict = {}
 
     def solve(self, problem: HorizonProblem) -> Solution:
@@ -30,7 +37,7 @@ class CvxpySolver:
         program = self._program(problem)
         program.fill(problem)
         try:
-            program.problem.solve(solver=self._solver, **OPTIONS.get(self._solver, {}))
+            program.problem.solve(solver=self._solver, **self._options)
         except (self._cp.error.SolverError, ValueError, ArithmeticError) as error:
             raise SolverError(_plain(self._solver, error), "error") from None
         except Exception as error:
@@ -142,6 +149,5 @@ class _Program:
 def _plain(solver: str, error: Exception) -> str:
     text = str(error)
     if "1008" in text or "license" in text.lower():
-        return ("no MOSEK licence was found (free academic and trial ones: mosek.com; put the file at ~/mosek/mosek.lic "
-                "or name it in MOSEKLM_LICENSE_FILE)")
+        return NO_LICENCE
     return f"{solver} failed: {text.splitlines()[0] if text else type(error).__name__}"
