@@ -10,6 +10,7 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.prior import prior_from_config
 from uvms_adaptive_dynamics.robot import RobotModel
 from uvms_adaptive_dynamics.rows import RowFilter
+from uvms_adaptive_dynamics.sensors import Decoder
 from uvms_adaptive_dynamics.signals import SignalFrontEnd
 
 
@@ -311,3 +312,118 @@ def test_status_names_a_silent_topic_and_what_to_do(clean):
     assert status["input depth"][0] == 2 and "no message on 'depth'" in status["input depth"][1]
     assert status["input imu"][0] == 1 and "orientation has length 0" in status["input imu"][1]
     assert {level for level, name, *_ in front.status(START + 60) if name == "input dvl"} == {2}
+
+
+def test_a_front_end_on_clean_data_rejects_nothing_that_is_good(clean):
+    """Noise-free data: no spike, no outlier, no frozen sensor."""
+    config, robot, _, messages = clean
+    front, _ = run(config, robot, messages)
+    assert not front.counters
+
+
+@pytest.mark.parametrize("role, field, size, reason, index", [
+    ("imu", "linear_acceleration", 8.0, "spike", slice(6, 9)), ("imu", "angular_velocity", 1.5, "spike", slice(9, 12)),
+    ("joint_states", "position", .2, "position spike", slice(12, 16)), ("joint_states", "velocity", 1.0, "velocity spike", slice(12, 16))])
+def test_spikes_are_rejected_before_any_filter(role, field, size, reason, index, clean):
+    """Every 23rd message of one sensor is far off: accelerations stay those of the clean data."""
+    config, robot, _, messages = clean
+    count = iter(range(10 ** 6))
+
+    def spoil(r, m, t):
+        if r == role and next(count) % 23 == 22:
+            m = Message(**vars(m))
+            old = getattr(m, field)
+            setattr(m, field, Message(x=old.x + size, y=old.y, z=old.z) if r == "imu" else old + size)
+        return r, m, t
+
+    front, dirty = run(config, robot, messages, spoil)
+    _, good = run(config, robot, messages)
+    state = lambda s: np.concatenate([s.nu, s.nu_dot, s.mu_ddot])[index]  # noqa: E731
+    error = np.sqrt(np.mean([(state(a) - state(b)) ** 2 for a, b in zip(dirty, good)]))
+    assert front.inputs[role].rejected[reason] > 20 and error < .02, (front.counters, error)
+
+
+def test_dvl_outliers_and_bursts_are_rejected_and_a_lasting_step_is_accepted_in_the_end(clean):
+    """5 % outliers, a second of garbage: velocity stays right wherever it counts. An offset that stays is believed at last."""
+    config, robot, _, messages = clean
+    rng = np.random.default_rng(1)
+
+    def moved(message, by):
+        linear = message.twist.twist.linear
+        new = Message(x=linear.x + by[0], y=linear.y + by[1], z=linear.z + by[2])
+        return Message(header=message.header, twist=Message(twist=Message(linear=new), covariance=message.twist.covariance))
+
+    def spoil(role, message, t):
+        if role == "dvl" and (4 < t - START < 5 or rng.random() < .05):
+            message = moved(message, rng.standard_normal(3) * .6)
+        return role, message, t
+
+    front, samples = run(config, robot, messages, spoil)
+    motion = AnalyticMotion(0, config=config)
+    error = [np.abs(s.nu - motion.sample(s.t - START, robot).nu).max() for s in samples[60:] if s.valid[:6].all()]
+    assert len(error) > 400 and max(error) < .06
+    assert front.inputs["dvl"].rejected["does not fit the IMU (outlier)"] >= 10
+
+    def step(r, m, t):
+        at = m.header.stamp.sec + 1e-9 * m.header.stamp.nanosec - START
+        return r, moved(m, motion.sample(at, robot).R_nb.T @ (.8, 0, 0)) if r == "dvl" and at > 5 else m, t
+
+    front, samples = run(config, robot, messages, step)
+    assert "agree with each other" in " ".join(front.warnings)
+    assert any(s.valid[:6].all() for s in samples if s.t > START + 10)
+
+
+@pytest.mark.parametrize("role, channels", [("dvl", range(6)), ("imu", range(10)), ("joint_states", range(6, 10))])
+def test_frozen_sensor_is_masked_and_named(role, channels, clean):
+    """The same message again and again with new stamps while the robot moves: its rows are masked, others are not."""
+    config, robot, _, messages = clean
+    kept = {}
+
+    def freeze(r, m, t):
+        if r == role and t > START + 6:
+            kept.setdefault(r, m)
+            m = Message(**{**vars(kept[r]), "header": m.header})
+        return r, m, t
+
+    front, samples = run(config, robot, messages, freeze)
+    late = [s for s in samples if START + 8 < s.t < START + 11]
+    masked = [c for c in range(10) if not any(s.valid[c] for s in late)]
+    assert front.inputs[role].rejected["frozen"] > 20 and masked == list(channels), (masked, front.counters)
+
+
+def test_plain_repeats_are_no_frozen_sensor(clean):
+    """Two of three readings are repeats in some real logs: nothing is rejected."""
+    config, robot, _, messages = clean
+    kept, count = {}, {}
+
+    def repeat(r, m, t):
+        count[r] = count.get(r, -1) + 1
+        if count[r] % 3 == 0 or r == "dvl":
+            kept[r] = m
+        return r, Message(**{**vars(kept[r]), "header": m.header}), t
+
+    front, samples = run(config, robot, messages, repeat)
+    assert sum(front.counters.values()) < .01 * len(messages) and sum(s.valid.all() for s in samples) > 200, front.counters
+
+
+def test_joint_that_pushes_and_does_not_move_is_stalled(clean):
+    """Standing still under more than half its largest effort: masked by that name."""
+    config, robot, _, messages = clean
+
+    def stall(role, message, t):
+        if role == "joint_states" and t > START + 5:
+            message = Message(**vars(message))
+            message.position, message.velocity, message.effort = (x.copy() for x in (message.position, message.velocity, message.effort))
+            message.position[2], message.velocity[2], message.effort[2] = 2.0, 0.0, .9
+        return role, message, t
+
+    front, samples = run(config, robot, messages, stall)
+    assert "joint stalled" in reasons(front, "axis_c") and not any(s.valid[8] for s in samples if s.t > START + 6)
+
+
+def test_effort_may_be_a_current_with_a_scale_per_direction():
+    """Current minus its static offset, times torque constant and gear ratio, which may differ by direction."""
+    config, _, _ = make(joint_states__effort_scale=(2., 2., 2., -1.), joint_states__effort_scale_negative=(3., 3., 3., -1.5),
+                        joint_states__effort_offset=(.1, .1, .1, .1))
+    message = Message(name=["axis_e", "axis_d", "axis_c", "axis_b"], position=[2.] * 4, velocity=[0.] * 4, effort=[1.1, -.9, .1, -.9])
+    np.testing.assert_allclose(Decoder(config).decode("joint_states", message).effort, [2., -3., 0., 1.5])

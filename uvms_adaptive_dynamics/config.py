@@ -130,6 +130,8 @@ class Joints(Section):
     delay: float = setting(0.0, "How much later than the truth its stamps are.", "s", -1.0, 1.0)
     timeout: float = setting(0.1, "Without a sample within this time of the tick, its rows are masked.", "s", 0.001)
     effort_scale: tuple = setting((), "Torque or force of one unit of effort, per joint, sign included; empty: 1.", "N m")
+    effort_scale_negative: tuple = setting((), "The same for efforts below their offset, where a gear loses more one way than the other; "
+                                               "empty: effort_scale. For motor current: torque constant times gear ratio.", "N m")
     effort_offset: tuple = setting((), "Effort at zero torque, per joint, in the topic's unit; empty: 0.")
     effort_masked: tuple = setting((), "Joints whose effort means nothing: their rows are masked.", kind="strings")
     position_offset: tuple = setting((), "Position in the topic at which the URDF's joint is zero, per joint; empty: 0.", "rad")
@@ -195,8 +197,8 @@ class Filter(Section):
     period: float = setting(0.02, "Period of the grid; ticks are whole multiples of it since the epoch.", "s", 0.001, 1.0)
     latency: float = setting(0.35, "Data time between a tick and its sample: the slowest sensor's lateness plus half a window.", "s", 0.0, 5.0)
     linear_acceleration: str = setting("fused", "Source of the linear acceleration.", choices=("fused", "dvl", "imu"))
-    imu_window: float = setting(0.08, "Half width of the local polynomial on IMU signals.", "s", 0.005, 1.0)
-    dvl_window: float = setting(0.5, "Half width of the window in which DVL and integrated IMU are joined.", "s", 0.05, 3.0)
+    imu_window: float = setting(0.1, "Half width of the local polynomial on IMU signals.", "s", 0.005, 1.0)
+    dvl_window: float = setting(1.0, "Half width of the window in which DVL and integrated IMU are joined.", "s", 0.05, 3.0)
     joint_window: float = setting(0.12, "Half width of the local polynomial on joint signals.", "s", 0.01, 1.0)
     lowpass: float = setting(0.07, "Standard deviation in time of the Gaussian low-pass on every column of Y and on tau "
                                    "(0.07: gain 0.91 at 1 Hz).", "s", 0.0, 2.0)
@@ -295,8 +297,12 @@ class Config:
     output: Output = field(default_factory=Output)
 
     def __post_init__(self) -> None:
+        for section in (self.imu, self.dvl, self.depth):
+            for name in ("xyz", "rpy"):
+                if len(getattr(section, name, (0, 0, 0))) != 3:
+                    section.refuse(name, getattr(section, name), "3 numbers")
         n = len(self.robot.joints)
-        for section, names in ((self.joint_states, ("effort_scale", "effort_offset", "position_offset", "limits_low", "limits_high")),
+        for section, names in ((self.joint_states, ("effort_scale", "effort_scale_negative", "effort_offset", "position_offset", "limits_low", "limits_high")),
                                (self.prior, ("friction_viscous", "friction_coulomb"))):
             for name in names:
                 got = getattr(section, name)

@@ -1,16 +1,20 @@
 """Joint messages to positions, velocities, accelerations and efforts at a tick, and which rows count (DESIGN section 5)."""
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Callable, NamedTuple
 
 import numpy as np
 
 from .config import Config
+from .gates import Judged, SpikeGate
 from .robot import RobotModel
 from .sensors import JointReading
 from .series import Series, position_velocity_weights
 
 DEGREE = 4   # of the position; the velocity is a cubic
+EFFORT_FLOOR = 0.005    # of the effort limit: the smallest scale that the gate believes
+STALL_EFFORT = 0.5      # of the effort limit, with which a joint that does not move is stalled
 
 
 class JointMotion(NamedTuple):
@@ -24,9 +28,13 @@ class JointMotion(NamedTuple):
 
 
 class JointFilter:
-    """Local polynomial through positions and velocities together; efforts are interpolated."""
+    """Local polynomial through positions and velocities together; efforts are interpolated.
 
-    def __init__(self, config: Config, robot: RobotModel):
+    `refuse(role, reason)` counts rejections.
+    """
+
+    def __init__(self, config: Config, robot: RobotModel, refuse: Callable[[str, str], None] = lambda role, reason: None):
+        self._refuse = refuse
         s = config.joint_states
         self._settings, self._half = s, config.filter.joint_window
         self._n = n = len(config.robot.joints)
@@ -34,13 +42,18 @@ class JointFilter:
         arm = robot.arm
         self._low = np.array(s.limits_low) if s.limits_low else (arm.limits_low if arm else np.zeros(0))
         self._high = np.array(s.limits_high) if s.limits_high else (arm.limits_high if arm else np.zeros(0))
-        self._masked = np.array([joint in s.effort_masked for joint in config.robot.joints], bool)
-        self._series = Series(3 * n)
+        self._low, self._high = self._low.tolist(), self._high.tolist()
+        self._masked = [joint in s.effort_masked for joint in config.robot.joints]
+        self._effort_limits = robot.effort_limits.tolist()
+        effort_floor = EFFORT_FLOOR * np.where(np.isfinite(robot.effort_limits), robot.effort_limits, 1.0)
+        self._gate = SpikeGate(np.concatenate([np.full(n, s.position_stddev), np.full(n, s.velocity_stddev), effort_floor]))
+        self._series = Series(4 * n)     # position, velocity, effort, and 1 where one of them is garbage
         self._blank = [""] * n
 
     def reset(self) -> None:
         """Forget all signals."""
         self._series.clear()
+        self._gate.reset()
 
     @property
     def last(self) -> float:
@@ -48,8 +61,27 @@ class JointFilter:
         return self._series.last
 
     def add(self, t: float, reading: JointReading) -> None:
-        """Take in a reading later than the last."""
-        self._series.append(t, np.concatenate(reading))
+        """Take in a reading later than the last; it counts as soon as its neighbours have shown that it is no spike."""
+        for judged in self._gate.push(t, np.concatenate(reading)):
+            self._append(judged)
+
+    def finish(self) -> None:
+        """Take in what the gate still holds, at the end of a recording."""
+        for judged in self._gate.drain():
+            self._append(judged)
+
+    def _append(self, judged: Judged) -> None:
+        n = self._n
+        row = np.zeros(4 * n)
+        row[:3 * n] = judged.row
+        if judged.spikes is not None:
+            for k, field in enumerate(("position", "velocity", "effort")):
+                if judged.spikes[k * n:(k + 1) * n].any():
+                    self._refuse("joint_states", f"{field} spike")
+        if judged.garbage is not None:
+            row[3 * n:] = judged.garbage.reshape(3, n).any(axis=0)
+            self._refuse("joint_states", "garbage")
+        self._series.append(judged.t, row)
 
     def motion(self, t: float) -> JointMotion | None:
         """State at t; None where no position was ever received before t.
@@ -63,27 +95,33 @@ class JointFilter:
         times, rows = self._series.window(t - self._half, t + self._half)
         weights, with_velocity = None, False
         if self._series.gap_around(t) <= self._settings.timeout and len(times) > 2:
-            with_velocity = bool(np.isfinite(rows[:, n:2 * n]).all())
+            with_velocity = math.isfinite(rows[:, n:2 * n].sum())
             degree = min(DEGREE, len(times) * (2 if with_velocity else 1) - 2)
             weights = position_velocity_weights(times, t, degree, self._ratio, with_velocity)
         if weights is None:
             zero = np.zeros(n)
             return JointMotion(newest[1][:n], zero, zero, zero, ["no joint state"] * n)
-        stacked = np.vstack([rows[:, :n], rows[:, n:2 * n] if with_velocity else np.zeros((len(times), n))])
-        mu, mu_dot, mu_ddot = weights @ stacked
-        effort = self._series.at(t)[2 * n:]
-        return JointMotion(mu, mu_dot, mu_ddot, np.where(np.isfinite(effort), effort, 0.0), self._reasons(mu, mu_dot, effort))
+        state = weights[0] @ rows[:, :n]
+        if with_velocity:
+            state += weights[1] @ rows[:, n:2 * n]
+        mu, mu_dot, mu_ddot = state
+        now = self._series.at(t)
+        effort, garbage = now[2 * n:3 * n], now[3 * n:] > 0.0
+        return JointMotion(mu, mu_dot, mu_ddot, np.where(np.isfinite(effort), effort, 0.0), self._reasons(mu, mu_dot, effort, garbage))
 
-    def _reasons(self, mu, mu_dot, effort) -> list[str]:
+    def _reasons(self, mu, mu_dot, effort, garbage) -> list[str]:
         s = self._settings
         found = list(self._blank)
+        mu, mu_dot, effort = mu.tolist(), mu_dot.tolist(), effort.tolist()
         for j in range(self._n):
             if self._masked[j]:
                 found[j] = "effort masked by setting"
-            elif not np.isfinite(effort[j]):
+            elif not math.isfinite(effort[j]):
                 found[j] = "no effort"
-            elif mu[j] < self._low[j] + s.stop_margin or mu[j] > self._high[j] - s.stop_margin:
+            elif garbage[j]:
+                found[j] = "joint readings are garbage"
+            elif not self._low[j] + s.stop_margin <= mu[j] <= self._high[j] - s.stop_margin:
                 found[j] = "joint at its stop"
             elif abs(mu_dot[j]) < s.rest_velocity:
-                found[j] = "joint at rest"
+                found[j] = "joint stalled" if abs(effort[j]) > STALL_EFFORT * self._effort_limits[j] else "joint at rest"
         return found

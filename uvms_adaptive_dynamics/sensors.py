@@ -14,6 +14,7 @@ from .errors import MessageError
 from .rotations import FRD_FROM_FLU, NED_FROM_ENU, from_quaternion, from_rpy
 
 QUATERNION_TOLERANCE = 0.05   # of its length from one
+RC_LOW, RC_HIGH = 500.0, 2500.0   # [us] what an RC channel can mean as PWM
 
 
 class ImuReading(NamedTuple):
@@ -38,7 +39,9 @@ class Decoder:
     def __init__(self, config: Config):
         self._config = config
         self._imu_axes = _axes(config.imu.frame) @ from_rpy(*config.imu.rpy)
-        self._imu_mount = from_rpy(*config.imu.rpy)
+        # R_nb = left Q right, with Q the message's rotation from the IMU's axes to its world.
+        self._left = NED_FROM_ENU if config.imu.world == "enu" else np.eye(3)
+        self._right = from_rpy(*config.imu.rpy).T @ _axes(config.imu.frame)
         self._dvl_axes = _axes(config.dvl.frame) @ from_rpy(*config.dvl.rpy)
         self._dvl_scale = 3 * config.dvl.max_stddev ** 2
         self._wrench_axes = _axes(config.thrusters.wrench_frame)
@@ -47,6 +50,7 @@ class Decoder:
         joints = config.joint_states
         n = len(config.robot.joints)
         self._effort_scale = np.array(joints.effort_scale or (1.0,) * n)
+        self._effort_scale_negative = np.array(joints.effort_scale_negative or joints.effort_scale or (1.0,) * n)
         self._effort_offset = np.array(joints.effort_offset or (0.0,) * n)
         self._position_offset = np.array(joints.position_offset or (0.0,) * n)
         self._orders: dict[tuple, np.ndarray] = {}
@@ -64,11 +68,7 @@ class Decoder:
         length = math.sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w)
         if not abs(length - 1) < QUATERNION_TOLERANCE:
             raise MessageError(f"imu: orientation has length {length:.3g}, expected 1 (does the driver publish an orientation?)")
-        R = from_quaternion(q.x, q.y, q.z, q.w) @ self._imu_mount.T
-        if self._config.imu.world == "enu":
-            R = NED_FROM_ENU @ R
-        if self._config.imu.frame == "flu":
-            R = R @ FRD_FROM_FLU
+        R = self._left @ from_quaternion(q.x, q.y, q.z, q.w) @ self._right
         w = self._imu_axes @ _vector(message.angular_velocity, "imu: angular_velocity")
         f = self._imu_axes @ _vector(message.linear_acceleration, "imu: linear_acceleration")
         return ImuReading(R, w, f)
@@ -78,7 +78,7 @@ class Decoder:
         if hasattr(message, "velocity_valid"):                       # dvl_msgs/DVL
             if not message.velocity_valid:
                 raise MessageError("dvl: no bottom lock")
-            velocity, variance = _vector(message.velocity, "dvl: velocity"), 0.0
+            velocity, variance = _vector(message.velocity, "dvl: velocity"), 3 * float(getattr(message, "fom", 0.0)) ** 2
         elif hasattr(message, "velocity_covar"):                     # marine_acoustic_msgs/Dvl
             velocity = _vector(message.velocity, "dvl: velocity")
             variance = float(np.trace(np.reshape(message.velocity_covar, (3, 3))))
@@ -112,9 +112,10 @@ class Decoder:
         else:
             names, position, velocity, effort = tuple(message.name), message.position, message.velocity, message.effort
         order = self._order(names)
+        load = _ordered(effort, order, names, "effort", False) - self._effort_offset
         return JointReading(_ordered(position, order, names, "position", True) - self._position_offset,
                             _ordered(velocity, order, names, "velocity", False),
-                            (_ordered(effort, order, names, "effort", False) - self._effort_offset) * self._effort_scale)
+                            load * np.where(load < 0.0, self._effort_scale_negative, self._effort_scale))
 
     def thrusters(self, message: Any) -> np.ndarray:
         """Thruster commands (N,) in the configured unit."""
@@ -122,6 +123,8 @@ class Decoder:
         commands = np.asarray(data, float)
         if hasattr(message, "channels"):
             commands = commands[:self._thrusters]                    # RC messages carry 16 or 18 channels
+            if np.any((commands < RC_LOW) | (commands > RC_HIGH)):
+                raise MessageError("thrusters: an RC channel is released or unchanged (0 or 65535), its PWM is unknown")
         if commands.shape != (self._thrusters,):
             raise MessageError(f"thrusters: got {commands.size} commands, expected {self._thrusters} (thrusters.allocation)")
         return _finite(commands, "thrusters: command")
@@ -151,7 +154,10 @@ def _axes(frame: str) -> np.ndarray:
 
 
 def _vector(xyz: Any, what: str) -> np.ndarray:
-    return _finite(np.array([xyz.x, xyz.y, xyz.z], float), what)
+    x, y, z = xyz.x, xyz.y, xyz.z
+    if not (math.isfinite(x) and math.isfinite(y) and math.isfinite(z)):
+        raise MessageError(f"{what} is not finite")
+    return np.array((x, y, z), float)
 
 
 def _finite(values: np.ndarray, what: str) -> np.ndarray:

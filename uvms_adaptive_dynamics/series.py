@@ -4,6 +4,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+from scipy.linalg.lapack import dposv
 
 CAPACITY = 2048
 
@@ -42,6 +43,10 @@ class Series:
         """Forget everything."""
         self._n = 0
 
+    def drop_after(self, t: float) -> None:
+        """Forget the rows later than t."""
+        self._n = int(self._t[:self._n].searchsorted(t, "right"))
+
     def window(self, begin: float, end: float) -> tuple[np.ndarray, np.ndarray]:
         """(times (K,), rows (K, width)) from begin to end, both included; views, not copies."""
         a = self._t[:self._n].searchsorted(begin, "left")
@@ -73,9 +78,25 @@ class Series:
         return max(before, after)
 
 
-@lru_cache(maxsize=8)
-def _exponents(degree: int) -> np.ndarray:
-    return np.arange(degree + 1)
+def _powers(x: np.ndarray, degree: int) -> np.ndarray:
+    """(degree + 1, K) powers of x (K,)."""
+    A = np.empty((degree + 1, len(x)))
+    A[0] = 1.0
+    for d in range(degree):
+        np.multiply(A[d], x, out=A[d + 1])
+    return A
+
+
+@lru_cache(maxsize=16)
+def _unit(size: int, orders: int) -> np.ndarray:
+    return np.eye(size, orders, order="F")
+
+
+def _first_rows(N: np.ndarray, orders: int) -> np.ndarray | None:
+    """First rows (orders, size) of the inverse of a symmetric N, None where it has too little rank; LAPACK directly, for
+    this runs at every tick."""
+    _, x, info = dposv(N, _unit(len(N), orders))
+    return x.T if info == 0 else None
 
 
 def polynomial_weights(times: np.ndarray, t: float, degree: int, orders: int) -> np.ndarray | None:
@@ -83,44 +104,42 @@ def polynomial_weights(times: np.ndarray, t: float, degree: int, orders: int) ->
 
     None where K is too small for the degree. Times are scaled by the window, so that the fit is well conditioned.
     """
-    K = len(times)
-    if K <= degree:
+    if len(times) <= degree:
         return None
     half = max(abs(times[0] - t), abs(times[-1] - t))
-    A = ((times - t) / half)[:, None] ** _exponents(degree)
-    try:
-        weights = np.linalg.solve(A.T @ A, A.T)[:orders]
-    except np.linalg.LinAlgError:
+    A = _powers((times - t) / half, degree)
+    first = _first_rows(A @ A.T, orders)
+    if first is None:
         return None
-    factorial = 1.0
+    weights, factorial = first @ A, 1.0
     for d in range(1, orders):
         factorial *= d
         weights[d] *= factorial / half ** d
     return weights
 
 
-def position_velocity_weights(times: np.ndarray, t: float, degree: int, ratio: float, with_velocity: bool) -> np.ndarray | None:
-    """(3, 2K) weights on [positions, velocities]: position, velocity and acceleration at t of one polynomial.
+def position_velocity_weights(times: np.ndarray, t: float, degree: int, ratio: float,
+                              with_velocity: bool) -> tuple[np.ndarray, np.ndarray] | None:
+    """Weights (3, K) on positions and (3, K) on velocities: position, velocity and acceleration at t of one polynomial.
 
-    ratio = stddev of a position / stddev of a velocity [s]; without velocities the last K weights are zero.
+    ratio = stddev of a position / stddev of a velocity [s]; without velocities their weights are zero.
     """
     K = len(times)
     half = max(abs(times[0] - t), abs(times[-1] - t)) if K else 0.0
     if K * (2 if with_velocity else 1) <= degree + 1 or half == 0.0:
         return None
-    s, powers = (times - t) / half, _exponents(degree)
-    A = s[:, None] ** powers
+    A = _powers((times - t) / half, degree)
+    N, D = A @ A.T, np.zeros_like(A)
     if with_velocity:
-        D = np.zeros_like(A)
-        D[:, 1:] = powers[1:] * A[:, :-1] * (ratio / half)
-        stacked = np.vstack([A, D])
-    else:
-        stacked = A
-    try:
-        solution = np.linalg.solve(stacked.T @ stacked, stacked.T)[:3]
-    except np.linalg.LinAlgError:
+        np.multiply(A[:-1], _slopes(degree) * (ratio / half), out=D[1:])
+        N += D @ D.T
+    first = _first_rows(N, 3)
+    if first is None:
         return None
-    weights = np.zeros((3, 2 * K))
-    weights[:, :stacked.shape[0]] = solution * np.array([1.0, 1.0 / half, 2.0 / half ** 2])[:, None]
-    weights[:, K:] *= ratio
-    return weights
+    first = first * np.array([[1.0], [1.0 / half], [2.0 / half ** 2]])
+    return first @ A, ratio * (first @ D)
+
+
+@lru_cache(maxsize=16)
+def _slopes(degree: int) -> np.ndarray:
+    return np.arange(1.0, degree + 1)[:, None]

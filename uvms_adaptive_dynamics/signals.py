@@ -15,8 +15,12 @@ from typing import Any
 import numpy as np
 
 from .config import Config
+from .delays import DelayWatch
 from .errors import MessageError
+from .frame_checks import FrameChecks
+from .gates import SpikeGate
 from .inertial import InertialFilter
+from .input_state import OK, TIMEOUTS, WARN, InputState, input_status
 from .joint_filter import JointFilter
 from .robot import RobotModel
 from .sample import Sample
@@ -25,47 +29,17 @@ from .series import Series
 from .thrusters import ThrusterModel
 from .timebase import TimeBase, Verdict
 from .topics import inputs
+from .validity import FrozenWatch
 
+DEPTH_FLOOR = 0.05   # [m] the smallest scale that the depth's gate believes
 MOST_TICKS = 500   # at once: a burst after a pause must not stall the node
 
 
-class InputState:
-    """What diagnostics tell of one role: how many messages, how old the last, what was rejected and why."""
-
-    def __init__(self, role: str, topic: str):
-        self.role, self.topic = role, topic
-        self.received = self.used = 0
-        self.last_receive: float | None = None
-        self.last_stamp = -math.inf
-        self.rejected: Counter = Counter()
-        self.last_error = ""
-
-    def reject(self, reason: str, text: str = "") -> None:
-        """Count a message that is not used."""
-        self.rejected[reason] += 1
-        self.last_error = text or reason
-
-
-# [s] of silence after which an operator should look; slower than the masks of rows, which follow the settings.
-TIMEOUTS = {"imu": 1.0, "dvl": 2.0, "depth": 3.0, "joint_states": 1.0, "thrusters": 2.0, "wrench": 2.0, "battery": 30.0}
-OK, WARN, ERROR = 0, 1, 2
-
-
-def input_status(state: InputState, now: float, timeout: float) -> tuple[int, str, str, dict[str, str]]:
-    """What diagnostics say of one input, worst first."""
-    figures = {"topic": state.topic, "received": str(state.received), "used": str(state.used),
-               **{f"rejected: {reason}": str(count) for reason, count in state.rejected.items()}}
-    name = f"input {state.role}"
-    if state.last_receive is None:
-        return ERROR, name, f"no message on '{state.topic}' yet; is the driver running and the topic name right?", figures
-    age = now - state.last_receive
-    figures["age_s"] = f"{age:.2f}"
-    if age > timeout:
-        return ERROR, name, f"'{state.topic}' has been silent for {age:.1f} s; its rows are masked", figures
-    rejected = sum(state.rejected.values())
-    if rejected > 0.1 * state.received:
-        return WARN, name, f"{rejected} of {state.received} messages not used; last: {state.last_error}", figures
-    return OK, name, f"{state.used} messages used", figures
+def flat(role: str, reading: Any) -> np.ndarray:
+    """A reading as one row of numbers: down vector, rates and force; positions, velocities and efforts; or itself."""
+    if role == "imu":
+        return np.concatenate([reading.R_nb[2], reading.w, reading.f])
+    return np.concatenate(reading) if role == "joint_states" else reading
 
 
 class SignalFrontEnd:
@@ -75,15 +49,21 @@ class SignalFrontEnd:
         self.config, self.robot = config, robot
         self.inputs = {i.role: InputState(i.role, i.topic) for i in inputs(config)}
         self._decoder = Decoder(config)
-        self._inertial = InertialFilter(config)
-        self._joints = JointFilter(config, robot)
-        self._thrusters = ThrusterModel(config)
+        self.frames = FrameChecks(config, robot)
+        self.delay = DelayWatch(config)
+        self._inertial = InertialFilter(config, self._refuse, self.frames.add)
+        self._joints = JointFilter(config, robot, self._refuse)
+        self._thrusters = ThrusterModel(config, self._refuse, self.frames.saturated)
+        self._depth_gate = SpikeGate(np.array([DEPTH_FLOOR]), lookahead=0.25)
+        self._frozen = FrozenWatch(config.joint_states.rest_velocity)
         self._depth, self._wrench = Series(1), Series(6)
         self._time = TimeBase()
+        # A sensor's stamp is later than the truth by its delay; a command's effect is later than its stamp.
         self._delays = {"imu": config.imu.delay, "dvl": config.dvl.delay, "depth": config.depth.delay,
-                        "joint_states": config.joint_states.delay, "thrusters": config.thrusters.delay,
-                        "wrench": config.thrusters.delay, "battery": 0.0}
+                        "joint_states": config.joint_states.delay, "thrusters": -config.thrusters.delay,
+                        "wrench": -config.thrusters.delay, "battery": 0.0}
         self._n = len(config.robot.joints)
+        self._watch_delay = config.robot.vehicle and config.thrusters.source != "zero"
         self.resets: Counter = Counter()
         self.masked: dict[str, Counter] = {channel: Counter() for channel in robot.channels}
         self.samples_made = 0
@@ -102,9 +82,10 @@ class SignalFrontEnd:
 
     def _restart(self) -> None:
         self._origin: float | None = None
+        self._noted_joints = -math.inf
         self._next_tick: int | None = None
         self._time.reset()
-        for part in (self._inertial, self._joints, self._thrusters):
+        for part in (self._inertial, self._joints, self._thrusters, self._depth_gate, self._frozen, self.frames, self.delay):
             part.reset()
         self._depth.clear()
         self._wrench.clear()
@@ -139,10 +120,22 @@ class SignalFrontEnd:
             state.reject("stamp not later than the last")
             return
         state.last_stamp = t
-        state.used += 1
         if self._origin is None:
             self._origin = math.floor(t)
+        since = self._frozen.frozen_since(role, t - self._origin, flat(role, reading))
+        if since is not None:
+            self._drop_frozen(role, since)
+            state.reject("frozen", f"the same reading to the last bit for {t - self._origin - since:.1f} s while other sensors show motion")
+            return
+        state.used += 1
         self._take(role, t - self._origin, reading)
+
+    def _drop_frozen(self, role: str, since: float) -> None:
+        """Take back what a frozen sensor said before it was found out."""
+        if role == "imu":
+            self._inertial.drop_after(since)
+        elif role == "dvl":
+            self._inertial.drop_dvl_after(since)
 
     def _take(self, role: str, t: float, reading: Any) -> None:
         if role == "imu":
@@ -151,18 +144,50 @@ class SignalFrontEnd:
             self._inertial.add_dvl(t, reading)
         elif role == "joint_states":
             self._joints.add(t, reading)
+            if t - self._noted_joints > 0.045:
+                self._noted_joints = t
+                self.frames.add("joints", t, *reading)
         elif role == "thrusters":
             self._thrusters.command(t, reading)
         elif role == "battery":
             self._thrusters.voltage = float(reading[0])
         elif role == "depth":
-            self._depth.append(t, reading)
+            self._add_depth(self._depth_gate.push(t, reading))
         else:
             self._wrench.append(t, reading)
 
+    def _add_depth(self, decided) -> None:
+        for judged in decided:
+            if judged.spikes is not None:
+                self._refuse("depth", "spike")
+            self._depth.append(judged.t, judged.row)
+            self.frames.add("depth", judged.t, judged.row)
+
+    def _refuse(self, role: str, reason: str) -> None:
+        self.inputs[role].reject(reason)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What an operator should know of the signals, in sentences; empty when all is well."""
+        late = self.delay.warning
+        # A delay alone makes thrusters look turned or exchanged; and it means nothing while other frames are wrong.
+        findings = [f for f in self.frames.findings if not (late and f.setting in ("thrusters.signs", "thrusters.allocation"))]
+        found = [f"{finding.setting}: {finding.sentence}" for finding in findings]
+        if late and not found:
+            found.append(late)
+        if self._inertial.dvl_gate.reopened and not found:
+            found.append(f"dvl: velocities were rejected for a second and more although they agree with each other "
+                         f"({self._inertial.dvl_gate.reopened} times); they are accepted again. Does the bottom lock jump, or the attitude?")
+        return found
+
     def status(self, now: float) -> list[tuple[int, str, str, dict[str, str]]]:
         """(level 0 ok, 1 warning, 2 error; name; sentence; figures) of each input, `now` on the clock of reception."""
-        return [input_status(state, now, TIMEOUTS.get(role, 2.0)) for role, state in self.inputs.items()]
+        found = [input_status(state, now, TIMEOUTS.get(role, 2.0)) for role, state in self.inputs.items()]
+        warnings = self.warnings
+        figures = {f"warning {k + 1}": text for k, text in enumerate(warnings)}
+        told = "frames, signs and units agree" if self.frames.judged else "not enough motion seen yet to judge frames and signs"
+        found.append((WARN if warnings else OK, "frames", warnings[0] if warnings else told, figures))
+        return found
 
     # --- samples ------------------------------------------------------------------------------------------------
 
@@ -172,6 +197,9 @@ class SignalFrontEnd:
 
     def flush(self) -> list[Sample]:
         """The samples up to the last message, at the end of a recording."""
+        for part in (self._inertial, self._joints, self._thrusters):
+            part.finish()
+        self._add_depth(self._depth_gate.drain())
         return self._due(0.0)
 
     def _due(self, latency: float) -> list[Sample]:
@@ -191,6 +219,8 @@ class SignalFrontEnd:
             if sample is not None:
                 found.append(sample)
                 self.samples_made += 1
+                if self._watch_delay:
+                    self.delay.add(sample)
             self._next_tick += 1
         return found
 
@@ -225,7 +255,10 @@ class SignalFrontEnd:
         if source == "zero":
             return np.zeros(6), ""
         if source == "thrusters":
-            return self._thrusters.wrench(t)
+            wrench = self._thrusters.wrench(t)
+            if self._next_tick % 5 == 0:
+                self.frames.add("thrust", t, self._thrusters.impulse)
+            return wrench
         if self._wrench.gap_around(t) > self.config.thrusters.timeout:
             return np.zeros(6), "no wrench"
         return self._wrench.at(t), ""

@@ -2,19 +2,25 @@
 from __future__ import annotations
 
 import math
+from collections import deque
+from typing import Callable
 
 import numpy as np
 
 from .config import Config
+from .gates import SpikeGate
 from .thrust_curve import ThrustCurve
 
 PWM_NEUTRAL, PWM_SPAN = 1500.0, 400.0
+THRUST_FLOOR = 0.4   # [N] the smallest scale that the gate believes
 
 
 class ThrusterModel:
-    """Keeps the rotors' state between commands; times increase from call to call."""
+    """Keeps the rotors' state between commands; times increase from call to call. `refuse(role, reason)` counts rejections."""
 
-    def __init__(self, config: Config):
+    def __init__(self, config: Config, refuse: Callable[[str, str], None] = lambda role, reason: None,
+                 note_saturation: Callable[[bool], None] = lambda yes: None):
+        self._refuse, self._note_saturation = refuse, note_saturation
         s = config.thrusters
         self._settings = s
         self.count = len(s.signs)
@@ -22,31 +28,61 @@ class ThrusterModel:
         self._signs = np.array(s.signs)
         self._efficiency = np.array(s.efficiency or (1.0,) * self.count)
         self._curve = ThrustCurve.t200() if s.curve == "t200" else ThrustCurve.from_csv(s.curve)
+        # In thrust, not in PWM: a command that hops over the dead band is no spike.
+        self._gate = SpikeGate(np.full(self.count, THRUST_FLOOR))
         self.voltage = s.voltage
         self.reset()
 
+    @property
+    def voltage(self) -> float:
+        """Battery voltage [V] for the curve."""
+        return self._voltage
+
+    @voltage.setter
+    def voltage(self, value: float) -> None:
+        self._voltage = value
+        self._column = self._curve.thrust(self._curve.pwm_us, value)
+        self._low, self._high = self._column.min(), self._column.max()
+
     def reset(self) -> None:
         """Rotors at rest, no command known."""
-        self._pending: list[tuple[float, np.ndarray]] = []
+        self._pending: deque[tuple[float, np.ndarray, bool]] = deque()
+        self._gate.reset()
         self._t, self._last_command = -math.inf, -math.inf
         self._target = np.zeros(self.count)
         self._thrust = np.zeros(self.count)
+        self.impulse = np.zeros(self.count)      # [N s] since the start, of each thruster
         self._saturated = False
         self._settled = False
 
     def command(self, t: float, values: np.ndarray) -> None:
         """A command (N,) that reaches the motors at time t [s], in the configured unit."""
-        self._pending.append((t, values))
+        self._take(self._gate.push(t, self._steady(values)))
+
+    def finish(self) -> None:
+        """Take in what the gate still holds, at the end of a recording."""
+        self._take(self._gate.drain())
+
+    def _take(self, decided) -> None:
+        for judged in decided:
+            if judged.spikes is not None:
+                self._refuse("thrusters", "command spike")
+            thrust, share = judged.row, self._settings.saturation
+            saturated = bool((thrust >= share * self._high).any() or (thrust <= share * self._low).any())
+            self._note_saturation(saturated)
+            self._pending.append((judged.t, self._signs * self._efficiency * thrust, saturated))
 
     def wrench(self, t: float) -> tuple[np.ndarray, str]:
         """(wrench (6,) [N, N m] about the body origin in FRD, why it is not to be used or '') at time t."""
         while self._pending and self._pending[0][0] <= t:
-            at, values = self._pending.pop(0)
+            at, target, saturated = self._pending.popleft()
             self._advance(at)
-            self._target, self._saturated = self._steady(values)
+            self._target, self._saturated = target, saturated
             if not self._settled:
                 self._thrust, self._settled = self._target, True
             self._last_command = at
+        if self._settings.time_constant == 0:
+            self._thrust = self._target
         self._advance(t)
         wrench = self.allocation @ self._thrust
         if t - self._last_command > self._settings.timeout:
@@ -55,21 +91,22 @@ class ThrusterModel:
 
     def _advance(self, t: float) -> None:
         """First-order lag towards the target, exact between commands."""
-        if self._settings.time_constant > 0 and t > self._t:
-            decay = math.exp(-(t - self._t) / self._settings.time_constant) if math.isfinite(self._t) else 0.0
-            self._thrust = self._target + decay * (self._thrust - self._target)
-        elif self._settings.time_constant == 0:
+        dt, lag = t - self._t, self._settings.time_constant
+        if dt <= 0:
+            return
+        before = self._thrust
+        if lag == 0 or math.isinf(dt):
             self._thrust = self._target
-        self._t = max(t, self._t)
-
-    def _steady(self, values: np.ndarray) -> tuple[np.ndarray, bool]:
-        """(thrust (N,) [N] after the transient, whether any thruster is saturated)."""
-        unit, low, high = self._settings.unit, *self._curve.limits(self.voltage)
-        if unit == "newton":
-            thrust = np.asarray(values, float)
         else:
-            pwm = values if unit == "pwm" else PWM_NEUTRAL + PWM_SPAN * values
-            thrust = self._curve.thrust(pwm, self.voltage)
-        share = self._settings.saturation
-        saturated = bool(np.any((thrust >= share * high) | (thrust <= share * low)))
-        return self._signs * self._efficiency * thrust, saturated
+            self._thrust = self._target + math.exp(-dt / lag) * (before - self._target)
+        if not math.isinf(dt):
+            self.impulse = self.impulse + dt * self._target + lag * (before - self._thrust)
+        self._t = t
+
+    def _steady(self, values: np.ndarray) -> np.ndarray:
+        """Thrust (N,) [N] of each propeller after the transient, before its direction and efficiency."""
+        unit = self._settings.unit
+        if unit == "newton":
+            return np.array(values, float)
+        pwm = values if unit == "pwm" else PWM_NEUTRAL + PWM_SPAN * values
+        return np.interp(pwm, self._curve.pwm_us, self._column)
