@@ -17,6 +17,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import RobotError
+from uvms_adaptive_dynamics.evaluation.bags import read_messages
 from uvms_adaptive_dynamics.evaluation.run import run as evaluation
 from uvms_adaptive_dynamics.messages import time_message
 from uvms_adaptive_dynamics.node import EstimatorNode

@@ -1,9 +1,13 @@
-"""`python -m uvms_adaptive_dynamics {evaluate,simulate,demo}`: the command line; each subcommand loads only what it needs."""
+"""`python -m uvms_adaptive_dynamics {evaluate,simulate,campaign,benchmark,demo}`: the command line; each subcommand loads only what it needs."""
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from importlib import import_module
+
+# Before numpy: its matrices are 75 x 75 here, and BLAS threads cost more in waiting for each other than they win.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from . import __version__
 from .errors import UvmsError
@@ -12,6 +16,8 @@ PROGRAM = "python -m uvms_adaptive_dynamics"
 COMMANDS = {
     "evaluate": ("evaluation.command", "replay recordings through the estimator and measure its predictions"),
     "simulate": ("simulation.command", "make a recording of the simulated robot"),
+    "campaign": ("evaluation.campaign", "identify simulated robots from wrong priors and test them held out"),
+    "benchmark": ("benchmark.command", "time the complete update beside CVXPY's, over horizons, joints and solvers"),
     "demo": ("demo", "simulate, identify, test held out, and report"),
 }
 

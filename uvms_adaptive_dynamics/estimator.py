@@ -264,7 +264,7 @@ class Estimator:
 
     def known_from(self) -> tuple[str, ...]:
         """For each parameter whether it is 'measured', 'weak', only the 'prior', or 'frozen'."""
-        before = np.sqrt(np.where(self.free, np.diag(self._prior_covariance), 0.0))
+        before = np.sqrt(np.maximum(np.where(self.free, np.diag(self._prior_covariance), 0.0), 0.0))
         return known_from(np.sqrt(np.maximum(np.diag(self.covariance), 0.0)), before)
 
     def identifiable_rank(self) -> int:

@@ -61,8 +61,11 @@ class Oracle:
         exact = quietly(self._exact, problem)
         if isinstance(exact, Solution) and exact.status == "optimal":
             return exact
-        usual = self._usual.solve(problem)
-        return exact if isinstance(exact, Solution) and exact.objective < usual.objective else usual
+        usual = quietly(self._usual, problem)
+        answers = [answer for answer in (exact, usual) if isinstance(answer, Solution)]
+        if not answers:
+            raise usual
+        return min(answers, key=lambda answer: answer.objective)
 
 
 class Comparison:

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     """Evaluate and return 0; raises UvmsError where something cannot be used."""
     if args.frozen and args.parameters is None:
         raise ConfigError("--frozen has nothing to predict with; give --parameters YAML as well.")
-    config = _config(args)
+    config = config_of(args)
     prior = None if args.parameters is None else load_parameters(args.parameters)
     # Only here: solvers and the arm's model take a second to load, and a wrong argument is answered before.
     from .run import evaluate
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _config(args: argparse.Namespace) -> Config:
+def config_of(args: argparse.Namespace) -> Config:
     changes: dict[str, Any] = {}
     for text in args.settings:
         name, found, value = text.partition("=")

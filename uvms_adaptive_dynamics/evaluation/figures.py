@@ -24,6 +24,10 @@ class Drawn(NamedTuple):
     figure: Figure
 
 
+# Above an axis rather than outside the figure, which matplotlib knows from 3.7 on only.
+ABOVE = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2, "ncols": 3}
+
+
 def draw(run: Run, metrics: dict[str, Any]) -> Iterator[Drawn]:
     """Every figure that the run has data for."""
     with matplotlib.rc_context(STYLE):
@@ -69,7 +73,7 @@ def prediction(scene: Scene, channels: Sequence[int]) -> Figure:
         if not np.isfinite(measured).any():
             _nothing(ax)
     figure.supxlabel("time [s]")
-    figure.legend([*lines, band], ["measured", "predicted", "95 % interval"], loc="outside upper right", ncols=3)
+    axes[0].legend([*lines, band], ["measured", "predicted", "95 % interval"], **ABOVE)
     return figure
 
 
@@ -135,7 +139,7 @@ def comparison(scene: Scene, metrics: dict[str, Any]) -> Figure:
             ax.grid(False, axis="x")
             ax.margins(y=0.22)
             ax.set_ylabel(f"{key.upper()} [{unit}]")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper right", ncols=3)
+    axes[0, -1].legend(*axes[0, 0].get_legend_handles_labels(), **ABOVE)
     return figure
 
 
