@@ -21,7 +21,7 @@ PYTHON = os.path.join(VENV, "bin", "python")
 STAMP = os.path.join(VENV, "bootstrap-stamp")
 REQUIREMENTS = os.path.join(ROOT, "requirements")
 PACKAGE = "uvms_adaptive_dynamics"
-COMMANDS = {"demo": ["-m", PACKAGE, "demo"], "test": ["-m", "pytest"]}
+COMMANDS = {"demo": ["-m", PACKAGE, "demo"], "test": ["-m", "pytest", "-n", "2", "--dist", "loadfile"]}
 
 OLDEST, NEWEST = (3, 10), (3, 14)  # the ROS 2 Jazzy wheels, see requirements/ros.txt
 GLIBC = (2, 28)  # their manylinux tag

@@ -33,7 +33,7 @@ setup(
         "ros": ["ros-rclpy[fastrtps]==7.1.6", "ros-jazzy-common-interfaces==5.3.6"],
         "evaluation": ["matplotlib>=3.6", "rosbags>=0.11"],
         # colcon recognizes pytest by this extra; with tests_require it runs no test at all.
-        "test": ["pytest>=7.4", "pytest-timeout>=2.2", "hypothesis>=6.98"],
+        "test": ["pytest>=7.4", "pytest-timeout>=2.2", "pytest-xdist>=3.5", "hypothesis>=6.98"],
     },
     entry_points={
         "console_scripts": [

@@ -153,7 +153,7 @@ def test_environment_is_ready_until_the_requirements_change(ready_checkout):
 def test_test_passes_arguments_and_exit_status_through(ready_checkout, tmp_path):
     result = run(ready_checkout, "test", "-k", "regressor", cwd=tmp_path)
     assert result.returncode == 7
-    assert "arguments: -m pytest -k regressor" in result.stdout
+    assert "arguments: -m pytest -n 2 --dist loadfile -k regressor" in result.stdout
     assert f"folder: {ready_checkout}" in result.stdout
 
 
