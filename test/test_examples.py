@@ -142,10 +142,9 @@ def test_hinsdale_velocity_is_that_of_the_captured_point(hinsdale):
     folder, _, content = hinsdale
     mocap = bag_writer.read_table(folder / f"{RUN}_mocap.csv.gz")
     attitude = {round(t, 1): m.orientation for t, m in content["/imu/data"]}
-    stamps, down = [], []
+    stamps, down, q = [], [], None
     for t, message in content["/dvl/twist"]:
-        q = attitude.get(round(t, 1)) or last
-        last = q
+        q = attitude.get(round(t, 1)) or q
         v = message.twist.twist.linear
         down.append(-Rotation.from_quat([q.x, q.y, q.z, q.w]).apply([v.x, -v.y, -v.z])[2])
         stamps.append(t - hinsdale_to_bag.EPOCH_NS * 1e-9)

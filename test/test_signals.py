@@ -4,8 +4,7 @@ from types import SimpleNamespace as Message
 import numpy as np
 import pytest
 
-from analytic import (RATES, START, AnalyticMotion, dvl_message, imu_message, joint_message, pressure_message, stamp,
-                      stream, wrench_message)
+from analytic import START, AnalyticMotion, dvl_message, imu_message, joint_message, pressure_message, stamp, stream
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.prior import prior_from_config
 from uvms_adaptive_dynamics.robot import RobotModel

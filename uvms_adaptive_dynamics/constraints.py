@@ -15,7 +15,6 @@ from .parameters import RIGID, ParameterTable
 
 # M_v couples surge with pitch and sway with roll only (parameter table: M04 = M40, M13 = M31).
 VEHICLE_BLOCKS = ((0, 4), (1, 3))
-VEHICLE_SCALARS = (2, 5)
 
 
 @dataclass(frozen=True)
@@ -25,10 +24,6 @@ class LinearMatrixInequality:
     places: np.ndarray
     basis: np.ndarray
     label: str
-
-    def matrix(self, pi: np.ndarray) -> np.ndarray:
-        """The matrix at pi, (d, d)."""
-        return np.tensordot(pi[self.places], self.basis, 1)
 
 
 class PhysicalSet:

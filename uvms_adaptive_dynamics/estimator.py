@@ -114,7 +114,7 @@ class Estimator:
         projected = self._solver.solve(projection_problem(self.table, self.physical, values)).pi
         moved = np.abs(projected - values) / self.table.scale
         worst = np.argsort(moved)[::-1][:3]
-        self._note(f"prior is not physically consistent and was projected: most moved are "
+        self._note("prior is not physically consistent and was projected: most moved are "
                    + ", ".join(f"{self.table.names[i]} {values[i]:.4g} -> {projected[i]:.4g}" for i in worst))
         return projected
 

@@ -79,11 +79,6 @@ class InertialFilter:
         self._R_Gb, self._C = np.eye(3), np.zeros(3)
         self._noted = -math.inf
 
-    @property
-    def last_imu(self) -> float:
-        """Time of the newest IMU reading."""
-        return self._imu.last
-
     def add_imu(self, t: float, reading: ImuReading) -> None:
         """Take in a reading later than the last; it counts as soon as its neighbours have shown that it is no spike."""
         row = np.empty(10)

@@ -55,11 +55,6 @@ class JointFilter:
         self._series.clear()
         self._gate.reset()
 
-    @property
-    def last(self) -> float:
-        """Time of the newest reading."""
-        return self._series.last
-
     def add(self, t: float, reading: JointReading) -> None:
         """Take in a reading later than the last; it counts as soon as its neighbours have shown that it is no spike."""
         for judged in self._gate.push(t, np.concatenate(reading)):

@@ -34,7 +34,7 @@ class Interior:
 
 def solve_interior(cost: RobustCost, cones: Cones, start: np.ndarray, tolerance: float = 1e-8) -> Interior | None:
     """Minimise from `start` (m,), which may lie anywhere; None where the iteration breaks down."""
-    K, m = cones.count, start.size
+    K = cones.count
     x, point = start, cost.at(start)
     unit = max(float(np.median(np.diag(point.hessian))), 1e-12)     # multipliers in the cost's own size
     slack, F = cones.slacks(x), cones.matrices(x)
