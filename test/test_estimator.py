@@ -147,6 +147,32 @@ def test_answer_outside_the_constraints_is_refused(robot, data):
     assert np.array_equal(e.pi, good) and "outside the physical constraints" in e.status and estimator.solver_failures == 1
 
 
+def test_estimate_without_a_covariance_is_a_failed_solve(robot, data, monkeypatch):
+    """Where the information is singular the last good estimate stays with its own covariance, and the failure is counted."""
+    estimator = Estimator(Config(), robot=robot)
+    for sample in data[:100]:
+        estimator.step(sample)
+    good, covariance, problem = estimator.pi.copy(), estimator.covariance.copy(), estimator._horizon.problem
+    monkeypatch.setattr(estimator._horizon, "prior_information", lambda: 0 * covariance)
+
+    def singular(pi, free):
+        made = problem(pi, free)
+        return replace(made, total=replace(made.total, H=-made.total.H))
+
+    class Staying:
+        name = "staying"
+
+        def solve(self, problem):
+            return Solution(1.0 * problem.pi, 0.0, 1, 0.0)
+
+    estimator._solver = Staying()
+    monkeypatch.setattr(estimator._horizon, "problem", singular)
+    with np.errstate(invalid="ignore"):
+        e = estimator.step(data[100])
+    assert "not positive definite" in e.status and estimator.solver_failures == 1
+    assert np.array_equal(e.pi, good) and np.array_equal(e.covariance, covariance)
+
+
 @pytest.mark.parametrize("field", ["nu", "nu_dot", "mu_dot", "wrench", "joint_torque"])
 def test_sample_that_is_not_finite_does_not_spoil_the_estimate(robot, data, field):
     """Rows that claim to be valid and are not numbers are masked and counted; later solves are as good as before."""

@@ -212,19 +212,20 @@ class Estimator:
         outside = self.physical.violation(pi)
         if not outside < OUTSIDE:
             raise SolverError(f"the answer is outside the physical constraints by {outside:.1e} (scaled)", "outside")
+        # Before anything is taken over: an estimate without a covariance is a failed solve, too.
+        information = None if self.config.uncertainty.covariance == "increments" else self._information_covariance(problem, pi)
         before, self.pi = self.pi, pi
         self.pi.setflags(write=False)
         self._increments.update(before, pi)
         if problem.grouping == "horizon":
             norms, rho, _ = problem.group_norms(problem.residuals(pi))
             self._horizon.stack_weight = float(huber_weight(norms, rho)[0])
-        if self.config.uncertainty.covariance == "increments":
-            self.covariance = self._increments.covariance()
-        else:
-            score = np.tensordot(self.noise.stddev ** 2, self._score, 1) + self._horizon.prior_information()
-            gradient = problem.total.H @ pi - problem.total.g
-            self.covariance = information_covariance(problem.total.H, score, self.physical.active_normals(pi),
-                                                     len(self.table.equal_pairs), gradient, self.free)
+        self.covariance = self._increments.covariance() if information is None else information
+
+    def _information_covariance(self, problem: HorizonProblem, pi: np.ndarray) -> np.ndarray:
+        score = np.tensordot(self.noise.stddev ** 2, self._score, 1) + self._horizon.prior_information()
+        gradient = problem.total.H @ pi - problem.total.g
+        return information_covariance(problem.total.H, score, self.physical.active_normals(pi), len(self.table.equal_pairs), gradient, self.free)
 
     # --- state --------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from .config import Uncertainty
+from .errors import SolverError
 
 WINSOR = 2.0
 QUANTILE_RATE = 0.005   # per row of 20 ms: follows within some 20 s, wanders by some 7 %
@@ -62,7 +63,7 @@ def information_covariance(information: np.ndarray, score: np.ndarray, normals: 
     normals (k, p): gradients of the constraints that hold with equality, the first `equalities` of them always;
     gradient (p,): half the cost's gradient at the estimate, which the constraints' multipliers balance; free (p,).
     An inequality counts as a constraint only where the data push against it clearly: where they do not, the truth may
-    as well lie inside, and an interval of width zero at the bound would be a lie.
+    as well lie inside, and an interval of width zero at the bound would be a lie. Raises SolverError where A is singular.
     """
     every = bool(free.all())
     A, B, N, g = (information, score, normals, gradient) if every else (
@@ -72,8 +73,8 @@ def information_covariance(information: np.ndarray, score: np.ndarray, normals: 
     A = A * scales
     A.flat[::len(A) + 1] += 1e-13
     factor, info = dpotrf(A.T, lower=1, clean=1, overwrite_a=1)
-    if info:
-        raise np.linalg.LinAlgError("the information matrix is not positive definite")
+    if info or not np.isfinite(factor.diagonal()).all():     # LAPACK lets numbers pass that are none
+        raise SolverError("the information matrix is not positive definite, so that the estimate has no covariance", "singular")
     root, _ = dtrtri(factor, lower=1, overwrite_c=1)          # A^-1 = root^T root
     B = root @ (B * scales) @ root.T                          # of the whitened gradient
     U = root @ (N * scale).T
