@@ -17,12 +17,12 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 from frame_cases import decoded  # noqa: E402
 from uvms_adaptive_dynamics.config import Config  # noqa: E402
-from uvms_adaptive_dynamics.inertial import InertialFilter, cross  # noqa: E402
-from uvms_adaptive_dynamics.joint_filter import JointFilter  # noqa: E402
+from uvms_adaptive_dynamics.signals.inertial import InertialFilter, cross  # noqa: E402
+from uvms_adaptive_dynamics.signals.joint_filter import JointFilter  # noqa: E402
 from uvms_adaptive_dynamics.robot import RobotModel  # noqa: E402
 from uvms_adaptive_dynamics.rows import gaussian_kernel  # noqa: E402
-from uvms_adaptive_dynamics.sensors import Decoder, ImuReading, JointReading  # noqa: E402
-from uvms_adaptive_dynamics.signals import SignalFrontEnd  # noqa: E402
+from uvms_adaptive_dynamics.signals.sensors import Decoder, ImuReading, JointReading  # noqa: E402
+from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd  # noqa: E402
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot  # noqa: E402
 
 LAG = 0.35    # [s] of later measurements that either design may use

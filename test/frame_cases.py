@@ -14,7 +14,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from uvms_adaptive_dynamics.config import Config  # noqa: E402
 from uvms_adaptive_dynamics.robot import RobotModel  # noqa: E402
-from uvms_adaptive_dynamics.signals import SignalFrontEnd  # noqa: E402
+from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd  # noqa: E402
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot  # noqa: E402
 
 ROLES = {"imu/data": "imu", "dvl/twist": "dvl", "depth": "depth", "joint_states": "joint_states", "thruster_commands": "thrusters"}

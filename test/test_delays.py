@@ -3,9 +3,9 @@ import pytest
 
 from frame_cases import recording
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.delays import thruster_delay
+from uvms_adaptive_dynamics.signals.delays import thruster_delay
 from uvms_adaptive_dynamics.robot import RobotModel
-from uvms_adaptive_dynamics.signals import SignalFrontEnd
+from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,12 @@ from diagnostic_msgs.msg import DiagnosticArray
 from ros_bus import bus  # first: it sets the domain
 from sensor_msgs.msg import JointState
 
-from uvms_adaptive_dynamics import demo, messages
+from uvms_adaptive_dynamics.ros import demo
+from uvms_adaptive_dynamics.ros import messages
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.demo_view import SHOWN, View
+from uvms_adaptive_dynamics.ros.demo_view import SHOWN, View
 from uvms_adaptive_dynamics.errors import UvmsError
-from uvms_adaptive_dynamics.node_outputs import LATCHED
+from uvms_adaptive_dynamics.ros.outputs import LATCHED
 from uvms_adaptive_dynamics.parameter_files import load_parameters
 from uvms_adaptive_dynamics.prior import prior_from_config
 from uvms_adaptive_dynamics.robot import RobotModel
@@ -48,7 +49,7 @@ def test_the_prior_is_wrong_by_the_factor_everywhere(tmp_path):
 
 def test_a_child_that_fails_shows_its_last_lines(tmp_path):
     """Whoever runs the demonstration sees why, and where the rest is."""
-    child = demo.Child("estimator", tmp_path / "log", "uvms_adaptive_dynamics.node", "--ros-args", "-p", "filter.period:=-1.0")
+    child = demo.Child("estimator", tmp_path / "log", "uvms_adaptive_dynamics.ros.node", "--ros-args", "-p", "filter.period:=-1.0")
     child.process.wait(30)
     with pytest.raises(UvmsError) as caught:
         child.check()
@@ -66,7 +67,7 @@ def test_the_domain_is_never_the_callers(monkeypatch):
 
 def test_the_view_shows_what_the_topics_say(tmp_path, monkeypatch, capsys):
     """Fit, parameters with intervals, solver and skipped solves, as lines and as a table."""
-    monkeypatch.setattr("uvms_adaptive_dynamics.demo_view.PLAIN_EVERY_S", 0.0)
+    monkeypatch.setattr("uvms_adaptive_dynamics.ros.demo_view.PLAIN_EVERY_S", 0.0)
     prior = demo._wrong_prior(tmp_path / "prior.yaml", 0)
     names = load_parameters(prior).names
     statuses = [messages.diagnostic_status(0, f"uvms_estimator: {name}", "fine", values, "") for name, values in (

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 
-from uvms_adaptive_dynamics import messages
+from uvms_adaptive_dynamics.ros import messages
 from uvms_adaptive_dynamics.config import Output
 
 FLU, FRD = Output(), Output(frame="frd")

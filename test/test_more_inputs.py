@@ -9,7 +9,7 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.evaluation.bags import read_messages
 from uvms_adaptive_dynamics.prior import prior_from_config
 from uvms_adaptive_dynamics.robot import RobotModel
-from uvms_adaptive_dynamics.signals import SignalFrontEnd
+from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
 from uvms_adaptive_dynamics.topics import inputs
 
 DEFINITIONS = {

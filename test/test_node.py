@@ -19,8 +19,8 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import RobotError
 from uvms_adaptive_dynamics.evaluation.bags import read_messages
 from uvms_adaptive_dynamics.evaluation.run import run as evaluation
-from uvms_adaptive_dynamics.messages import time_message
-from uvms_adaptive_dynamics.node import EstimatorNode
+from uvms_adaptive_dynamics.ros.messages import time_message
+from uvms_adaptive_dynamics.ros.node import EstimatorNode
 from uvms_adaptive_dynamics.parameter_files import load_parameters
 from uvms_adaptive_dynamics.robot import resolve_urdf
 from uvms_adaptive_dynamics.simulation.node import TYPES, ros_message
@@ -393,7 +393,7 @@ def test_the_period_of_diagnostics_may_change_while_it_runs(ros, start):
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_the_process_ends_cleanly_and_its_bag_can_be_read(ros, tmp_path, how):
     """SIGINT and SIGTERM: status 0, no traceback, a finished recording."""
-    child = process("uvms_adaptive_dynamics.node", "--ros-args", "-p", f"output.record:={tmp_path / 'bag'}")
+    child = process("uvms_adaptive_dynamics.ros.node", "--ros-args", "-p", f"output.record:={tmp_path / 'bag'}")
     try:
         publishers = {topic: ros.publisher(kind, f"/{topic}", SENSOR) for topic, kind in TYPES.items()}
         found = ros.collect(DiagnosticArray, "/diagnostics", QoSProfile(depth=10))
@@ -426,7 +426,7 @@ def test_the_process_ends_cleanly_and_its_bag_can_be_read(ros, tmp_path, how):
     (["nonsense"], "unrecognized arguments: nonsense")])
 def test_what_cannot_be_used_is_refused_at_start(arguments, sentence):
     """A sentence, a status that is not zero, and no traceback."""
-    child = process("uvms_adaptive_dynamics.node", *arguments)
+    child = process("uvms_adaptive_dynamics.ros.node", *arguments)
     words = child.communicate(timeout=30)[0]
     assert child.returncode not in (0, None)
     assert sentence in words and "Traceback" not in words, words
@@ -436,6 +436,6 @@ def test_a_malformed_parameter_file_is_refused(tmp_path):
     """The file and the line are named."""
     path = tmp_path / "bad.yaml"
     path.write_text("/**:\n  ros__parameters:\n    imu: [\n")
-    child = process("uvms_adaptive_dynamics.node", "--ros-args", "--params-file", str(path))
+    child = process("uvms_adaptive_dynamics.ros.node", "--ros-args", "--params-file", str(path))
     words = child.communicate(timeout=30)[0]
     assert child.returncode == 1 and str(path) in words and "line" in words and "Traceback" not in words, words

@@ -7,7 +7,7 @@ from ros_bus import bus
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import ConfigError
-from uvms_adaptive_dynamics.node_parameters import CHANGEABLE, TYPES, config_from_parameters, watch_changes
+from uvms_adaptive_dynamics.ros.parameters import CHANGEABLE, TYPES, config_from_parameters, watch_changes
 
 
 @pytest.fixture(scope="module")

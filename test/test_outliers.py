@@ -7,7 +7,7 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.estimator import Estimator
 from uvms_adaptive_dynamics.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.robot import RobotModel
-from uvms_adaptive_dynamics.signals import SignalFrontEnd
+from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
 from uvms_adaptive_dynamics.simulation.faults import Faults, with_faults
 
 SECONDS = 60.0

@@ -8,7 +8,7 @@ from std_msgs.msg import Float64
 from rclpy.serialization import serialize_message
 
 from uvms_adaptive_dynamics.errors import BagError, ConfigError
-from uvms_adaptive_dynamics.recorder import Rosbag2PyWriter, Recorder, RosbagsWriter, available_writer
+from uvms_adaptive_dynamics.ros.recorder import Rosbag2PyWriter, Recorder, RosbagsWriter, available_writer
 
 TOPICS = {"/a": "std_msgs/msg/Float64", "/b": "std_msgs/msg/Float64"}
 DATA = serialize_message(Float64(data=1.5))

@@ -9,8 +9,8 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.prior import prior_from_config
 from uvms_adaptive_dynamics.robot import RobotModel
 from uvms_adaptive_dynamics.rows import RowFilter
-from uvms_adaptive_dynamics.sensors import Decoder
-from uvms_adaptive_dynamics.signals import SignalFrontEnd
+from uvms_adaptive_dynamics.signals.sensors import Decoder
+from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
 
 
 def make(**values):

@@ -20,7 +20,7 @@ from uvms_adaptive_dynamics.simulation.paper_parameters import paper_parameters
 from uvms_adaptive_dynamics.simulation.physics import Instant, Physics, inertia_matrix
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
 from uvms_adaptive_dynamics.simulation.true_robot import TrueRobot
-from uvms_adaptive_dynamics.thrust_curve import ThrustCurve
+from uvms_adaptive_dynamics.signals.thrust_curve import ThrustCurve
 
 G = 9.80665
 NO6 = np.zeros((6, 6))

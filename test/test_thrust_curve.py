@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.errors import ConfigError
-from uvms_adaptive_dynamics.thrust_curve import NEUTRAL_PWM_US, ThrustCurve
+from uvms_adaptive_dynamics.signals.thrust_curve import NEUTRAL_PWM_US, ThrustCurve
 
 VOLTAGES = (10.0, 12.0, 14.0, 15.2, 15.73, 16.0, 18.0, 20.0)
 REPOSITORY = Path(__file__).resolve().parents[1]

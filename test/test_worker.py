@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from uvms_adaptive_dynamics.worker import Worker
+from uvms_adaptive_dynamics.ros.worker import Worker
 
 
 class SlowEstimator:

@@ -18,7 +18,7 @@ COMMANDS = {
     "simulate": ("simulation.command", "make a recording of the simulated robot"),
     "campaign": ("evaluation.campaign", "identify simulated robots from wrong priors and test them held out"),
     "benchmark": ("benchmark.command", "time the complete update beside CVXPY's, over horizons, joints and solvers"),
-    "demo": ("demo", "simulate, identify, test held out, and report"),
+    "demo": ("ros.demo", "simulate, identify, test held out, and report"),
 }
 
 

@@ -33,7 +33,7 @@ def simulated_samples(seconds: float, seed: int = 1) -> list[Sample]:
 def _simulate(seconds: float, seed: int) -> list[Sample]:
     # Only here: rosbags and the simulator are not needed once the file is there.
     from rosbags.typesys import Stores, get_typestore
-    from ..signals import SignalFrontEnd
+    from ..signals.front_end import SignalFrontEnd
     from ..simulation.bag import DEFAULT_START, ros_message
     from ..simulation.robot import SimulatedRobot
     from ..topics import inputs

@@ -17,7 +17,7 @@ from ..estimator import Estimator
 from ..parameter_files import ParameterSet, save_parameters
 from ..robot import RobotModel
 from ..sample import Sample
-from ..signals import SignalFrontEnd
+from ..signals.front_end import SignalFrontEnd
 from ..topics import inputs
 from .bags import BagContents, check_bag, read_messages
 from .files import output_folder, write_json, write_samples

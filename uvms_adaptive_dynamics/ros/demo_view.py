@@ -13,8 +13,8 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 
-from .config import NODE_NAME
-from .parameter_files import load_parameters
+from ..config import NODE_NAME
+from ..parameter_files import load_parameters
 
 # Parameters that a person can follow: masses with water, drag, restoring, friction.
 SHOWN = ("m_X_du", "m_Z_dw", "Iz_N_dr", "X_uu", "Y_vv", "N_r", "zgW_zbB", "axis_d.fv", "axis_c.fv", "axis_b.m")

@@ -8,8 +8,8 @@ from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescri
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from .config import ROS_OWN, Config
-from .errors import ConfigError
+from ..config import ROS_OWN, Config
+from ..errors import ConfigError
 
 # Settings that take effect while the node runs. Everything else shapes memory, filters or the problem: read-only.
 CHANGEABLE = ("output.file", "output.covariance_period", "output.diagnostics_period")

@@ -9,10 +9,10 @@ from typing import NamedTuple, Sequence
 
 import numpy as np
 
-from .config import Config
-from .robot import RobotModel
-from .rows import gaussian_kernel
-from .sample import Sample
+from ..config import Config
+from ..robot import RobotModel
+from ..rows import gaussian_kernel
+from ..sample import Sample
 
 EARLIEST, LATEST, STEP = -0.2, 0.8, 0.02     # [s] of the shifts tried
 SPARSE = 5            # every fifth row is enough after the low-pass

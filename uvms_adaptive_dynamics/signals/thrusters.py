@@ -7,7 +7,7 @@ from typing import Callable
 
 import numpy as np
 
-from .config import Config
+from ..config import Config
 from .gates import SpikeGate
 from .thrust_curve import ThrustCurve
 

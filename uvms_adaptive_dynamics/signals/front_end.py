@@ -14,21 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from .config import Config
+from ..config import Config
 from .delays import DelayWatch
-from .errors import MessageError
+from ..errors import MessageError
 from .frame_checks import FrameChecks
 from .gates import SpikeGate
 from .inertial import InertialFilter
 from .input_state import OK, TIMEOUTS, WARN, InputState, input_status
 from .joint_filter import JointFilter
-from .robot import RobotModel
-from .sample import Sample
+from ..robot import RobotModel
+from ..sample import Sample
 from .sensors import Decoder, stamp_of
 from .series import Series
 from .thrusters import ThrusterModel
 from .timebase import TimeBase, Verdict
-from .topics import inputs
+from ..topics import inputs
 from .validity import FrozenWatch
 
 DEPTH_FLOOR = 0.05   # [m] the smallest scale that the depth's gate believes

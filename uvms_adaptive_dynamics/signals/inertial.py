@@ -12,9 +12,9 @@ from typing import Callable, NamedTuple
 
 import numpy as np
 
-from .config import Config
+from ..config import Config
 from .gates import DriftGate, Judged, SpikeGate
-from .rotations import FRD_FROM_FLU, from_rotation_vector, from_rpy
+from ..rotations import FRD_FROM_FLU, from_rotation_vector, from_rpy
 from .sensors import ImuReading
 from .series import Series, polynomial_weights
 

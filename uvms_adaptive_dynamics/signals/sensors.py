@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .config import Config
-from .errors import MessageError
-from .rotations import FRD_FROM_FLU, NED_FROM_ENU, from_quaternion, from_rpy
+from ..config import Config
+from ..errors import MessageError
+from ..rotations import FRD_FROM_FLU, NED_FROM_ENU, from_quaternion, from_rpy
 
 QUATERNION_TOLERANCE = 0.05   # of its length from one
 RC_LOW, RC_HIGH = 500.0, 2500.0   # [us] what an RC channel can mean as PWM

@@ -11,8 +11,8 @@ from rclpy.qos_overriding_options import InvalidQosOverridesError, QoSOverriding
 from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 
-from .errors import ConfigError
-from .topics import Input
+from ..errors import ConfigError
+from ..topics import Input
 
 # Sensor data: best effort matches every publisher; deep enough for 100 Hz while the executor is held up for a second.
 SENSOR_DEPTH = 100

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .errors import ConfigError
+from ..errors import ConfigError
 
 NEUTRAL_PWM_US = 1500.0
 

@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from .errors import UvmsError
+from ..errors import UvmsError
 
 # The prior that the estimator starts from: every parameter wrong by this factor, one way or the other.
 WRONG_BY = 2.0
@@ -59,10 +59,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _wrong_prior(path: Path, seed: int) -> Path:
-    from .config import Config
-    from .parameter_files import save_parameters
-    from .prior import perturbed, prior_from_config
-    from .robot import RobotModel
+    from ..config import Config
+    from ..parameter_files import save_parameters
+    from ..prior import perturbed, prior_from_config
+    from ..robot import RobotModel
     config = Config()
     return save_parameters(path, perturbed(prior_from_config(config, RobotModel.from_config(config)), WRONG_BY, seed))
 
@@ -108,10 +108,10 @@ def _live(args: argparse.Namespace, folder: Path, prior: Path) -> None:
     # Never the caller's domain: a real vehicle that listens there would obey the simulated thruster commands.
     os.environ.update(ROS_DOMAIN_ID=_other_domain(), ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST")
     from .demo_view import View  # only now, since it starts ROS in that domain
-    package, children = __package__, []
+    package, children = __package__.rpartition(".")[0], []
     view = View(prior)
     try:
-        estimator = Child("estimator", folder / "estimator.log", f"{package}.node", "--ros-args", "-p", f"prior.file:={prior}",
+        estimator = Child("estimator", folder / "estimator.log", f"{package}.ros.node", "--ros-args", "-p", f"prior.file:={prior}",
                           "-p", f"output.record:={folder / 'recording'}", "-p", f"estimation.solver:={args.solver}")
         children.append(estimator)
         _wait(view.estimator_is_up, estimator, "the estimator to subscribe")
@@ -152,16 +152,16 @@ def _wait(condition, child: Child, what: str) -> None:
 
 def _evaluate(args: argparse.Namespace, folder: Path, prior: Path) -> None:
     """The recording again, and its result tested on a motion that it has not seen."""
-    from .config import Config
-    from .evaluation.command import summary
-    from .evaluation.run import evaluate
-    from .parameter_files import load_parameters
+    from ..config import Config
+    from ..evaluation.command import summary
+    from ..evaluation.run import evaluate
+    from ..parameter_files import load_parameters
     config = Config().with_values({"estimation.solver": args.solver})
     start, learnt = load_parameters(prior), folder / "parameters.yaml"
     print(summary(evaluate([folder / "recording"], config, start, output=folder / "evaluation", save_to=learnt)), flush=True)
     if args.no_held_out:
         return
-    from .simulation.bag import write_bag
+    from ..simulation.bag import write_bag
     print(f"\nHeld-out test: another motion of {HELD_OUT_S:g} s, predicted with fixed parameters ...", flush=True)
     bag = folder / "held_out"
     write_bag(bag, seed=args.seed + 1000, duration=HELD_OUT_S)

@@ -5,7 +5,7 @@ import logging
 
 from rclpy.node import Node
 
-CORE_LOG = logging.getLogger(__package__)
+CORE_LOG = logging.getLogger(__package__.rpartition(".")[0])
 
 
 class RosLogHandler(logging.Handler):

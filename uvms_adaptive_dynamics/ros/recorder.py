@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Mapping, Protocol
 
-from .errors import BagError, ConfigError
+from ..errors import BagError, ConfigError
 
 
 class BagWriter(Protocol):

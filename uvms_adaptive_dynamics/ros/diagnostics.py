@@ -7,7 +7,7 @@ from typing import Any, Mapping, NamedTuple
 
 import numpy as np
 
-from .config import Config
+from ..config import Config
 from .recent_fit import RecentFit
 from .recorder import Recorder
 from .worker import Worker

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .evaluation.metrics import channel_metrics
+from ..evaluation.metrics import channel_metrics
 
 
 class RecentFit:

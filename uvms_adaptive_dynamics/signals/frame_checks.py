@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .config import Config
+from ..config import Config
 from .frame_fits import axis_name, nearest_axes, relation, rotation_vector
-from .robot import RobotModel
-from .rotations import FRD_FROM_FLU, from_rpy
+from ..robot import RobotModel
+from ..rotations import FRD_FROM_FLU, from_rpy
 from .thrust_signs import thruster_findings, turned_sensor
 
 BEGIN, AGAIN, END = 30.0, 10.0, 60.0    # [s] of motion at the first judgement, between judgements, at the last

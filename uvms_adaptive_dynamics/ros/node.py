@@ -23,20 +23,20 @@ from rclpy.utilities import remove_ros_args
 from std_msgs.msg import String
 
 from . import messages
-from .config import NODE_NAME, Config
-from .errors import UvmsError
-from .estimator import Estimator, Prediction
-from .node_diagnostics import Diagnostics
-from .node_inputs import InputSubscription, ReceiveClock
-from .node_log import CORE_LOG, RosLogHandler
-from .node_outputs import LATCHED, OutputPublishers
-from .node_parameters import config_from_parameters, watch_changes
-from .node_services import NodeServices
+from ..config import NODE_NAME, Config
+from ..errors import UvmsError
+from ..estimator import Estimator, Prediction
+from .diagnostics import Diagnostics
+from .subscriptions import InputSubscription, ReceiveClock
+from .log import CORE_LOG, RosLogHandler
+from .outputs import LATCHED, OutputPublishers
+from .parameters import config_from_parameters, watch_changes
+from .services import NodeServices
 from .recent_fit import RecentFit
 from .recorder import Recorder
-from .robot import RobotModel
-from .signals import SignalFrontEnd
-from .topics import inputs
+from ..robot import RobotModel
+from ..signals.front_end import SignalFrontEnd
+from ..topics import inputs
 from .worker import Worker
 
 # A topic without a message is warned of after this time, and again while it stays silent.

@@ -15,7 +15,7 @@ from geometry_msgs.msg import Accel, AccelStamped, Vector3, Wrench, WrenchStampe
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension, MultiArrayLayout
 
-from .config import Output
+from ..config import Output
 
 # Components of a six-vector that change sign between FRD and FLU.
 FLU_SIGNS = np.array([1., -1., -1., 1., -1., -1.])

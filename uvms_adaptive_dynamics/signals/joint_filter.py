@@ -6,9 +6,9 @@ from typing import Callable, NamedTuple
 
 import numpy as np
 
-from .config import Config
+from ..config import Config
 from .gates import Judged, SpikeGate
-from .robot import RobotModel
+from ..robot import RobotModel
 from .sensors import JointReading
 from .series import Series, position_velocity_weights
 

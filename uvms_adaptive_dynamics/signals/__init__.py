@@ -1,0 +1,1 @@
+"""From raw topics to synchronous samples (DESIGN section 5): `front_end.SignalFrontEnd` leads, each other file is one step of it."""
