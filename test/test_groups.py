@@ -1,37 +1,88 @@
-"""Which groups are beyond rho: looking at suspects only gives what looking at all gives."""
+"""Which groups are beyond rho: what is kept from tick to tick gives what looking at all groups anew gives."""
 import dataclasses
 
 import numpy as np
 import pytest
 
 from test_mhe import make_problem, make_table
+from uvms_adaptive_dynamics.config import Estimation
+from uvms_adaptive_dynamics.constraints import Coordinates, PhysicalSet
+from uvms_adaptive_dynamics.horizon import Horizon
+from uvms_adaptive_dynamics.solvers import groups as module
 from uvms_adaptive_dynamics.solvers.clarabel_direct import ClarabelSolver
-from uvms_adaptive_dynamics.solvers.groups import Groups, ScreenedGroups
+from uvms_adaptive_dynamics.solvers.groups import groups_of
+from uvms_adaptive_dynamics.solvers.robust_cost import RobustCost
 
 
-@pytest.fixture(params=["sample", "channel"])
-def problems(request):
-    rng, table = np.random.default_rng(0), make_table()
-    plain = make_problem(table, rng, N=600, grouping=request.param, outliers=.03)
-    rows = plain.Y * table.scale
-    return plain, dataclasses.replace(plain, single=plain.Y.astype(np.float32), reach=np.sqrt(np.einsum("kcp,kcp->kc", rows, rows)))
+def coordinates_of(problem):
+    return Coordinates(problem.physical.table, problem.free, np.array(problem.physical.table.scale))
 
 
-def test_screened_groups_miss_no_outlier(problems):
-    """Near and far from the point where all were looked at, the same groups with the same norms are beyond rho."""
-    plain, long = problems
-    rng, scale = np.random.default_rng(1), plain.physical.table.scale
-    every, screened, pi = Groups(plain), ScreenedGroups(long), plain.pi
-    for size in np.repeat([1e-6, 1e-4, 1e-2, 1.0], 10):
-        a, b = every.beyond(pi), screened.beyond(pi)
-        assert np.array_equal(a[0], b[0])
-        np.testing.assert_allclose(a[1], b[1], rtol=1e-12)
-        pi = pi + size * rng.normal(size=pi.size) * scale
+@pytest.mark.parametrize("grouping", ["sample", "channel", "horizon"])
+@pytest.mark.parametrize("long", [False, True], ids=["double", "single precision"])
+def test_cost_is_the_definition_with_its_derivatives(grouping, long, monkeypatch):
+    """Value as the problem states it; gradient and Hessian by finite differences; near and far from where it was looked at."""
+    if long:
+        monkeypatch.setattr(module, "LONG", 0)
+    rng = np.random.default_rng(0)
+    problem = make_problem(make_table(), rng, N=40, grouping=grouping, outliers=.1)
+    at = coordinates_of(problem)
+    cost, x = RobustCost(problem, at, groups_of(problem, at)), at.reduce(problem.pi)
+    for size in (1e-6, 1e-3, 1e-1, 1.0):
+        x = x + size * rng.normal(size=x.size)
+        point = cost.at(x)
+        assert point.value == pytest.approx(problem.objective(at.expand(x, problem.pi)), rel=1e-10)
+        direction, h = rng.normal(size=x.size), 1e-6
+        ahead, behind = cost.slope(x + h * direction), cost.slope(x - h * direction)
+        assert point.gradient @ direction == pytest.approx((ahead.value - behind.value) / (2 * h), rel=1e-5)
+        np.testing.assert_allclose(point.hessian @ direction, (ahead.gradient - behind.gradient) / (2 * h), rtol=1e-4,
+                                   atol=1e-6 * np.abs(point.hessian @ direction).max())
 
 
-def test_screened_problem_has_the_same_solution(problems):
-    """What is not looked at costs what the condensed quadratic says."""
-    plain, long = problems
-    a, b = ClarabelSolver().solve(plain), ClarabelSolver().solve(long)
-    assert a.objective == pytest.approx(b.objective, rel=1e-12)
-    np.testing.assert_allclose(a.pi, b.pi, rtol=1e-9, atol=1e-12)
+@pytest.mark.parametrize("grouping", ["sample", "channel"])
+@pytest.mark.parametrize("long", [False, True], ids=["double", "single precision"])
+def test_what_is_kept_from_tick_to_tick_is_right(grouping, long, monkeypatch):
+    """While the window slides, fades and is emptied, cost, curvature and solution equal those of a problem seen for the first time."""
+    if long:
+        monkeypatch.setattr(module, "LONG", 0)
+    rng, table = np.random.default_rng(1), make_table()
+    physical = PhysicalSet(table, Estimation())
+    truth = make_problem(table, rng, N=1).pi
+    settings = Estimation(horizon=30, forgetting=.98, grouping=grouping)
+    horizon, kept, pi, free = Horizon(settings, physical, truth, np.abs(truth) + .1), ClarabelSolver(), truth, np.ones(table.size, bool)
+    for k in range(120):
+        if k == 70:
+            horizon.empty()
+        valid = rng.random(table.channels) < .9
+        Y = rng.normal(size=(table.channels, table.size))
+        tau = Y @ truth + rng.normal(size=table.channels) * (10.0 if rng.random() < .15 else 1.0)
+        horizon.push(Y, tau, valid, pi)
+        problem = horizon.problem(pi, free)
+        a = kept.solve(problem)
+        if k % 3 == 0:
+            fresh = dataclasses.replace(problem, source=None, born=None)
+            b = ClarabelSolver().solve(fresh)
+            assert a.objective == pytest.approx(b.objective, rel=1e-8)
+            assert a.objective == pytest.approx(problem.objective(a.pi), rel=1e-7)   # moved inside the constraints since
+            np.testing.assert_allclose(Y @ a.pi, Y @ b.pi, atol=1e-5 * np.sqrt(np.mean((Y @ b.pi) ** 2)))
+            at = coordinates_of(problem)
+            x = at.reduce(a.pi)
+            old, new = (RobustCost(problem, at, groups).at(x) for groups in (kept._groups, groups_of(fresh, at)))
+            np.testing.assert_allclose(old.hessian, new.hessian, rtol=1e-9, atol=1e-9 * np.abs(new.hessian).max())
+        pi = a.pi
+    assert kept.ticks["active set"] > 60
+
+
+def test_an_outlier_nobody_looked_at_is_found():
+    """An answer does not count while a group beyond rho was left out of the cost."""
+    rng = np.random.default_rng(2)
+    problem = make_problem(make_table(), rng, N=40, outliers=.1)
+    at = coordinates_of(problem)
+    groups = groups_of(problem, at)
+    x = at.reduce(problem.pi)
+    groups.look(x)
+    few = groups.members.count
+    assert 0 < few < 40
+    assert groups.look(x + 3.0)
+    assert groups.members.count > few
+    assert not groups.look(x + 3.0)

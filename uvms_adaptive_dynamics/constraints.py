@@ -7,14 +7,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .config import Estimation
 from .parameters import RIGID, ParameterTable
 
+if TYPE_CHECKING:
+    from .mhe import Quadratic
+
 # M_v couples surge with pitch and sway with roll only (parameter table: M04 = M40, M13 = M31).
 VEHICLE_BLOCKS = ((0, 4), (1, 3))
+ALONE = ("m_Z_dw", "Iz_N_dr")
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,7 @@ class PhysicalSet:
         if table.vehicle:
             weight = table.index["W"]
             self.lower[weight], self.upper[weight] = estimation.weight_min, estimation.weight_max
-            for name in ("m_Z_dw", "Iz_N_dr"):
+            for name in ALONE:
                 self.lower[table.index[name]] = self.epsilon
 
     @cached_property
@@ -93,15 +99,35 @@ class PhysicalSet:
         parameter's scale) and over the matrix inequalities (M_v as it is, pseudo-inertias scaled)."""
         epsilon = self.epsilon if epsilon is None else epsilon
         scale = self.table.scale
-        excess = [0.0, float(np.max((self.lower - pi) / scale)), float(np.max((pi - self.upper) / scale))]
+        excess = max(0.0, float(np.max((self.lower - pi) / scale)), float(np.max((pi - self.upper) / scale)))
         if len(self.table.equal_pairs):
             a, b = self.table.equal_pairs.T
-            excess.append(float(np.max(np.abs(pi[a] - pi[b]) / scale[a])))
+            excess = max(excess, float(np.max(np.abs(pi[a] - pi[b]) / scale[a])))
         if self.table.vehicle:
-            excess.append(epsilon - self.min_eig_M(pi))
-        if self.table.n:
-            excess.append(epsilon - float(self.min_eig_J(pi).min()))
-        return max(excess)
+            excess = max(excess, epsilon - float(pi[self._alone].min()))
+        if self.inequalities:
+            excess = max(excess, epsilon - float(self._eigen(pi)[0][:, 0].min()))
+        return excess
+
+    @cached_property
+    def _alone(self) -> np.ndarray:
+        """Places of M_v's entries that no other entry couples to."""
+        return self.table.places(ALONE)
+
+    _seen: tuple | None = None
+
+    def _eigen(self, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Eigenvalues (K, 4), ascending, and vectors of all matrix inequalities at pi; ones where padded.
+
+        A tick asks several times for the same estimate: that of the last array which nobody can change is kept.
+        """
+        if self._seen is not None and self._seen[0] is pi:
+            return self._seen[1]
+        places, basis = self._batch
+        matrices = np.matmul(pi[places][:, None, :], basis.reshape(len(places), places.shape[1], -1)).reshape(-1, 4, 4)
+        found = np.linalg.eigh(matrices + self._padding)
+        self._seen = None if pi.flags.writeable else (pi, found)
+        return found
 
     def active_normals(self, pi: np.ndarray, tolerance: float = 1e-6) -> np.ndarray:
         """(k, p) gradients of the constraints that hold with equality at pi, equalities included.
@@ -109,26 +135,27 @@ class PhysicalSet:
         A bound counts as active within `tolerance` of the parameter's scale, a matrix inequality where an eigenvalue is
         within `tolerance` relative to its trace; its gradient is the eigenvector's quadratic form.
         """
-        size, scale = self.table.size, self.table.scale
-        rows = []
-        for a, b in self.table.equal_pairs:
-            row = np.zeros(size)
-            row[a], row[b] = 1.0, -1.0
-            rows.append(row)
-        for i in np.flatnonzero((pi - self.lower < tolerance * scale) | (self.upper - pi < tolerance * scale)):
-            row = np.zeros(size)
-            row[i] = 1.0
-            rows.append(row)
-        if self.inequalities:
-            places, basis = self._batch
-            values, vectors = np.linalg.eigh(np.matmul(pi[places][:, None, :], basis.reshape(len(places), places.shape[1], -1)).reshape(-1, 4, 4) + self._padding)
-            traces = np.maximum(np.abs(values).sum(axis=1), self.epsilon)
-            for k, i in zip(*np.nonzero(values - self.epsilon < tolerance * traces[:, None])):
-                row = np.zeros(size)
-                v = vectors[k, :, i]
-                np.add.at(row, places[k], np.matmul(np.matmul(basis[k], v), v))
-                rows.append(row)
-        return np.array(rows).reshape(-1, size)
+        near = tolerance * self.table.scale
+        bounds = np.flatnonzero((pi - self.lower < near) | (self.upper - pi < near))
+        at_bounds = np.zeros((bounds.size, self.table.size))
+        at_bounds[np.arange(bounds.size), bounds] = 1.0
+        if not self.inequalities:
+            return np.concatenate([self._equalities, at_bounds])
+        values, vectors = self._eigen(pi)
+        traces = np.maximum(np.abs(values).sum(axis=1), self.epsilon)
+        k, i = np.nonzero(values - self.epsilon < tolerance * traces[:, None])
+        v = vectors[k, :, i]
+        places, basis = self._batch
+        singular = np.zeros((k.size, self.table.size))
+        np.add.at(singular, (np.arange(k.size)[:, None], places[k]), np.einsum("kqab,ka,kb->kq", basis[k], v, v))
+        return np.concatenate([self._equalities, at_bounds, singular])
+
+    @cached_property
+    def _equalities(self) -> np.ndarray:
+        """(e, p) gradients of the equalities."""
+        rows, pairs = np.zeros((len(self.table.equal_pairs), self.table.size)), np.reshape(self.table.equal_pairs, (-1, 2)).astype(int)
+        rows[np.arange(len(rows)), pairs[:, 0]], rows[np.arange(len(rows)), pairs[:, 1]] = 1.0, -1.0
+        return rows
 
 
 class Coordinates:
@@ -155,6 +182,10 @@ class Coordinates:
         self.variable = variable                      # (p,) place in x, -1 where frozen
         self.scale = scale[self.keep]                 # (m,)
         self.size = self.keep.size
+        self._entries = self.keep[:, None] * table.size + self.keep     # of a (p, p) matrix, flattened
+        self._scales = self.scale[:, None] * self.scale
+        self._tied_at = [int(variable[a]) for a, _ in self.tied]
+        self._tied_pairs = list(combinations(zip(self._tied_at, self.tied), 2))
 
     def expand(self, x: np.ndarray, pi_fixed: np.ndarray) -> np.ndarray:
         """pi (p,) from x (m,), frozen ones from pi_fixed."""
@@ -178,9 +209,29 @@ class Coordinates:
             reduced[..., self.variable[a]] += A[..., b]
         return reduced * self.scale
 
-    def quadratic(self, H: np.ndarray, g: np.ndarray, pi_fixed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(P, q) with x^T P x - 2 q^T x equal to pi^T H pi - 2 g^T pi up to a constant."""
-        constant = np.where(self.free, 0.0, pi_fixed)
-        q = g - H @ constant if constant.any() else g
-        P = self.columns(self.columns(H).T)
-        return P, self.columns(q)
+    def condense(self, quadratic: "Quadratic", pi_fixed: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """(P (m, m), q (m,), c) with x^T P x - 2 q^T x + c equal to the quadratic of pi, frozen ones from pi_fixed."""
+        H, q, c = quadratic.H, quadratic.g, quadratic.c
+        fixed = np.where(self.free, 0.0, pi_fixed)
+        if fixed.any():
+            Hf = H @ fixed
+            c += float(fixed @ (Hf - 2 * q))
+            q = q - Hf
+        P = H.take(self._entries)
+        for i, (_, b) in zip(self._tied_at, self.tied):
+            across = H[b, self.keep]
+            P[i] += across
+            P[:, i] += across
+            P[i, i] += H[b, b]
+        for (i, (_, b)), (j, (_, d)) in self._tied_pairs:
+            P[i, j] += H[b, d]
+            P[j, i] += H[b, d]
+        P *= self._scales
+        return P, self.columns(q), c
+
+    def diagonal(self, entries: np.ndarray) -> np.ndarray:
+        """(m,) the diagonal matrix of entries (p,) of pi, in x."""
+        reduced = entries[self.keep]
+        for i, (_, b) in zip(self._tied_at, self.tied):
+            reduced[i] += entries[b]
+        return reduced * self.scale ** 2

@@ -215,8 +215,8 @@ class Estimator:
         # Before anything is taken over: an estimate without a covariance is a failed solve, too.
         information = None if self.config.uncertainty.covariance == "increments" else self._information_covariance(problem, pi)
         before, self.pi = self.pi, pi
-        self.pi.setflags(write=False)
-        self._increments.update(before, pi)
+        if information is None:
+            self._increments.update(before, pi)
         if problem.grouping == "horizon":
             norms, rho, _ = problem.group_norms(problem.residuals(pi))
             self._horizon.stack_weight = float(huber_weight(norms, rho)[0])

@@ -13,7 +13,6 @@ from .constraints import PhysicalSet
 from .mhe import HorizonProblem, Quadratic, huber_threshold, huber_weight
 from .parameters import ParameterTable
 
-LONG = 256        # samples in the window from which solvers get the means to look at likely outliers only
 REFRESH = 2000   # ticks after which the running sum of 'relative' is formed anew, against drift of rounding
 
 
@@ -30,7 +29,7 @@ class Horizon:
         self._tau = np.zeros((N, C))
         self._valid = np.zeros((N, C), bool)
         self._born = np.zeros(N, int)
-        self._single, self._reach = (np.zeros((N, C, p), np.float32), np.zeros((N, C))) if N > LONG else (None, None)
+        self._tick = 0       # never starts again, so that `born` tells every row that was ever in the window from every other
         # With 'reaction' the arm's share of the vehicle's rows is taken at the previous estimate, which changes from tick
         # to tick: these rows are condensed apart, whole, and the arm's parameters are put in when a problem is made.
         self._reaction = settings.coupling == "reaction" and table.vehicle and table.n > 0
@@ -42,50 +41,50 @@ class Horizon:
         p = prior.size
         self._prior = Quadratic(np.diag(prior_stddev ** -2.0), prior * prior_stddev ** -2.0, float(np.sum((prior / prior_stddev) ** 2)))
         self._prior_share = 1.0
-        self._old = [_nothing(p) for _ in self._parts]
+        self._old = [RunningSum(p) for _ in self._parts]
         self.empty()
 
     def empty(self) -> None:
         """Drop the window (a gap in time); in 'information' its rows keep counting as old data."""
         if getattr(self, "filled", 0) and self._settings.arrival == "information":
-            self._old = [_sum(old, window) for old, window in zip(self._old, self._window)]
-        self._window = [_nothing(self._physical.table.size) for _ in self._parts]
-        self._next = self.filled = self._tick = 0
+            for old, window in zip(self._old, self._window):
+                old.take(window)
+        self._window = [RunningSum(self._physical.table.size) for _ in self._parts]
+        self._next = self.filled = 0
 
     def push(self, Y: np.ndarray, tau: np.ndarray, valid: np.ndarray, pi: np.ndarray) -> None:
         """One instant's normalized rows; pi is the estimate whose residual weighs the instant that leaves."""
         information = self._settings.arrival == "information"
         self._tick += 1
         if information:
-            self._old = [_scaled(part, self.decay) for part in self._old]
-            self._window = [_scaled(part, self.decay) for part in self._window]
+            for part in (*self._old, *self._window):
+                part.fade(self.decay)
             self._prior_share = max(self._prior_share * self.decay, self._settings.information_floor)
         place = self._next
         if self.filled == self._Y.shape[0]:
             self._leave(place, pi, information)
         Y, tau = Y * valid[:, None], tau * valid
         self._Y[place], self._tau[place], self._valid[place], self._born[place] = Y, tau, valid, self._tick
-        if self._single is not None:
-            self._single[place] = Y
-            self._reach[place] = np.sqrt(np.einsum("cp,cp->c", Y * self._physical.table.scale, Y * self._physical.table.scale))
-        self._window = self._with_rows(self._window, Y, tau, 1.0)
+        self._add_rows(self._window, Y, tau, 1.0)
         self._next = (place + 1) % self._Y.shape[0]
         self.filled = min(self.filled + 1, self._Y.shape[0])
         if not information and self._tick % REFRESH == 0:
             active = slice(0, self.filled)
-            self._window = [_rows(self._Y[active, part].reshape(-1, Y.shape[1]), self._tau[active, part].ravel(), 1.0)
-                            for part in self._parts]
+            self._window = [RunningSum(Y.shape[1]) for _ in self._parts]
+            for one, part in zip(self._window, self._parts):
+                one.add(self._Y[active, part].reshape(-1, Y.shape[1]), self._tau[active, part].ravel(), 1.0)
 
     def _leave(self, place: int, pi: np.ndarray, information: bool) -> None:
         Y, tau = self._Y[place], self._tau[place]
         age = self.decay ** (self._tick - self._born[place])
-        self._window = self._with_rows(self._window, Y, tau, -age)
+        self._add_rows(self._window, Y, tau, -age)
         if information:
             root = np.sqrt(self._robust_weight(place, tau - Y @ pi))
-            self._old = self._with_rows(self._old, root[:, None] * Y, root * tau, age)
+            self._add_rows(self._old, root[:, None] * Y, root * tau, age)
 
-    def _with_rows(self, parts: list[Quadratic], Y: np.ndarray, tau: np.ndarray, weight: float) -> list[Quadratic]:
-        return [_sum(quadratic, _rows(Y[part], tau[part], weight)) for quadratic, part in zip(parts, self._parts)]
+    def _add_rows(self, sums: list[RunningSum], Y: np.ndarray, tau: np.ndarray, weight: float) -> None:
+        for one, part in zip(sums, self._parts):
+            one.add(Y[part], tau[part], weight)
 
     def _robust_weight(self, place: int, residual: np.ndarray) -> np.ndarray:
         """(C,) weight with which an instant leaves the window, by the same grouping as in it."""
@@ -103,34 +102,41 @@ class Horizon:
     def arrival(self, pi: np.ndarray) -> Quadratic:
         """Quadratic of everything outside the window."""
         if self._settings.arrival == "information":
-            return _sum(self._condensed(self._old, pi), _scaled(self._prior, self._prior_share))
-        scale = self._settings.relative_epsilon * self._physical.table.scale
-        h = self._settings.relative_weight / np.maximum(np.abs(pi), scale) ** 2
+            prior, share = self._prior, self._prior_share
+            old = self._condensed(self._old, pi)
+            return Quadratic(old.H + share * prior.H, old.g + share * prior.g, old.c + share * prior.c)
+        h = self._floor(pi)
         return Quadratic(np.diag(h), h * pi, float(h @ pi ** 2))
 
-    def _condensed(self, parts: list[Quadratic], pi: np.ndarray) -> Quadratic:
+    def _floor(self, pi: np.ndarray) -> np.ndarray:
+        """(p,) diagonal that the arrival's H exceeds: what the prior or the previous estimate adds to it."""
+        if self._settings.arrival == "information":
+            return self._prior_share * self._prior.H.diagonal()
+        scale = self._settings.relative_epsilon * self._physical.table.scale
+        return self._settings.relative_weight / np.maximum(np.abs(pi), scale) ** 2
+
+    def _condensed(self, sums: list[RunningSum], pi: np.ndarray) -> Quadratic:
         """All parts as one quadratic of what is estimated."""
         if not self._reaction:
-            return parts[0]
+            return sums[0].quadratic()
         v, m = self._physical.table.vehicle_slice, self._physical.table.arm_slice
-        vehicle, arm = parts
+        vehicle, arm = (one.quadratic() for one in sums)
         H, g = np.zeros_like(vehicle.H), np.zeros_like(vehicle.g)
         H[v, v], g[v] = vehicle.H[v, v], vehicle.g[v] - vehicle.H[v, m] @ pi[m]
         constant = vehicle.c - 2 * float(vehicle.g[m] @ pi[m]) + float(pi[m] @ vehicle.H[m, m] @ pi[m])
-        return _sum(Quadratic(H, g, constant), arm)
+        return Quadratic(H, g, constant) + arm
 
     def problem(self, pi: np.ndarray, free: np.ndarray) -> HorizonProblem:
         """This tick's problem, from the previous estimate pi (p,)."""
         active = slice(0, self.filled)
         weight = self.decay ** (self._tick - self._born[active]).astype(float)
         arrival = self.arrival(pi)
-        Y, tau = self._Y[active], self._tau[active]
+        Y, tau, born = self._Y[active], self._tau[active], self._born[active]
         if self._reaction:
             Y, tau = moved_arm(self._physical.table, Y, tau, pi)
-        screened = self._single is not None and not self._reaction
-        return HorizonProblem(self._physical, arrival, _sum(arrival, self._condensed(self._window, pi)), Y, tau, self._valid[active],
-                              weight, self._settings.grouping, self._settings.rho_quantile, free, pi,
-                              self._single[active] if screened else None, self._reach[active] if screened else None)
+        return HorizonProblem(self._physical, arrival, arrival + self._condensed(self._window, pi), Y, tau, self._valid[active],
+                              weight, self._settings.grouping, self._settings.rho_quantile, free, pi, self._floor(pi),
+                              None if self._reaction else self, None if self._reaction else born)
 
     def prior_information(self) -> np.ndarray:
         """(p, p) information that the prior still holds ('relative' has none that lasts)."""
@@ -138,7 +144,7 @@ class Horizon:
 
     def data_information(self) -> np.ndarray:
         """(p, p) information of the data alone, without any prior, normalized rows."""
-        return sum(part.H for part in (*self._old, *self._window))
+        return sum(part.quadratic().H for part in (*self._old, *self._window))
 
 
 def moved_arm(table: ParameterTable, Y: np.ndarray, tau: np.ndarray, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -149,17 +155,25 @@ def moved_arm(table: ParameterTable, Y: np.ndarray, tau: np.ndarray, pi: np.ndar
     return Y, tau
 
 
-def _nothing(size: int) -> Quadratic:
-    return Quadratic(np.zeros((size, size)), np.zeros(size), 0.0)
+class RunningSum:
+    """sum of weight |tau - Y pi|^2 over rows, as one matrix [Y tau]^T [Y tau] that is changed in place."""
 
+    def __init__(self, size: int):
+        self._sum = np.zeros((size + 1, size + 1))
 
-def _rows(Y: np.ndarray, tau: np.ndarray, weight: float) -> Quadratic:
-    return Quadratic(weight * (Y.T @ Y), weight * (Y.T @ tau), weight * float(tau @ tau))
+    def add(self, Y: np.ndarray, tau: np.ndarray, weight: float) -> None:
+        """Take in rows Y (k, p), tau (k,); a negative weight takes them out again."""
+        rows = np.column_stack([Y, tau])
+        self._sum += (weight * rows.T) @ rows
 
+    def fade(self, factor: float) -> None:
+        """All that is in it counts `factor` times as much."""
+        self._sum *= factor
 
-def _scaled(a: Quadratic, factor: float) -> Quadratic:
-    return Quadratic(factor * a.H, factor * a.g, factor * a.c)
+    def take(self, other: "RunningSum") -> None:
+        """Add another sum."""
+        self._sum += other._sum
 
-
-def _sum(a: Quadratic, b: Quadratic) -> Quadratic:
-    return Quadratic(a.H + b.H, a.g + b.g, a.c + b.c)
+    def quadratic(self) -> Quadratic:
+        """The sum as a quadratic of pi, in memory of its own."""
+        return Quadratic(self._sum[:-1, :-1].copy(), self._sum[:-1, -1].copy(), float(self._sum[-1, -1]))

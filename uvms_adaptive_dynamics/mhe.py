@@ -54,6 +54,12 @@ class Quadratic:
     def __call__(self, pi: np.ndarray) -> float:
         return float(pi @ self.H @ pi - 2 * self.g @ pi + self.c)
 
+    def __add__(self, other: "Quadratic") -> "Quadratic":
+        return Quadratic(self.H + other.H, self.g + other.g, self.c + other.c)
+
+    def __sub__(self, other: "Quadratic") -> "Quadratic":
+        return Quadratic(self.H - other.H, self.g - other.g, self.c - other.c)
+
 
 @dataclass(frozen=True)
 class HorizonProblem:
@@ -63,8 +69,9 @@ class HorizonProblem:
     zero where not valid; valid (N, C); weight (N,): lambda^age or one. total: arrival plus all window rows as if
     none were an outlier (solvers that condense need it; it is what the buffer keeps up to date anyway).
     free (p,): parameters to estimate; pi (p,): previous estimate, which gives the frozen ones their value.
-    single (N, C, p) and reach (N, C), for long windows only: Y in single precision, and the norm of each row times the
-    parameters' scales, by which a solver can tell that a group cannot be an outlier without looking at it again.
+    floor (p,): diagonal matrix that the arrival's H exceeds, if one is known: it turns a left-over gradient into a bound of
+    the distance from the optimum. source and born (N,): the buffer that the window lies in and the instant that each of
+    its places was written at, by which a solver can keep what it knows of a row; None where rows change from tick to tick.
     """
 
     physical: PhysicalSet
@@ -78,8 +85,9 @@ class HorizonProblem:
     quantile: float
     free: np.ndarray
     pi: np.ndarray
-    single: np.ndarray | None = None
-    reach: np.ndarray | None = None
+    floor: np.ndarray | None = None
+    source: object | None = None
+    born: np.ndarray | None = None
 
     def residuals(self, pi: np.ndarray) -> np.ndarray:
         """Normalized residuals (N, C), zero where not valid."""

@@ -8,11 +8,10 @@ import numpy as np
 
 from .parameters import INERTIA_PLACES, VEHICLE, VEHICLE_DAMPING, VEHICLE_INERTIA
 
-_ROWS = np.array([row for row, _ in INERTIA_PLACES])
-_COLUMNS = np.array([column for _, column in INERTIA_PLACES])
 _KM = len(VEHICLE_INERTIA)
-_D = np.arange(6)
 _W, _B, _H = _KM + len(VEHICLE_DAMPING) + np.array([0, 1, 2])
+# Y_v is linear in these functions of the state, which begin at: nu_dot, nu, |nu| nu, n3 = R_nb^T e3, and all nu_i nu_j.
+_DOT, _LINEAR, _SQUARE, _DOWN, _PRODUCTS, _FUNCTIONS = 0, 6, 12, 18, 21, 57
 
 
 def vehicle_regressor(nu: np.ndarray, nu_dot: np.ndarray, R_nb: np.ndarray) -> np.ndarray:
@@ -21,28 +20,8 @@ def vehicle_regressor(nu: np.ndarray, nu_dot: np.ndarray, R_nb: np.ndarray) -> n
     nu, nu_dot (6,) body velocity and its derivative in the body frame [m/s, rad/s; per s]; R_nb (3, 3) maps
     body FRD to NED (only its third row, the direction of gravity in the body, enters).
     """
-    Y = np.zeros((6, len(VEHICLE)))
-    # M nu_dot: entry M[i, j] contributes nu_dot[j] to row i.
-    Y[_ROWS, np.arange(_KM)] = nu_dot[_COLUMNS]
-    # C(nu) nu: a parameter at M[i, j] makes a (i < 3) or b (i >= 3) equal to nu[j] e_i, and
-    # C nu = [-a x w; -a x v - b x w] = [w x a; v x a + w x b].
-    v, w = nu[:3], nu[3:]
-    for k in range(_KM):
-        i, value = _ROWS[k], nu[_COLUMNS[k]]
-        if i < 3:
-            Y[:3, k] += value * _cross_axis(w, i)
-            Y[3:, k] += value * _cross_axis(v, i)
-        else:
-            Y[3:, k] += value * _cross_axis(w, i - 3)
-    # D(nu) nu with D = -diag(lin) - diag(quad |nu|): coefficients are negative numbers.
-    Y[_D, _KM + _D] = -nu
-    Y[_D, _KM + 6 + _D] = -np.abs(nu) * nu
-    # g = [-(W - B) n3; -(h x n3)] with n3 = R_nb^T e3; -(h x n3) = S(n3) h.
-    n3 = R_nb[2]
-    Y[:3, _W] = -n3
-    Y[:3, _B] = n3
-    Y[3:, _H:_H + 3] = skew(n3)
-    return Y
+    functions = np.concatenate([nu_dot, nu, np.abs(nu) * nu, R_nb[2], (nu[:, None] * nu).ravel()])
+    return (_COEFFICIENTS @ functions).reshape(6, -1)
 
 
 def skew(x: np.ndarray) -> np.ndarray:
@@ -50,10 +29,30 @@ def skew(x: np.ndarray) -> np.ndarray:
     return np.array([[0., -x[2], x[1]], [x[2], 0., -x[0]], [-x[1], x[0], 0.]])
 
 
-def _cross_axis(x: np.ndarray, axis: int) -> np.ndarray:
-    """x x e_axis."""
-    if axis == 0:
-        return np.array([0., x[2], -x[1]])
-    if axis == 1:
-        return np.array([-x[2], 0., x[0]])
-    return np.array([x[1], -x[0], 0.])
+def _coefficients() -> np.ndarray:
+    """(6 * 27, 57) coefficients of the functions in each entry of Y_v."""
+    Y, eye = np.zeros((6, len(VEHICLE), _FUNCTIONS)), np.eye(3)
+    for k, (i, j) in enumerate(INERTIA_PLACES):
+        # M nu_dot: entry M[i, j] contributes nu_dot[j] to row i.
+        Y[i, k, _DOT + j] = 1.0
+        # C(nu) nu: a parameter at M[i, j] makes a (i < 3) or b (i >= 3) equal to nu[j] e_i, and
+        # C nu = [-a x w; -a x v - b x w] = [w x a; v x a + w x b], where x x e_i = -S(e_i) x.
+        across = -skew(eye[i % 3])
+        by_v, by_w = (_PRODUCTS + 6 * np.arange(start, start + 3) + j for start in (0, 3))
+        if i < 3:
+            Y[:3, k, by_w] += across
+            Y[3:, k, by_v] += across
+        else:
+            Y[3:, k, by_w] += across
+    # D(nu) nu with D = -diag(lin) - diag(quad |nu|): coefficients are negative numbers.
+    for i in range(6):
+        Y[i, _KM + i, _LINEAR + i] = -1.0
+        Y[i, _KM + 6 + i, _SQUARE + i] = -1.0
+    # g = [-(W - B) n3; -(h x n3)]; -(h x n3) = S(n3) h, where S(n3) e_i = -S(e_i) n3.
+    for i in range(3):
+        Y[i, _W, _DOWN + i], Y[i, _B, _DOWN + i] = -1.0, 1.0
+        Y[3:, _H + i, _DOWN:_DOWN + 3] = -skew(eye[i])
+    return Y.reshape(-1, _FUNCTIONS)
+
+
+_COEFFICIENTS = _coefficients()

@@ -49,7 +49,7 @@ def _simulate(seconds: float, seed: int) -> list[Sample]:
 def _version() -> str:
     """Digest of the package's code: samples of an older simulator or front end are never taken for today's."""
     digest = hashlib.sha1()
-    for path in sorted([*PACKAGE.glob("*.py"), *PACKAGE.glob("simulation/*.py"), *PACKAGE.glob("robots/*")]):
+    for path in sorted([*PACKAGE.glob("*.py"), *PACKAGE.glob("signals/*.py"), *PACKAGE.glob("simulation/*.py"), *PACKAGE.glob("robots/*")]):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
 

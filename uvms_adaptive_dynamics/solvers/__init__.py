@@ -39,6 +39,7 @@ class Guarded:
         if not np.isfinite(solution.pi).all():
             raise SolverError(f"{self.name} answered with parameters that are not finite", "not finite")
         self.inaccurate += solution.status != "optimal"
+        solution.pi.setflags(write=False)
         return solution
 
 

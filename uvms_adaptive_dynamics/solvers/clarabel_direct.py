@@ -21,6 +21,7 @@ from ..errors import SolverError
 from ..mhe import HorizonProblem, Solution
 from .active_set import ActiveSet, solve_active_set
 from .cones import Cones
+from .groups import Stack, Window, groups_of
 from .interior_point import solve_interior
 from .robust_cost import Point, RobustCost, optimality_gap
 
@@ -46,6 +47,7 @@ class ClarabelSolver:
         self._key: tuple | None = None
         self._cones: _ClarabelCones | None = None
         self._active: ActiveSet | None = None
+        self._groups: Window | Stack | None = None
         # how many ticks each method has answered
         self.ticks = {"active set": 0, "interior point": 0, "clarabel": 0}
 
@@ -53,40 +55,39 @@ class ClarabelSolver:
         """See `solvers.Solver`."""
         begin = time.perf_counter()
         cones = self._cones_of(problem)
-        cost = RobustCost(problem, cones.coordinates)
+        self._groups = groups_of(problem, cones.coordinates, self._groups)
+        cost = RobustCost(problem, cones.coordinates, self._groups)
         start = cones.coordinates.reduce(problem.pi)
         if self._active is not None:
             certified = solve_active_set(cost, cones, start, self._active)
             if certified is not None:
                 self._active = certified.active
                 self.ticks["active set"] += 1
-                return self._solution(problem, cones, certified.point, certified.gap, certified.steps, begin)
+                return self._solution(problem, cones, certified.x, certified.value, certified.gap, certified.steps, begin)
         self._active = None
-        interior = solve_interior(cost, cones, start)
+        interior = solve_interior(cost, cones, start, lambda near: solve_active_set(cost, cones, near.x, near.active))
         if interior is not None:
             self.ticks["interior point"] += 1
-            point, gap, iterations = interior.point, interior.gap, interior.iterations
-            certified = solve_active_set(cost, cones, point.x, interior.active)
-            if certified is not None:
-                point, gap, iterations = certified.point, certified.gap, iterations + certified.steps
-                self._active = certified.active
-            return self._solution(problem, cones, point, gap, iterations, begin)
+            self._active = interior.active
+            return self._solution(problem, cones, interior.x, interior.value, interior.gap, interior.steps, begin)
         self.ticks["clarabel"] += 1
         point, gap, iterations = self._from_scratch(cost, cones, start)
-        certified = solve_active_set(cost, cones, point.x, ActiveSet.near(cones, point.x))
+        x, value = point.x, point.value
+        certified = solve_active_set(cost, cones, x, ActiveSet.near(cones, x))
         if certified is not None and certified.gap < max(gap, GAP):
-            point, gap, self._active = certified.point, certified.gap, certified.active
-        return self._solution(problem, cones, point, gap, iterations, begin)
+            x, value, gap, self._active = certified.x, certified.value, certified.gap, certified.active
+        return self._solution(problem, cones, x, value, gap, iterations, begin)
 
     @staticmethod
-    def _solution(problem, cones, point: Point, gap: float, iterations: int, begin: float) -> Solution:
-        pi = cones.coordinates.expand(cones.pulled_inside(point.x), problem.pi)
-        return Solution(pi, point.value, iterations, time.perf_counter() - begin, "optimal", gap)
+    def _solution(problem, cones, x: np.ndarray, value: float, gap: float, iterations: int, begin: float) -> Solution:
+        pi = cones.coordinates.expand(cones.pulled_inside(x), problem.pi)
+        return Solution(pi, value, iterations, time.perf_counter() - begin, "optimal", gap)
 
     def _cones_of(self, problem: HorizonProblem) -> "_ClarabelCones":
         key = (id(problem.physical), problem.free.tobytes(), problem.pi[~problem.free].tobytes())
         if key != self._key:
             self._key, self._cones, self._active = key, _ClarabelCones(problem.physical, problem.free, problem.pi), None
+            self._groups = None
         return self._cones
 
     def _from_scratch(self, cost: RobustCost, cones: "_ClarabelCones", start: np.ndarray) -> tuple[Point, float, int]:

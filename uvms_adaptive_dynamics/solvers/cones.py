@@ -45,6 +45,11 @@ class Cones:
                 self.variables[k, q] = variable
                 self.basis[k, q, :d, :d] += at.scale[variable] * matrix
             self.width[k] = len(column)
+        # Places for scattering: what is padding goes to one past the end.
+        real = np.arange(width) < self.width[:, None]
+        self.padded = np.where(real, self.variables, at.size)
+        self.entries = np.where(real[:, :, None] & real[:, None, :], self.variables[:, :, None] * at.size + self.variables[:, None, :],
+                                at.size ** 2)
 
     def slacks(self, x: np.ndarray) -> np.ndarray:
         """(b,) of the bounds, negative where violated."""
@@ -61,6 +66,22 @@ class Cones:
     def pull(self, Z: np.ndarray) -> np.ndarray:
         """(K, width) gradients <basis, Z> of multipliers Z (K, 4, 4), for the variables of each inequality."""
         return np.matmul(self.flat_basis, Z.reshape(self.count, SIDE * SIDE, 1))[..., 0]
+
+    def balance(self, z: np.ndarray, Z: np.ndarray) -> np.ndarray:
+        """(m,) what multipliers z (b,) of the bounds and Z (K, 4, 4) of the inequalities take off the cost's gradient."""
+        size = self.coordinates.size
+        pulled = np.zeros(size + 1)
+        np.add.at(pulled, self.places, self.sign * z)     # a variable may have two bounds
+        pulled[self.padded] += self.pull(Z)
+        return pulled[:size]
+
+    def scattered(self, bounds: np.ndarray, blocks: np.ndarray) -> np.ndarray:
+        """(m, m) matrix with `bounds` (b,) on the diagonal and the blocks (K, width, width) of the inequalities' variables."""
+        size = self.coordinates.size
+        matrix = np.zeros(size * size + 1)
+        matrix[self.entries] = blocks
+        np.add.at(matrix, self.places * (size + 1), bounds)
+        return matrix[:-1].reshape(size, size)
 
     def violation(self, x: np.ndarray) -> float:
         """Largest excess over bounds and matrix inequalities, 0 inside."""

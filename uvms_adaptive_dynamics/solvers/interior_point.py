@@ -8,63 +8,76 @@ near the optimum and knows its active set; `active_set` then makes it exact and 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Callable
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from .active_set import ActiveSet
 from .cones import SIDE, Cones
-from .robust_cost import Point, RobustCost
+from .robust_cost import RobustCost
 
 ITERATIONS = 60
 USABLE = 1e-7           # relative gap of an answer where rounding ends the iteration
+TRIED = (1e-6, 3e-8)    # relative gaps at which the caller may know enough
 TO_BOUNDARY = 0.95      # share of the way to the cones' boundary
 _EYE = np.eye(SIDE)
 
 
 @dataclass(frozen=True)
 class Interior:
-    """Where the method ended: point, active set read off slacks and multipliers, relative gap, iterations."""
+    """Where the method ended: x (m,), the cost there, active set read off slacks and multipliers, relative gap, number of steps."""
 
-    point: Point
+    x: np.ndarray
+    value: float
     active: ActiveSet
     gap: float
-    iterations: int
+    steps: int
 
 
-def solve_interior(cost: RobustCost, cones: Cones, start: np.ndarray, tolerance: float = 1e-8) -> Interior | None:
-    """Minimise from `start` (m,), which may lie anywhere; None where the iteration breaks down."""
+def solve_interior(cost: RobustCost, cones: Cones, start: np.ndarray, finish: Callable[[Interior], Any | None] = lambda found: None,
+                   tolerance: float = 1e-8) -> Any | Interior | None:
+    """Minimise from `start` (m,), which may lie anywhere; None where the iteration breaks down.
+
+    `finish` is asked on the way, wherever the relative gap has fallen below another one of TRIED, whether it can end from
+    there: what it returns is returned, unless it is None.
+    """
+    tried = list(TRIED)
     K = cones.count
-    x, point = start, cost.at(start)
-    unit = max(float(np.median(np.diag(point.hessian))), 1e-12)     # multipliers in the cost's own size
+    x = start
+    cost.look(x)
+    slope = cost.slope(x)
+    unit = max(float(np.median(np.diag(cost.hessian(slope)))), 1e-12)     # multipliers in the cost's own size
     slack, F = cones.slacks(x), cones.matrices(x)
     s = np.maximum(slack, 0.1)
     D, V = np.linalg.eigh(F) if K else (np.zeros((0, SIDE)), np.zeros((0, SIDE, SIDE)))
     S = (V * np.maximum(D, 0.1)[:, None, :]) @ V.transpose(0, 2, 1)
     z, Z = np.full(s.size, 0.1 * unit), np.tile(0.1 * unit * _EYE, (K, 1, 1))
     degree = s.size + SIDE * K
-    rows, cols = cones.variables[:, :, None], cones.variables[:, None, :]
     nearly = None
     for iteration in range(1, ITERATIONS + 1):
         mu = (float(z @ s) + float(np.sum(Z * S))) / max(degree, 1)
         rp, Rp = slack - s, F - S
-        dual = point.gradient.copy()
-        np.subtract.at(dual, cones.places, cones.sign * z)
-        np.subtract.at(dual, cones.variables, cones.pull(Z))
+        dual = slope.gradient - cones.balance(z, Z)
         S_inverse = np.linalg.inv(S) if K else S
-        matrix = point.hessian.copy()
-        np.add.at(matrix, (cones.places, cones.places), z / s)
         # tr(B_i Z B_j S^-1), symmetric in i and j
         ZBS = np.matmul(np.matmul(Z[:, None], cones.basis), S_inverse[:, None])
-        np.add.at(matrix, (rows, cols), np.matmul(cones.flat_basis, ZBS.reshape(cones.flat_basis.shape).transpose(0, 2, 1)))
-        factor, info = dpotrf(matrix, lower=1, clean=0)
+        curvature = np.matmul(cones.flat_basis, ZBS.reshape(cones.flat_basis.shape).transpose(0, 2, 1))
+        matrix = cost.hessian(slope) + cones.scattered(z / s, curvature)
+        factor, info = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
         if info:
             return nearly        # too near the boundary for the arithmetic
         infeasible = max(float(np.max(np.abs(rp), initial=0)), float(np.max(np.abs(Rp), initial=0)))
-        size = max(abs(point.value), 1e-12)
+        size = max(abs(slope.value), 1e-12)
         remaining = degree * mu + 0.5 * abs(float(dual @ dpotrs(factor, dual, lower=1)[0]))
+        if tried and remaining < tried[0] * size and infeasible < tried[0]:
+            while tried and remaining < tried[0] * size:
+                tried.pop(0)
+            done = finish(Interior(x, slope.value, _active(cones, s, z, S, Z), remaining / size, iteration))
+            if done is not None:
+                return done
         if remaining < USABLE * size and infeasible < 1e-8:
-            nearly = Interior(point, _active(cones, s, z, S, Z), remaining / size, iteration)
+            nearly = Interior(x, slope.value, _active(cones, s, z, S, Z), remaining / size, iteration)
             if remaining < tolerance * size:
                 return nearly
 
@@ -72,10 +85,7 @@ def solve_interior(cost: RobustCost, cones: Cones, start: np.ndarray, tolerance:
             """Newton direction to complementarity `target`, with the second-order terms of an earlier direction."""
             bounds = target / s - z - (z * rp + ds0 * dz0) / s
             blocks = target * S_inverse - Z - _sym(np.matmul(np.matmul(Z, Rp) + np.matmul(dZ0, dS0), S_inverse))
-            right = -dual
-            np.add.at(right, cones.places, cones.sign * bounds)
-            np.add.at(right, cones.variables, cones.pull(blocks))
-            dx, _ = dpotrs(factor, right, lower=1)
+            dx, _ = dpotrs(factor, cones.balance(bounds, blocks) - dual, lower=1)
             ds = cones.sign * dx[cones.places] + rp
             moved = cones.along(dx)
             dz = bounds - z / s * (ds - rp)
@@ -83,19 +93,20 @@ def solve_interior(cost: RobustCost, cones: Cones, start: np.ndarray, tolerance:
             return dx, ds, moved + Rp, dz, dZ
 
         dx, ds, dS, dz, dZ = direction(0.0, 0.0 * s, 0.0 * S, 0.0 * z, 0.0 * Z)
-        primal, dual_step = _longest(s, ds, S, dS, 1.0), _longest(z, dz, Z, dZ, 1.0)
+        roots = _roots(S, Z)
+        primal, dual_step = _longest(s, ds, z, dz, dS, dZ, roots, 1.0)
         ahead = (float((z + dual_step * dz) @ (s + primal * ds)) + float(np.sum((Z + dual_step * dZ) * (S + primal * dS)))) / max(degree, 1)
         centre = min(1.0, max((ahead / mu) ** 3, 1e-6)) if mu > 0 else 0.0
         dx, ds, dS, dz, dZ = direction(centre * mu, ds, dS, dz, dZ)
-        primal, dual_step = _longest(s, ds, S, dS, TO_BOUNDARY), _longest(z, dz, Z, dZ, TO_BOUNDARY)
         # The cost is not quadratic, so primal and dual go the same length.
-        length = min(primal, dual_step)
+        length = min(_longest(s, ds, z, dz, dS, dZ, roots, TO_BOUNDARY))
         if length <= 0.0:
             return nearly
         x, s, S, z, Z = x + length * dx, s + length * ds, S + length * dS, z + length * dz, Z + length * dZ
         if not np.isfinite(x).all():
             return nearly
-        point, slack, F = cost.at(x), cones.slacks(x), cones.matrices(x)
+        cost.look(x)
+        slope, slack, F = cost.slope(x), cones.slacks(x), cones.matrices(x)
     return nearly
 
 
@@ -103,25 +114,28 @@ def _sym(A: np.ndarray) -> np.ndarray:
     return 0.5 * (A + A.transpose(0, 2, 1))
 
 
-def _longest(s, ds, S, dS, share: float) -> float:
-    """The longest step, at most one, that keeps s and S inside their cones, times `share` where the boundary limits it."""
-    limit = np.inf
-    falling = ds < 0
-    if falling.any():
-        limit = float(np.min(-s[falling] / ds[falling]))
-    if len(S):
-        try:
-            L_inverse = np.linalg.inv(np.linalg.cholesky(S))
-        except np.linalg.LinAlgError:
-            return 0.0
-        lowest = float(np.linalg.eigvalsh(np.matmul(np.matmul(L_inverse, dS), L_inverse.transpose(0, 2, 1)))[:, 0].min())
-        if lowest < 0:
-            limit = min(limit, -1.0 / lowest)
-    return min(1.0, share * limit)
+def _roots(S: np.ndarray, Z: np.ndarray) -> np.ndarray | None:
+    """(2K, 4, 4) inverse Cholesky factors of S and Z; None where one of them is not positive definite."""
+    try:
+        return np.linalg.inv(np.linalg.cholesky(np.concatenate([S, Z])))
+    except np.linalg.LinAlgError:
+        return None
+
+
+def _longest(s, ds, z, dz, dS, dZ, roots: np.ndarray | None, share: float) -> tuple[float, float]:
+    """The longest steps of (s, S) and of (z, Z), at most one, inside their cones, times `share` where the boundary limits them."""
+    if roots is None:
+        return 0.0, 0.0
+    limits = [float(np.min(-v[dv < 0] / dv[dv < 0], initial=np.inf)) for v, dv in ((s, ds), (z, dz))]
+    if len(roots):
+        moved = np.matmul(np.matmul(roots, np.concatenate([dS, dZ])), roots.transpose(0, 2, 1))
+        lowest = np.linalg.eigvalsh(moved)[:, 0].reshape(2, -1).min(axis=1)
+        limits = [min(limit, -1.0 / low) if low < 0 else limit for limit, low in zip(limits, lowest.tolist())]
+    return min(1.0, share * limits[0]), min(1.0, share * limits[1])
 
 
 def _active(cones: Cones, s, z, S, Z) -> ActiveSet:
     """Strict complementarity decides: a bound is active where its multiplier outweighs its slack, in a direction alike."""
     unit = max(float(np.max(z, initial=0)), float(np.max(np.abs(Z), initial=0)), 1e-300)
     rank = (np.linalg.eigvalsh(S - Z / unit) < 0).sum(axis=1) if cones.count else np.zeros(0, int)
-    return ActiveSet(z / unit > s, rank, Z.copy())
+    return ActiveSet(z / unit > s, z.copy(), rank, Z.copy())

@@ -1,7 +1,7 @@
 """Value, gradient and Hessian of the horizon problem's robust cost in the solver's free coordinates.
 
 The cost is convex and once differentiable. All rows are already condensed in one quadratic as if they were inliers; a
-group beyond rho takes its quadratic's share out again and puts 2 rho |r| - rho^2 in, with its exact curvature.
+group beyond rho takes its quadratic's share out again and puts 2 rho |r| - rho^2 in, with its curvature.
 """
 from __future__ import annotations
 
@@ -12,7 +12,17 @@ from scipy.linalg.lapack import dposv
 
 from ..constraints import Coordinates
 from ..mhe import HorizonProblem
-from .groups import groups_of
+from .groups import Beyond, Stack, Window
+
+
+@dataclass(frozen=True)
+class Slope:
+    """The cost at x (m,) to first order: value, gradient (m,); beyond: what the groups beyond rho add."""
+
+    x: np.ndarray
+    value: float
+    gradient: np.ndarray
+    beyond: Beyond
 
 
 @dataclass(frozen=True)
@@ -31,42 +41,38 @@ class Point:
 
 
 class RobustCost:
-    """The cost of one problem; rows of outlying groups are reduced once and kept."""
+    """The cost of one problem; `groups` as from `groups_of`.
 
-    def __init__(self, problem: HorizonProblem, coordinates: Coordinates):
+    `slope` looks at the members of the groups only: near an optimum that was found by it, ask `look` whether they were
+    enough. `at` looks at all of them first and is right anywhere.
+    """
+
+    def __init__(self, problem: HorizonProblem, coordinates: Coordinates, groups: Window | Stack):
         self.problem, self.coordinates = problem, coordinates
-        total = problem.total
-        self.P, self.q = coordinates.quadratic(total.H, total.g, problem.pi)
-        self.constant = total.c
-        if not coordinates.free.all():
-            fixed = np.where(coordinates.free, 0.0, problem.pi)
-            self.constant += float(fixed @ total.H @ fixed - 2 * total.g @ fixed)
-        self._groups = groups_of(problem)
-        self._none = np.zeros((0, coordinates.size))
-        self._last_groups: np.ndarray | None = None
-        self._last_rows: np.ndarray | None = None
+        self.P, self.q, self.constant = coordinates.condense(problem.total, problem.pi)
+        self._groups = groups
+        # The cost's Hessian is nowhere below twice this diagonal.
+        self.floor = None if problem.floor is None else coordinates.diagonal(problem.floor)
+
+    def look(self, x: np.ndarray) -> bool:
+        """Whether a group beyond rho at x (m,) was left out; from now on it is not."""
+        return self._groups.look(x)
+
+    def slope(self, x: np.ndarray) -> Slope:
+        """Value and gradient at x (m,)."""
+        Px = self.P @ x
+        beyond = self._groups.beyond(x)
+        return Slope(x, float(x @ (Px - 2 * self.q)) + self.constant + beyond.value, 2 * (Px - self.q) + beyond.gradient, beyond)
+
+    def hessian(self, slope: Slope, exact: bool = False) -> np.ndarray:
+        """(m, m) a new matrix; unless `exact`, groups beyond rho that hardly moved count with the curvature they had."""
+        return 2 * self.P - self._groups.curvature(slope.beyond, exact)
 
     def at(self, x: np.ndarray) -> Point:
         """Everything of first and second order at x (m,)."""
-        Px = self.P @ x
-        value, gradient = float(x @ (Px - 2 * self.q)) + self.constant, 2 * (Px - self.q)
-        groups, norm, threshold, w, parts = self._groups.beyond(self.coordinates.expand(x, self.problem.pi))
-        if not len(groups):
-            return Point(x, value, gradient, 2 * self.P, self._none)
-        value += float(w @ (2 * threshold * norm - threshold ** 2 - norm ** 2))
-        share = 2 * w * (1 - threshold / norm)
-        rows = self._reduced(groups)
-        pulls = np.matmul(parts[:, None, :], rows)[:, 0]
-        stacked = (np.sqrt(share)[:, None, None] * rows).reshape(-1, x.size)
-        gradient = gradient + share @ pulls
-        pulls *= np.sqrt(2 * w * threshold / norm ** 3)[:, None]
-        return Point(x, value, gradient, 2 * self.P - stacked.T @ stacked - pulls.T @ pulls, pulls)
-
-    def _reduced(self, groups: np.ndarray) -> np.ndarray:
-        """(k, rows, m) of groups; from step to step they are mostly the same."""
-        if not np.array_equal(groups, self._last_groups):
-            self._last_groups, self._last_rows = groups, self.coordinates.columns(self._groups.rows(groups))
-        return self._last_rows
+        self.look(x)
+        slope = self.slope(x)
+        return Point(x, slope.value, slope.gradient, self.hessian(slope, exact=True), self._groups.pulls(slope.beyond))
 
 
 def optimality_gap(residual: np.ndarray, hessian: np.ndarray) -> float:
