@@ -1,8 +1,9 @@
 """The horizon buffer: normalized rows in the window, everything older condensed in one quadratic (DESIGN section 6).
 
 Arrival cost 'information': all rows ever seen count with lambda^age; rows that leave the window stay as a quadratic with
-the robust weight they left with; the prior's information fades alike, down to a floor. Arrival cost 'relative': rows
-in the window count fully, older ones not at all.
+the robust weight they left with; the prior's information fades alike, down to a floor. With directional forgetting all rows in
+the window count fully, and the older ones and the prior lose only what newer ones replace (`forgetting`). Arrival cost 'relative':
+rows in the window count fully, older ones not at all.
 """
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from .config import Estimation
 from .constraints import PhysicalSet
+from .forgetting import BLOCK, Forgetting
 from .mhe import HorizonProblem, Quadratic, huber_threshold, huber_weight
 from .parameters import ParameterTable
 
@@ -25,7 +27,9 @@ class Horizon:
         self._physical = physical
         table = physical.table
         N, C, p = settings.horizon, table.channels, table.size
-        self.decay = settings.forgetting if settings.arrival == "information" else 1.0
+        self.directional = settings.arrival == "information" and settings.forgetting_kind == "directional" and settings.coupling != "reaction"
+        self.decay = settings.forgetting if settings.arrival == "information" and not self.directional else 1.0
+        self._block_share = 1 - settings.forgetting ** BLOCK
         self._Y = np.zeros((N, C, p))
         self._tau = np.zeros((N, C))
         self._valid = np.zeros((N, C), bool)
@@ -42,7 +46,10 @@ class Horizon:
         p = prior.size
         self._prior = Quadratic(np.diag(prior_stddev ** -2.0), prior * prior_stddev ** -2.0, float(np.sum((prior / prior_stddev) ** 2)))
         self._prior_share = 1.0
-        self._old = [_nothing(p) for _ in self._parts]
+        # With directional forgetting the old data hold the prior too, since both are forgotten as one.
+        self._prior_noise = self._prior.H
+        self._block, self._left = _nothing(p), 0
+        self._old = [self._prior] if self.directional else [_nothing(p) for _ in self._parts]
         self.empty()
 
     def empty(self) -> None:
@@ -81,19 +88,35 @@ class Horizon:
         age = self.decay ** (self._tick - self._born[place])
         self._window = self._with_rows(self._window, Y, tau, -age)
         if information:
-            root = np.sqrt(self._robust_weight(place, tau - Y @ pi))
+            root = np.sqrt(self.robust_weight(self._valid[place], tau - Y @ pi))
             self._old = self._with_rows(self._old, root[:, None] * Y, root * tau, age)
+            if self.directional:
+                self._block = _sum(self._block, _rows(root[:, None] * Y, root * tau, 1.0))
+                self._left += 1
 
     def _with_rows(self, parts: list[Quadratic], Y: np.ndarray, tau: np.ndarray, weight: float) -> list[Quadratic]:
         return [_sum(quadratic, _rows(Y[part], tau[part], weight)) for quadratic, part in zip(parts, self._parts)]
 
-    def _robust_weight(self, place: int, residual: np.ndarray) -> np.ndarray:
-        """(C,) weight with which an instant leaves the window, by the same grouping as in it."""
+    def forget(self) -> np.ndarray | None:
+        """Directional forgetting, when a block of rows has left the window: the map T (p, p) of the old gradient, else None."""
+        if self._left < BLOCK or self._block_share == 0.0:
+            return None
+        old, = self._old
+        before = _sum(old, _scaled(self._block, -1.0))
+        forgetting = Forgetting(before.H, self._block.H, self._block_share)
+        T = forgetting.map()
+        self._prior_noise = T @ self._prior_noise @ T.T
+        self._old = [_sum(Quadratic(*forgetting.equations(before.H, before.g, before.c)), self._block)]
+        self._block, self._left = _nothing(len(T)), 0
+        return T
+
+    def robust_weight(self, valid: np.ndarray, residual: np.ndarray) -> np.ndarray:
+        """(C,) weight of an instant by the grouping of the window, from its valid rows (C,) and normalized residuals (C,)."""
         quantile, grouping = self._settings.rho_quantile, self._settings.grouping
         if grouping == "channel":
             return huber_weight(np.abs(residual), np.full(residual.size, huber_threshold(1, quantile)))
         if grouping == "sample":
-            rho = huber_threshold(int(self._valid[place].sum()), quantile)
+            rho = huber_threshold(int(valid.sum()), quantile)
             return np.full(residual.size, float(huber_weight(np.array(np.linalg.norm(residual)), np.array(rho))))
         return np.full(residual.size, self.stack_weight)
 
@@ -103,7 +126,8 @@ class Horizon:
     def arrival(self, pi: np.ndarray) -> Quadratic:
         """Quadratic of everything outside the window."""
         if self._settings.arrival == "information":
-            return _sum(self._condensed(self._old, pi), _scaled(self._prior, self._prior_share))
+            old = self._condensed(self._old, pi)
+            return old if self.directional else _sum(old, _scaled(self._prior, self._prior_share))
         scale = self._settings.relative_epsilon * self._physical.table.scale
         h = self._settings.relative_weight / np.maximum(np.abs(pi), scale) ** 2
         return Quadratic(np.diag(h), h * pi, float(h @ pi ** 2))
@@ -132,13 +156,11 @@ class Horizon:
                               weight, self._settings.grouping, self._settings.rho_quantile, free, pi,
                               self._single[active] if screened else None, self._reach[active] if screened else None)
 
-    def prior_information(self) -> np.ndarray:
-        """(p, p) information that the prior still holds ('relative' has none that lasts)."""
-        return self._prior.H * (self._prior_share if self._settings.arrival == "information" else 0.0)
-
-    def data_information(self) -> np.ndarray:
-        """(p, p) information of the data alone, without any prior, normalized rows."""
-        return sum(part.H for part in (*self._old, *self._window))
+    def prior_score(self) -> np.ndarray:
+        """(p, p) covariance of the prior's share of the cost's gradient at the truth, which lies a prior's deviation away."""
+        if self._settings.arrival != "information":
+            return np.zeros_like(self._prior.H)
+        return self._prior_noise if self.directional else self._prior_share ** 2 * self._prior.H
 
 
 def moved_arm(table: ParameterTable, Y: np.ndarray, tau: np.ndarray, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
