@@ -153,7 +153,6 @@ def test_estimate_without_a_covariance_is_a_failed_solve(robot, data, monkeypatc
     for sample in data[:100]:
         estimator.step(sample)
     good, covariance, problem = estimator.pi.copy(), estimator.covariance.copy(), estimator._horizon.problem
-    monkeypatch.setattr(estimator._horizon, "prior_information", lambda: 0 * covariance)
 
     def singular(pi, free):
         made = problem(pi, free)

@@ -28,7 +28,7 @@ def test_information_arrival_is_recursive_least_squares(window, forgetting):
     rng = np.random.default_rng(0)
     table = make_table(1, vehicle=False)
     p, C = table.size, table.channels
-    settings = Estimation(horizon=window, forgetting=forgetting, information_floor=0.0, rho_quantile=1.0)
+    settings = Estimation(horizon=window, forgetting=forgetting, information_floor=0.0, rho_quantile=1.0, forgetting_kind="uniform")
     prior, stddev = rng.normal(size=p), np.ones(p)
     horizon, solver = Horizon(settings, Unconstrained(table), prior, stddev), ClarabelSolver()
     oracle, pi = RecursiveLeastSquares(prior, stddev, forgetting), prior
@@ -84,10 +84,11 @@ def test_gap_empties_the_window_and_keeps_what_was_learned():
     horizon = Horizon(Estimation(horizon=20), Unconstrained(table), np.zeros(table.size), np.ones(table.size))
     for _ in range(10):
         horizon.push(rng.normal(size=(1, table.size)), rng.normal(size=1), np.ones(1, bool), np.zeros(table.size))
-    before = horizon.data_information()
+    pi, free = np.zeros(table.size), np.ones(table.size, bool)
+    before = horizon.problem(pi, free).total.H
     horizon.empty()
     assert horizon.filled == 0
-    np.testing.assert_allclose(horizon.data_information(), before)
+    np.testing.assert_allclose(horizon.arrival(pi).H, before)
 
 
 def test_reaction_puts_the_arm_of_the_previous_estimate_on_the_left():

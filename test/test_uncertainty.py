@@ -5,7 +5,8 @@ import pytest
 from uvms_adaptive_dynamics.config import Uncertainty
 from uvms_adaptive_dynamics.rows import correlation_length, gaussian_kernel
 from uvms_adaptive_dynamics.config import Filter
-from uvms_adaptive_dynamics.uncertainty import ChannelNoise, IncrementCovariance, information_covariance
+from uvms_adaptive_dynamics.noise import ChannelNoise
+from uvms_adaptive_dynamics.uncertainty import IncrementCovariance, constrained_inverse
 
 
 def test_increment_covariance_is_the_papers_recursion():
@@ -28,6 +29,11 @@ def test_increment_covariance_is_the_papers_recursion():
 def random_fit(rng, p=6, rows=60):
     Y = rng.normal(size=(rows, p))
     return Y, Y.T @ Y
+
+
+def information_covariance(A, B, normals, equalities, gradient, free):
+    G = constrained_inverse(A, B, normals, equalities, gradient, free)
+    return G @ B @ G
 
 
 NOTHING = np.zeros((0, 6))

@@ -14,18 +14,21 @@ from .config import Config
 from .constraints import PhysicalSet
 from .errors import ParameterError, SolverError
 from .horizon import Horizon, moved_arm
-from .mhe import HorizonProblem, huber_threshold, huber_weight
+from .identifiability import ExcitationGram, Identifiability, directions, identifiability, known_from
+from .mhe import HorizonProblem, huber_weight
 from .parameter_files import ParameterSet
 from .prior import prior_from_config, prior_stddev
 from .robot import RawRows, RobotModel
 from .rows import Row, RowFilter
 from .sample import Sample
+from .score import Score
 from .solvers import choose_solver, projection_problem
-from .uncertainty import ChannelNoise, IncrementCovariance, information_covariance, known_from
+from .noise import ChannelNoise, RowExcitation
+from .uncertainty import IncrementCovariance, constrained_inverse
 
 log = logging.getLogger(__name__)
 OUTSIDE = 1e-6           # (scaled) violation of the constraints with which no solver's answer is taken
-RANK_TOLERANCE = 1e-12   # of the eigenvalues of the scaled information: structural zeros are at rounding, 1e-16
+LIMITED_BY_NOISE = 0.25  # a residual tells of noise where the estimate's own variance is less than this share of it
 
 
 @dataclass(frozen=True)
@@ -94,10 +97,14 @@ class Estimator:
         self.pi = self.prior.values.copy()
         stddev = prior_stddev(self.pi, self.table, self.config.estimation.prior_stddev)
         self._horizon = Horizon(self.config.estimation, self.physical, self.pi, stddev)
+        decay = self._horizon.decay if self.config.estimation.arrival == "information" else 1 - 1 / self.config.estimation.horizon
         floor = self.config.estimation.relative_epsilon * self.table.scale
+        self._excitation = RowExcitation(self.table.channels, stddev, self.config.filter.period, self.config.estimation.forgetting)
         self._increments = IncrementCovariance(self.config.uncertainty, floor)
         self._prior_covariance = given.covariance if given.covariance is not None else np.diag(np.where(self.free, stddev, 0.0) ** 2)
-        self._score = np.zeros((self.table.channels, self.table.size, self.table.size))
+        self._score = Score(self.table.channels, self.table.size, self._filter.kernel, self.config.filter.period, decay, self.config.estimation.forgetting)
+        self._gram = ExcitationGram(self.table.size, self._horizon.decay)
+        self._inverse: np.ndarray | None = None
         self.covariance = self._prior_covariance
         self.noise.reset()
         if given.noise_stddev is not None and len(given.noise_stddev) == self.table.channels:
@@ -140,9 +147,10 @@ class Estimator:
         if row is None:
             return None
         self.prediction = self._predict(row)
+        excited = self._excitation.push(row.Y, row.valid, self.noise.stddev)
         if self.learn:
-            self._enter(row)
-        self.noise.update(self.prediction.residual, row.valid, self.prediction.predicted_stddev)
+            self._enter(row, excited)
+        self.noise.update(self.prediction.residual, excited, self.prediction.predicted_stddev)
         return self.prediction
 
     def solve(self, begin: float | None = None) -> Estimate | None:
@@ -174,6 +182,7 @@ class Estimator:
         """A gap or a jump of time breaks the low-pass; a long one the window too."""
         if self._last_t is not None and not 0.5 < (t - self._last_t) / self.config.filter.period < 1.5:
             self._filter.reset()
+            self._score.break_off()
             if not 0 < t - self._last_t < self.config.filter.gap:
                 self._horizon.empty()
         self._last_t = t
@@ -186,46 +195,55 @@ class Estimator:
         return Prediction(row.t, self.pi, self.covariance, predicted, covariance, np.sqrt(np.diag(covariance)), row.tau,
                           row.tau - predicted, row.valid, row.Y, row.known, noise, row.nu_dot)
 
-    def _enter(self, row: Row) -> None:
+    def _enter(self, row: Row, excited: np.ndarray) -> None:
         """Normalize by the noise known now."""
         scale = 1 / self.noise.stddev
         Y, tau = row.Y * scale[:, None], (row.tau - row.known) * scale
         if not row.valid.any():
             return
+        self._gram.push(Y[row.valid])
         self._horizon.push(Y, tau, row.valid, self.pi)
-        self._gather_score(Y, tau, row.valid)
+        forgotten = self._horizon.forget()
+        if forgotten is not None:
+            self._score.forget(forgotten)
+        self._gather_score(Y, tau, row.valid, excited)
 
-    def _gather_score(self, Y: np.ndarray, tau: np.ndarray, valid: np.ndarray) -> None:
-        """Covariance of the cost's gradient, per channel and unit of its noise variance: a row was weighted by the noise
-        known when it came, and counts with the noise known now; neighbours overlap in the low-pass, so it counts for several."""
+    def _gather_score(self, Y: np.ndarray, tau: np.ndarray, valid: np.ndarray, excited: np.ndarray) -> None:
+        """What this instant adds to the noise of the cost's gradient."""
         if self.config.estimation.coupling == "reaction" and self.table.vehicle:
             Y, tau = moved_arm(self.table, Y, tau, self.pi)
         residual = (tau - Y @ self.pi) * valid
-        rho = np.array(huber_threshold(int(valid.sum()), self.config.estimation.rho_quantile))
-        weight = float(huber_weight(np.array(np.linalg.norm(residual)), rho))
-        decay = self._horizon.decay if self.config.estimation.arrival == "information" else 1 - 1 / self.config.estimation.horizon
-        rows = (weight * np.sqrt(self._filter.correlation_length) / self.noise.stddev * valid)[:, None] * Y
-        self._score *= decay ** 2
-        self._score += rows[:, :, None] * rows[:, None, :]
+        residual *= self._horizon.robust_weight(valid, residual)
+        fit = self.prediction.predicted_stddev ** 2 - self.prediction.noise_stddev ** 2
+        tells = excited & (fit < LIMITED_BY_NOISE * self.prediction.noise_stddev ** 2)
+        self._score.push(Y * valid[:, None], residual, tells / self.noise.stddev)
 
     def _accept(self, problem: HorizonProblem, pi: np.ndarray) -> None:
         outside = self.physical.violation(pi)
         if not outside < OUTSIDE:
             raise SolverError(f"the answer is outside the physical constraints by {outside:.1e} (scaled)", "outside")
         # Before anything is taken over: an estimate without a covariance is a failed solve, too.
-        information = None if self.config.uncertainty.covariance == "increments" else self._information_covariance(problem, pi)
+        inverse, covariance = self._information_covariance(problem, pi)
         before, self.pi = self.pi, pi
-        if information is None:
-            self._increments.update(before, pi)
+        self._inverse = inverse
+        self._increments.update(before, pi)
         if problem.grouping == "horizon":
             norms, rho, _ = problem.group_norms(problem.residuals(pi))
             self._horizon.stack_weight = float(huber_weight(norms, rho)[0])
-        self.covariance = self._increments.covariance() if information is None else information
+        self.covariance = self._increments.covariance() if self.config.uncertainty.covariance == "increments" else covariance
 
-    def _information_covariance(self, problem: HorizonProblem, pi: np.ndarray) -> np.ndarray:
-        score = np.tensordot(self.noise.stddev ** 2, self._score, 1) + self._horizon.prior_information()
+    def _information_covariance(self, problem: HorizonProblem, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(G, G cov(score) G)."""
+        score = self._score.covariance + self._horizon.prior_score()
         gradient = problem.total.H @ pi - problem.total.g
-        return information_covariance(problem.total.H, score, self.physical.active_normals(pi), len(self.table.equal_pairs), gradient, self.free)
+        G = constrained_inverse(problem.total.H, score, self.physical.active_normals(pi), len(self.table.equal_pairs), gradient, self.free)
+        covariance = G @ score @ G
+        return G, 0.5 * (covariance + covariance.T)
+
+    @property
+    def increments_covariance(self) -> np.ndarray:
+        """(p, p) the paper's covariance, tracked beside the other whichever is used."""
+        return self._increments.covariance()
 
     # --- state --------------------------------------------------------------------------------------------------
 
@@ -264,23 +282,31 @@ class Estimator:
         return self._horizon.filled
 
     def known_from(self) -> tuple[str, ...]:
-        """For each parameter whether it is 'measured', 'weak', only the 'prior', or 'frozen'."""
-        before = np.sqrt(np.maximum(np.where(self.free, np.diag(self._prior_covariance), 0.0), 0.0))
-        return known_from(np.sqrt(np.maximum(np.diag(self.covariance), 0.0)), before)
+        """For each parameter whether it is 'measured', 'weak', only the 'prior', or 'frozen' (docs/uncertainty.md)."""
+        before = self._prior_deviation()
+        if self._inverse is None:
+            return known_from(before, before, before)
+        score = self._score.covariance + self._horizon.prior_score()
+        return known_from(_deviation(self._inverse @ score @ self._inverse), before,
+                          _deviation(self._inverse @ self._horizon.prior_score() @ self._inverse))
+
+    def identifiability(self) -> Identifiability:
+        """What the data seen so far determine: rank, conditioning, blocks, and sentences and warnings for people."""
+        prior = self._prior_deviation()
+        return identifiability(self.table, self.free, self._gram.information, self._gram.rows, self.covariance, prior, self.known_from())
 
     def identifiable_rank(self) -> int:
         """How many directions of the free parameters the data seen so far determine, after the symmetry equalities."""
-        from .constraints import Coordinates
-        at = Coordinates(self.table, self.free, np.array(self.table.scale))
-        information = at.columns(at.columns(self._horizon.data_information()).T)
-        size = np.sqrt(np.maximum(np.diag(information), 0))
-        seen = size > 0
-        if not seen.any():
-            return 0
-        values = np.linalg.eigvalsh(information[np.ix_(seen, seen)] / np.outer(size[seen], size[seen]))
-        return int(np.sum(values > RANK_TOLERANCE * values[-1]))
+        return directions(self.table, self.free, self._gram.information).rank
+
+    def _prior_deviation(self) -> np.ndarray:
+        return np.where(self.free, _deviation(self._prior_covariance), 0.0)
 
     def _note(self, *messages: str) -> None:
         for message in messages:
             self.notes.append(message)
             log.info(message)
+
+
+def _deviation(covariance: np.ndarray) -> np.ndarray:
+    return np.sqrt(np.maximum(np.diag(covariance), 0.0))

@@ -1,8 +1,9 @@
 """The horizon buffer: normalized rows in the window, everything older condensed in one quadratic (DESIGN section 6).
 
 Arrival cost 'information': all rows ever seen count with lambda^age; rows that leave the window stay as a quadratic with
-the robust weight they left with; the prior's information fades alike, down to a floor. Arrival cost 'relative': rows
-in the window count fully, older ones not at all.
+the robust weight they left with; the prior's information fades alike, down to a floor. With directional forgetting all rows in
+the window count fully, and the older ones and the prior lose only what newer ones replace (`forgetting`). Arrival cost 'relative':
+rows in the window count fully, older ones not at all.
 """
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from .config import Estimation
 from .constraints import PhysicalSet
+from .forgetting import BLOCK, Forgetting
 from .mhe import HorizonProblem, Quadratic, huber_threshold, huber_weight
 from .parameters import ParameterTable
 
@@ -24,7 +26,9 @@ class Horizon:
         self._physical = physical
         table = physical.table
         N, C, p = settings.horizon, table.channels, table.size
-        self.decay = settings.forgetting if settings.arrival == "information" else 1.0
+        self.directional = settings.arrival == "information" and settings.forgetting_kind == "directional" and settings.coupling != "reaction"
+        self.decay = settings.forgetting if settings.arrival == "information" and not self.directional else 1.0
+        self._block_share = 1 - settings.forgetting ** BLOCK
         self._Y = np.zeros((N, C, p))
         self._tau = np.zeros((N, C))
         self._valid = np.zeros((N, C), bool)
@@ -41,7 +45,10 @@ class Horizon:
         p = prior.size
         self._prior = Quadratic(np.diag(prior_stddev ** -2.0), prior * prior_stddev ** -2.0, float(np.sum((prior / prior_stddev) ** 2)))
         self._prior_share = 1.0
-        self._old = [RunningSum(p) for _ in self._parts]
+        self._prior_noise = self._prior.H
+        # With directional forgetting the old data hold the prior too, since both are forgotten as one.
+        self._old = [RunningSum(p, self._prior)] if self.directional else [RunningSum(p) for _ in self._parts]
+        self._block, self._left = RunningSum(p), 0
         self.empty()
 
     def empty(self) -> None:
@@ -56,7 +63,7 @@ class Horizon:
         """One instant's normalized rows; pi is the estimate whose residual weighs the instant that leaves."""
         information = self._settings.arrival == "information"
         self._tick += 1
-        if information:
+        if information and not self.directional:
             for part in (*self._old, *self._window):
                 part.fade(self.decay)
             self._prior_share = max(self._prior_share * self.decay, self._settings.information_floor)
@@ -79,20 +86,36 @@ class Horizon:
         age = self.decay ** (self._tick - self._born[place])
         self._add_rows(self._window, Y, tau, -age)
         if information:
-            root = np.sqrt(self._robust_weight(place, tau - Y @ pi))
+            root = np.sqrt(self.robust_weight(self._valid[place], tau - Y @ pi))
             self._add_rows(self._old, root[:, None] * Y, root * tau, age)
+            if self.directional:
+                self._block.add(root[:, None] * Y, root * tau, 1.0)
+                self._left += 1
 
     def _add_rows(self, sums: list[RunningSum], Y: np.ndarray, tau: np.ndarray, weight: float) -> None:
         for one, part in zip(sums, self._parts):
             one.add(Y[part], tau[part], weight)
 
-    def _robust_weight(self, place: int, residual: np.ndarray) -> np.ndarray:
-        """(C,) weight with which an instant leaves the window, by the same grouping as in it."""
+    def forget(self) -> np.ndarray | None:
+        """Directional forgetting, when a block of rows has left the window: the map T (p, p) of the old gradient, else None."""
+        if self._left < BLOCK or self._block_share == 0.0:
+            return None
+        block = self._block.quadratic()
+        before = self._old[0].quadratic() - block
+        forgetting = Forgetting(before.H, block.H, self._block_share)
+        T = forgetting.map()
+        self._prior_noise = T @ self._prior_noise @ T.T
+        self._old = [RunningSum(len(T), Quadratic(*forgetting.equations(before.H, before.g, before.c)) + block)]
+        self._block, self._left = RunningSum(len(T)), 0
+        return T
+
+    def robust_weight(self, valid: np.ndarray, residual: np.ndarray) -> np.ndarray:
+        """(C,) weight of an instant by the grouping of the window, from its valid rows (C,) and normalized residuals (C,)."""
         quantile, grouping = self._settings.rho_quantile, self._settings.grouping
         if grouping == "channel":
             return huber_weight(np.abs(residual), np.full(residual.size, huber_threshold(1, quantile)))
         if grouping == "sample":
-            rho = huber_threshold(int(self._valid[place].sum()), quantile)
+            rho = huber_threshold(int(valid.sum()), quantile)
             return np.full(residual.size, float(huber_weight(np.array(np.linalg.norm(residual)), np.array(rho))))
         return np.full(residual.size, self.stack_weight)
 
@@ -104,6 +127,8 @@ class Horizon:
         if self._settings.arrival == "information":
             prior, share = self._prior, self._prior_share
             old = self._condensed(self._old, pi)
+            if self.directional:
+                return old
             return Quadratic(old.H + share * prior.H, old.g + share * prior.g, old.c + share * prior.c)
         h = self._floor(pi)
         return Quadratic(np.diag(h), h * pi, float(h @ pi ** 2))
@@ -111,6 +136,7 @@ class Horizon:
     def _floor(self, pi: np.ndarray) -> np.ndarray:
         """(p,) diagonal that the arrival's H exceeds: what the prior or the previous estimate adds to it."""
         if self._settings.arrival == "information":
+            # (With directional forgetting no direction ever has less information than it began with.)
             return self._prior_share * self._prior.H.diagonal()
         scale = self._settings.relative_epsilon * self._physical.table.scale
         return self._settings.relative_weight / np.maximum(np.abs(pi), scale) ** 2
@@ -138,13 +164,11 @@ class Horizon:
                               weight, self._settings.grouping, self._settings.rho_quantile, free, pi, self._floor(pi),
                               None if self._reaction else self, None if self._reaction else born)
 
-    def prior_information(self) -> np.ndarray:
-        """(p, p) information that the prior still holds ('relative' has none that lasts)."""
-        return self._prior.H * (self._prior_share if self._settings.arrival == "information" else 0.0)
-
-    def data_information(self) -> np.ndarray:
-        """(p, p) information of the data alone, without any prior, normalized rows."""
-        return sum(part.quadratic().H for part in (*self._old, *self._window))
+    def prior_score(self) -> np.ndarray:
+        """(p, p) covariance of the prior's share of the cost's gradient at the truth, which lies a prior's deviation away."""
+        if self._settings.arrival != "information":
+            return np.zeros_like(self._prior.H)
+        return self._prior_noise if self.directional else self._prior_share ** 2 * self._prior.H
 
 
 def moved_arm(table: ParameterTable, Y: np.ndarray, tau: np.ndarray, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -158,8 +182,10 @@ def moved_arm(table: ParameterTable, Y: np.ndarray, tau: np.ndarray, pi: np.ndar
 class RunningSum:
     """sum of weight |tau - Y pi|^2 over rows, as one matrix [Y tau]^T [Y tau] that is changed in place."""
 
-    def __init__(self, size: int):
+    def __init__(self, size: int, start: Quadratic | None = None):
         self._sum = np.zeros((size + 1, size + 1))
+        if start is not None:
+            self._sum[:-1, :-1], self._sum[:-1, -1], self._sum[-1, :-1], self._sum[-1, -1] = start.H, start.g, start.g, start.c
 
     def add(self, Y: np.ndarray, tau: np.ndarray, weight: float) -> None:
         """Take in rows Y (k, p), tau (k,); a negative weight takes them out again."""

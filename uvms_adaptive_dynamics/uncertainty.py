@@ -1,4 +1,4 @@
-"""Uncertainty of parameters: the paper's covariance of increments, and the information of the robust fit; noise of channels.
+"""Covariance of parameters: the paper's, of increments, and what the information of the robust, constrained fit leaves free.
 
 Paper, "Uncertainty Quantification"; DESIGN section 7.
 """
@@ -9,15 +9,6 @@ from scipy.linalg.lapack import dpotrf, dtrtri
 
 from .config import Uncertainty
 from .errors import SolverError
-
-WINSOR = 2.0
-QUANTILE_RATE = 0.005   # per row of 20 ms: follows within some 20 s, wanders by some 7 %
-FACTOR_RANGE = (0.5, 3.0)
-GROSS = 5.0             # a residual of this many deviations is an outlier, not noise
-INITIAL_ROWS = 25   # how many rows the initial noise counts for
-# Mean of min(z^2, WINSOR^2) for a standard normal z, so that the scale is right for Gaussian noise.
-WINSOR_MEAN = 0.7737
-
 
 class IncrementCovariance:
     """The paper's exponentially weighted covariance of normalized increments w_t = pi_t - pi_{t-1}.
@@ -55,9 +46,9 @@ class IncrementCovariance:
 STRONG = 2.0   # a constraint takes its direction out of the covariance when its multiplier is this many deviations from zero
 
 
-def information_covariance(information: np.ndarray, score: np.ndarray, normals: np.ndarray, equalities: int, gradient: np.ndarray,
-                           free: np.ndarray) -> np.ndarray:
-    """Covariance (p, p) of the constrained fit: G B G, where G is the inverse information on what constraints leave free.
+def constrained_inverse(information: np.ndarray, score: np.ndarray, normals: np.ndarray, equalities: int, gradient: np.ndarray,
+                        free: np.ndarray) -> np.ndarray:
+    """G (p, p): the inverse information on what constraints leave free; the estimate's covariance is G cov(score) G.
 
     information A (p, p): half the Hessian of the cost, prior included; score B (p, p): covariance of half its gradient;
     normals (k, p): gradients of the constraints that hold with equality, the first `equalities` of them always;
@@ -76,90 +67,29 @@ def information_covariance(information: np.ndarray, score: np.ndarray, normals: 
     if info or not np.isfinite(factor.diagonal()).all():     # LAPACK lets numbers pass that are none
         raise SolverError("the information matrix is not positive definite, so that the estimate has no covariance", "singular")
     root, _ = dtrtri(factor, lower=1, overwrite_c=1)          # A^-1 = root^T root
-    B = root @ (B * scales) @ root.T                          # of the whitened gradient
     U = root @ (N * scale).T
     lengths = np.sqrt(np.einsum("pk,pk->k", U, U))
     keep = lengths > 1e-9
-    keep[equalities:] &= _strong(U[:, equalities:], lengths[equalities:], root @ (g * scale), B)
+    if keep[equalities:].any():
+        whitened = root * scale
+        keep[equalities:] &= _strong(U[:, equalities:], lengths[equalities:], whitened @ g, whitened, B)
+    inverse = root.T @ root
     if keep.any():
         Q, R = np.linalg.qr(U[:, keep] / lengths[keep])
-        Q = Q[:, np.abs(np.diag(R)) > 1e-9]
-        B = B - Q @ (Q.T @ B)
-        B = B - (B @ Q) @ Q.T
-    inner = (root.T @ B @ root) * scales
-    inner = 0.5 * (inner + inner.T)
+        taken = root.T @ Q[:, np.abs(np.diag(R)) > 1e-9]
+        inverse -= taken @ taken.T
+    inverse *= scales
     if every:
-        return inner
-    covariance = np.zeros_like(information)
-    covariance[np.ix_(free, free)] = inner
-    return covariance
+        return inverse
+    whole = np.zeros_like(information)
+    whole[np.ix_(free, free)] = inverse
+    return whole
 
 
-def _strong(U: np.ndarray, lengths: np.ndarray, gradient: np.ndarray, B: np.ndarray) -> np.ndarray:
+def _strong(U: np.ndarray, lengths: np.ndarray, gradient: np.ndarray, whitened: np.ndarray, B: np.ndarray) -> np.ndarray:
     """(k,) whether the gradient along each whitened normal is more than its noise explains."""
     usable = lengths > 1e-9
     u = U / np.where(usable, lengths, 1.0)
-    spread = np.sqrt(np.maximum(np.einsum("pk,pk->k", u, B @ u), 1e-300))
+    back = whitened.T @ u
+    spread = np.sqrt(np.maximum(np.einsum("pk,pk->k", back, B @ back), 1e-300))
     return usable & (np.abs(u.T @ gradient) > STRONG * spread)
-
-
-MEASURED, WEAK = 0.3, 0.9   # share of the prior's standard deviation that is left
-
-
-def known_from(stddev: np.ndarray, prior_stddev: np.ndarray) -> tuple[str, ...]:
-    """For each parameter (p,): 'measured', 'weak', 'prior' by how much of the prior's deviation is left; 'frozen' without one."""
-    share = stddev / np.where(prior_stddev > 0, prior_stddev, np.inf)
-    return tuple("frozen" if before <= 0 else "measured" if left < MEASURED else "weak" if left < WEAK else "prior"
-                 for left, before in zip(share, prior_stddev))
-
-
-class ChannelNoise:
-    """Noise of each channel, tracked causally from residuals of earlier predictions; winsorized against outliers.
-
-    `stddev` weighs rows; `interval_stddev` is what predictive intervals use: the same times a slowly tracked factor that
-    brings the share of rows outside their 95 % interval to 5 %, whatever the shape and autocorrelation of the residual
-    (online quantile tracking; Gibbs and Candes, "Adaptive conformal inference under distribution shift", 2021). Gross
-    outliers do not widen the intervals of the others.
-    """
-
-    def __init__(self, initial: np.ndarray, period: float, time_constant: float, adapt: bool):
-        self._initial, self._adapt = np.array(initial, float), adapt
-        self._rate = min(1.0, period / time_constant)
-        self._quantile_rate = QUANTILE_RATE * period / 0.02
-        self._floor = 1e-3 * self._initial
-        self.reset()
-
-    def reset(self) -> None:
-        """Back to the initial noise."""
-        self._variance = self._initial ** 2
-        self._count = np.full(self._initial.size, INITIAL_ROWS)
-        self._factor = np.ones(self._initial.size)
-
-    @property
-    def stddev(self) -> np.ndarray:
-        """(C,) in the channels' units."""
-        return np.sqrt(self._variance)
-
-    @property
-    def interval_stddev(self) -> np.ndarray:
-        """(C,) such that 1.96 of it covers 95 % of the residuals."""
-        return self._factor * self.stddev
-
-    def set(self, stddev: np.ndarray) -> None:
-        """Go on from a known noise, as from a parameter file."""
-        self._variance = np.array(stddev, float) ** 2
-        self._factor = np.ones(self._initial.size)
-
-    def update(self, residual: np.ndarray, valid: np.ndarray, predicted_stddev: np.ndarray) -> None:
-        """Take in the residual of a prediction made before its row was seen, with the deviation predicted for it."""
-        if not self._adapt:
-            return
-        clipped = np.minimum(residual ** 2, WINSOR ** 2 * self._variance) / WINSOR_MEAN
-        # A plain mean at first, so that a wrong initial noise is not remembered for several time constants.
-        rate = np.maximum(self._rate, 1 / (self._count + 1))
-        new = (1 - rate) * self._variance + rate * clipped
-        self._count = self._count + valid
-        self._variance = np.where(valid, np.maximum(new, self._floor ** 2), self._variance)
-        share = np.abs(residual) / predicted_stddev
-        step = self._quantile_rate * ((share > 1.96) - 0.05)
-        self._factor = np.where(valid & (share < GROSS), np.clip(self._factor * np.exp(step), *FACTOR_RANGE), self._factor)

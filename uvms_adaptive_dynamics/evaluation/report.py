@@ -12,7 +12,7 @@ import numpy as np
 
 from ..config import Config
 from ..errors import UvmsError
-from ..uncertainty import MEASURED, WEAK, known_from
+from ..identifiability import MEASURED, WEAK
 from .figures import draw
 from .files import write_text
 from .run import Run
@@ -116,11 +116,12 @@ def _metrics_table(run: Run, metrics: dict[str, Any]) -> str:
 def _parameter_table(run: Run) -> str:
     """Every parameter: prior, last estimate, standard deviation, and how much of the prior's spread is left."""
     table = run.robot.table
-    spread, before = (None if s.covariance is None else np.sqrt(np.maximum(np.diagonal(s.covariance), 0.0)) for s in (run.final, run.prior))
-    words = [""] * table.size if run.frozen or spread is None or before is None else known_from(spread, before)
+    spread = None if run.final.covariance is None else np.sqrt(np.maximum(np.diagonal(run.final.covariance), 0.0))
+    words = [""] * table.size if run.frozen or spread is None else run.final.known_from
     rows = [(f"{name} [{unit.replace('^2', '²')}]", _number(run.prior.values[k]), _number(run.final.values[k]),
              _number(None if spread is None else spread[k]), words[k]) for k, (name, unit) in enumerate(zip(table.names, table.units))]
-    return (f"<details><summary>all values; a parameter counts as measured where less than {MEASURED:.0%} of the prior's standard deviation is left, "
+    return (f"<details><summary>all values; a parameter counts as measured where less than {MEASURED:.0%} of the prior's standard deviation is left "
+            f"and a wrong prior hardly matters, "
             f"as only the prior above {WEAK:.0%}</summary>{_table(('parameter', 'prior', 'last', 'stddev', 'known from'), rows)}</details>")
 
 
