@@ -29,8 +29,8 @@ class Horizon:
         self.directional = settings.arrival == "information" and settings.forgetting_kind == "directional" and settings.coupling != "reaction"
         self.decay = settings.forgetting if settings.arrival == "information" and not self.directional else 1.0
         self._block_share = 1 - settings.forgetting ** BLOCK
-        self._Y = np.zeros((N, C, p))
-        self._tau = np.zeros((N, C))
+        self._rows = np.zeros((N, C, p + 1))      # [Y tau], so that sums over rows need no copy
+        self._Y, self._tau = self._rows[..., :-1], self._rows[..., -1]
         self._valid = np.zeros((N, C), bool)
         self._born = np.zeros(N, int)
         self._tick = 0       # never starts again, so that `born` tells every row that was ever in the window from every other
@@ -70,31 +70,34 @@ class Horizon:
         place = self._next
         if self.filled == self._Y.shape[0]:
             self._leave(place, pi, information)
-        Y, tau = Y * valid[:, None], tau * valid
-        self._Y[place], self._tau[place], self._valid[place], self._born[place] = Y, tau, valid, self._tick
-        self._add_rows(self._window, Y, tau, 1.0)
+        rows = self._rows[place]
+        rows[:, :-1], rows[:, -1] = Y, tau
+        if not valid.all():
+            rows[~valid] = 0.0
+        self._valid[place], self._born[place] = valid, self._tick
+        self._add_rows(self._window, rows, 1.0)
         self._next = (place + 1) % self._Y.shape[0]
         self.filled = min(self.filled + 1, self._Y.shape[0])
         if not information and self._tick % REFRESH == 0:
             active = slice(0, self.filled)
             self._window = [RunningSum(Y.shape[1]) for _ in self._parts]
             for one, part in zip(self._window, self._parts):
-                one.add(self._Y[active, part].reshape(-1, Y.shape[1]), self._tau[active, part].ravel(), 1.0)
+                one.add(self._rows[active, part].reshape(-1, Y.shape[1] + 1), 1.0)
 
     def _leave(self, place: int, pi: np.ndarray, information: bool) -> None:
-        Y, tau = self._Y[place], self._tau[place]
+        rows = self._rows[place]
         age = self.decay ** (self._tick - self._born[place])
-        self._add_rows(self._window, Y, tau, -age)
+        self._add_rows(self._window, rows, -age)
         if information:
-            root = np.sqrt(self.robust_weight(self._valid[place], tau - Y @ pi))
-            self._add_rows(self._old, root[:, None] * Y, root * tau, age)
+            weighted = np.sqrt(self.robust_weight(self._valid[place], rows[:, -1] - rows[:, :-1] @ pi))[:, None] * rows
+            self._add_rows(self._old, weighted, age)
             if self.directional:
-                self._block.add(root[:, None] * Y, root * tau, 1.0)
+                self._block.add(weighted, 1.0)
                 self._left += 1
 
-    def _add_rows(self, sums: list[RunningSum], Y: np.ndarray, tau: np.ndarray, weight: float) -> None:
+    def _add_rows(self, sums: list[RunningSum], rows: np.ndarray, weight: float) -> None:
         for one, part in zip(sums, self._parts):
-            one.add(Y[part], tau[part], weight)
+            one.add(rows[part], weight)
 
     def forget(self) -> np.ndarray | None:
         """Directional forgetting, when a block of rows has left the window: the map T (p, p) of the old gradient, else None."""
@@ -187,10 +190,9 @@ class RunningSum:
         if start is not None:
             self._sum[:-1, :-1], self._sum[:-1, -1], self._sum[-1, :-1], self._sum[-1, -1] = start.H, start.g, start.g, start.c
 
-    def add(self, Y: np.ndarray, tau: np.ndarray, weight: float) -> None:
-        """Take in rows Y (k, p), tau (k,); a negative weight takes them out again."""
-        rows = np.column_stack([Y, tau])
-        self._sum += (weight * rows.T) @ rows
+    def add(self, rows: np.ndarray, weight: float) -> None:
+        """Take in rows [Y tau] (k, p + 1); a negative weight takes them out again."""
+        self._sum += (rows.T if weight == 1.0 else weight * rows.T) @ rows
 
     def fade(self, factor: float) -> None:
         """All that is in it counts `factor` times as much."""

@@ -5,10 +5,11 @@ Paper, "Uncertainty Quantification"; DESIGN section 7.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dtrtri
+from scipy.linalg.lapack import dposv, dpotrf, dtrtri
 
 from .config import Uncertainty
 from .errors import SolverError
+
 
 class IncrementCovariance:
     """The paper's exponentially weighted covariance of normalized increments w_t = pi_t - pi_{t-1}.
@@ -43,7 +44,8 @@ class IncrementCovariance:
         return (2 / self._alpha - 1) * self._covariance * np.outer(self._scale, self._scale)
 
 
-STRONG = 2.0   # a constraint takes its direction out of the covariance when its multiplier is this many deviations from zero
+DEPENDENT = 1e-12   # relative; where constraints say the same twice
+STRONG = 2.0        # a constraint takes its direction out of the covariance when its multiplier is this many deviations from zero
 
 
 def constrained_inverse(information: np.ndarray, score: np.ndarray, normals: np.ndarray, equalities: int, gradient: np.ndarray,
@@ -67,18 +69,20 @@ def constrained_inverse(information: np.ndarray, score: np.ndarray, normals: np.
     if info or not np.isfinite(factor.diagonal()).all():     # LAPACK lets numbers pass that are none
         raise SolverError("the information matrix is not positive definite, so that the estimate has no covariance", "singular")
     root, _ = dtrtri(factor, lower=1, overwrite_c=1)          # A^-1 = root^T root
-    U = root @ (N * scale).T
-    lengths = np.sqrt(np.einsum("pk,pk->k", U, U))
-    keep = lengths > 1e-9
-    if keep[equalities:].any():
-        whitened = root * scale
-        keep[equalities:] &= _strong(U[:, equalities:], lengths[equalities:], whitened @ g, whitened, B)
-    inverse = root.T @ root
+    inverse = (root.T @ root) * scales
+    across = N @ inverse                                      # (k, p) what each constraint's gradient does to the estimate
+    lengths = np.sqrt(np.maximum(np.einsum("kp,kp->k", across, N), 1e-300))
+    across, N = across / lengths[:, None], N / lengths[:, None]
+    keep = np.arange(len(N)) < equalities
+    keep[equalities:] = _strong(across[equalities:], g, B)
     if keep.any():
-        Q, R = np.linalg.qr(U[:, keep] / lengths[keep])
-        taken = root.T @ Q[:, np.abs(np.diag(R)) > 1e-9]
-        inverse -= taken @ taken.T
-    inverse *= scales
+        across, N = across[keep], N[keep]
+        within = across @ N.T
+        within.flat[::len(within) + 1] += DEPENDENT
+        _, taken, info = dposv(within, across, lower=1)
+        if info:
+            raise SolverError("the active constraints contradict each other, so that the estimate has no covariance", "singular")
+        inverse -= across.T @ taken
     if every:
         return inverse
     whole = np.zeros_like(information)
@@ -86,10 +90,7 @@ def constrained_inverse(information: np.ndarray, score: np.ndarray, normals: np.
     return whole
 
 
-def _strong(U: np.ndarray, lengths: np.ndarray, gradient: np.ndarray, whitened: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """(k,) whether the gradient along each whitened normal is more than its noise explains."""
-    usable = lengths > 1e-9
-    u = U / np.where(usable, lengths, 1.0)
-    back = whitened.T @ u
-    spread = np.sqrt(np.maximum(np.einsum("pk,pk->k", back, B @ back), 1e-300))
-    return usable & (np.abs(u.T @ gradient) > STRONG * spread)
+def _strong(across: np.ndarray, gradient: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """(k,) whether the gradient along each normal is more than its noise explains; across (k, p): normals in the metric of A^-1."""
+    spread = np.sqrt(np.maximum(np.einsum("kp,kp->k", across @ B, across), 1e-300))
+    return np.abs(across @ gradient) > STRONG * spread

@@ -21,7 +21,8 @@ from .robust_cost import RobustCost, optimality_gap
 STEPS = 24             # in all
 GUESSES = 6            # of the active set, and factorizations
 DIVERGING = 4.0        # a step this much longer than the one before: the guess is not near an optimum
-LOST = 0.5             # (scaled) violation after another guess from which Newton's method seldom comes back
+LOST = 1e-3            # (scaled) violation after another guess from which Newton's method seldom comes back
+WORSE = 30.0           # ratio of a gap to the smallest so far that tells the same
 SLOW = 0.3             # a step longer than this share of the one before: the factorization is too old
 GAP = 1e-9             # relative bound of suboptimality of an answer
 FEASIBLE = 1e-8        # (scaled) violation of an answer; the caller takes it out
@@ -76,6 +77,7 @@ class _Search:
         self._cost, self._cones, self._active = cost, cones, active.copy()
         self._slope = cost.slope(start)
         self._steps = self._guesses = 0
+        self._best = np.inf
 
     def run(self) -> Certified | None:
         """Guess after guess, each with a factorization of its own."""
@@ -102,8 +104,9 @@ class _Search:
             self._slope = self._cost.slope(state.x + dx)
             state = conditions.state(self._slope, state.multipliers + change)
             gap, violation = self._gap(conditions, state, length), conditions.violation(state)
-            if self._guesses > 1 and violation > LOST:
+            if self._guesses > 1 and (violation > LOST or gap > WORSE * self._best):
                 return None
+            self._best = min(self._best, gap)
             good = gap < GAP and violation < FEASIBLE
             # The first step tells most of what is guessed wrong; an answer is looked at closely.
             if (good or (last == np.inf and conditions.doubtful(state, self._active.bounds))) and self._reguess(conditions, state):

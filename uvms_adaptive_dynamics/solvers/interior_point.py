@@ -19,8 +19,8 @@ from .robust_cost import RobustCost
 
 ITERATIONS = 60
 USABLE = 1e-7           # relative gap of an answer where rounding ends the iteration
-TRIED = (1e-6, 3e-8)    # relative gaps at which the caller may know enough
-TO_BOUNDARY = 0.95      # share of the way to the cones' boundary
+TRIED = 1e-6            # relative gap at which the caller may know enough
+TO_BOUNDARY = 0.99      # share of the way to the cones' boundary
 _EYE = np.eye(SIDE)
 
 
@@ -39,10 +39,10 @@ def solve_interior(cost: RobustCost, cones: Cones, start: np.ndarray, finish: Ca
                    tolerance: float = 1e-8) -> Any | Interior | None:
     """Minimise from `start` (m,), which may lie anywhere; None where the iteration breaks down.
 
-    `finish` is asked on the way, wherever the relative gap has fallen below another one of TRIED, whether it can end from
-    there: what it returns is returned, unless it is None.
+    `finish` is asked on the way, once the relative gap has fallen below TRIED, whether it can end from there: what it
+    returns is returned, unless it is None.
     """
-    tried = list(TRIED)
+    tried = False
     K = cones.count
     x = start
     cost.look(x)
@@ -54,7 +54,7 @@ def solve_interior(cost: RobustCost, cones: Cones, start: np.ndarray, finish: Ca
     S = (V * np.maximum(D, 0.1)[:, None, :]) @ V.transpose(0, 2, 1)
     z, Z = np.full(s.size, 0.1 * unit), np.tile(0.1 * unit * _EYE, (K, 1, 1))
     degree = s.size + SIDE * K
-    nearly = None
+    nearly = before = None
     for iteration in range(1, ITERATIONS + 1):
         mu = (float(z @ s) + float(np.sum(Z * S))) / max(degree, 1)
         rp, Rp = slack - s, F - S
@@ -67,17 +67,17 @@ def solve_interior(cost: RobustCost, cones: Cones, start: np.ndarray, finish: Ca
         factor, info = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
         if info:
             return nearly        # too near the boundary for the arithmetic
+        before = before or (s, S, mu)
         infeasible = max(float(np.max(np.abs(rp), initial=0)), float(np.max(np.abs(Rp), initial=0)))
         size = max(abs(slope.value), 1e-12)
         remaining = degree * mu + 0.5 * abs(float(dual @ dpotrs(factor, dual, lower=1)[0]))
-        if tried and remaining < tried[0] * size and infeasible < tried[0]:
-            while tried and remaining < tried[0] * size:
-                tried.pop(0)
-            done = finish(Interior(x, slope.value, _active(cones, s, z, S, Z), remaining / size, iteration))
+        if not tried and remaining < TRIED * size and infeasible < TRIED:
+            tried = True
+            done = finish(Interior(x, slope.value, _active(cones, before, s, S, mu, z, Z), remaining / size, iteration))
             if done is not None:
                 return done
         if remaining < USABLE * size and infeasible < 1e-8:
-            nearly = Interior(x, slope.value, _active(cones, s, z, S, Z), remaining / size, iteration)
+            nearly = Interior(x, slope.value, _active(cones, before, s, S, mu, z, Z), remaining / size, iteration)
             if remaining < tolerance * size:
                 return nearly
 
@@ -102,6 +102,7 @@ def solve_interior(cost: RobustCost, cones: Cones, start: np.ndarray, finish: Ca
         length = min(_longest(s, ds, z, dz, dS, dZ, roots, TO_BOUNDARY))
         if length <= 0.0:
             return nearly
+        before = s, S, mu
         x, s, S, z, Z = x + length * dx, s + length * ds, S + length * dS, z + length * dz, Z + length * dZ
         if not np.isfinite(x).all():
             return nearly
@@ -134,8 +135,13 @@ def _longest(s, ds, z, dz, dS, dZ, roots: np.ndarray | None, share: float) -> tu
     return min(1.0, share * limits[0]), min(1.0, share * limits[1])
 
 
-def _active(cones: Cones, s, z, S, Z) -> ActiveSet:
-    """Strict complementarity decides: a bound is active where its multiplier outweighs its slack, in a direction alike."""
-    unit = max(float(np.max(z, initial=0)), float(np.max(np.abs(Z), initial=0)), 1e-300)
-    rank = (np.linalg.eigvalsh(S - Z / unit) < 0).sum(axis=1) if cones.count else np.zeros(0, int)
-    return ActiveSet(z / unit > s, z.copy(), rank, Z.copy())
+def _active(cones: Cones, before: tuple, s, S, mu: float, z, Z) -> ActiveSet:
+    """A slack that falls like mu from one iteration to the next is active, one that stays is not (El-Bakry, Tapia and Zhang, "A study
+    of indicators for identifying zero variables in interior-point methods", 1994); eigenvalues of S alike."""
+    s_before, S_before, mu_before = before
+    fallen = np.sqrt(mu / mu_before) if mu < mu_before else 0.0
+    rank = np.zeros(0, int)
+    if cones.count:
+        old, new = np.linalg.eigvalsh(np.stack([S_before, S]))
+        rank = (new < fallen * old).sum(axis=1)
+    return ActiveSet(s < fallen * s_before, z.copy(), rank, Z.copy())
