@@ -25,7 +25,7 @@ class IncrementCovariance:
     def reset(self) -> None:
         """Forget all increments."""
         p = self._floor.size
-        self._mean, self._covariance = np.zeros(p), np.zeros((p, p))
+        self._mean, self._covariance, self._term = np.zeros(p), np.zeros((p, p)), np.empty((p, p))
         self._scale = self._floor.copy()
 
     def update(self, pi_before: np.ndarray, pi: np.ndarray) -> None:
@@ -35,8 +35,9 @@ class IncrementCovariance:
         w = (pi - pi_before) / self._scale
         mean = (1 - a) * self._mean + a * w
         self._covariance *= 1 - a
-        self._covariance += a * np.outer(w - self._mean, w - mean)
-        self._covariance[np.diag_indices_from(self._covariance)] += self._epsilon
+        np.multiply((a * (w - self._mean))[:, None], w - mean, out=self._term)
+        self._covariance += self._term
+        self._covariance.flat[::w.size + 1] += self._epsilon
         self._mean = mean
 
     def covariance(self) -> np.ndarray:
