@@ -79,10 +79,29 @@ def test_an_outlier_nobody_looked_at_is_found():
     problem = make_problem(make_table(), rng, N=40, outliers=.1)
     at = coordinates_of(problem)
     groups = groups_of(problem, at)
-    x = at.reduce(problem.pi)
-    groups.look(x)
+    cost, x = RobustCost(problem, at, groups), at.reduce(problem.pi)
+    cost.look(x)
     few = groups.members.count
     assert 0 < few < 40
-    assert groups.look(x + 3.0)
+    assert cost.look(x + 3.0)
     assert groups.members.count > few
-    assert not groups.look(x + 3.0)
+    assert not cost.look(x + 3.0)
+
+
+def test_no_look_is_needed_where_no_group_can_have_come_beyond():
+    """Wherever looking is left out after a step, no group beyond rho is missing among the members."""
+    rng = np.random.default_rng(3)
+    problem = make_problem(make_table(), rng, N=60, outliers=.1)
+    at = coordinates_of(problem)
+    groups = groups_of(problem, at)
+    cost, x = RobustCost(problem, at, groups), at.reduce(problem.pi)
+    cost.look(x)
+    left_out = 0
+    for size in np.repeat([1e-4, 3e-4, 1e-3, 3e-3], 25):
+        x = x + size * rng.normal(size=x.size)
+        before = groups._looked_at
+        cost.look(x)
+        left_out += groups._looked_at is before
+        norms, rho, _ = problem.group_norms(problem.residuals(at.expand(x, problem.pi)))
+        assert (groups.members.place[np.flatnonzero(norms > rho)] >= 0).all()
+    assert 10 < left_out < 90

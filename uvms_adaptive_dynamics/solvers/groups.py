@@ -12,7 +12,8 @@ from ..constraints import Coordinates
 from ..mhe import HorizonProblem, huber_threshold, huber_thresholds
 
 LONG = 4000            # rows from which all are looked at in single precision, which halves the memory to be read
-ENTER, LEAVE = 0.1, 0.3   # below rho, in standard deviations: becomes a member, stops being one
+ENTER, LEAVE = 0.25, 0.45   # below rho, in standard deviations: becomes a member, stops being one
+ROUNDING = 0.01        # of a norm in single precision, with a wide margin
 CHANGED = 0.02         # relative change of a member's residual after which its share of the curvature is formed anew
 REFRESHED = 12         # members a tick whose share is formed anew, at most
 ROUNDING_TICKS = 500   # ticks after which the summed curvature is formed anew
@@ -146,6 +147,7 @@ class Window:
         self._single = np.zeros((G, self._rows_a_group, m), np.float32) if self._capacity * C > LONG else None
         self._rho = np.full(G, np.inf)
         self._filled, self._ticks = 0, 0
+        self._looked_at: np.ndarray | None = None
         self.members = Members(G, self._rows_a_group, m)
 
     def follow(self, problem: HorizonProblem) -> None:
@@ -202,26 +204,35 @@ class Window:
         gradient = ((weight * share)[:, None] * residual).ravel() @ rows
         return Beyond(-float(weight @ (excess * excess)), gradient, norm, share, residual)
 
-    def look(self, x: np.ndarray) -> bool:
-        """Look at every group at x (m,); whether one is beyond rho that was not among the members. Members are chosen anew."""
+    def look(self, x: np.ndarray, P: np.ndarray) -> bool:
+        """Whether a group beyond rho at x (m,) is not among the members; then it is from now on, as all that came near to rho.
+
+        P (m, m): sum of all rows' weight R^T R, and more. |R_g d|^2 is at most d^T P d / weight_g, so that after a small step d
+        from where all were looked at last nothing needs to be looked at.
+        """
         end = self._filled * self._groups_a_slot
         if not end:
             return False
+        if self._looked_at is not None:
+            d = x - self._looked_at
+            if float(d @ P @ d) < (ENTER - ROUNDING) ** 2 * float(self._slot_weight.min()):
+                return False
         if self._single is None:
-            product = self._R[:end].reshape(-1, x.size) @ x
+            residual = self._tau[:end] - (self._R[:end].reshape(-1, x.size) @ x).reshape(end, -1)
         else:
             product = self._single[:end].reshape(-1, x.size) @ x.astype(np.float32)
-        residual = self._tau[:end] - product.reshape(end, -1)
+            residual = self._tau[:end].astype(np.float32) - product.reshape(end, -1)
         below = self._rho[:end] - np.sqrt(np.einsum("gr,gr->g", residual, residual))
         member = self.members.place[:end] >= 0
-        entering = np.flatnonzero((below < ENTER) & ~member)
+        near = below < ENTER
+        entering = np.flatnonzero(near & ~member)
         missed = bool(entering.size) and bool((below[entering] < 0.0).any())
         leaving = np.flatnonzero((below > LEAVE) & member)
         if leaving.size:
             self.members.drop(self.members.place[leaving])
         if entering.size:
-            self.members.add(entering, self._R[entering], self._tau[entering], self._rho[entering],
-                             self._weights(entering))
+            self.members.add(entering, self._R[entering], self._tau[entering], self._rho[entering], self._weights(entering))
+        self._looked_at = x
         return missed
 
     def curvature(self, at: Beyond, exact: bool = False) -> np.ndarray:
@@ -271,7 +282,7 @@ class Stack:
         self._P, self._q, self._c = coordinates.condense(window, problem.pi)
         self._rho = huber_threshold(int(problem.valid.sum()), problem.quantile)
 
-    def look(self, x: np.ndarray) -> bool:
+    def look(self, x: np.ndarray, P: np.ndarray) -> bool:
         """See `Window.look`: the one group is always looked at."""
         return False
 

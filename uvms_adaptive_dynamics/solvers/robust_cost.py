@@ -56,7 +56,7 @@ class RobustCost:
 
     def look(self, x: np.ndarray) -> bool:
         """Whether a group beyond rho at x (m,) was left out; from now on it is not."""
-        return self._groups.look(x)
+        return self._groups.look(x, self.P)
 
     def slope(self, x: np.ndarray) -> Slope:
         """Value and gradient at x (m,)."""
