@@ -425,4 +425,4 @@ def test_effort_may_be_a_current_with_a_scale_per_direction():
     config, _, _ = make(joint_states__effort_scale=(2., 2., 2., -1.), joint_states__effort_scale_negative=(3., 3., 3., -1.5),
                         joint_states__effort_offset=(.1, .1, .1, .1))
     message = Message(name=["axis_e", "axis_d", "axis_c", "axis_b"], position=[2.] * 4, velocity=[0.] * 4, effort=[1.1, -.9, .1, -.9])
-    np.testing.assert_allclose(Decoder(config).decode("joint_states", message).effort, [2., -3., 0., 1.5])
+    np.testing.assert_allclose(Decoder(config).decode("joint_states", message)[-4:], [2., -3., 0., 1.5])

@@ -35,13 +35,6 @@ DEPTH_FLOOR = 0.05   # [m] the smallest scale that the depth's gate believes
 MOST_TICKS = 500   # at once: a burst after a pause must not stall the node
 
 
-def flat(role: str, reading: Any) -> np.ndarray:
-    """A reading as one row of numbers: down vector, rates and force; positions, velocities and efforts; or itself."""
-    if role == "imu":
-        return np.concatenate([reading.R_nb[2], reading.w, reading.f])
-    return np.concatenate(reading) if role == "joint_states" else reading
-
-
 class SignalFrontEnd:
     """Turns messages into samples; bad input is counted and never raises."""
 
@@ -54,7 +47,7 @@ class SignalFrontEnd:
         self._inertial = InertialFilter(config, self._refuse, self.frames.add)
         self._joints = JointFilter(config, robot, self._refuse)
         self._thrusters = ThrusterModel(config, self._refuse, self.frames.saturated)
-        self._depth_gate = SpikeGate(np.array([DEPTH_FLOOR]), lookahead=0.25)
+        self._depth_gate = SpikeGate([DEPTH_FLOOR], lookahead=0.25)
         self._frozen = FrozenWatch(config.joint_states.rest_velocity)
         self._depth, self._wrench = Series(1), Series(6)
         self._time = TimeBase()
@@ -122,7 +115,7 @@ class SignalFrontEnd:
         state.last_stamp = t
         if self._origin is None:
             self._origin = math.floor(t)
-        since = self._frozen.frozen_since(role, t - self._origin, flat(role, reading))
+        since = self._frozen.frozen_since(role, t - self._origin, reading)
         if since is not None:
             self._drop_frozen(role, since)
             state.reject("frozen", f"the same reading to the last bit for {t - self._origin - since:.1f} s while other sensors show motion")
@@ -137,7 +130,7 @@ class SignalFrontEnd:
         elif role == "dvl":
             self._inertial.drop_dvl_after(since)
 
-    def _take(self, role: str, t: float, reading: Any) -> None:
+    def _take(self, role: str, t: float, reading: list[float]) -> None:
         if role == "imu":
             self._inertial.add_imu(t, reading)
         elif role == "dvl":
@@ -146,11 +139,11 @@ class SignalFrontEnd:
             self._joints.add(t, reading)
             if t - self._noted_joints > 0.045:
                 self._noted_joints = t
-                self.frames.add("joints", t, *reading)
+                self.frames.add("joints", t, reading)
         elif role == "thrusters":
             self._thrusters.command(t, reading)
         elif role == "battery":
-            self._thrusters.voltage = float(reading[0])
+            self._thrusters.voltage = reading[0]
         elif role == "depth":
             self._add_depth(self._depth_gate.push(t, reading))
         else:

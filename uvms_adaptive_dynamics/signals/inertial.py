@@ -8,15 +8,15 @@ so that the DVL fixes the slow part and the IMU the fast one, whatever the DVL's
 from __future__ import annotations
 
 import math
-from typing import Callable, NamedTuple
+from typing import Callable, NamedTuple, Sequence
 
 import numpy as np
 
 from ..config import Config
 from .gates import DriftGate, Judged, SpikeGate
-from ..rotations import FRD_FROM_FLU, from_rotation_vector, from_rpy
-from .sensors import ImuReading
-from .series import Series, polynomial_weights
+from ..rotations import FRD_FROM_FLU, from_rpy
+from .series import Series, polynomial_at
+from .vectors import IDENTITY, cross, product, rotation, turned, turned_back
 
 IMU_DEGREE = 3       # cubic: derivative flat to the fourth order in frequency
 LONGEST_IMU_STEP = 0.25   # [s] without a sample the integration means nothing
@@ -30,15 +30,7 @@ DVL_WANDER = 0.02     # [m/s^2] by which the offset's slope changes in a second:
 DVL_PATIENCE = 2.5    # [s] of rejected velocities after which the gate doubts itself
 
 # columns of the IMU series
-_N3, _W, _ACC, _C, _YAW = slice(0, 3), slice(3, 6), slice(6, 9), slice(9, 12), 21
-_R = slice(12, 21)
-
-
-def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a x b of vectors (3,), a tenth of numpy's time."""
-    a0, a1, a2 = a.tolist()
-    b0, b1, b2 = b.tolist()
-    return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
+_N3, _W, _ACC, _C, _R, _YAW = slice(0, 3), slice(3, 6), slice(6, 9), slice(9, 12), slice(12, 21), 21
 
 
 class Motion(NamedTuple):
@@ -60,9 +52,10 @@ class InertialFilter:
         self._settings = config.filter
         self._timeout_imu, self._timeout_dvl = config.imu.timeout, config.dvl.timeout
         self._gravity = config.robot.gravity
-        self._r_imu = FRD_FROM_FLU @ np.array(config.imu.xyz)
-        self._r_dvl = FRD_FROM_FLU @ np.array(config.dvl.xyz)
-        self._current = np.array(config.robot.current_ned)
+        self._r_imu = (FRD_FROM_FLU @ config.imu.xyz).tolist()
+        self._r_dvl = (FRD_FROM_FLU @ config.dvl.xyz).tolist()
+        self._from_dvl = [a - b for a, b in zip(self._r_imu, self._r_dvl)]
+        self._current = config.robot.current_ned
         self._imu_gate = SpikeGate(IMU_FLOOR)
         self.dvl_gate = DriftGate(DVL_FLOOR, DVL_WANDER, DVL_PATIENCE)
         self.reset()
@@ -76,15 +69,12 @@ class InertialFilter:
         self._undecided: list[tuple[float, np.ndarray, np.ndarray]] = []
         self._imu_gate.reset()
         self.dvl_gate.reset()
-        self._R_Gb, self._C = np.eye(3), np.zeros(3)
+        self._R_Gb, self._C = IDENTITY, (0.0, 0.0, 0.0)
         self._noted = -math.inf
 
-    def add_imu(self, t: float, reading: ImuReading) -> None:
+    def add_imu(self, t: float, reading: Sequence[float]) -> None:
         """Take in a reading later than the last; it counts as soon as its neighbours have shown that it is no spike."""
-        row = np.empty(10)
-        row[_N3], row[_W], row[6:9] = reading.R_nb[2], reading.w, reading.f
-        row[9] = math.atan2(reading.R_nb[1, 0], reading.R_nb[0, 0])
-        for judged in self._imu_gate.push(t, row):
+        for judged in self._imu_gate.push(t, reading):
             self._integrate(judged)
 
     def finish(self) -> None:
@@ -97,7 +87,8 @@ class InertialFilter:
         self._imu_gate.reset()
         self._imu.drop_after(t)
         if len(self._imu):
-            self._R_Gb, self._C = self._imu.newest[_R].reshape(3, 3).copy(), self._imu.newest[_C].copy()
+            newest = self._imu.newest.tolist()
+            self._R_Gb, self._C, self._w, self._acc = newest[_R], newest[_C], newest[_W], newest[_ACC]
 
     def drop_dvl_after(self, t: float) -> None:
         """Forget what the DVL said after t (it was frozen)."""
@@ -108,24 +99,25 @@ class InertialFilter:
         t, given = judged.t, judged.row
         if judged.spikes is not None:
             self._refuse("imu", "spike")
-        n3, w = given[_N3], given[_W]
-        force = given[6:9] + self._gravity * n3
+        n0, n1, n2, p, q, r, fx, fy, fz, yaw = given
+        g = self._gravity
+        force = (fx + g * n0, fy + g * n1, fz + g * n2)
         if len(self._imu):
-            newest = self._imu.newest
             dt = t - self._imu.last
             if dt > LONGEST_IMU_STEP:
                 self._forget_offset()
-            self._R_Gb = self._R_Gb @ from_rotation_vector(0.5 * dt * (newest[_W] + w))
-            acc = self._R_Gb @ force
-            self._C = self._C + 0.5 * dt * (newest[_ACC] + acc)
+            p0, q0, r0 = self._w
+            half = 0.5 * dt
+            self._R_Gb = product(self._R_Gb, rotation(half * (p0 + p), half * (q0 + q), half * (r0 + r)))
+            acc = turned(self._R_Gb, force)
+            self._C = [c + half * (before + now) for c, before, now in zip(self._C, self._acc, acc)]
         else:
-            acc = self._R_Gb @ force
-        row = np.empty(22)
-        row[_N3], row[_W], row[_ACC], row[_C], row[_R], row[_YAW] = n3, w, acc, self._C, self._R_Gb.ravel(), given[9]
-        self._imu.append(t, row)
+            acc = turned(self._R_Gb, force)
+        self._w, self._acc = (p, q, r), acc
+        self._imu.append(t, [n0, n1, n2, p, q, r, *acc, *self._C, *self._R_Gb, yaw])
         if t - self._noted > NOTE_PERIOD:
             self._noted = t
-            self._note("imu", t, given[:9], row[_R], given[9:])
+            self._note("imu", t, given[:9], self._R_Gb, given[9:])
         while self._waiting and self._waiting[0][0] <= t:
             self._join(*self._waiting.pop(0))
 
@@ -136,7 +128,7 @@ class InertialFilter:
         self._undecided.clear()
         self.dvl_gate.reset()
 
-    def add_dvl(self, t: float, velocity: np.ndarray) -> None:
+    def add_dvl(self, t: float, velocity: Sequence[float]) -> None:
         """Take in a velocity (3,) of the DVL's place; it waits until the IMU has passed its time."""
         if t <= self._imu.last:
             self._join(t, velocity)
@@ -144,16 +136,18 @@ class InertialFilter:
             self._waiting.append((t, velocity))
             del self._waiting[:-64]
 
-    def _join(self, t: float, velocity: np.ndarray) -> None:
+    def _join(self, t: float, velocity: Sequence[float]) -> None:
         imu = self._imu.at(t)
         if imu is None or t <= self._direct.last:
             return
-        w, R_Gb = imu[_W], imu[_R].reshape(3, 3)
-        at_imu = velocity + cross(w, self._r_imu - self._r_dvl)
-        offset = R_Gb @ at_imu - imu[_C]
-        self._note("dvl", t, at_imu, w, imu[_C], imu[_R], imu[_N3])
-        self._undecided.append((t, velocity - cross(w, self._r_dvl), offset))
-        for _, good in self.dvl_gate.judge(t, offset, R_Gb):
+        imu = imu.tolist()
+        w, R_Gb, C = imu[_W], imu[_R], imu[_C]
+        at_imu = [v + c for v, c in zip(velocity, cross(w, self._from_dvl))]
+        direct = [v - c for v, c in zip(velocity, cross(w, self._r_dvl))]
+        offset = [v - c for v, c in zip(turned(R_Gb, at_imu), C)]
+        self._note("dvl", t, at_imu, w, C, R_Gb, imu[_N3])
+        self._undecided.append((t, direct, offset))
+        for _, good in self.dvl_gate.judge(t, np.array(offset), np.array(R_Gb).reshape(3, 3)):
             at, direct, slow = self._undecided.pop(0)
             if good:
                 self._direct.append(at, direct)
@@ -167,51 +161,55 @@ class InertialFilter:
         if self._imu.gap_around(t) > self._timeout_imu:
             return None
         times, rows = self._imu.window(t - half, t + half)
-        weights = polynomial_weights(times, t, min(IMU_DEGREE, len(times) - 1), 2) if len(times) > 2 else None
-        if weights is None:
+        fit = polynomial_at(times, rows[:, :12], t, min(IMU_DEGREE, len(times) - 1)) if len(times) > 2 else None
+        if fit is None:
             return None
-        value, slope = weights @ rows[:, :12]
-        near = self._imu.at(t)
-        R_Gb = self._rotation_at(t, near)
-        n3 = value[_N3] / math.sqrt(value[_N3] @ value[_N3])
+        value, slope = fit
+        n0, n1, n2 = value[_N3]
         w, w_dot = value[_W], slope[_W]
-        yaw = self._imu.before(t)[1][_YAW]
-        R_nb = from_rpy(math.atan2(n3[1], n3[2]), -math.asin(min(1.0, max(-1.0, n3[0]))), yaw)
-        v, acceleration, known = self._linear(t, value, R_Gb, w, w_dot)
-        nu, nu_dot = np.concatenate([v, w]), np.concatenate([acceleration, w_dot])
-        if self._current.any():
-            drift = R_nb.T @ self._current           # irrotational current: all of Fossen's terms see nu - R^T c
-            nu[:3] -= drift
-            nu_dot[:3] += cross(w, drift)
-        return Motion(R_nb, nu, nu_dot, known)
-
-    def _rotation_at(self, t: float, near: np.ndarray) -> np.ndarray:
         before_t, before = self._imu.before(t)
-        w = 0.5 * (before[_W] + near[_W])
-        return before[_R].reshape(3, 3) @ from_rotation_vector((t - before_t) * w)
+        R_Gb = self._rotation_at(t, before_t, before)
+        length = math.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
+        R_nb = from_rpy(math.atan2(n1, n2), -math.asin(min(1.0, max(-1.0, n0 / length))), before.item(_YAW))
+        v, acceleration, known = self._linear(t, value, R_Gb, w, w_dot)
+        if any(self._current):
+            drift = (R_nb.T @ self._current).tolist()           # irrotational current: all of Fossen's terms see nu - R^T c
+            v = [x - d for x, d in zip(v, drift)]
+            acceleration = [x + d for x, d in zip(acceleration, cross(w, drift))]
+        return Motion(R_nb, np.array([*v, *w]), np.array([*acceleration, *w_dot]), known)
+
+    def _rotation_at(self, t: float, before_t: float, before: np.ndarray) -> tuple[float, ...]:
+        """R_Gb (9,) at t, from the row `before` it."""
+        near = self._imu.at(t)
+        half = 0.5 * (t - before_t)
+        before = before.tolist()
+        return product(before[_R], rotation(*(half * (a + b) for a, b in zip(before[_W], near[_W].tolist()))))
 
     def _linear(self, t, value, R_Gb, w, w_dot):
         """(v (3,), v_dot (3,), known) of the body origin, body axes."""
         window = self._settings.dvl_window
         source = self._settings.linear_acceleration
-        covered = self._direct.gap_around(t) <= self._timeout_dvl
+        unknown = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), False
+        if self._direct.gap_around(t) > self._timeout_dvl:
+            return unknown
         if source == "dvl":
             times, rows = self._direct.window(t - window / 2, t + window / 2)
-            weights = polynomial_weights(times, t, 2, 2) if len(times) > FEWEST_DVL else None
-            if weights is None or not covered:
-                return np.zeros(3), np.zeros(3), False
-            v, v_dot = weights @ rows
-            return v, v_dot, True
+            fit = polynomial_at(times, rows, t, 2) if len(times) > FEWEST_DVL else None
+            return unknown if fit is None else (*fit, True)
         times, rows = self._offset.window(t - window, t + window)
-        weights = polynomial_weights(times, t, 1, 2) if len(times) >= FEWEST_DVL else None
-        if weights is None or not covered:
-            return np.zeros(3), np.zeros(3), False
-        offset, drift = weights @ rows
+        fit = polynomial_at(times, rows, t, 1) if len(times) >= FEWEST_DVL else None
+        if fit is None:
+            return unknown
+        offset, drift = fit
         if source == "imu":
-            drift = np.zeros(3)
-        v_imu = R_Gb.T @ (value[_C] + offset)
-        a_imu = R_Gb.T @ (value[_ACC] + drift)
-        v = v_imu - cross(w, self._r_imu)
+            drift = (0.0, 0.0, 0.0)
+        vx, vy, vz = turned_back(R_Gb, [c + o for c, o in zip(value[_C], offset)])
+        ax, ay, az = turned_back(R_Gb, [c + d for c, d in zip(value[_ACC], drift)])
+        lever = self._r_imu
+        bx, by, bz = cross(w, lever)
+        v = vx - bx, vy - by, vz - bz
         # Inertial acceleration at the IMU to the body origin, then to the derivative in the rotating body frame.
-        a = a_imu - cross(w_dot, self._r_imu) - cross(w, cross(w, self._r_imu))
-        return v, a - cross(w, v), True
+        tx, ty, tz = cross(w_dot, lever)
+        cx, cy, cz = cross(w, (bx, by, bz))
+        ux, uy, uz = cross(w, v)
+        return v, (ax - tx - cx - ux, ay - ty - cy - uy, az - tz - cz - uz), True
