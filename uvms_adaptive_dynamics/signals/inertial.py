@@ -1,9 +1,9 @@
 """IMU and DVL joined: velocity and acceleration of the body origin, wide-band (DESIGN section 5).
 
 In a frame G that the gyro carries along (non-rotating up to the gyro's drift) the specific force and gravity integrate
-to a velocity C(t). What a DVL measures, minus C, is nearly constant: it drifts with the accelerometer's bias and the
-attitude's error alone. A straight line through these few slow points gives the velocity's offset and the acceleration's,
-so that the DVL fixes the slow part and the IMU the fast one, whatever the DVL's rate, lateness or dropouts.
+to a velocity C(t). What a DVL measures, minus C, is nearly constant (`offset`): the DVL fixes the slow part of velocity
+and acceleration and the IMU the fast one, whatever the DVL's rate, lateness or dropouts. Gravity's direction is nearly
+constant in G, too: there the noise of the attitude is averaged.
 """
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import numpy as np
 from ..config import Config
 from .gates import DriftGate, Judged, SpikeGate
 from ..rotations import FRD_FROM_FLU, from_rpy
+from .offset import VelocityOffset
 from .series import Series, polynomial_at
 from .vectors import IDENTITY, cross, product, rotation, turned, turned_back
 
@@ -29,8 +30,12 @@ DVL_FLOOR = 0.003
 DVL_WANDER = 0.02     # [m/s^2] by which the offset's slope changes in a second: attitude errors of 0.1 deg
 DVL_PATIENCE = 2.5    # [s] of rejected velocities after which the gate doubts itself
 
-# columns of the IMU series
-_N3, _W, _ACC, _C, _R, _YAW = slice(0, 3), slice(3, 6), slice(6, 9), slice(9, 12), slice(12, 21), 21
+# [s] over which gravity's direction in G is averaged: the attitude's noise falls with it, a gyro's bias of 0.002 rad/s turns
+# G by as much times this.
+GRAVITY_TIME = 0.6
+
+# columns of the IMU series: acceleration and C as corrected, C as it is from force and attitude alone
+_N3, _W, _ACC, _C, _R, _YAW, _RAW_C = slice(0, 3), slice(3, 6), slice(6, 9), slice(9, 12), slice(12, 21), 21, slice(22, 25)
 
 
 class Motion(NamedTuple):
@@ -57,19 +62,22 @@ class InertialFilter:
         self._from_dvl = [a - b for a, b in zip(self._r_imu, self._r_dvl)]
         self._current = config.robot.current_ned
         self._imu_gate = SpikeGate(IMU_FLOOR)
+        self._offset = VelocityOffset(config.filter.dvl_window)
         self.dvl_gate = DriftGate(DVL_FLOOR, DVL_WANDER, DVL_PATIENCE)
         self.reset()
 
     def reset(self) -> None:
         """Forget all signals."""
-        self._imu = Series(22)
-        self._offset = Series(3)      # DVL velocity at the IMU's place, in G, minus C
+        self._imu = Series(25)
+        self._offset.reset()          # of the DVL's velocity at the IMU's place
         self._direct = Series(3)      # DVL velocity of the body origin, body axes
         self._waiting: list[tuple[float, np.ndarray]] = []      # DVL readings that the IMU has not reached
-        self._undecided: list[tuple[float, np.ndarray, np.ndarray]] = []
+        self._undecided: list[tuple] = []
         self._imu_gate.reset()
         self.dvl_gate.reset()
-        self._R_Gb, self._C = IDENTITY, (0.0, 0.0, 0.0)
+        self._R_Gb = IDENTITY
+        self._C = self._raw_C = (0.0, 0.0, 0.0)
+        self._gravity_count = 0
         self._noted = -math.inf
 
     def add_imu(self, t: float, reading: Sequence[float]) -> None:
@@ -88,7 +96,7 @@ class InertialFilter:
         self._imu.drop_after(t)
         if len(self._imu):
             newest = self._imu.newest.tolist()
-            self._R_Gb, self._C, self._w, self._acc = newest[_R], newest[_C], newest[_W], newest[_ACC]
+            self._R_Gb, self._C, self._raw_C, self._w = newest[_R], newest[_C], newest[_RAW_C], newest[_W]
 
     def drop_dvl_after(self, t: float) -> None:
         """Forget what the DVL said after t (it was frozen)."""
@@ -100,30 +108,39 @@ class InertialFilter:
         if judged.spikes is not None:
             self._refuse("imu", "spike")
         n0, n1, n2, p, q, r, fx, fy, fz, yaw = given
-        g = self._gravity
-        force = (fx + g * n0, fy + g * n1, fz + g * n2)
+        half = 0.0
         if len(self._imu):
-            dt = t - self._imu.last
-            if dt > LONGEST_IMU_STEP:
+            half = 0.5 * (t - self._imu.last)
+            if 2 * half > LONGEST_IMU_STEP:
                 self._forget_offset()
             p0, q0, r0 = self._w
-            half = 0.5 * dt
             self._R_Gb = product(self._R_Gb, rotation(half * (p0 + p), half * (q0 + q), half * (r0 + r)))
-            acc = turned(self._R_Gb, force)
+        R, g = self._R_Gb, self._gravity
+        down, (bx, by, bz) = self._down_in_G(2 * half, turned(R, (n0, n1, n2))), self._offset.bias
+        raw = turned(R, (fx + g * n0, fy + g * n1, fz + g * n2))
+        acc = [a + g * d for a, d in zip(turned(R, (fx - bx, fy - by, fz - bz)), down)]
+        if half:
+            self._raw_C = [c + half * (before + now) for c, before, now in zip(self._raw_C, self._raw, raw)]
             self._C = [c + half * (before + now) for c, before, now in zip(self._C, self._acc, acc)]
-        else:
-            acc = turned(self._R_Gb, force)
-        self._w, self._acc = (p, q, r), acc
-        self._imu.append(t, [n0, n1, n2, p, q, r, *acc, *self._C, *self._R_Gb, yaw])
+        self._w, self._raw, self._acc = (p, q, r), raw, acc
+        self._imu.append(t, [n0, n1, n2, p, q, r, *acc, *self._C, *R, yaw, *self._raw_C])
         if t - self._noted > NOTE_PERIOD:
             self._noted = t
             self._note("imu", t, given[:9], self._R_Gb, given[9:])
         while self._waiting and self._waiting[0][0] <= t:
             self._join(*self._waiting.pop(0))
 
+    def _down_in_G(self, dt: float, seen: Sequence[float]) -> Sequence[float]:
+        """Gravity's direction (3,) in G after one more attitude, dt [s] after the last; `seen` (3,) is what that says."""
+        self._gravity_count += 1
+        share = max(1.0 / self._gravity_count, dt / (dt + GRAVITY_TIME))
+        self._down = seen if share == 1.0 else [d + share * (s - d) for d, s in zip(self._down, seen)]
+        return self._down
+
     def _forget_offset(self) -> None:
         """Without the IMU's integral the offset starts anew."""
-        self._offset.clear()
+        self._offset.restart()
+        self._gravity_count = 0
         self._waiting.clear()
         self._undecided.clear()
         self.dvl_gate.reset()
@@ -145,13 +162,13 @@ class InertialFilter:
         at_imu = [v + c for v, c in zip(velocity, cross(w, self._from_dvl))]
         direct = [v - c for v, c in zip(velocity, cross(w, self._r_dvl))]
         offset = [v - c for v, c in zip(turned(R_Gb, at_imu), C)]
-        self._note("dvl", t, at_imu, w, C, R_Gb, imu[_N3])
-        self._undecided.append((t, direct, offset))
+        self._note("dvl", t, at_imu, w, imu[_RAW_C], R_Gb, imu[_N3])
+        self._undecided.append((t, direct, offset, R_Gb))
         for _, good in self.dvl_gate.judge(t, np.array(offset), np.array(R_Gb).reshape(3, 3)):
-            at, direct, slow = self._undecided.pop(0)
+            at, direct, slow, R_Gb = self._undecided.pop(0)
             if good:
                 self._direct.append(at, direct)
-                self._offset.append(at, slow)
+                self._offset.add(at, slow, R_Gb)
             else:
                 self._refuse("dvl", "does not fit the IMU (outlier)")
 
@@ -196,11 +213,10 @@ class InertialFilter:
             times, rows = self._direct.window(t - window / 2, t + window / 2)
             fit = polynomial_at(times, rows, t, 2) if len(times) > FEWEST_DVL else None
             return unknown if fit is None else (*fit, True)
-        times, rows = self._offset.window(t - window, t + window)
-        fit = polynomial_at(times, rows, t, 1) if len(times) >= FEWEST_DVL else None
-        if fit is None:
+        joined = self._offset.at(t)
+        if joined is None:
             return unknown
-        offset, drift = fit
+        offset, drift = joined
         if source == "imu":
             drift = (0.0, 0.0, 0.0)
         vx, vy, vz = turned_back(R_Gb, [c + o for c, o in zip(value[_C], offset)])
