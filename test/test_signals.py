@@ -322,7 +322,8 @@ def test_a_front_end_on_clean_data_rejects_nothing_that_is_good(clean):
 
 @pytest.mark.parametrize("role, field, size, reason, index", [
     ("imu", "linear_acceleration", 8.0, "spike", slice(6, 9)), ("imu", "angular_velocity", 1.5, "spike", slice(9, 12)),
-    ("joint_states", "position", .2, "position spike", slice(12, 16)), ("joint_states", "velocity", 1.0, "velocity spike", slice(12, 16))])
+    ("joint_states", "position", .2, "position spike", slice(12, 16)), ("joint_states", "velocity", 1.0, "velocity spike", slice(12, 16)),
+    ("wrench", "wrench", 60.0, "spike", slice(16, 22))])
 def test_spikes_are_rejected_before_any_filter(role, field, size, reason, index, clean):
     """Every 23rd message of one sensor is far off: accelerations stay those of the clean data."""
     config, robot, _, messages = clean
@@ -332,14 +333,15 @@ def test_spikes_are_rejected_before_any_filter(role, field, size, reason, index,
         if r == role and next(count) % 23 == 22:
             m = Message(**vars(m))
             old = getattr(m, field)
-            setattr(m, field, Message(x=old.x + size, y=old.y, z=old.z) if r == "imu" else old + size)
+            far = lambda v: Message(x=v.x + size, y=v.y, z=v.z)  # noqa: E731
+            setattr(m, field, far(old) if r == "imu" else Message(force=far(old.force), torque=old.torque) if r == "wrench" else old + size)
         return r, m, t
 
     front, dirty = run(config, robot, messages, spoil)
     _, good = run(config, robot, messages)
-    state = lambda s: np.concatenate([s.nu, s.nu_dot, s.mu_ddot])[index]  # noqa: E731
+    state = lambda s: np.concatenate([s.nu, s.nu_dot, s.mu_ddot, s.wrench])[index]  # noqa: E731
     error = np.sqrt(np.mean([(state(a) - state(b)) ** 2 for a, b in zip(dirty, good)]))
-    assert front.inputs[role].rejected[reason] > 20 and error < .02, (front.counters, error)
+    assert front.inputs[role].rejected[reason] > 20 and error < (.1 if role == "wrench" else .02), (front.counters, error)
 
 
 def test_dvl_outliers_and_bursts_are_rejected_and_a_lasting_step_is_accepted_in_the_end(clean):
@@ -388,6 +390,38 @@ def test_frozen_sensor_is_masked_and_named(role, channels, clean):
     late = [s for s in samples if START + 8 < s.t < START + 11]
     masked = [c for c in range(10) if not any(s.valid[c] for s in late)]
     assert front.inputs[role].rejected["frozen"] > 20 and masked == list(channels), (masked, front.counters)
+
+
+def test_frozen_depth_is_dropped_where_the_vehicle_sinks_and_kept_where_it_does_not(clean):
+    """The same depth again and again: void while DVL and attitude say that the vehicle sinks, lawful on a level path."""
+    config, robot, _, messages = clean
+    motion = AnalyticMotion(0, config=config)
+
+    def freeze(sinking):
+        def change(r, m, t):
+            if r == "depth" and t > START + 4:
+                m = Message(**{**vars(m), "fluid_pressure": 101325.0 + 9806.65 * .1})     # at the surface: its rows would be masked
+            if r == "dvl" and t > START + 4:
+                R = motion.sample(t - START, robot).R_nb
+                v = R.T @ (.4, 0, .2 if sinking else 0.0)
+                m = Message(header=m.header, twist=Message(twist=Message(linear=Message(**dict(zip("xyz", v)))), covariance=m.twist.covariance))
+            return r, m, t
+        return change
+
+    front, samples = run(config, robot, messages, freeze(True))
+    assert front.inputs["depth"].rejected["frozen"] > 30 and "last" in {n: s for _, n, s, _ in front.status(START + 12.1)}["input depth"]
+    front, samples = run(config, robot, messages, freeze(False))
+    assert front.inputs["depth"].rejected["frozen"] == 0 and "at the surface" in reasons(front, "surge")
+
+
+def test_an_input_that_turns_bad_late_is_warned_of_at_once(clean):
+    """Ten messages refused in a row are a warning, though they are few among all."""
+    config, robot, _, messages = clean
+    spoil = lambda r, m, t: (r, Message(**{**vars(m), "orientation": Message(x=0., y=0., z=0., w=0.)}) if r == "imu" and t > START + 11.7 else m, t)  # noqa: E731
+    front, _ = run(config, robot, messages, spoil)
+    status = {name: (level, text) for level, name, text, _ in front.status(START + 12.1)}
+    assert front.inputs["imu"].rejected.total() < .05 * front.inputs["imu"].received
+    assert status["input imu"][0] == 1 and "orientation has length 0" in status["input imu"][1]
 
 
 def test_plain_repeats_are_no_frozen_sensor(clean):
