@@ -94,6 +94,8 @@ class SignalFrontEnd:
             self._inertial.drop_after(since)
         elif role == "dvl":
             self._inertial.drop_dvl_after(since)
+        elif role == "joint_states":
+            self._joints.drop_after(since)
         elif role == "depth":
             self._depth.drop_after(since)
 

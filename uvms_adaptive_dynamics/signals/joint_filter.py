@@ -64,6 +64,11 @@ class JointFilter:
         for judged in self._gate.drain():
             self._append(judged)
 
+    def drop_after(self, t: float) -> None:
+        """Forget what the joints said after t (they were frozen)."""
+        self._gate.reset()
+        self._series.drop_after(t)
+
     def _append(self, judged: Judged) -> None:
         n, garbage = self._n, self._good
         if judged.spikes is not None:
