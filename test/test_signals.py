@@ -9,8 +9,9 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.prior import prior_from_config
 from uvms_adaptive_dynamics.robot import RobotModel
 from uvms_adaptive_dynamics.rows import RowFilter
-from uvms_adaptive_dynamics.signals.sensors import Decoder
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
+from uvms_adaptive_dynamics.signals.offset import VelocityOffset
+from uvms_adaptive_dynamics.signals.sensors import Decoder
 
 
 def make(**values):
@@ -486,3 +487,18 @@ def test_the_accelerometers_bias_is_learnt_and_its_drift_taken_off():
     _, samples = run(config, robot, stream(motion, robot, pi, 40.0), spoil)
     error = np.array([s.nu_dot[:3] - motion.sample(s.t - START, robot).nu_dot[:3] for s in samples[1000:-50]])
     assert np.abs(error.mean(axis=0)).max() < .002 and error.std(axis=0).max() < .006, (error.mean(axis=0), error.std(axis=0))
+
+
+def test_the_offset_of_a_frozen_dvl_is_forgotten_and_learnt_again():
+    """All values dropped: unknown until there are new ones; a bias of -0.02 m/s^2, taken off as far as it is known, is found."""
+    offset, level = VelocityOffset(1.0), (1., 0., 0., 0., 1., 0., 0., 0., 1.)
+    for k in range(5):
+        offset.add(.1 * k, [0.5, 0., 0.], level)
+    offset.drop_after(-1.0)
+    assert offset.at(.2) is None
+    value = 0.5
+    for k in range(300):
+        value += .1 * (offset.bias[0] + .02)
+        offset.add(3.0 + .1 * k, [value, 0., 0.], level)
+    found, slope = offset.at(3.0 + .1 * k)
+    assert abs(offset.bias[0] + .02) < .002 and abs(found[0] - value) < .001 and abs(slope[0]) < .002

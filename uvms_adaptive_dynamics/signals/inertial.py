@@ -97,6 +97,7 @@ class InertialFilter:
         if len(self._imu):
             newest = self._imu.newest.tolist()
             self._R_Gb, self._C, self._raw_C, self._w = newest[_R], newest[_C], newest[_RAW_C], newest[_W]
+            self._acc = self._raw = newest[_ACC]
 
     def drop_dvl_after(self, t: float) -> None:
         """Forget what the DVL said after t (it was frozen)."""

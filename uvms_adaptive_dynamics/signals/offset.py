@@ -40,6 +40,7 @@ class VelocityOffset:
         self._values = Series(3)
         self._offset: Sequence[float] | None = None
         self._variances = DVL_STDDEV ** 2, 0.0      # of the offset, and with the bias
+        self._learnt = 0.0                          # [s] of the last value
 
     def drop_after(self, t: float) -> None:
         """Forget the values later than t."""
@@ -50,7 +51,8 @@ class VelocityOffset:
         if self._offset is None:
             self._offset = value
         else:
-            self._learn(t - self._values.last, value, R_Gb)
+            self._learn(t - self._learnt, value, R_Gb)
+        self._learnt = t
         self._values.append(t, value)
 
     def _learn(self, dt: float, value: Sequence[float], R_Gb: Sequence[float]) -> None:
