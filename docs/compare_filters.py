@@ -17,11 +17,13 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 from frame_cases import decoded  # noqa: E402
 from uvms_adaptive_dynamics.config import Config  # noqa: E402
-from uvms_adaptive_dynamics.signals.inertial import InertialFilter, cross  # noqa: E402
+from uvms_adaptive_dynamics.signals.inertial import InertialFilter  # noqa: E402
 from uvms_adaptive_dynamics.signals.joint_filter import JointFilter  # noqa: E402
 from uvms_adaptive_dynamics.robot import RobotModel  # noqa: E402
 from uvms_adaptive_dynamics.rows import gaussian_kernel  # noqa: E402
-from uvms_adaptive_dynamics.signals.sensors import Decoder, ImuReading, JointReading  # noqa: E402
+from uvms_adaptive_dynamics.rotations import FRD_FROM_FLU  # noqa: E402
+from uvms_adaptive_dynamics.signals.sensors import Decoder  # noqa: E402
+from uvms_adaptive_dynamics.signals.vectors import rotation  # noqa: E402
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd  # noqa: E402
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot  # noqa: E402
 
@@ -80,21 +82,21 @@ class JerkSmoother:
 
 def smoother_states(config, imu, dvl, joints, at):
     """nu_dot (k, 6) and mu_ddot (k, n) of the second design; imu, dvl, joints: [(time, reading)]."""
-    from uvms_adaptive_dynamics.rotations import FRD_FROM_FLU, from_rotation_vector
-    t = np.array([a for a, _ in imu])
-    w = np.array([r.w for _, r in imu])
+    turn = lambda phi: np.reshape(rotation(*phi), (3, 3))  # noqa: E731
+    t, readings = np.array([a for a, _ in imu]), np.array([r for _, r in imu])
+    n3, w, f = readings[:, :3], readings[:, 3:6], readings[:, 6:9]
     R = [np.eye(3)]
     for k in range(1, len(t)):
-        R.append(R[-1] @ from_rotation_vector(0.5 * (t[k] - t[k - 1]) * (w[k] + w[k - 1])))
+        R.append(R[-1] @ turn(0.5 * (t[k] - t[k - 1]) * (w[k] + w[k - 1])))
     R = np.array(R)
-    force = np.array([G @ (r.f + config.robot.gravity * r.R_nb[2]) for G, (_, r) in zip(R, imu)])
+    force = np.einsum("kij,kj->ki", R, f + config.robot.gravity * n3)
     lever, unit = FRD_FROM_FLU @ np.array(config.dvl.xyz), np.eye(5)
     events = [(a, (unit[1] + unit[3], z, FORCE ** 2)) for a, z in zip(t, force)]
     for a, v in dvl:
         k = np.clip(np.searchsorted(t, a), 1, len(t) - 1)
         wa = w[k - 1] + (w[k] - w[k - 1]) * (a - t[k - 1]) / (t[k] - t[k - 1])
-        G = R[k - 1] @ from_rotation_vector((a - t[k - 1]) * wa)
-        events.append((a, (unit[0], G @ (v - cross(wa, lever)), DVL ** 2)))
+        G = R[k - 1] @ turn((a - t[k - 1]) * wa)
+        events.append((a, (unit[0], G @ (v - np.cross(wa, lever)), DVL ** 2)))
     events.sort(key=lambda e: e[0])
     linear = JerkSmoother(3, JERK["linear"], BIAS_WALK)
     h4 = lambda h: h[:4]  # noqa: E731
@@ -104,19 +106,20 @@ def smoother_states(config, imu, dvl, joints, at):
     nu_dot = np.zeros((len(at), 6))
     for i, a in enumerate(at):
         k = np.searchsorted(t, a, "right") - 1
-        G, wi = R[k] @ from_rotation_vector((a - t[k]) * turning[i, 0]), turning[i, 0]
-        nu_dot[i, :3] = G.T @ states[i, 1] - cross(wi, G.T @ states[i, 0])
+        G, wi = R[k] @ turn((a - t[k]) * turning[i, 0]), turning[i, 0]
+        nu_dot[i, :3] = G.T @ states[i, 1] - np.cross(wi, G.T @ states[i, 0])
         nu_dot[i, 3:] = turning[i, 1]
     s = config.joint_states
     joint = JerkSmoother(4, JERK["joint"])
-    rows = [[(np.eye(4)[0], r.position, s.position_stddev ** 2), (np.eye(4)[1], r.velocity, s.velocity_stddev ** 2)] for _, r in joints]
+    n = len(config.robot.joints)
+    rows = [[(np.eye(4)[0], np.array(r[:n]), s.position_stddev ** 2), (np.eye(4)[1], np.array(r[n:2 * n]), s.velocity_stddev ** 2)] for _, r in joints]
     return nu_dot, joint.smooth(np.array([a for a, _ in joints]), rows, at)[:, 2]
 
 
 def differentiated_dvl(dvl, w_of, lever, at):
     """What is gained by differentiating neighbouring DVL velocities, interpolated."""
     t = np.array([a for a, _ in dvl])
-    v = np.array([x - cross(w_of(a), lever) for a, x in dvl])
+    v = np.array([x - np.cross(w_of(a), lever) for a, x in dvl])
     slope = np.diff(v, axis=0) / np.diff(t)[:, None]
     return np.column_stack([np.interp(at, 0.5 * (t[1:] + t[:-1]), c) for c in slope.T])
 
@@ -130,9 +133,9 @@ def responses(config, robot, frequencies):
         sine, slope, bend = lambda t: np.sin(o * t), lambda t: o * np.cos(o * t), lambda t: -o * o * np.sin(o * t)
         small, n = 0.05 / max(1.0, o), len(config.robot.joints)
         t_imu, t_dvl, t_joint = np.arange(0, end, .01), np.arange(.003, end, .1), np.arange(.004, end, .02)
-        imu = [(t, ImuReading(np.eye(3), np.array([0, 0, small * slope(t)]), np.array([0, 0, slope(t) - 9.80665]))) for t in t_imu]
-        dvl = [(t, np.array([0, 0, sine(t)]) + cross(np.array([0, 0, small * slope(t)]), np.array([-.06, 0, .105]))) for t in t_dvl]
-        joints = [(t, JointReading(np.full(n, sine(t)), np.full(n, slope(t)), np.zeros(n))) for t in t_joint]
+        imu = [(t, [0, 0, 1, 0, 0, small * slope(t), 0, 0, slope(t) - 9.80665, 0]) for t in t_imu]
+        dvl = [(t, np.array([0, 0, sine(t)]) + np.cross(np.array([0, 0, small * slope(t)]), np.array([-.06, 0, .105]))) for t in t_dvl]
+        joints = [(t, [sine(t)] * n + [slope(t)] * n + [0.0] * n) for t in t_joint]
         at = np.arange(2.0, end - 1.0, .02)
         a, j = InertialFilter(config), JointFilter(config, robot)
         for t, r in imu:
@@ -205,7 +208,7 @@ def main():
     begin = time.process_time()
     kalman = np.hstack(smoother_states(config, *series.values(), at))
     cost_kalman = (time.process_time() - begin) / len(at)
-    t_imu, w = np.array([a for a, _ in series["imu"]]), np.array([r.w for _, r in series["imu"]])
+    t_imu, w = np.array([a for a, _ in series["imu"]]), np.array([r[3:6] for _, r in series["imu"]])
     naive = np.full_like(built, np.nan)
     naive[:, :3] = differentiated_dvl(series["dvl"], lambda a: np.array([np.interp(a, t_imu, c) for c in w.T]),
                                       np.array([-.06, 0, .105]), at)

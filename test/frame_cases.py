@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from uvms_adaptive_dynamics.config import Config  # noqa: E402
 from uvms_adaptive_dynamics.robot import RobotModel  # noqa: E402
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd  # noqa: E402
+from uvms_adaptive_dynamics.simulation.faults import Faults, with_faults  # noqa: E402
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot  # noqa: E402
 
 ROLES = {"imu/data": "imu", "dvl/twist": "dvl", "depth": "depth", "joint_states": "joint_states", "thruster_commands": "thrusters"}
@@ -44,9 +45,10 @@ def decoded(message):
     return role, m, message.receive_time * 1e-9
 
 
-def recording(seed, duration=62.0):
-    """Messages of a run."""
-    return [decoded(m) for m in SimulatedRobot(seed, duration, start_ns=1_767_225_600 * 10 ** 9, truth_period=None)]
+def recording(seed, duration=62.0, faults=Faults()):
+    """Messages of a run, clean or with faults."""
+    run = SimulatedRobot(seed, duration, start_ns=1_767_225_600 * 10 ** 9, truth_period=None)
+    return [decoded(m) for m in with_faults(run, faults, seed)]
 
 
 def on(role, change):

@@ -18,7 +18,7 @@ def relation(x: np.ndarray, y: np.ndarray, robust: bool = False) -> tuple[np.nda
     `robust` leaves out the tenth with the largest residuals, and fits again.
     """
     N = x.T @ x
-    ridge = 1e-9 * np.trace(N) / len(N) * np.eye(len(N))
+    ridge = 1e-9 * max(np.trace(N) / len(N), 1e-12) * np.eye(len(N))      # nothing moved at all: no number, but no error either
     A = np.linalg.solve(N + ridge, x.T @ y)
     left = y - x @ A
     if robust:

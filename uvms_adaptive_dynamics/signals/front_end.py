@@ -1,6 +1,6 @@
 """The sensor front end: messages of every role in, synchronous samples on the grid out (DESIGN section 5).
 
-    message -> reading (sensors) -> series by its own stamp -> at each tick: motion (inertial, joint_filter), wrench
+    message -> reading in time (intake) -> gates and series -> at each tick: motion (inertial, joint_filter), wrench
     (thrusters), row masks -> Sample
 
 Everything is driven by the messages' times, never by a timer: the same messages with the same times of reception give
@@ -10,36 +10,27 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import Any
+from typing import Any, Iterable
 
 import numpy as np
 
 from ..config import Config
 from .delays import DelayWatch
-from ..errors import MessageError
 from .frame_checks import FrameChecks
-from .gates import SpikeGate
+from .gates import Judged, SpikeGate
 from .inertial import InertialFilter
-from .input_state import OK, TIMEOUTS, WARN, InputState, input_status
+from .input_state import OK, TIMEOUTS, WARN, input_status
+from .intake import ClockJumped, Frozen, Intake
 from .joint_filter import JointFilter
 from ..robot import RobotModel
 from ..sample import Sample
-from .sensors import Decoder, stamp_of
 from .series import Series
-from .thrusters import ThrusterModel
-from .timebase import TimeBase, Verdict
-from ..topics import inputs
-from .validity import FrozenWatch
+from .thrusters import THRUST_FLOOR, ThrusterModel
 
 DEPTH_FLOOR = 0.05   # [m] the smallest scale that the depth's gate believes
+WRENCH_FLOOR = [THRUST_FLOOR] * 3 + [0.2 * THRUST_FLOOR] * 3   # [N, N m] likewise; thrusters act some 0.2 m from the origin
+JOINTS_NOTED = 0.045   # [s] between joint readings in the frame checks
 MOST_TICKS = 500   # at once: a burst after a pause must not stall the node
-
-
-def flat(role: str, reading: Any) -> np.ndarray:
-    """A reading as one row of numbers: down vector, rates and force; positions, velocities and efforts; or itself."""
-    if role == "imu":
-        return np.concatenate([reading.R_nb[2], reading.w, reading.f])
-    return np.concatenate(reading) if role == "joint_states" else reading
 
 
 class SignalFrontEnd:
@@ -47,21 +38,16 @@ class SignalFrontEnd:
 
     def __init__(self, config: Config, robot: RobotModel):
         self.config, self.robot = config, robot
-        self.inputs = {i.role: InputState(i.role, i.topic) for i in inputs(config)}
-        self._decoder = Decoder(config)
+        self._intake = Intake(config)
+        self.inputs = self._intake.inputs
         self.frames = FrameChecks(config, robot)
         self.delay = DelayWatch(config)
         self._inertial = InertialFilter(config, self._refuse, self.frames.add)
         self._joints = JointFilter(config, robot, self._refuse)
         self._thrusters = ThrusterModel(config, self._refuse, self.frames.saturated)
-        self._depth_gate = SpikeGate(np.array([DEPTH_FLOOR]), lookahead=0.25)
-        self._frozen = FrozenWatch(config.joint_states.rest_velocity)
+        self._depth_gate = SpikeGate([DEPTH_FLOOR], lookahead=0.25)
+        self._wrench_gate = SpikeGate(WRENCH_FLOOR)
         self._depth, self._wrench = Series(1), Series(6)
-        self._time = TimeBase()
-        # A sensor's stamp is later than the truth by its delay; a command's effect is later than its stamp.
-        self._delays = {"imu": config.imu.delay, "dvl": config.dvl.delay, "depth": config.depth.delay,
-                        "joint_states": config.joint_states.delay, "thrusters": -config.thrusters.delay,
-                        "wrench": -config.thrusters.delay, "battery": 0.0}
         self._n = len(config.robot.joints)
         self._watch_delay = config.robot.vehicle and config.thrusters.source != "zero"
         self.resets: Counter = Counter()
@@ -81,54 +67,26 @@ class SignalFrontEnd:
         self._restart()
 
     def _restart(self) -> None:
-        self._origin: float | None = None
         self._noted_joints = -math.inf
         self._next_tick: int | None = None
-        self._time.reset()
-        for part in (self._inertial, self._joints, self._thrusters, self._depth_gate, self._frozen, self.frames, self.delay):
+        for part in (self._intake, self._inertial, self._joints, self._thrusters, self._depth_gate, self._wrench_gate, self.frames, self.delay):
             part.reset()
         self._depth.clear()
         self._wrench.clear()
-        for state in self.inputs.values():
-            state.last_stamp = -math.inf
 
     # --- messages -----------------------------------------------------------------------------------------------
 
     def push(self, role: str, message: Any, receive_time: float) -> None:
         """Take in a message received at `receive_time` [s since the epoch]; what cannot be used is counted."""
-        state = self.inputs[role]
-        state.received += 1
-        state.last_receive = receive_time
-        stamp = stamp_of(message)
-        verdict = self._time.observe(stamp, receive_time)
-        if verdict is Verdict.STRANGE:
-            state.reject("stamp far from the clock", f"stamp is {receive_time - stamp:.2f} s before reception, others {self._time.offset:.2f} s; "
-                                                     "check that sensor's clock")
-            return
-        if verdict is Verdict.JUMPED:
+        taken = self._intake.take(role, message, receive_time)
+        if isinstance(taken, ClockJumped):
             self.resets["a clock jumped"] += 1
             self._restart()
-            self._time.observe(stamp, receive_time)
-        try:
-            reading = self._decoder.decode(role, message)
-        except MessageError as error:
-            text = str(error)
-            state.reject(text.split(":", 1)[-1].split("(")[0].strip() if role in text else text, text)
-            return
-        t = (stamp if stamp is not None else self._time.stamp_clock(receive_time)) - self._delays[role]
-        if t <= state.last_stamp:
-            state.reject("stamp not later than the last")
-            return
-        state.last_stamp = t
-        if self._origin is None:
-            self._origin = math.floor(t)
-        since = self._frozen.frozen_since(role, t - self._origin, flat(role, reading))
-        if since is not None:
-            self._drop_frozen(role, since)
-            state.reject("frozen", f"the same reading to the last bit for {t - self._origin - since:.1f} s while other sensors show motion")
-            return
-        state.used += 1
-        self._take(role, t - self._origin, reading)
+            taken = self._intake.take(role, message, receive_time)
+        if isinstance(taken, Frozen):
+            self._drop_frozen(role, taken.since)
+        elif taken is not None:
+            self._take(role, taken.t, taken.reading)
 
     def _drop_frozen(self, role: str, since: float) -> None:
         """Take back what a frozen sensor said before it was found out."""
@@ -136,27 +94,37 @@ class SignalFrontEnd:
             self._inertial.drop_after(since)
         elif role == "dvl":
             self._inertial.drop_dvl_after(since)
+        elif role == "joint_states":
+            self._joints.drop_after(since)
+        elif role == "depth":
+            self._depth.drop_after(since)
 
-    def _take(self, role: str, t: float, reading: Any) -> None:
+    def _take(self, role: str, t: float, reading: list[float]) -> None:
         if role == "imu":
             self._inertial.add_imu(t, reading)
         elif role == "dvl":
             self._inertial.add_dvl(t, reading)
         elif role == "joint_states":
             self._joints.add(t, reading)
-            if t - self._noted_joints > 0.045:
+            if t - self._noted_joints > JOINTS_NOTED:
                 self._noted_joints = t
-                self.frames.add("joints", t, *reading)
+                self.frames.add("joints", t, reading)
         elif role == "thrusters":
             self._thrusters.command(t, reading)
         elif role == "battery":
-            self._thrusters.voltage = float(reading[0])
+            self._thrusters.voltage = reading[0]
         elif role == "depth":
             self._add_depth(self._depth_gate.push(t, reading))
         else:
-            self._wrench.append(t, reading)
+            self._add_wrench(self._wrench_gate.push(t, reading))
 
-    def _add_depth(self, decided) -> None:
+    def _add_wrench(self, decided: Iterable[Judged]) -> None:
+        for judged in decided:
+            if judged.spikes is not None:
+                self._refuse("wrench", "spike")
+            self._wrench.append(judged.t, judged.row)
+
+    def _add_depth(self, decided: Iterable[Judged]) -> None:
         for judged in decided:
             if judged.spikes is not None:
                 self._refuse("depth", "spike")
@@ -164,7 +132,7 @@ class SignalFrontEnd:
             self.frames.add("depth", judged.t, judged.row)
 
     def _refuse(self, role: str, reason: str) -> None:
-        self.inputs[role].reject(reason)
+        self.inputs[role].doubt(reason)
 
     @property
     def warnings(self) -> list[str]:
@@ -185,8 +153,9 @@ class SignalFrontEnd:
         found = [input_status(state, now, TIMEOUTS.get(role, 2.0)) for role, state in self.inputs.items()]
         warnings = self.warnings
         figures = {f"warning {k + 1}": text for k, text in enumerate(warnings)}
-        told = "frames, signs and units agree" if self.frames.judged else "not enough motion seen yet to judge frames and signs"
-        found.append((WARN if warnings else OK, "frames", warnings[0] if warnings else told, figures))
+        waiting = ", ".join(self.frames.waiting_for)
+        told = (f"not yet judged for want of motion: {waiting}; move the robot on all axes" if waiting else "frames, signs and units agree")
+        found.append((WARN if warnings else OK, "frames", warnings[0] if warnings else told, {**figures, "not yet judged": waiting or "nothing"}))
         return found
 
     # --- samples ------------------------------------------------------------------------------------------------
@@ -200,16 +169,17 @@ class SignalFrontEnd:
         for part in (self._inertial, self._joints, self._thrusters):
             part.finish()
         self._add_depth(self._depth_gate.drain())
+        self._add_wrench(self._wrench_gate.drain())
         return self._due(0.0)
 
     def _due(self, latency: float) -> list[Sample]:
-        if self._origin is None or self._time.last_receive is None:
+        if self._intake.origin is None or self._intake.time.last_receive is None:
             return []
         period = self.config.filter.period
-        now = self._time.stamp_clock(self._time.last_receive)
+        now = self._intake.time.stamp_clock(self._intake.time.last_receive)
         last = math.floor((now - latency) / period + 1e-6)
         if self._next_tick is None:
-            self._next_tick = math.ceil(self._origin / period)
+            self._next_tick = math.ceil(self._intake.origin / period)
         if last - self._next_tick >= MOST_TICKS and latency > 0:
             self.resets["a pause longer than can be caught up"] += 1
             self._next_tick = last - MOST_TICKS + 1
@@ -226,7 +196,7 @@ class SignalFrontEnd:
 
     def _sample(self, t_absolute: float) -> Sample | None:
         """The sample at a tick; None while nothing at all is known of the robot's state."""
-        t, robot = t_absolute - self._origin, self.config.robot
+        t, robot = t_absolute - self._intake.origin, self.config.robot
         motion = self._inertial.motion(t) if robot.vehicle else None
         joints = self._joints.motion(t) if self._n else None
         if motion is None and (robot.vehicle or joints is None):

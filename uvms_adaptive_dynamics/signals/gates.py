@@ -7,7 +7,7 @@ scale was wrong opens by itself.
 """
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Sequence
 
 import numpy as np
 
@@ -20,31 +20,32 @@ GAP = 0.25            # [s] beyond which neighbours say nothing of each other
 
 
 class MedianScale:
-    """Running standard deviation (W,) of centred values, by the median of their sizes; never below `floor` (W,).
+    """Running standard deviations of W centred values, by the median of their sizes; never below `floor` (W,).
 
     Each value moves the logarithm of the scale by a fixed step up or down, so that a burst of outliers, however large
-    they are, counts no more than as many small values.
+    they are, counts no more than as many small values. Plain floats: for ten of them an array costs three times as much.
     """
 
-    def __init__(self, floor: np.ndarray, step: float):
-        self._floor, self._step = np.asarray(floor, float), step
+    def __init__(self, floor: Sequence[float], step: float):
+        self._floor, self._step = [float(f) for f in floor], step
         self._count = 0
-        self.value = 5.0 * self._floor
+        self.value = [5.0 * f for f in self._floor]
 
-    def add(self, size: np.ndarray) -> None:
+    def add(self, size: Sequence[float]) -> None:
         """Take in the sizes (W,) of one measurement."""
         self._count += 1
         step = max(self._step, 1.0 / (self._count + 2))
-        factor = np.where(size > NORMAL_MEDIAN * self.value, 1.0 + step, 1.0 - step)
-        self.value = np.maximum(self.value * factor, self._floor)
+        up, down = 1.0 + step, 1.0 - step
+        moved = [v * up if s > NORMAL_MEDIAN * v else v * down for s, v in zip(size, self.value)]
+        self.value = [v if v > f else f for v, f in zip(moved, self._floor)]
 
 
 class Judged(NamedTuple):
-    """A released row: its time, the row (W,) with spikes replaced by the median of their neighbours, which values were
-    spikes (W,) or None, and which lie in garbage as a whole (W,) or None."""
+    """A released row: its time, the row (W floats) with spikes replaced by the median of their neighbours, which values
+    were spikes (W,) or None, and which lie in garbage as a whole (W,) or None."""
 
     t: float
-    row: np.ndarray
+    row: Sequence[float]
     spikes: np.ndarray | None
     garbage: np.ndarray | None
 
@@ -56,30 +57,32 @@ class SpikeGate:
     signal's units; `lookahead` [s] bounds the wait for later neighbours.
     """
 
-    def __init__(self, floor: np.ndarray, lookahead: float = 0.1):
-        self._floor, self._lookahead = np.asarray(floor, float), lookahead
+    def __init__(self, floor: Sequence[float], lookahead: float = 0.1):
+        self._floor, self._lookahead = floor, lookahead
         self.reset()
 
     def reset(self) -> None:
         """Forget everything."""
         self._scale = MedianScale(self._floor, 0.02)
         self._times: list[float] = []
-        self._rows: list[np.ndarray] = []
+        self._rows: list[Sequence[float]] = []
         self._next = 0                    # place of the first row that is not released
 
-    def push(self, t: float, row: np.ndarray) -> list[Judged]:
-        """Take in a row later than the last; the rows that are decided now, in order."""
+    def push(self, t: float, row: Sequence[float]) -> list[Judged]:
+        """Take in a row (W floats) later than the last; the rows that are decided now, in order."""
         released = []
-        if self._times and t - self._times[-1] > max(GAP, self._lookahead):
+        times = self._times
+        if times and t - times[-1] > max(GAP, self._lookahead):
             released = self.drain()
-            self._times, self._rows, self._next = [], [], 0
-        self._times.append(t)
+            times.clear()
+            self._rows.clear()
+            self._next = 0
+        times.append(t)
         self._rows.append(row)
-        while self._next < len(self._times) and (len(self._times) - 1 - self._next >= HALF
-                                                 or t - self._times[self._next] >= self._lookahead):
+        while self._next < len(times) and (len(times) - 1 - self._next >= HALF or t - times[self._next] >= self._lookahead):
             released.append(self._judge())
         while self._next > HALF:
-            del self._times[0], self._rows[0]
+            del times[0], self._rows[0]
             self._next -= 1
         return released
 
@@ -88,27 +91,31 @@ class SpikeGate:
         return [self._judge() for _ in range(len(self._times) - self._next)]
 
     def _judge(self) -> Judged:
-        c = self._next
+        c, rows = self._next, self._rows
         self._next += 1
-        t, row = self._times[c], self._rows[c]
-        half = min(HALF, c, len(self._rows) - 1 - c)
+        t, row = self._times[c], rows[c]
+        half = min(HALF, c, len(rows) - 1 - c)
         if half == 0:
             return Judged(t, row, None, None)
         # Cheap and enough for nearly all rows: the distance from the middle of the two neighbours. Whether a far value is
         # a spike or lies beside one, or at a step, the median of the window decides.
-        size = np.abs(row - 0.5 * (self._rows[c - 1] + self._rows[c + 1]))
-        limit = THRESHOLD * self._scale.value
+        scale = self._scale.value
+        size = [abs(x - 0.5 * (a + b)) for x, a, b in zip(row, rows[c - 1], rows[c + 1])]
         self._scale.add(size)
-        far = size > limit
-        if not far.any():
-            return Judged(t, row, None, None)
+        for s, v in zip(size, scale):
+            if s > THRESHOLD * v:
+                return self._against_median(c, half, np.array(size), THRESHOLD * np.array(scale))
+        return Judged(t, row, None, None)
+
+    def _against_median(self, c: int, half: int, size: np.ndarray, limit: np.ndarray) -> Judged:
+        """Row c by its window of `half` rows on either side; `size` (W,) from the middle of its neighbours, `limit` (W,)."""
+        t, row = self._times[c], np.array(self._rows[c])
         window = np.array(self._rows[c - half:c + half + 1])
         ordered = np.sort(window, axis=0)
         median = ordered[half]
-        size = np.abs(row - median)
-        far &= size > limit
+        far = (size > limit) & (np.abs(row - median) > limit)
         local = np.sort(np.abs(window - median), axis=0)[half]
-        spikes = far & (size > LOCAL * local)
+        spikes = far & (np.abs(row - median) > LOCAL * local)
         garbage = None
         if half == HALF:
             bend = np.abs(window[1:-1] - 0.5 * (window[:-2] + window[2:]))
@@ -116,10 +123,10 @@ class SpikeGate:
             rough = far & (np.sort(bend, axis=0)[1] > ROUGH * limit / THRESHOLD)
             garbage = rough if rough.any() else None
         if not spikes.any():
-            return Judged(t, row, None, garbage)
+            return Judged(t, self._rows[c], None, garbage)
         # The median of the others: on a ramp the median of all would be off by half a step.
         others = 0.5 * (median + np.where(row > median, ordered[half - 1], ordered[half + 1]))
-        clean = np.where(spikes, others, row)
+        clean = np.where(spikes, others, row).tolist()
         self._rows[c] = clean              # a spike must not sit in its neighbours' windows
         return Judged(t, clean, spikes, garbage)
 
@@ -141,7 +148,7 @@ class DriftGate:
 
     def reset(self) -> None:
         """Forget everything but the count of reopenings."""
-        self._scale = MedianScale(np.full(3, self._floor), 0.05)
+        self._scale = MedianScale([self._floor] * 3, 0.05)
         self._state: np.ndarray | None = None
         self._held: list[tuple[float, np.ndarray]] = []
 
@@ -155,9 +162,9 @@ class DriftGate:
         a, b, c = self._predict(t)
         error = (value - self._state[0]) @ axes
         spread = np.sqrt(a + 1.0)
-        limit = THRESHOLD * self._scale.value * spread
+        limit = THRESHOLD * spread * np.array(self._scale.value)
         size = np.abs(error)
-        self._scale.add(size / spread)
+        self._scale.add((size / spread).tolist())
         if (size < limit).all():
             # The limit widens while nothing is accepted, so that a wrong gate may also open by itself.
             self.reopened += len(self._held) >= 2 * self.FIRST and self._agree()
@@ -172,7 +179,7 @@ class DriftGate:
         if waited > self._patience and (self._agree() or waited > 3 * self._patience):
             self.reopened += 1
             self._held = self._held[-self.FIRST:]
-            self._scale = MedianScale(np.full(3, self._floor), 0.05)
+            self._scale = MedianScale([self._floor] * 3, 0.05)
             return [(at, True) for at, good in self._start() if good and at == t] or [(t, False)]
         return [(t, False)]
 

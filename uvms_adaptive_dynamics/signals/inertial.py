@@ -1,22 +1,23 @@
 """IMU and DVL joined: velocity and acceleration of the body origin, wide-band (DESIGN section 5).
 
 In a frame G that the gyro carries along (non-rotating up to the gyro's drift) the specific force and gravity integrate
-to a velocity C(t). What a DVL measures, minus C, is nearly constant: it drifts with the accelerometer's bias and the
-attitude's error alone. A straight line through these few slow points gives the velocity's offset and the acceleration's,
-so that the DVL fixes the slow part and the IMU the fast one, whatever the DVL's rate, lateness or dropouts.
+to a velocity C(t). What a DVL measures, minus C, is nearly constant (`offset`): the DVL fixes the slow part of velocity
+and acceleration and the IMU the fast one, whatever the DVL's rate, lateness or dropouts. Gravity's direction is nearly
+constant in G, too: there the noise of the attitude is averaged.
 """
 from __future__ import annotations
 
 import math
-from typing import Callable, NamedTuple
+from typing import Callable, NamedTuple, Sequence
 
 import numpy as np
 
 from ..config import Config
 from .gates import DriftGate, Judged, SpikeGate
-from ..rotations import FRD_FROM_FLU, from_rotation_vector, from_rpy
-from .sensors import ImuReading
-from .series import Series, polynomial_weights
+from ..rotations import FRD_FROM_FLU, from_rpy
+from .offset import VelocityOffset
+from .series import Series, polynomial_at
+from .vectors import IDENTITY, cross, product, rotation, turned, turned_back
 
 IMU_DEGREE = 3       # cubic: derivative flat to the fourth order in frequency
 LONGEST_IMU_STEP = 0.25   # [s] without a sample the integration means nothing
@@ -29,16 +30,12 @@ DVL_FLOOR = 0.003
 DVL_WANDER = 0.02     # [m/s^2] by which the offset's slope changes in a second: attitude errors of 0.1 deg
 DVL_PATIENCE = 2.5    # [s] of rejected velocities after which the gate doubts itself
 
-# columns of the IMU series
-_N3, _W, _ACC, _C, _YAW = slice(0, 3), slice(3, 6), slice(6, 9), slice(9, 12), 21
-_R = slice(12, 21)
+# [s] over which gravity's direction in G is averaged: the attitude's noise falls with it, a gyro's bias of 0.002 rad/s turns
+# G by as much times this.
+GRAVITY_TIME = 0.6
 
-
-def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a x b of vectors (3,), a tenth of numpy's time."""
-    a0, a1, a2 = a.tolist()
-    b0, b1, b2 = b.tolist()
-    return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
+# columns of the IMU series: acceleration and C as corrected, C as it is from force and attitude alone
+_N3, _W, _ACC, _C, _R, _YAW, _RAW_C = slice(0, 3), slice(3, 6), slice(6, 9), slice(9, 12), slice(12, 21), 21, slice(22, 25)
 
 
 class Motion(NamedTuple):
@@ -60,31 +57,32 @@ class InertialFilter:
         self._settings = config.filter
         self._timeout_imu, self._timeout_dvl = config.imu.timeout, config.dvl.timeout
         self._gravity = config.robot.gravity
-        self._r_imu = FRD_FROM_FLU @ np.array(config.imu.xyz)
-        self._r_dvl = FRD_FROM_FLU @ np.array(config.dvl.xyz)
-        self._current = np.array(config.robot.current_ned)
+        self._r_imu = (FRD_FROM_FLU @ config.imu.xyz).tolist()
+        self._r_dvl = (FRD_FROM_FLU @ config.dvl.xyz).tolist()
+        self._from_dvl = [a - b for a, b in zip(self._r_imu, self._r_dvl)]
+        self._current = config.robot.current_ned
         self._imu_gate = SpikeGate(IMU_FLOOR)
+        self._offset = VelocityOffset(config.filter.dvl_window)
         self.dvl_gate = DriftGate(DVL_FLOOR, DVL_WANDER, DVL_PATIENCE)
         self.reset()
 
     def reset(self) -> None:
         """Forget all signals."""
-        self._imu = Series(22)
-        self._offset = Series(3)      # DVL velocity at the IMU's place, in G, minus C
+        self._imu = Series(25)
+        self._offset.reset()          # of the DVL's velocity at the IMU's place
         self._direct = Series(3)      # DVL velocity of the body origin, body axes
         self._waiting: list[tuple[float, np.ndarray]] = []      # DVL readings that the IMU has not reached
-        self._undecided: list[tuple[float, np.ndarray, np.ndarray]] = []
+        self._undecided: list[tuple] = []
         self._imu_gate.reset()
         self.dvl_gate.reset()
-        self._R_Gb, self._C = np.eye(3), np.zeros(3)
+        self._R_Gb = IDENTITY
+        self._C = self._raw_C = (0.0, 0.0, 0.0)
+        self._gravity_count = 0
         self._noted = -math.inf
 
-    def add_imu(self, t: float, reading: ImuReading) -> None:
+    def add_imu(self, t: float, reading: Sequence[float]) -> None:
         """Take in a reading later than the last; it counts as soon as its neighbours have shown that it is no spike."""
-        row = np.empty(10)
-        row[_N3], row[_W], row[6:9] = reading.R_nb[2], reading.w, reading.f
-        row[9] = math.atan2(reading.R_nb[1, 0], reading.R_nb[0, 0])
-        for judged in self._imu_gate.push(t, row):
+        for judged in self._imu_gate.push(t, reading):
             self._integrate(judged)
 
     def finish(self) -> None:
@@ -97,7 +95,9 @@ class InertialFilter:
         self._imu_gate.reset()
         self._imu.drop_after(t)
         if len(self._imu):
-            self._R_Gb, self._C = self._imu.newest[_R].reshape(3, 3).copy(), self._imu.newest[_C].copy()
+            newest = self._imu.newest.tolist()
+            self._R_Gb, self._C, self._raw_C, self._w = newest[_R], newest[_C], newest[_RAW_C], newest[_W]
+            self._acc = self._raw = newest[_ACC]
 
     def drop_dvl_after(self, t: float) -> None:
         """Forget what the DVL said after t (it was frozen)."""
@@ -108,35 +108,45 @@ class InertialFilter:
         t, given = judged.t, judged.row
         if judged.spikes is not None:
             self._refuse("imu", "spike")
-        n3, w = given[_N3], given[_W]
-        force = given[6:9] + self._gravity * n3
+        n0, n1, n2, p, q, r, fx, fy, fz, yaw = given
+        half = 0.0
         if len(self._imu):
-            newest = self._imu.newest
-            dt = t - self._imu.last
-            if dt > LONGEST_IMU_STEP:
+            half = 0.5 * (t - self._imu.last)
+            if 2 * half > LONGEST_IMU_STEP:
                 self._forget_offset()
-            self._R_Gb = self._R_Gb @ from_rotation_vector(0.5 * dt * (newest[_W] + w))
-            acc = self._R_Gb @ force
-            self._C = self._C + 0.5 * dt * (newest[_ACC] + acc)
-        else:
-            acc = self._R_Gb @ force
-        row = np.empty(22)
-        row[_N3], row[_W], row[_ACC], row[_C], row[_R], row[_YAW] = n3, w, acc, self._C, self._R_Gb.ravel(), given[9]
-        self._imu.append(t, row)
+            p0, q0, r0 = self._w
+            self._R_Gb = product(self._R_Gb, rotation(half * (p0 + p), half * (q0 + q), half * (r0 + r)))
+        R, g = self._R_Gb, self._gravity
+        down, (bx, by, bz) = self._down_in_G(2 * half, turned(R, (n0, n1, n2))), self._offset.bias
+        raw = turned(R, (fx + g * n0, fy + g * n1, fz + g * n2))
+        acc = [a + g * d for a, d in zip(turned(R, (fx - bx, fy - by, fz - bz)), down)]
+        if half:
+            self._raw_C = [c + half * (before + now) for c, before, now in zip(self._raw_C, self._raw, raw)]
+            self._C = [c + half * (before + now) for c, before, now in zip(self._C, self._acc, acc)]
+        self._w, self._raw, self._acc = (p, q, r), raw, acc
+        self._imu.append(t, [n0, n1, n2, p, q, r, *acc, *self._C, *R, yaw, *self._raw_C])
         if t - self._noted > NOTE_PERIOD:
             self._noted = t
-            self._note("imu", t, given[:9], row[_R], given[9:])
+            self._note("imu", t, given[:9], self._R_Gb, given[9:])
         while self._waiting and self._waiting[0][0] <= t:
             self._join(*self._waiting.pop(0))
 
+    def _down_in_G(self, dt: float, seen: Sequence[float]) -> Sequence[float]:
+        """Gravity's direction (3,) in G after one more attitude, dt [s] after the last; `seen` (3,) is what that says."""
+        self._gravity_count += 1
+        share = max(1.0 / self._gravity_count, dt / (dt + GRAVITY_TIME))
+        self._down = seen if share == 1.0 else [d + share * (s - d) for d, s in zip(self._down, seen)]
+        return self._down
+
     def _forget_offset(self) -> None:
         """Without the IMU's integral the offset starts anew."""
-        self._offset.clear()
+        self._offset.restart()
+        self._gravity_count = 0
         self._waiting.clear()
         self._undecided.clear()
         self.dvl_gate.reset()
 
-    def add_dvl(self, t: float, velocity: np.ndarray) -> None:
+    def add_dvl(self, t: float, velocity: Sequence[float]) -> None:
         """Take in a velocity (3,) of the DVL's place; it waits until the IMU has passed its time."""
         if t <= self._imu.last:
             self._join(t, velocity)
@@ -144,20 +154,22 @@ class InertialFilter:
             self._waiting.append((t, velocity))
             del self._waiting[:-64]
 
-    def _join(self, t: float, velocity: np.ndarray) -> None:
+    def _join(self, t: float, velocity: Sequence[float]) -> None:
         imu = self._imu.at(t)
         if imu is None or t <= self._direct.last:
             return
-        w, R_Gb = imu[_W], imu[_R].reshape(3, 3)
-        at_imu = velocity + cross(w, self._r_imu - self._r_dvl)
-        offset = R_Gb @ at_imu - imu[_C]
-        self._note("dvl", t, at_imu, w, imu[_C], imu[_R], imu[_N3])
-        self._undecided.append((t, velocity - cross(w, self._r_dvl), offset))
-        for _, good in self.dvl_gate.judge(t, offset, R_Gb):
-            at, direct, slow = self._undecided.pop(0)
+        imu = imu.tolist()
+        w, R_Gb, C = imu[_W], imu[_R], imu[_C]
+        at_imu = [v + c for v, c in zip(velocity, cross(w, self._from_dvl))]
+        direct = [v - c for v, c in zip(velocity, cross(w, self._r_dvl))]
+        offset = [v - c for v, c in zip(turned(R_Gb, at_imu), C)]
+        self._note("dvl", t, at_imu, w, imu[_RAW_C], R_Gb, imu[_N3])
+        self._undecided.append((t, direct, offset, R_Gb))
+        for _, good in self.dvl_gate.judge(t, np.array(offset), np.array(R_Gb).reshape(3, 3)):
+            at, direct, slow, R_Gb = self._undecided.pop(0)
             if good:
                 self._direct.append(at, direct)
-                self._offset.append(at, slow)
+                self._offset.add(at, slow, R_Gb)
             else:
                 self._refuse("dvl", "does not fit the IMU (outlier)")
 
@@ -167,51 +179,54 @@ class InertialFilter:
         if self._imu.gap_around(t) > self._timeout_imu:
             return None
         times, rows = self._imu.window(t - half, t + half)
-        weights = polynomial_weights(times, t, min(IMU_DEGREE, len(times) - 1), 2) if len(times) > 2 else None
-        if weights is None:
+        fit = polynomial_at(times, rows[:, :12], t, min(IMU_DEGREE, len(times) - 1)) if len(times) > 2 else None
+        if fit is None:
             return None
-        value, slope = weights @ rows[:, :12]
-        near = self._imu.at(t)
-        R_Gb = self._rotation_at(t, near)
-        n3 = value[_N3] / math.sqrt(value[_N3] @ value[_N3])
+        value, slope = fit
+        n0, n1, n2 = value[_N3]
         w, w_dot = value[_W], slope[_W]
-        yaw = self._imu.before(t)[1][_YAW]
-        R_nb = from_rpy(math.atan2(n3[1], n3[2]), -math.asin(min(1.0, max(-1.0, n3[0]))), yaw)
-        v, acceleration, known = self._linear(t, value, R_Gb, w, w_dot)
-        nu, nu_dot = np.concatenate([v, w]), np.concatenate([acceleration, w_dot])
-        if self._current.any():
-            drift = R_nb.T @ self._current           # irrotational current: all of Fossen's terms see nu - R^T c
-            nu[:3] -= drift
-            nu_dot[:3] += cross(w, drift)
-        return Motion(R_nb, nu, nu_dot, known)
-
-    def _rotation_at(self, t: float, near: np.ndarray) -> np.ndarray:
         before_t, before = self._imu.before(t)
-        w = 0.5 * (before[_W] + near[_W])
-        return before[_R].reshape(3, 3) @ from_rotation_vector((t - before_t) * w)
+        R_Gb = self._rotation_at(t, before_t, before)
+        length = math.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
+        R_nb = from_rpy(math.atan2(n1, n2), -math.asin(min(1.0, max(-1.0, n0 / length))), before.item(_YAW))
+        v, acceleration, known = self._linear(t, value, R_Gb, w, w_dot)
+        if any(self._current):
+            drift = (R_nb.T @ self._current).tolist()           # irrotational current: all of Fossen's terms see nu - R^T c
+            v = [x - d for x, d in zip(v, drift)]
+            acceleration = [x + d for x, d in zip(acceleration, cross(w, drift))]
+        return Motion(R_nb, np.array([*v, *w]), np.array([*acceleration, *w_dot]), known)
+
+    def _rotation_at(self, t: float, before_t: float, before: np.ndarray) -> tuple[float, ...]:
+        """R_Gb (9,) at t, from the row `before` it."""
+        near = self._imu.at(t)
+        half = 0.5 * (t - before_t)
+        before = before.tolist()
+        return product(before[_R], rotation(*(half * (a + b) for a, b in zip(before[_W], near[_W].tolist()))))
 
     def _linear(self, t, value, R_Gb, w, w_dot):
         """(v (3,), v_dot (3,), known) of the body origin, body axes."""
         window = self._settings.dvl_window
         source = self._settings.linear_acceleration
-        covered = self._direct.gap_around(t) <= self._timeout_dvl
+        unknown = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), False
+        if self._direct.gap_around(t) > self._timeout_dvl:
+            return unknown
         if source == "dvl":
             times, rows = self._direct.window(t - window / 2, t + window / 2)
-            weights = polynomial_weights(times, t, 2, 2) if len(times) > FEWEST_DVL else None
-            if weights is None or not covered:
-                return np.zeros(3), np.zeros(3), False
-            v, v_dot = weights @ rows
-            return v, v_dot, True
-        times, rows = self._offset.window(t - window, t + window)
-        weights = polynomial_weights(times, t, 1, 2) if len(times) >= FEWEST_DVL else None
-        if weights is None or not covered:
-            return np.zeros(3), np.zeros(3), False
-        offset, drift = weights @ rows
+            fit = polynomial_at(times, rows, t, 2) if len(times) > FEWEST_DVL else None
+            return unknown if fit is None else (*fit, True)
+        joined = self._offset.at(t)
+        if joined is None:
+            return unknown
+        offset, drift = joined
         if source == "imu":
-            drift = np.zeros(3)
-        v_imu = R_Gb.T @ (value[_C] + offset)
-        a_imu = R_Gb.T @ (value[_ACC] + drift)
-        v = v_imu - cross(w, self._r_imu)
+            drift = (0.0, 0.0, 0.0)
+        vx, vy, vz = turned_back(R_Gb, [c + o for c, o in zip(value[_C], offset)])
+        ax, ay, az = turned_back(R_Gb, [c + d for c, d in zip(value[_ACC], drift)])
+        lever = self._r_imu
+        bx, by, bz = cross(w, lever)
+        v = vx - bx, vy - by, vz - bz
         # Inertial acceleration at the IMU to the body origin, then to the derivative in the rotating body frame.
-        a = a_imu - cross(w_dot, self._r_imu) - cross(w, cross(w, self._r_imu))
-        return v, a - cross(w, v), True
+        tx, ty, tz = cross(w_dot, lever)
+        cx, cy, cz = cross(w, (bx, by, bz))
+        ux, uy, uz = cross(w, v)
+        return v, (ax - tx - cx - ux, ay - ty - cy - uy, az - tz - cz - uz), True

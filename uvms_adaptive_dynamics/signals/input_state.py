@@ -14,17 +14,30 @@ class InputState:
         self.last_receive: float | None = None
         self.last_stamp = -math.inf
         self.rejected: Counter = Counter()
+        self.refused_in_a_row = 0
         self.last_error = ""
+
+    def use(self) -> None:
+        """Count a message that is used."""
+        self.used += 1
+        self.refused_in_a_row = 0
+
+    def doubt(self, reason: str) -> None:
+        """Count a used message of which the gates later refused a value."""
+        self.rejected[reason] += 1
+        self.last_error = reason
 
     def reject(self, reason: str, text: str = "") -> None:
         """Count a message that is not used."""
         self.rejected[reason] += 1
+        self.refused_in_a_row += 1
         self.last_error = text or reason
 
 
 # [s] of silence after which an operator should look; slower than the masks of rows, which follow the settings.
 TIMEOUTS = {"imu": 1.0, "dvl": 2.0, "depth": 3.0, "joint_states": 1.0, "thrusters": 2.0, "wrench": 2.0, "battery": 30.0}
 OK, WARN, ERROR = 0, 1, 2
+LASTING = 10      # messages refused in a row, from which an input is worth a warning however long it was good
 
 
 def input_status(state: InputState, now: float, timeout: float) -> tuple[int, str, str, dict[str, str]]:
@@ -38,6 +51,8 @@ def input_status(state: InputState, now: float, timeout: float) -> tuple[int, st
     figures["age_s"] = f"{age:.2f}"
     if age > timeout:
         return ERROR, name, f"'{state.topic}' has been silent for {age:.1f} s; its rows are masked", figures
+    if state.refused_in_a_row >= LASTING:
+        return WARN, name, f"the last {state.refused_in_a_row} messages were not used: {state.last_error}", figures
     rejected = sum(state.rejected.values())
     if rejected > 0.1 * state.received:
         return WARN, name, f"{rejected} of {state.received} messages not used; last: {state.last_error}", figures

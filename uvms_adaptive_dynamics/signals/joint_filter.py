@@ -2,15 +2,14 @@
 from __future__ import annotations
 
 import math
-from typing import Callable, NamedTuple
+from typing import Callable, NamedTuple, Sequence
 
 import numpy as np
 
 from ..config import Config
 from .gates import Judged, SpikeGate
 from ..robot import RobotModel
-from .sensors import JointReading
-from .series import Series, position_velocity_weights
+from .series import Series, motion_at
 
 DEGREE = 4   # of the position; the velocity is a cubic
 EFFORT_FLOOR = 0.005    # of the effort limit: the smallest scale that the gate believes
@@ -45,19 +44,19 @@ class JointFilter:
         self._low, self._high = self._low.tolist(), self._high.tolist()
         self._masked = [joint in s.effort_masked for joint in config.robot.joints]
         self._effort_limits = robot.effort_limits.tolist()
-        effort_floor = EFFORT_FLOOR * np.where(np.isfinite(robot.effort_limits), robot.effort_limits, 1.0)
-        self._gate = SpikeGate(np.concatenate([np.full(n, s.position_stddev), np.full(n, s.velocity_stddev), effort_floor]))
+        effort_floor = [EFFORT_FLOOR * (limit if math.isfinite(limit) else 1.0) for limit in self._effort_limits]
+        self._gate = SpikeGate([s.position_stddev] * n + [s.velocity_stddev] * n + effort_floor)
         self._series = Series(4 * n)     # position, velocity, effort, and 1 where one of them is garbage
-        self._blank = [""] * n
+        self._good = [0.0] * n
 
     def reset(self) -> None:
         """Forget all signals."""
         self._series.clear()
         self._gate.reset()
 
-    def add(self, t: float, reading: JointReading) -> None:
+    def add(self, t: float, reading: Sequence[float]) -> None:
         """Take in a reading later than the last; it counts as soon as its neighbours have shown that it is no spike."""
-        for judged in self._gate.push(t, np.concatenate(reading)):
+        for judged in self._gate.push(t, reading):
             self._append(judged)
 
     def finish(self) -> None:
@@ -65,49 +64,56 @@ class JointFilter:
         for judged in self._gate.drain():
             self._append(judged)
 
+    def drop_after(self, t: float) -> None:
+        """Forget what the joints said after t (they were frozen)."""
+        self._gate.reset()
+        self._series.drop_after(t)
+
     def _append(self, judged: Judged) -> None:
-        n = self._n
-        row = np.zeros(4 * n)
-        row[:3 * n] = judged.row
+        n, garbage = self._n, self._good
         if judged.spikes is not None:
             for k, field in enumerate(("position", "velocity", "effort")):
                 if judged.spikes[k * n:(k + 1) * n].any():
                     self._refuse("joint_states", f"{field} spike")
         if judged.garbage is not None:
-            row[3 * n:] = judged.garbage.reshape(3, n).any(axis=0)
+            garbage = judged.garbage.reshape(3, n).any(axis=0).tolist()
             self._refuse("joint_states", "garbage")
-        self._series.append(judged.t, row)
+        self._series.append(judged.t, [*judged.row, *garbage])
 
     def motion(self, t: float) -> JointMotion | None:
         """State at t; None where no position was ever received before t.
 
         A silent arm is taken to stand still where it was last seen: its own rows do not count, but the vehicle's may.
         """
-        n = self._n
-        newest = self._series.before(t)
+        n, newest, state = self._n, self._series.before(t), None
         if newest is None:
             return None
-        times, rows = self._series.window(t - self._half, t + self._half)
-        weights, with_velocity = None, False
-        if self._series.gap_around(t) <= self._settings.timeout and len(times) > 2:
-            with_velocity = math.isfinite(rows[:, n:2 * n].sum())
-            degree = min(DEGREE, len(times) * (2 if with_velocity else 1) - 2)
-            weights = position_velocity_weights(times, t, degree, self._ratio, with_velocity)
-        if weights is None:
+        if self._series.gap_around(t) <= self._settings.timeout:
+            state = self._fit(t)
+        if state is None:
             zero = np.zeros(n)
             return JointMotion(newest[1][:n], zero, zero, zero, ["no joint state"] * n)
-        state = weights[0] @ rows[:, :n]
-        if with_velocity:
-            state += weights[1] @ rows[:, n:2 * n]
         mu, mu_dot, mu_ddot = state
-        now = self._series.at(t)
-        effort, garbage = now[2 * n:3 * n], now[3 * n:] > 0.0
-        return JointMotion(mu, mu_dot, mu_ddot, np.where(np.isfinite(effort), effort, 0.0), self._reasons(mu, mu_dot, effort, garbage))
+        now = self._series.at(t).tolist()
+        effort, garbage = now[2 * n:3 * n], now[3 * n:]
+        known = [e if math.isfinite(e) else 0.0 for e in effort]
+        return JointMotion(np.array(mu), np.array(mu_dot), np.array(mu_ddot), np.array(known), self._reasons(mu, mu_dot, effort, garbage))
+
+    def _fit(self, t: float) -> list[list[float]] | None:
+        """Position, velocity and acceleration at t; without the velocities where some message of the window had none."""
+        n = self._n
+        times, rows = self._series.window(t - self._half, t + self._half)
+        if len(times) < 3:
+            return None
+        positions, velocities = rows[:, :n], rows[:, n:2 * n]
+        state = motion_at(times, positions, velocities, t, min(DEGREE, 2 * len(times) - 2), self._ratio)
+        if state is None or not math.isfinite(state[0][0]):
+            state = motion_at(times, positions, None, t, min(DEGREE, len(times) - 2), self._ratio)
+        return state
 
     def _reasons(self, mu, mu_dot, effort, garbage) -> list[str]:
         s = self._settings
-        found = list(self._blank)
-        mu, mu_dot, effort = mu.tolist(), mu_dot.tolist(), effort.tolist()
+        found = [""] * self._n
         for j in range(self._n):
             if self._masked[j]:
                 found[j] = "effort masked by setting"

@@ -1,7 +1,10 @@
 """Signals in time: a growing series of stamped values, and local polynomials through it (DESIGN section 5)."""
 from __future__ import annotations
 
+import math
+from bisect import bisect_left, bisect_right
 from functools import lru_cache
+from typing import Sequence
 
 import numpy as np
 from scipy.linalg.lapack import dposv
@@ -15,66 +18,68 @@ class Series:
     def __init__(self, width: int):
         self._t = np.zeros(CAPACITY)
         self._x = np.zeros((CAPACITY, width))
-        self._n = 0
+        self._times: list[float] = []      # the same as _t: a search in a list takes a fifth of numpy's time
 
     def __len__(self) -> int:
-        return self._n
+        return len(self._times)
 
     @property
     def last(self) -> float:
         """Time of the newest row, minus infinity when empty."""
-        return self._t[self._n - 1] if self._n else -np.inf
+        return self._times[-1] if self._times else -math.inf
 
     @property
     def newest(self) -> np.ndarray:
         """The newest row."""
-        return self._x[self._n - 1]
+        return self._x[len(self._times) - 1]
 
-    def append(self, t: float, row: np.ndarray) -> None:
+    def append(self, t: float, row: Sequence[float]) -> None:
         """Add a row; `t` must be later than `last` (the caller has checked)."""
-        if self._n == CAPACITY:
-            half = CAPACITY // 2
-            self._t[:half], self._x[:half] = self._t[half:], self._x[half:]
-            self._n = half
-        self._t[self._n], self._x[self._n] = t, row
-        self._n += 1
+        n = len(self._times)
+        if n == CAPACITY:
+            n = CAPACITY // 2
+            self._t[:n], self._x[:n] = self._t[n:], self._x[n:]
+            del self._times[:n]
+        self._t[n], self._x[n] = t, row
+        self._times.append(t)
 
     def clear(self) -> None:
         """Forget everything."""
-        self._n = 0
+        self._times.clear()
 
     def drop_after(self, t: float) -> None:
         """Forget the rows later than t."""
-        self._n = int(self._t[:self._n].searchsorted(t, "right"))
+        del self._times[bisect_right(self._times, t):]
 
     def window(self, begin: float, end: float) -> tuple[np.ndarray, np.ndarray]:
         """(times (K,), rows (K, width)) from begin to end, both included; views, not copies."""
-        a = self._t[:self._n].searchsorted(begin, "left")
-        b = self._t[:self._n].searchsorted(end, "right")
+        a, b = bisect_left(self._times, begin), bisect_right(self._times, end)
         return self._t[a:b], self._x[a:b]
 
     def at(self, t: float) -> np.ndarray | None:
         """Linear interpolation at t, None outside the series."""
-        b = self._t[:self._n].searchsorted(t, "left")
-        if b < self._n and self._t[b] == t:
+        times = self._times
+        b = bisect_left(times, t)
+        if b < len(times) and times[b] == t:
             return self._x[b]
-        if b == 0 or b == self._n:
+        if b == 0 or b == len(times):
             return None
-        share = (t - self._t[b - 1]) / (self._t[b] - self._t[b - 1])
+        share = (t - times[b - 1]) / (times[b] - times[b - 1])
         return (1 - share) * self._x[b - 1] + share * self._x[b]
 
     def before(self, t: float) -> tuple[float, np.ndarray] | None:
         """(time, row) of the newest row not after t."""
-        b = self._t[:self._n].searchsorted(t, "right")
-        return (self._t[b - 1], self._x[b - 1]) if b else None
+        b = bisect_right(self._times, t)
+        return (self._times[b - 1], self._x[b - 1]) if b else None
 
     def gap_around(self, t: float) -> float:
         """Larger of the distances to the neighbours before and after t (infinite where there is none)."""
-        b = self._t[:self._n].searchsorted(t, "right")
-        before = t - self._t[b - 1] if b else np.inf
+        times = self._times
+        b = bisect_right(times, t)
+        before = t - times[b - 1] if b else math.inf
         if before == 0.0:
             return 0.0
-        after = self._t[b] - t if b < self._n else np.inf
+        after = times[b] - t if b < len(times) else math.inf
         return max(before, after)
 
 
@@ -87,57 +92,43 @@ def _powers(x: np.ndarray, degree: int) -> np.ndarray:
     return A
 
 
-@lru_cache(maxsize=16)
-def _unit(size: int, orders: int) -> np.ndarray:
-    return np.eye(size, orders, order="F")
-
-
-def _first_rows(N: np.ndarray, orders: int) -> np.ndarray | None:
-    """First rows (orders, size) of the inverse of a symmetric N, None where it has too little rank; LAPACK directly, for
+def _solved(N: np.ndarray, B: np.ndarray) -> np.ndarray | None:
+    """N^-1 B of a symmetric N (d, d) and B^T given as B (m, d); None where N has too little rank. LAPACK directly, for
     this runs at every tick."""
-    _, x, info = dposv(N, _unit(len(N), orders))
-    return x.T if info == 0 else None
+    _, x, info = dposv(N, B.T, overwrite_a=True, overwrite_b=True)
+    return x if info == 0 else None
 
 
-def polynomial_weights(times: np.ndarray, t: float, degree: int, orders: int) -> np.ndarray | None:
-    """(orders, K) weights: row d gives the d-th derivative at t of the least-squares polynomial through K values.
-
-    None where K is too small for the degree. Times are scaled by the window, so that the fit is well conditioned.
-    """
-    if len(times) <= degree:
+def polynomial_at(times: np.ndarray, rows: np.ndarray, t: float, degree: int) -> tuple[list[float], list[float]] | None:
+    """(value, derivative) at t, m floats each, of the least-squares polynomial through rows (K, m); None where K is too
+    small for the degree. Times are scaled by the window, so that the fit is well conditioned."""
+    if len(times) <= degree or degree < 1:
         return None
-    half = max(abs(times[0] - t), abs(times[-1] - t))
+    half = max(abs(times.item(0) - t), abs(times.item(-1) - t))
     A = _powers((times - t) / half, degree)
-    first = _first_rows(A @ A.T, orders)
-    if first is None:
-        return None
-    weights, factorial = first @ A, 1.0
-    for d in range(1, orders):
-        factorial *= d
-        weights[d] *= factorial / half ** d
-    return weights
+    found = _solved(A @ A.T, rows.T @ A.T)
+    return None if found is None else (found[0].tolist(), (found[1] / half).tolist())
 
 
-def position_velocity_weights(times: np.ndarray, t: float, degree: int, ratio: float,
-                              with_velocity: bool) -> tuple[np.ndarray, np.ndarray] | None:
-    """Weights (3, K) on positions and (3, K) on velocities: position, velocity and acceleration at t of one polynomial.
+def motion_at(times: np.ndarray, positions: np.ndarray, velocities: np.ndarray | None, t: float, degree: int,
+              ratio: float) -> list[list[float]] | None:
+    """[position, velocity, acceleration] at t, n floats each, of one polynomial through positions (K, n) and velocities
+    (K, n or None); None where there are too few for the degree.
 
-    ratio = stddev of a position / stddev of a velocity [s]; without velocities their weights are zero.
+    ratio = stddev of a position / stddev of a velocity [s].
     """
     K = len(times)
-    half = max(abs(times[0] - t), abs(times[-1] - t)) if K else 0.0
-    if K * (2 if with_velocity else 1) <= degree + 1 or half == 0.0:
+    half = max(abs(times.item(0) - t), abs(times.item(-1) - t)) if K else 0.0
+    if K * (1 if velocities is None else 2) <= degree + 1 or half == 0.0:
         return None
     A = _powers((times - t) / half, degree)
-    N, D = A @ A.T, np.zeros_like(A)
-    if with_velocity:
-        np.multiply(A[:-1], _slopes(degree) * (ratio / half), out=D[1:])
-        N += D @ D.T
-    first = _first_rows(N, 3)
-    if first is None:
-        return None
-    first = first * np.array([[1.0], [1.0 / half], [2.0 / half ** 2]])
-    return first @ A, ratio * (first @ D)
+    N, B = A @ A.T, positions.T @ A.T
+    if velocities is not None:
+        D = A[:-1] * _slopes(degree) * (ratio / half)
+        N[1:, 1:] += D @ D.T
+        B[:, 1:] += ratio * (velocities.T @ D.T)
+    found = _solved(N, B)
+    return None if found is None else [found[0].tolist(), (found[1] / half).tolist(), (found[2] * (2.0 / half ** 2)).tolist()]
 
 
 @lru_cache(maxsize=16)

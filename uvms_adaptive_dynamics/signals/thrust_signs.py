@@ -11,18 +11,20 @@ import math
 
 import numpy as np
 
+from .finding import WINDOW
 
-WINDOW = 1.0          # [s] over which impulses are compared
 CLEARLY = 3.0         # times smaller traces, from which another wiring is believed
 MOST_THRUSTERS = 10   # whose directions are all tried
 
 
-def thruster_findings(thrust: np.ndarray, dvl: np.ndarray, allocation: np.ndarray) -> list[tuple[str, str]]:
-    """[(setting, sentence)]; `thrust` (k, 1 + N): time and integrated thrust [N s], `dvl` rows of the frame checks,
-    `allocation` (6, N)."""
+def thruster_findings(thrust: np.ndarray, dvl: np.ndarray, allocation: np.ndarray) -> list[tuple[str, str]] | None:
+    """[(setting, sentence)], None while the motion is too small to tell; `thrust` (k, 1 + N): time and integrated thrust
+    [N s], `dvl` rows of the frame checks, `allocation` (6, N)."""
     gain = _thrust_of_acceleration(thrust, dvl)
     N = allocation.shape[1]
-    if gain is None or N > MOST_THRUSTERS:
+    if gain is None:
+        return None
+    if N > MOST_THRUSTERS:
         return []
     now = _traces(allocation @ gain)
     wirings = []

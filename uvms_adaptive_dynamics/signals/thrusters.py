@@ -3,12 +3,12 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from typing import Callable
+from typing import Callable, Iterable, Sequence
 
 import numpy as np
 
 from ..config import Config
-from .gates import SpikeGate
+from .gates import Judged, SpikeGate
 from .thrust_curve import ThrustCurve
 
 PWM_NEUTRAL, PWM_SPAN = 1500.0, 400.0
@@ -25,11 +25,10 @@ class ThrusterModel:
         self._settings = s
         self.count = len(s.signs)
         self.allocation = np.array(s.allocation).reshape(6, self.count)
-        self._signs = np.array(s.signs)
-        self._efficiency = np.array(s.efficiency or (1.0,) * self.count)
+        self._sense = np.array(s.signs) * np.array(s.efficiency or (1.0,) * self.count)
         self._curve = ThrustCurve.t200() if s.curve == "t200" else ThrustCurve.from_csv(s.curve)
         # In thrust, not in PWM: a command that hops over the dead band is no spike.
-        self._gate = SpikeGate(np.full(self.count, THRUST_FLOOR))
+        self._gate = SpikeGate([THRUST_FLOOR] * self.count)
         self.voltage = s.voltage
         self.reset()
 
@@ -42,7 +41,8 @@ class ThrusterModel:
     def voltage(self, value: float) -> None:
         self._voltage = value
         self._column = self._curve.thrust(self._curve.pwm_us, value)
-        self._low, self._high = self._column.min(), self._column.max()
+        share = self._settings.saturation
+        self._low, self._high = share * float(self._column.min()), share * float(self._column.max())
 
     def reset(self) -> None:
         """Rotors at rest, no command known."""
@@ -51,11 +51,20 @@ class ThrusterModel:
         self._t, self._last_command = -math.inf, -math.inf
         self._target = np.zeros(self.count)
         self._thrust = np.zeros(self.count)
-        self.impulse = np.zeros(self.count)      # [N s] since the start, of each thruster
+        self._given = np.zeros(self.count)       # [N s] integral of all targets before this one
+        self._since = 0.0                        # [s] the time at which this target began
         self._saturated = False
         self._settled = False
 
-    def command(self, t: float, values: np.ndarray) -> None:
+    @property
+    def impulse(self) -> np.ndarray:
+        """Integral (N,) [N s] of each thruster's thrust up to the last wrench, but for a constant: that of the target
+        less what the lag withholds."""
+        if math.isinf(self._t):
+            return self._given
+        return self._given + (self._t - self._since) * self._target - self._settings.time_constant * self._thrust
+
+    def command(self, t: float, values: Sequence[float]) -> None:
         """A command (N,) that reaches the motors at time t [s], in the configured unit."""
         self._take(self._gate.push(t, self._steady(values)))
 
@@ -63,50 +72,46 @@ class ThrusterModel:
         """Take in what the gate still holds, at the end of a recording."""
         self._take(self._gate.drain())
 
-    def _take(self, decided) -> None:
+    def _take(self, decided: Iterable[Judged]) -> None:
         for judged in decided:
             if judged.spikes is not None:
                 self._refuse("thrusters", "command spike")
-            thrust, share = judged.row, self._settings.saturation
-            saturated = bool((thrust >= share * self._high).any() or (thrust <= share * self._low).any())
+            saturated = max(judged.row) >= self._high or min(judged.row) <= self._low
             self._note_saturation(saturated)
-            self._pending.append((judged.t, self._signs * self._efficiency * thrust, saturated))
+            self._pending.append((judged.t, self._sense * judged.row, saturated))
 
     def wrench(self, t: float) -> tuple[np.ndarray, str]:
         """(wrench (6,) [N, N m] about the body origin in FRD, why it is not to be used or '') at time t."""
         while self._pending and self._pending[0][0] <= t:
-            at, target, saturated = self._pending.popleft()
-            self._advance(at)
-            self._target, self._saturated = target, saturated
-            if not self._settled:
-                self._thrust, self._settled = self._target, True
-            self._last_command = at
-        if self._settings.time_constant == 0:
-            self._thrust = self._target
+            self._follow(*self._pending.popleft())
         self._advance(t)
         wrench = self.allocation @ self._thrust
         if t - self._last_command > self._settings.timeout:
             return wrench, "no thruster command"
         return wrench, "thruster saturated" if self._saturated else ""
 
+    def _follow(self, at: float, target: np.ndarray, saturated: bool) -> None:
+        """A new target (N,) [N] at a time."""
+        self._advance(at)
+        if self._settled:
+            self._given = self._given + (at - self._since) * self._target
+        else:
+            self._thrust, self._settled = target, True
+        if self._settings.time_constant == 0:
+            self._thrust = target
+        self._target, self._saturated, self._since, self._last_command = target, saturated, at, at
+
     def _advance(self, t: float) -> None:
         """First-order lag towards the target, exact between commands."""
         dt, lag = t - self._t, self._settings.time_constant
-        if dt <= 0:
-            return
-        before = self._thrust
-        if lag == 0 or math.isinf(dt):
-            self._thrust = self._target
-        else:
-            self._thrust = self._target + math.exp(-dt / lag) * (before - self._target)
-        if not math.isinf(dt):
-            self.impulse = self.impulse + dt * self._target + lag * (before - self._thrust)
-        self._t = t
+        if dt > 0:
+            self._thrust = self._target if lag == 0 else self._target + math.exp(-dt / lag) * (self._thrust - self._target)
+            self._t = t
 
-    def _steady(self, values: np.ndarray) -> np.ndarray:
+    def _steady(self, values: Sequence[float]) -> Sequence[float]:
         """Thrust (N,) [N] of each propeller after the transient, before its direction and efficiency."""
         unit = self._settings.unit
         if unit == "newton":
-            return np.array(values, float)
-        pwm = values if unit == "pwm" else PWM_NEUTRAL + PWM_SPAN * values
-        return np.interp(pwm, self._curve.pwm_us, self._column)
+            return values
+        pwm = values if unit == "pwm" else [PWM_NEUTRAL + PWM_SPAN * value for value in values]
+        return np.interp(pwm, self._curve.pwm_us, self._column).tolist()

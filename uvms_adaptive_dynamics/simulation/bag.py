@@ -8,6 +8,7 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
 from ..errors import BagError
+from .faults import Faults, with_faults
 from .robot import SimulatedRobot, Truth
 from .sensors import Message
 from .true_robot import TrueRobot
@@ -19,10 +20,11 @@ BODY_FRAME, DVL_FRAME = "base_link", "dvl_link"
 
 def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage: str = "mcap",
               start_time: float = DEFAULT_START, true_robot: TrueRobot | None = None,
-              truth: str | Path | None = None) -> Truth:
+              truth: str | Path | None = None, faults: Faults | None = None) -> Truth:
     """Record `duration` [s] of a run into a new rosbag2 directory; bag time is the time of receipt.
 
-    storage 'mcap' or 'sqlite3'; start_time [s since the epoch]; truth: file (.npz) to write the truth log to.
+    storage 'mcap' or 'sqlite3'; start_time [s since the epoch]; truth: file (.npz) to write the truth log to; faults: what
+    goes wrong with sensors and log, by chance of the same seed (the truth stays that of the robot).
     Returns the truth log. Raises BagError when the bag exists already or the storage is unknown.
     """
     path = Path(path)
@@ -35,7 +37,7 @@ def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage:
         file.parent.mkdir(parents=True, exist_ok=True)
     store, connections = get_typestore(Stores.ROS2_JAZZY), {}
     with Writer(path, version=9, storage_plugin=STORAGES[storage]) as writer:
-        for message in robot:
+        for message in robot if faults is None else with_faults(robot, faults, seed):
             if message.topic not in connections:
                 connections[message.topic] = writer.add_connection(f"/{message.topic}", message.type, typestore=store)
             data = store.serialize_cdr(ros_message(store, message), message.type)

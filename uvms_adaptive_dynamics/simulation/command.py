@@ -4,6 +4,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
+from .faults import ACCEPTANCE, KINDS, combined
 from .true_robot import TrueRobot
 
 
@@ -14,6 +15,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="another seed is another motion and other noise; default 0")
     parser.add_argument("--storage", choices=("mcap", "sqlite3"), default="mcap", help="default mcap")
     parser.add_argument("--payload", type=float, default=0.0, help="mass in the gripper [kg]; default 0")
+    parser.add_argument("--faults", nargs="+", choices=(*KINDS, "acceptance"), default=[], metavar="KIND",
+                        help=f"what goes wrong with sensors and log: {', '.join(KINDS)}; 'acceptance' is {', '.join(ACCEPTANCE)}")
     parser.add_argument("--truth", metavar="FILE", help="also write the true motion and efforts to this .npz file")
 
 
@@ -28,8 +31,11 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError(f"payload: got {args.payload} kg, expected 0 to 2; the arm lifts no more")
     if args.seed < 0:
         raise ConfigError(f"seed: got {args.seed}, expected 0 or more")
+    kinds = dict.fromkeys(kind for given in args.faults for kind in (ACCEPTANCE if given == "acceptance" else (given,)))
     truth = write_bag(args.output, seed=args.seed, duration=args.duration, storage=args.storage,
-                      true_robot=replace(TrueRobot(), payload_mass=args.payload), truth=args.truth)
+                      true_robot=replace(TrueRobot(), payload_mass=args.payload), truth=args.truth,
+                      faults=combined(kinds) if kinds else None)
     print(f"{args.output}: {args.duration:g} s, seed {args.seed}, {args.storage}"
+          + (f", faults: {', '.join(kinds)}" if kinds else "")
           + (f"; {len(truth.t)} rows of truth in {args.truth}" if args.truth else ""))
     return 0
