@@ -87,12 +87,14 @@ class PhysicalSet:
         """Smallest eigenvalue of M_v (symmetric part), None without a vehicle."""
         if not self.table.vehicle:
             return None
-        M = self.table.vehicle_inertia(pi)
-        return float(np.linalg.eigvalsh((M + M.T) / 2)[0])
+        values = self._eigen(pi)[0][:len(VEHICLE_BLOCKS)]
+        # Two of the four are padding, which is one: the smallest is the first, or the third where all are above one.
+        lowest = np.where(values[:, 0] < 1.0, values[:, 0], values[:, 2])
+        return float(min(lowest.min(), pi[self._alone].min()))
 
     def min_eig_J(self, pi: np.ndarray) -> np.ndarray:
         """(n,) smallest eigenvalue of each link's scaled pseudo-inertia."""
-        return np.linalg.eigvalsh(self.table.scaled_pseudo_inertias(pi))[:, 0] if self.table.n else np.zeros(0)
+        return self._eigen(pi)[0][-self.table.n:, 0].copy() if self.table.n else np.zeros(0)
 
     def violation(self, pi: np.ndarray, epsilon: float | None = None) -> float:
         """How far pi is outside P, 0 inside: the largest excess over bounds and equalities (relative to each

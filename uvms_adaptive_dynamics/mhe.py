@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import gammaincinv
 
 from .constraints import PhysicalSet
 
@@ -20,7 +20,7 @@ def huber_threshold(rows: int, quantile: float) -> float:
     """rho as the quantile of the norm of `rows` standard normal rows; infinite for quantile 1 or no rows."""
     if quantile >= 1.0 or rows == 0:
         return np.inf
-    return float(np.sqrt(chi2.ppf(quantile, rows)))
+    return float(np.sqrt(2 * gammaincinv(rows / 2, quantile)))     # of chi squared; scipy.stats takes long to load
 
 
 @lru_cache(maxsize=256)
