@@ -23,8 +23,8 @@ if "UVMS_BEFORE" not in os.environ:     # set where this file runs with another 
     sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 
 import numpy as np  # noqa: E402
+from uvms_adaptive_dynamics.config import Config  # noqa: E402
 from uvms_adaptive_dynamics.evaluation.bags import read_messages  # noqa: E402
-from uvms_adaptive_dynamics.evaluation.command import config_of  # noqa: E402
 from uvms_adaptive_dynamics.robot import RobotModel  # noqa: E402
 from uvms_adaptive_dynamics.sample import Sample  # noqa: E402
 from uvms_adaptive_dynamics.topics import inputs  # noqa: E402
@@ -204,11 +204,14 @@ def main():
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings", help="a setting, such as estimation.forgetting=1.0")
     parser.add_argument("--before", type=Path, help="checkout whose front end stands for before (held-out)")
     args = parser.parse_args(namespace=argparse.Namespace(config=None, solver=None))
-    config = config_of(args)
-    robot = RobotModel.from_config(config)
-    if args.what == "dump":     # for samples_before: the samples of one bag, as plain tuples
+    if args.what == "dump":     # for samples_before: the samples of one bag, as plain tuples, by a package that may be older
+        config = Config()
+        robot = RobotModel.from_config(config)
         sys.stdout.buffer.write(pickle.dumps([tuple(getattr(s, name) for name in NAMES) for s in samples_of(args.bags, config, robot)[1]]))
         return
+    from uvms_adaptive_dynamics.evaluation.command import config_of
+    config = config_of(args)
+    robot = RobotModel.from_config(config)
     if args.what == "held-out" and args.before is None:
         parser.error("--before: give the checkout to compare with, such as a git worktree of 6ea3d84")
     args.bags.mkdir(parents=True, exist_ok=True)
