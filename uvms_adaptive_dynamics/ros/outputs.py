@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import AccelStamped, WrenchStamped
+from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
@@ -21,6 +22,10 @@ CLASSES = {"sensor_msgs/msg/JointState": JointState, "std_msgs/msg/Float64MultiA
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 QUEUED = QoSProfile(depth=10)
 
+# The executor goes through every event handler at every message, in Python; a subscriber that asks for more than is offered
+# is told so on its own side.
+NO_EVENTS = PublisherEventCallbacks(use_default_callbacks=False)
+
 NEED_VEHICLE = ("predicted_wrench", "wrench_stddev", "acceleration")
 NEED_ARM = ("predicted_joint_states", "joint_stddev")
 
@@ -35,7 +40,7 @@ class OutputPublishers:
         self.not_finite = 0
         self._publishers = {
             output.name: node.create_publisher(CLASSES[output.type], f"~/{output.name}",
-                                               LATCHED if output.name == "parameters" else QUEUED)
+                                               LATCHED if output.name == "parameters" else QUEUED, event_callbacks=NO_EVENTS)
             for output in OUTPUTS
             if (robot.vehicle or output.name not in NEED_VEHICLE) and (robot.joints or output.name not in NEED_ARM)}
 

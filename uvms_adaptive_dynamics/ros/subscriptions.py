@@ -4,6 +4,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Callable
 
+from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.exceptions import NameValidationException
 from rclpy.node import Node
 from rclpy.qos import QoSCompatibility, QoSProfile, ReliabilityPolicy, qos_check_compatible
@@ -17,6 +18,8 @@ from ..topics import Input
 # Sensor data: best effort matches every publisher; deep enough for 100 Hz while the executor is held up for a second.
 SENSOR_DEPTH = 100
 
+# The executor goes through every event handler at every message, in Python; `why_silent` says what they would.
+NO_EVENTS = SubscriptionEventCallbacks(use_default_callbacks=False)
 # A clock that goes back by less is jitter between two readings, not a jump.
 JITTER_NS = 100_000_000
 
@@ -51,7 +54,7 @@ class InputSubscription:
         try:
             self.topic = node.resolve_topic_name(wanted.topic)
             self._subscription: Subscription = node.create_subscription(
-                self._type, wanted.topic, self._count_and_hand_on, qos, raw=True,
+                self._type, wanted.topic, self._count_and_hand_on, qos, raw=True, event_callbacks=NO_EVENTS,
                 qos_overriding_options=QoSOverridingOptions.with_default_policies())
         except (NameValidationException, InvalidQosOverridesError, RuntimeError, ValueError, TypeError) as error:
             raise ConfigError(f"setting '{_setting(wanted, 'topic')}' is {wanted.topic!r}, which cannot be subscribed: "
