@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .channel_noise import ChannelNoise
 from .config import Config
 from .constraints import PhysicalSet
 from .errors import ParameterError, SolverError
@@ -21,7 +22,7 @@ from .robot import RawRows, RobotModel
 from .rows import Row, RowFilter
 from .sample import Sample
 from .solvers import choose_solver, projection_problem
-from .uncertainty import ChannelNoise, IncrementCovariance, information_covariance, known_from
+from .uncertainty import IncrementCovariance, information_covariance, known_from
 
 log = logging.getLogger(__name__)
 OUTSIDE = 1e-6           # (scaled) violation of the constraints with which no solver's answer is taken
