@@ -1,4 +1,4 @@
-"""`python -m uvms_adaptive_dynamics {evaluate,simulate,campaign,benchmark,demo}`: the command line; each subcommand loads only what it needs."""
+"""`python -m uvms_adaptive_dynamics {evaluate,simulate,campaign,coverage,benchmark,demo}`: the command line; each subcommand loads only what it needs."""
 from __future__ import annotations
 
 import argparse
@@ -17,6 +17,7 @@ COMMANDS = {
     "evaluate": ("evaluation.command", "replay recordings through the estimator and measure its predictions"),
     "simulate": ("simulation.command", "make a recording of the simulated robot"),
     "campaign": ("evaluation.campaign", "identify simulated robots from wrong priors and test them held out"),
+    "coverage": ("evaluation.coverage", "count how many unseen rows the 95 % intervals hold on simulated robots"),
     "benchmark": ("benchmark.command", "time the complete update beside CVXPY's, over horizons, joints and solvers"),
     "demo": ("ros.demo", "simulate, identify, test held out, and report"),
 }

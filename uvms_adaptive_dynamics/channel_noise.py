@@ -54,8 +54,9 @@ class ChannelNoise:
         if not self._adapt:
             return
         clipped = np.minimum(residual ** 2, WINSOR ** 2 * self._variance) / WINSOR_MEAN
-        # A plain mean at first, so that a wrong initial noise is not remembered for several time constants.
-        rate = np.maximum(self._rate, 1 / (self._count + 1))
+        # A mean at first, so that a wrong initial noise is not remembered for several time constants; it leans on the newer
+        # rows, since the first residuals are the prior's error and not noise.
+        rate = np.maximum(self._rate, 2 / (self._count + 2))
         new = (1 - rate) * self._variance + rate * clipped
         self._count = self._count + valid
         self._variance = np.where(valid, np.maximum(new, self._floor ** 2), self._variance)

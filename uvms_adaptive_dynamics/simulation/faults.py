@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import Any, Iterable, Iterator
+from typing import Any, Iterable, Iterator, NamedTuple
 
 import numpy as np
 
@@ -31,12 +31,22 @@ class Faults:
     burst_speed: float = 0.7
 
 
+class Hit(NamedTuple):
+    """A spoiled message: its role, its time [s] (the stamp, or of receipt without one) and which of its values are spoiled."""
+
+    role: str
+    t: float
+    values: np.ndarray
+
+
 def with_faults(messages: Iterable[tuple[str, Any, float]], faults: Faults = Faults(),
-                seed: int = 0) -> Iterator[tuple[str, Any, float]]:
+                seed: int = 0, hits: list[Hit] | None = None) -> Iterator[tuple[str, Any, float]]:
     """The messages `(role, message, receive time [s])` with faults put in; the same seed gives the same faults.
 
-    Spoiled messages are copies; commands are taken to be PWM [us].
+    Spoiled messages are copies; commands are taken to be PWM [us]. What was spoiled is appended to `hits`: to tell
+    afterwards which rows are nominal.
     """
+    hits = [] if hits is None else hits
     rng = np.random.default_rng(seed)
     begin = None
     for role, message, t in messages:
@@ -47,18 +57,27 @@ def with_faults(messages: Iterable[tuple[str, Any, float]], faults: Faults = Fau
             if hit.any():
                 message = copy.copy(message)
                 message.effort = effort + hit * _far(rng, effort.size) * (EFFORT_NOISE + EFFORT_NOISE_SHARE * np.abs(effort))
+                hits.append(Hit(role, _stamp(message), np.flatnonzero(hit)))
         elif role == "dvl":
             if any(start <= t - begin < start + faults.burst_length for start in faults.burst_starts):
                 message = _moved(message, faults.burst_speed * rng.standard_normal(3))
+                hits.append(Hit(role, _stamp(message), np.arange(3)))
             elif rng.random() < faults.dvl_share:
                 axes = np.ones(3) if rng.random() < 0.5 else np.eye(3)[rng.integers(3)]
                 message = _moved(message, axes * _far(rng, 3) * DVL_NOISE)
+                hits.append(Hit(role, _stamp(message), np.flatnonzero(axes)))
         elif role == "thrusters" and rng.random() < faults.command_share:
             message = copy.copy(message)
             data = np.array(message.data, float)
-            data[rng.integers(data.size)] = rng.uniform(PWM_LOW, PWM_HIGH)
+            spoiled = rng.integers(data.size)
+            data[spoiled] = rng.uniform(PWM_LOW, PWM_HIGH)
             message.data = data
+            hits.append(Hit(role, t, np.array([spoiled])))
         yield role, message, t
+
+
+def _stamp(message: Any) -> float:
+    return message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
 
 
 def _far(rng: np.random.Generator, size: int) -> np.ndarray:
