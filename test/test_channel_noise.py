@@ -53,3 +53,29 @@ def test_masked_channels_do_not_change():
     for _ in range(100):
         noise.update(np.array([9.0, 9.0]), np.array([False, True]), np.array([1.0, 10.0]))
     assert noise.stddev[0] == 1.0 and noise.stddev[1] > 2.0
+
+
+def test_intervals_follow_residuals_that_come_and_go():
+    """Two seconds of large and two of small residuals in turn: 95 % overall, and the interval is wide when it must be."""
+    rng = np.random.default_rng(7)
+    large = (np.arange(60_000) // 100) % 2 == 0
+    noise = ChannelNoise(np.ones(1), .02, 5.0, True)
+    widths, inside = np.empty(60_000), np.empty(60_000, bool)
+    for k, r in enumerate(rng.normal(size=60_000) * np.where(large, 2.0, 0.5)):
+        predicted = noise.interval_stddev
+        widths[k], inside[k] = predicted[0], abs(r) < 1.96 * predicted[0]
+        noise.update(np.array([r]), np.ones(1, bool), predicted)
+    assert .935 < inside[5000:].mean() < .965
+    assert widths[5000:][large[5000:]].mean() > 1.4 * widths[5000:][~large[5000:]].mean()
+
+
+def test_what_is_saved_is_not_of_the_last_half_second():
+    """A burst of half a second moves the next row's interval, and hardly the noise for another time."""
+    rng = np.random.default_rng(8)
+    noise = ChannelNoise(np.ones(1), .02, 5.0, True)
+    for r in rng.normal(size=5000):
+        noise.update(np.array([r]), np.ones(1, bool), noise.interval_stddev)
+    before = noise.interval_stddev, noise.lasting_stddev
+    for r in 4 * rng.normal(size=25):
+        noise.update(np.array([r]), np.ones(1, bool), noise.interval_stddev)
+    assert noise.interval_stddev > 1.4 * before[0] and noise.lasting_stddev < 1.3 * before[1]

@@ -246,7 +246,7 @@ class Estimator:
 
     def parameter_set(self) -> ParameterSet:
         """The estimate with all that predictions with intervals need."""
-        return ParameterSet(self.table.names, self.pi.copy(), self.covariance.copy(), self.noise.interval_stddev, self.prior.robot,
+        return ParameterSet(self.table.names, self.pi.copy(), self.covariance.copy(), self.noise.lasting_stddev, self.prior.robot,
                             known_from=self.known_from())
 
     @property

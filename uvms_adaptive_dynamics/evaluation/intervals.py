@@ -1,4 +1,4 @@
-"""`coverage`: how many unseen rows the 95 % intervals hold on simulated robots, under three kinds of sensor noise (docs/uncertainty.md).
+"""`intervals`: how many unseen rows the 95 % intervals hold on simulated robots, under three kinds of sensor noise (docs/uncertainty.md).
 
 Per seed one recording is simulated and used for all kinds. Every row is predicted before it is used. Beside the intervals
 stands the ideal width: that of an interval that knows the best linear model of the recording's truth and, from the same rows,
@@ -21,7 +21,7 @@ from ..prior import perturbed, prior_from_config
 from ..robot import RobotModel
 from .campaign import RELATIVE_WINDOW, best_linear, simulated, truth_file
 from .command import config_of
-from .coverage_table import channel_figures, comparison, kind_table, pooled
+from .interval_table import channel_figures, comparison, kind_table, pooled
 from .files import output_folder, write_json
 from .noise_kinds import KINDS, nominal, recorded
 from .prequential import Predicted, paper_stddev, predicted
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings",
                         help="change one setting, such as estimation.forgetting=1.0 (may be repeated)")
     parser.add_argument("--output", type=Path, required=True, metavar="DIR",
-                        help="folder for coverage.json, the finished runs and the bags; runs that are there with the same settings are not repeated")
+                        help="folder for intervals.json, the finished runs and the bags; runs that are there with the same settings are not repeated")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -79,12 +79,12 @@ def run(args: argparse.Namespace) -> int:
         print(f"[{number}/{len(tasks)}] seed {task.seed}, {task.kind}: {said}, coverage {min(c['coverage95'] for c in own):.1%} to "
               f"{max(c['coverage95'] for c in own):.1%}", flush=True)
     content = {**setup, "seeds": seeds, "kinds": {kind: pooled(outcomes) for kind, outcomes in found.items()}}
-    write_json(folder / "coverage.json", content)
+    write_json(folder / "intervals.json", content)
     for kind, figures in content["kinds"].items():
         print(f"\n{kind}, {len(seeds)} runs of {args.duration:g} s\n{kind_table(figures, OWN)}")
         if args.compare_paper:
             print(f"\n{comparison(figures, (OWN, PAPER, PUBLISHED))}")
-    print(f"\n{folder / 'coverage.json'}")
+    print(f"\n{folder / 'intervals.json'}")
     return 0
 
 
