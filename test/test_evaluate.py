@@ -107,6 +107,14 @@ def test_report_is_self_contained(result):
     assert '="http' not in page and "url(" not in page
 
 
+def test_report_shows_intervals_over_time_and_what_not_to_rely_on(result):
+    """A twelve second run is one piece of time with the coverage of metrics.json; links are named as not known one by one."""
+    page = (result / "out" / "report.html").read_text()
+    surge = strict(result / "out" / "metrics.json")["channels"]["surge"]
+    assert f"{100 * surge['coverage95']:.1f} % · {surge['interval_width']:.4g} · {surge['nll']:.2f}" in page
+    assert "not to rely on" in page and "links of axis_e" in page
+
+
 def test_the_same_bag_gives_the_same_numbers(bag, result):
     """Offline evaluation is deterministic: only times of solving differ."""
     again = json.loads(json.dumps({k: v for k, v in evaluate([bag], Config()).items() if k not in TIMES}, default=lambda a: a.tolist()))

@@ -1,11 +1,10 @@
-"""Covariances and noise against independent statements of them."""
+"""Covariances against independent statements of them."""
 import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.config import Uncertainty
 from uvms_adaptive_dynamics.rows import correlation_length, gaussian_kernel
 from uvms_adaptive_dynamics.config import Filter
-from uvms_adaptive_dynamics.noise import ChannelNoise
 from uvms_adaptive_dynamics.uncertainty import IncrementCovariance, constrained_inverse
 
 
@@ -82,54 +81,6 @@ def test_frozen_parameters_have_no_variance():
     got = information_covariance(A, A, NOTHING, 0, np.zeros(6), free)
     np.testing.assert_allclose(got[np.ix_(free, free)], np.linalg.inv(A[np.ix_(free, free)]), rtol=1e-9)
     assert np.all(got[~free] == 0)
-
-
-def coverage(residual, initial=1.0):
-    """Share of residuals inside an interval that was made from earlier ones only."""
-    noise = ChannelNoise(np.array([initial]), .02, 5.0, True)
-    inside = []
-    for r in residual:
-        predicted = noise.interval_stddev
-        inside.append(abs(r) < 1.96 * predicted[0])
-        noise.update(np.array([r]), np.ones(1, bool), predicted)
-    return np.array(inside)
-
-
-@pytest.mark.parametrize("kind", ["gaussian", "low-passed", "heavy tails", "flat", "wrong initial", "growing"])
-def test_intervals_cover_whatever_the_noise_is(kind):
-    """95 % of unseen residuals lie inside, for any shape, colour and scale; widths follow a change of scale."""
-    rng = np.random.default_rng(5)
-    n = 60_000
-    white = rng.normal(size=n)
-    residual = {"gaussian": white, "low-passed": 4 * np.convolve(white, gaussian_kernel(Filter()), "same"),
-                "heavy tails": rng.standard_t(3, size=n), "flat": rng.uniform(-1, 1, n), "wrong initial": white,
-                "growing": white * np.linspace(1, 5, n)}[kind]
-    inside = coverage(residual, initial=50.0 if kind == "wrong initial" else 1.0)
-    assert .935 < inside[5000:].mean() < .965
-
-
-def test_outliers_do_not_widen_the_interval_of_the_others():
-    """With 5 % gross outliers the interval of nominal rows stays within 1.3 of what it is without them."""
-    rng = np.random.default_rng(6)
-    white = rng.normal(size=40_000)
-    outlier = rng.random(40_000) < .05
-    noise = ChannelNoise(np.ones(1), .02, 5.0, True)
-    widths, inside = [], []
-    for r, bad in zip(np.where(outlier, 20 * rng.choice([-1, 1], 40_000), white), outlier):
-        predicted = noise.interval_stddev
-        widths.append(predicted[0])
-        if not bad:
-            inside.append(abs(r) < 1.96 * predicted[0])
-        noise.update(np.array([r]), np.ones(1, bool), predicted)
-    assert np.mean(widths[5000:]) < 1.3 and .93 < np.mean(inside[5000:]) < .97
-
-
-def test_masked_channels_do_not_change():
-    """A channel that is not valid keeps its noise; others follow theirs."""
-    noise = ChannelNoise(np.ones(2), .02, 5.0, True)
-    for _ in range(100):
-        noise.update(np.array([9.0, 9.0]), np.array([False, True]), np.array([1.0, 10.0]))
-    assert noise.stddev[0] == 1.0 and noise.stddev[1] > 2.0
 
 
 def test_correlation_length_of_the_default_low_pass():

@@ -16,6 +16,7 @@ _HOMES = {
     "vehicle_regressor": "regressors",
     "ManipulatorModel": "manipulator", "Mount": "manipulator",
     "inverse_dynamics": "dynamics", "forward_dynamics": "dynamics",
+    "State": "dynamics", "simulate": "forward", "Disturbance": "forward",
 }
 __all__ = [*_HOMES, "__version__"]
 

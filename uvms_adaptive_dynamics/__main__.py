@@ -1,4 +1,4 @@
-"""`python -m uvms_adaptive_dynamics {evaluate,simulate,campaign,coverage,benchmark,demo}`: the command line; each subcommand loads only what it needs."""
+"""`python -m uvms_adaptive_dynamics {evaluate,simulate,campaign,coverage,intervals,forward,benchmark,demo}`: the command line; each subcommand loads only what it needs."""
 from __future__ import annotations
 
 import argparse
@@ -18,6 +18,8 @@ COMMANDS = {
     "simulate": ("simulation.command", "make a recording of the simulated robot"),
     "campaign": ("evaluation.campaign", "identify simulated robots from wrong priors and test them held out"),
     "coverage": ("evaluation.coverage", "intervals of parameters against the truth, on data of the linear model"),
+    "intervals": ("evaluation.intervals", "count how many unseen rows the 95 % intervals hold on simulated robots"),
+    "forward": ("evaluation.forward_check", "simulate a piece of a recording with a saved estimate, with the bands of its covariance"),
     "benchmark": ("benchmark.command", "time the complete update beside CVXPY's, over horizons, joints and solvers"),
     "demo": ("ros.demo", "simulate, identify, test held out, and report"),
 }

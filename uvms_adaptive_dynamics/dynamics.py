@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .robot import RobotModel
+from .robot import RawRows, RobotModel
 from .sample import Sample
 
 
@@ -39,7 +39,7 @@ class State:
 def inverse_dynamics(robot: RobotModel, state: State, nu_dot: np.ndarray, mu_ddot: np.ndarray, pi: np.ndarray,
                      covariance: np.ndarray | None = None) -> Efforts:
     """tau = Y pi (+ known loads) and Y Sigma_pi Y^T, for a motion; add noise to compare with measurements."""
-    raw = robot.raw_rows(_sample(robot, state, nu_dot, mu_ddot))
+    raw = rows_of(robot, state, np.concatenate([nu_dot, mu_ddot]) if robot.vehicle else mu_ddot)
     return Efforts(raw.Y @ pi + raw.known, None if covariance is None else raw.Y @ covariance @ raw.Y.T)
 
 
@@ -50,31 +50,35 @@ def forward_dynamics(robot: RobotModel, state: State, tau: np.ndarray, pi: np.nd
     Since Y(zeta_ddot) pi = tau holds, M d(zeta_ddot) = -Y d(pi): the covariance is M^-1 (Y Sigma_pi Y^T + Sigma_d) M^-T with the
     regressor at the solution; disturbance Sigma_d (C, C) is the residual's covariance, where it is to be included.
     """
-    n, vehicle = robot.table.n, robot.vehicle
-    C = robot.table.channels
-    still = replace(state, nu=np.zeros(6), mu_dot=np.zeros(n))
-
-    def effort(at: State, accelerations: np.ndarray) -> np.ndarray:
-        raw = robot.raw_rows(_sample(robot, at, *_split(accelerations, vehicle)))
-        return raw.Y @ pi + raw.known
-
-    at_rest = effort(still, np.zeros(C))
-    M = np.column_stack([effort(still, unit) - at_rest for unit in np.eye(C)])
-    zeta_ddot = np.linalg.solve(M, tau - effort(state, np.zeros(C)))
-    nu_dot, mu_ddot = _split(zeta_ddot, vehicle)
+    M = generalized_inertia(robot, state, pi)
+    raw = rows_of(robot, state, np.zeros(len(M)))
+    zeta_ddot = np.linalg.solve(M, tau - raw.Y @ pi - raw.known)
     spread = None
     if covariance is not None:
-        Y = robot.raw_rows(_sample(robot, state, nu_dot, mu_ddot)).Y
+        Y = rows_of(robot, state, zeta_ddot).Y
         middle = Y @ covariance @ Y.T + (0.0 if disturbance is None else disturbance)
         spread = np.linalg.solve(M, np.linalg.solve(M, middle).T).T
-    return Accelerations(nu_dot, mu_ddot, spread, M)
+    return Accelerations(*_split(zeta_ddot, robot.vehicle), spread, M)
+
+
+def generalized_inertia(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
+    """M (C, C) of the coupled system: the efforts that unit accelerations need beyond those at rest."""
+    still = replace(state, nu=np.zeros(6), mu_dot=np.zeros(robot.table.n))
+
+    def effort(accelerations: np.ndarray) -> np.ndarray:
+        raw = rows_of(robot, still, accelerations)
+        return raw.Y @ pi + raw.known
+
+    at_rest = effort(np.zeros(robot.table.channels))
+    return np.column_stack([effort(unit) - at_rest for unit in np.eye(robot.table.channels)])
+
+
+def rows_of(robot: RobotModel, state: State, accelerations: np.ndarray) -> RawRows:
+    """Regressor and known load of a motion: accelerations (C,) are nu_dot, where there is a vehicle, and mu_ddot."""
+    nu_dot, mu_ddot = _split(accelerations, robot.vehicle)
+    return robot.raw_rows(Sample(0.0, state.R_nb, state.nu, nu_dot, state.mu, state.mu_dot, mu_ddot, np.zeros(6), np.zeros(robot.table.n),
+                                 np.ones(robot.table.channels, bool)))
 
 
 def _split(accelerations: np.ndarray, vehicle: bool) -> tuple[np.ndarray, np.ndarray]:
     return (accelerations[:6], accelerations[6:]) if vehicle else (np.zeros(6), accelerations)
-
-
-def _sample(robot: RobotModel, state: State, nu_dot: np.ndarray, mu_ddot: np.ndarray) -> Sample:
-    n = robot.table.n
-    return Sample(0.0, state.R_nb, state.nu, nu_dot, state.mu, state.mu_dot, mu_ddot, np.zeros(6), np.zeros(n),
-                  np.ones(robot.table.channels, bool))

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .channel_noise import ChannelNoise
 from .config import Config
 from .constraints import PhysicalSet
 from .errors import ParameterError, SolverError
+from .excitation import RowExcitation
 from .horizon import Horizon, moved_arm
 from .identifiability import ExcitationGram, Identifiability, directions, identifiability, known_from
 from .mhe import HorizonProblem, huber_weight
@@ -23,7 +25,6 @@ from .rows import Row, RowFilter
 from .sample import Sample
 from .score import Score
 from .solvers import choose_solver, projection_problem
-from .noise import ChannelNoise, RowExcitation
 from .uncertainty import IncrementCovariance, constrained_inverse
 
 log = logging.getLogger(__name__)
@@ -150,7 +151,7 @@ class Estimator:
         excited = self._excitation.push(row.Y, row.valid, self.noise.stddev)
         if self.learn:
             self._enter(row, excited)
-        self.noise.update(self.prediction.residual, excited, self.prediction.predicted_stddev)
+        self.noise.update(self.prediction.residual, row.valid, self.prediction.predicted_stddev, excited)
         return self.prediction
 
     def solve(self, begin: float | None = None) -> Estimate | None:
@@ -263,7 +264,7 @@ class Estimator:
 
     def parameter_set(self) -> ParameterSet:
         """The estimate with all that predictions with intervals need."""
-        return ParameterSet(self.table.names, self.pi.copy(), self.covariance.copy(), self.noise.interval_stddev, self.prior.robot,
+        return ParameterSet(self.table.names, self.pi.copy(), self.covariance.copy(), self.noise.lasting_stddev, self.prior.robot,
                             known_from=self.known_from())
 
     @property

@@ -13,9 +13,13 @@ import numpy as np
 from ..config import Config
 from ..errors import UvmsError
 from ..identifiability import MEASURED, WEAK
+from ..trust import block_warnings, link_note
 from .figures import draw
 from .files import write_text
+from .metrics import all_channels
 from .run import Run
+
+PIECES, SHORTEST = 6, 10.0   # in how many pieces of time intervals are shown at most; and the length [s] of a piece at least
 
 CSS = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #333; max-width: 1160px; margin: 2em auto; padding: 0 1.5em; }
@@ -31,7 +35,8 @@ table.facts td { text-align: left; white-space: normal; } summary { cursor: poin
 
 def write_report(folder: Path, run: Run, metrics: dict[str, Any]) -> Path:
     """Write report.html and its PNG files into `folder`; returns the page's path. Raises UvmsError where it cannot."""
-    parts = [_section("What was measured", _facts(run, metrics)), _section("Prediction errors and intervals", _metrics_table(run, metrics))]
+    parts = [_section("What was measured", _facts(run, metrics)), _section("Prediction errors and intervals", _metrics_table(run, metrics)),
+             _section("Intervals over time", _over_time(run))]
     for drawn in draw(run, metrics):
         buffer = io.BytesIO()
         drawn.figure.savefig(buffer, format="png")
@@ -85,6 +90,7 @@ def _facts(run: Run, metrics: dict[str, Any]) -> str:
              ("masked rows", "; ".join(f"{channel}: {_counted(why)}" for channel, why in run.masked.items() if _counted(why)) or "none"),
              ("version", run.version)]
     rows += [("warning", warning) for bag in run.bags for warning in bag.warnings] + [("note", note) for note in run.notes]
+    rows += [("not to rely on", sentence) for sentence in _doubts(run)]
     default = {name: value for name, _, value in Config().settings()}
     rows += [(name, str(value)) for name, _, value in run.config.settings() if value != default[name]]
     return _table((), rows, "facts")
@@ -111,6 +117,28 @@ def _metrics_table(run: Run, metrics: dict[str, Any]) -> str:
         "A short memory predicts well without knowing the robot: only a held-out run (--frozen) shows that parameters were identified. "
         "&ldquo;Last&rdquo; is the last estimate on the rows it was learnt from."))
     return f"{_table(head, rows)}<p>{note}</p>"
+
+
+def _over_time(run: Run) -> str:
+    """Coverage, mean width and NLL of each channel in pieces of the recorded time: intervals should hold in all of them."""
+    rows = run.log.rows()
+    count = max(1, min(PIECES, int(len(rows.t) * run.config.filter.period / SHORTEST)))
+    pieces = np.array_split(np.arange(len(rows.t)), count)
+    found = [all_channels(run.robot.channels, run.robot.units, *(column[piece] for column in (
+        rows.measured, rows.predicted, rows.stddev, rows.valid))) for piece in pieces]
+    ends = [f"to {(piece[-1] + 1) * run.config.filter.period:.0f} s" for piece in pieces]
+    table = [(f"{channel} [{unit}]", *(f"{_percent(f[channel]['coverage95'])} · {_number(f[channel]['interval_width'])} · {_fixed(f[channel]['nll'], 2)}"
+                                        for f in found)) for channel, unit in zip(run.robot.channels, run.robot.units)]
+    return (f"{_table(('channel', *ends), table)}<p>Share of rows in the 95&nbsp;% interval &middot; its mean width &middot; NLL [nats], "
+            "every row judged with what was known before it.</p>")
+
+
+def _doubts(run: Run) -> list[str]:
+    """What a controller should not rely on after this run."""
+    if run.frozen or run.final.covariance is None or not run.final.known_from:
+        return []
+    note = link_note(run.robot.table, run.final.known_from)
+    return block_warnings(run.robot.table, run.final.known_from) + ([note] if note else [])
 
 
 def _parameter_table(run: Run) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Mapping, NamedTuple
 import numpy as np
 
 from ..config import Config
+from ..trust import block_warnings, channel_warnings, link_note
 from .recent_fit import RecentFit
 from .recorder import Recorder
 from .worker import Worker
@@ -122,13 +123,24 @@ class Diagnostics:
                   "horizon filled": estimator.horizon_filled, "horizon": self._config.estimation.horizon}
         if estimator.estimate is None:
             return Status(OK, "estimate", "no estimate yet: the prior stands", values)
+        # What a loaded file knew does not show in how much of its deviation is left.
+        if self._last_rank is not None and estimator.prior.covariance is None:
+            _, words = self._last_rank
+            if note := link_note(estimator.table, words):
+                values["links"] = note
+            if warnings := block_warnings(estimator.table, words):
+                return Status(WARN, "estimate", "; ".join(warnings), values)
         return Status(OK, "estimate", f"status of the last solve: {estimator.estimate.status}", values)
 
     def _predictions(self) -> Status:
         values: dict[str, object] = {}
-        for channel, fit in self._fit.metrics().items():
+        fits = self._fit.metrics()
+        for channel, fit in fits.items():
             if fit["r2"] is not None and fit["n"] >= MIN_ROWS:
-                values[f"{channel} R^2"], values[f"{channel} coverage"] = fit["r2"], fit["coverage95"]
+                values |= {f"{channel} R^2": fit["r2"], f"{channel} coverage": fit["coverage95"],
+                           f"{channel} width [{fit['unit']}]": fit["interval_width"], f"{channel} NLL [nats]": fit["nll"]}
+        if warnings := channel_warnings(fits, self._fit.seconds, MIN_ROWS):
+            return Status(WARN, "predictions", "; ".join(warnings), values)
         return Status(OK, "predictions", f"each row before it was used, last {self._fit.seconds:g} s", values)
 
     def _messages(self, front_end: Any, dropped: Mapping[str, int]) -> Status:

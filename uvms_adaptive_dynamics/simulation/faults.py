@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Iterable, Iterator
+from typing import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -81,22 +81,38 @@ def _spoiled(message: Message, t: float, faults: Faults, rng: np.random.Generato
     """The message's payload, or a copy with wrong values."""
     payload = message.payload
     if message.topic == JOINTS and faults.effort_share:
-        effort = np.array(payload["effort"])
-        hit = rng.random(effort.size) < faults.effort_share
-        far = _far(rng, effort.size) * (EFFORT_NOISE + EFFORT_NOISE_SHARE * np.abs(effort))
-        return {**payload, "effort": tuple((effort + hit * far).tolist())}
+        return {**payload, "effort": tuple(spoiled_efforts(payload["effort"], faults, rng)[0].tolist())}
     if message.topic == DVL:
-        off = np.zeros(3)
-        if any(start <= t < start + faults.burst_length for start in faults.bursts):
-            off = faults.burst_speed * rng.standard_normal(3)
-        elif rng.random() < faults.dvl_share:
-            off = (np.ones(3) if rng.random() < 0.5 else np.eye(3)[rng.integers(3)]) * _far(rng, 3) * DVL_NOISE
-        return {**payload, "linear": tuple((np.array(payload["linear"]) + off).tolist())}
-    if message.topic == COMMANDS and rng.random() < faults.command_share:
-        data = list(payload["data"])
-        data[rng.integers(len(data))] = rng.uniform(PWM_LOW, PWM_HIGH)
-        return {**payload, "data": tuple(data)}
+        return {**payload, "linear": tuple(spoiled_velocity(payload["linear"], t, faults, rng)[0].tolist())}
+    if message.topic == COMMANDS:
+        return {**payload, "data": tuple(spoiled_commands(payload["data"], faults, rng)[0].tolist())}
     return payload
+
+
+def spoiled_efforts(effort: Sequence[float], faults: Faults, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """(efforts (n,), places of those that are wrong)."""
+    effort = np.array(effort, float)
+    hit = rng.random(effort.size) < faults.effort_share
+    return effort + hit * _far(rng, effort.size) * (EFFORT_NOISE + EFFORT_NOISE_SHARE * np.abs(effort)), np.flatnonzero(hit)
+
+
+def spoiled_velocity(velocity: Sequence[float], t: float, faults: Faults, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """(DVL's velocity (3,), places of what is wrong in it), t [s] after the first message."""
+    off = np.zeros(3)
+    if any(start <= t < start + faults.burst_length for start in faults.bursts):
+        off = faults.burst_speed * rng.standard_normal(3)
+    elif rng.random() < faults.dvl_share:
+        off = (np.ones(3) if rng.random() < 0.5 else np.eye(3)[rng.integers(3)]) * _far(rng, 3) * DVL_NOISE
+    return np.array(velocity, float) + off, np.flatnonzero(off)
+
+
+def spoiled_commands(data: Sequence[float], faults: Faults, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """(thruster commands in PWM [us], places of what is wrong among them)."""
+    data, hit = np.array(data, float), np.zeros(0, int)
+    if rng.random() < faults.command_share:
+        hit = np.array([rng.integers(data.size)])
+        data[hit] = rng.uniform(PWM_LOW, PWM_HIGH)
+    return data, hit
 
 
 def _far(rng: np.random.Generator, size: int) -> np.ndarray:
