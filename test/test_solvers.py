@@ -185,7 +185,7 @@ def test_a_misbehaving_solver_is_survived(mood, robot, samples):
         if 70 <= k < 75:
             assert estimate.status != "optimal" and b.physical.violation(estimate.pi) < 1e-7
             assert np.isfinite(estimate.covariance).all() and np.isfinite(estimate.predicted).all()
-    assert (b.solver_failures, b._solver.inaccurate) == ((0, 5) if mood == "is inaccurate" else (5, 0))
+    assert (b.solver_counts["failures"], b.solver_counts["inaccurate answers"]) == ((0, 5) if mood == "is inaccurate" else (5, 0))
     assert estimate.status == "optimal"
     np.testing.assert_allclose(estimate.predicted, usual.predicted, atol=.05 * np.abs(usual.predicted).max())
 

@@ -273,6 +273,12 @@ class Estimator:
         return self._solver.name
 
     @property
+    def solver_counts(self) -> dict[str, int]:
+        """Solves without an answer, answers that the solver called less than optimal, and how many each of its methods gave."""
+        return {"failures": self.solver_failures, "inaccurate answers": self._solver.inaccurate,
+                **{f"answered by {method}": count for method, count in self._solver.ticks.items() if count}}
+
+    @property
     def noise_stddev(self) -> np.ndarray:
         """(C,) noise of each channel's predictions as known now [N, N m]."""
         return self.noise.interval_stddev

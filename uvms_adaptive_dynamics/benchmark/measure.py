@@ -97,10 +97,9 @@ def measure(case: Case, progress: Callable[[float], None] = lambda share: None, 
         progress((begin + k) / len(samples))
     if profiler:
         profiler.dump_stats(profile)
-    methods = getattr(solver.inner, "ticks", None)
     return {"solver": solver.name, "ticks": case.ticks, "parameters": robot.table.size, "channels": robot.table.channels,
             "failures": estimator.solver_failures - failures, "inaccurate": solver.inaccurate, **record.figures(),
-            "methods_since_start": methods, **comparison.figures()}
+            "methods_since_start": solver.ticks or None, **comparison.figures()}
 
 
 class Record:

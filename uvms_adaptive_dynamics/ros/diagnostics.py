@@ -91,7 +91,7 @@ class Diagnostics:
         skipped = self._since("skipped", worker.skipped)
         crashed = self._since("exceptions", worker.exceptions)
         values = {"solver": estimator.solver_name, **_times("solve", worker.solve_ms), **_times("update", worker.update_ms),
-                  "failures": estimator.solver_failures, "skipped solves": worker.skipped, "exceptions": worker.exceptions,
+                  **estimator.solver_counts, "skipped solves": worker.skipped, "exceptions": worker.exceptions,
                   "samples waiting": worker.backlog}
         if worker.last_error:
             values["last exception"] = worker.last_error

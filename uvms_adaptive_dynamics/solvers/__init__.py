@@ -30,6 +30,11 @@ class Guarded:
     def __init__(self, inner: Solver):
         self.inner, self.name, self.inaccurate = inner, inner.name, 0
 
+    @property
+    def ticks(self) -> dict[str, int]:
+        """How many problems each of its methods has answered; empty where there is but one."""
+        return getattr(self.inner, "ticks", {})
+
     def solve(self, problem: HorizonProblem) -> Solution:
         """See `Solver`."""
         try:
