@@ -312,4 +312,5 @@ def test_what_is_known_from_where_is_said(robot, data, tmp_path):
     words = dict(zip(estimator.table.names, estimator.known_from()))
     assert words["m_X_du"] == words["X_uu"] == words["axis_e.fv"] == "measured"
     assert words["W"] != "measured" and words["B"] != "measured" and words["axis_e.m"] == "frozen"
-    assert "m_X_du: measured" in save_parameters(tmp_path / "p.yaml", estimator.parameter_set()).read_text()
+    text = save_parameters(tmp_path / "p.yaml", estimator.parameter_set()).read_text()
+    assert "m_X_du: measured" in text and "W and B only as W - B" in text

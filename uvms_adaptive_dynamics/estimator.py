@@ -14,9 +14,9 @@ from .channel_noise import ChannelNoise
 from .config import Config
 from .constraints import PhysicalSet
 from .errors import ParameterError, SolverError
-from .excitation import RowExcitation
+from .excitation import Excited, RowExcitation
 from .horizon import Horizon, moved_arm
-from .identifiability import ExcitationGram, Identifiability, directions, identifiability, known_from
+from .identifiability import ExcitationGram, Identifiability, directions, identifiability, known_from, limited_by_physics
 from .mhe import HorizonProblem, huber_weight
 from .parameter_files import ParameterSet
 from .prior import prior_from_config, prior_stddev
@@ -100,7 +100,7 @@ class Estimator:
         self._horizon = Horizon(self.config.estimation, self.physical, self.pi, stddev)
         decay = self._horizon.decay if self.config.estimation.arrival == "information" else 1 - 1 / self.config.estimation.horizon
         floor = self.config.estimation.relative_epsilon * self.table.scale
-        self._excitation = RowExcitation(self.table.channels, stddev, self.config.filter.period, self.config.estimation.forgetting)
+        self._excitation = RowExcitation(self.table, self.config.filter.period, self.config.estimation.forgetting)
         self._increments = IncrementCovariance(self.config.uncertainty, floor)
         self._prior_covariance = given.covariance if given.covariance is not None else np.diag(np.where(self.free, stddev, 0.0) ** 2)
         self._score = Score(self.table.channels, self.table.size, self._filter.kernel, self.config.filter.period, decay, self.config.estimation.forgetting)
@@ -148,10 +148,10 @@ class Estimator:
         if row is None:
             return None
         self.prediction = self._predict(row)
-        excited = self._excitation.push(row.Y, row.valid, self.noise.stddev)
+        excited = self.last_excited = self._excitation.push(row.Y, self.pi, row.valid, self.prediction.residual, self.noise.stddev)
         if self.learn:
             self._enter(row, excited)
-        self.noise.update(self.prediction.residual, row.valid, self.prediction.predicted_stddev, excited)
+        self.noise.update(self.prediction.residual, row.valid, self.prediction.predicted_stddev, excited.moves)
         return self.prediction
 
     def solve(self, begin: float | None = None) -> Estimate | None:
@@ -196,28 +196,28 @@ class Estimator:
         return Prediction(row.t, self.pi, self.covariance, predicted, covariance, np.sqrt(np.diag(covariance)), row.tau,
                           row.tau - predicted, row.valid, row.Y, row.known, noise, row.nu_dot)
 
-    def _enter(self, row: Row, excited: np.ndarray) -> None:
+    def _enter(self, row: Row, excited: Excited) -> None:
         """Normalize by the noise known now."""
         scale = 1 / self.noise.stddev
         Y, tau = row.Y * scale[:, None], (row.tau - row.known) * scale
-        if not row.valid.any():
+        if not excited.counts.any() and (self._horizon.directional or not row.valid.any()):
             return
-        self._gram.push(Y[row.valid])
-        self._horizon.push(Y, tau, row.valid, self.pi)
+        self._gram.push(Y[excited.counts])
+        self._horizon.push(Y, tau, excited.counts, self.pi)
         forgotten = self._horizon.forget()
         if forgotten is not None:
             self._score.forget(forgotten)
-        self._gather_score(Y, tau, row.valid, excited)
+        self._gather_score(Y, tau, excited)
 
-    def _gather_score(self, Y: np.ndarray, tau: np.ndarray, valid: np.ndarray, excited: np.ndarray) -> None:
+    def _gather_score(self, Y: np.ndarray, tau: np.ndarray, excited: Excited) -> None:
         """What this instant adds to the noise of the cost's gradient."""
         if self.config.estimation.coupling == "reaction" and self.table.vehicle:
             Y, tau = moved_arm(self.table, Y, tau, self.pi)
-        residual = (tau - Y @ self.pi) * valid
-        residual *= self._horizon.robust_weight(valid, residual)
+        residual = (tau - Y @ self.pi) * excited.counts
+        residual *= self._horizon.robust_weight(excited.counts, residual)
         fit = self.prediction.predicted_stddev ** 2 - self.prediction.noise_stddev ** 2
-        tells = excited & (fit < LIMITED_BY_NOISE * self.prediction.noise_stddev ** 2)
-        self._score.push(Y * valid[:, None], residual, tells / self.noise.stddev)
+        tells = excited.moves & (fit < LIMITED_BY_NOISE * self.prediction.noise_stddev ** 2)
+        self._score.push(Y * excited.counts[:, None], residual, tells / self.noise.stddev)
 
     def _accept(self, problem: HorizonProblem, pi: np.ndarray) -> None:
         outside = self.physical.violation(pi)
@@ -265,7 +265,7 @@ class Estimator:
     def parameter_set(self) -> ParameterSet:
         """The estimate with all that predictions with intervals need."""
         return ParameterSet(self.table.names, self.pi.copy(), self.covariance.copy(), self.noise.lasting_stddev, self.prior.robot,
-                            known_from=self.known_from())
+                            known_from=self.known_from(), identifiability=self.identifiability().for_file())
 
     @property
     def solver_name(self) -> str:
@@ -292,10 +292,11 @@ class Estimator:
         """For each parameter whether it is 'measured', 'weak', only the 'prior', or 'frozen' (docs/uncertainty.md)."""
         before = self._prior_deviation()
         if self._inverse is None:
-            return known_from(before, before, before)
-        score = self._score.covariance + self._horizon.prior_score()
-        return known_from(_deviation(self._inverse @ score @ self._inverse), before,
-                          _deviation(self._inverse @ self._horizon.prior_score() @ self._inverse))
+            return known_from(before, before, before, before)
+        prior = self._horizon.prior_score()
+        covariance = self._inverse @ (self._score.covariance + prior) @ self._inverse
+        return known_from(_deviation(covariance), before, _deviation(self._inverse @ prior @ self._inverse),
+                          limited_by_physics(self.physical, self.pi, covariance))
 
     def identifiability(self) -> Identifiability:
         """What the data seen so far determine: rank, conditioning, blocks, and sentences and warnings for people."""

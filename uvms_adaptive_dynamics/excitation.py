@@ -1,37 +1,66 @@
-"""Whether a row's residual tells of the noise: what stands still repeats one error (DESIGN section 7)."""
+"""Which rows say something new: a row that stands still repeats one error, and no number of repetitions makes it less.
+
+White noise would be averaged out; offsets of sensors, dead bands and what the model lacks are not. So a calm must neither count as
+thousands of independent rows, nor its small residuals as the noise that rows in motion have (docs/uncertainty.md, "Calm periods").
+"""
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
-RECENT = 2.0            # [s] over which a row's variation is looked at
-EXCITED = 0.3           # of a row's usual variation while it varies at all: less is calm
-PRIOR_MOVES = 3.0       # deviations of the noise that the prior's ignorance must be worth, before anything is usual
+from .parameters import VEHICLE_DAMPING, VEHICLE_INERTIA, VEHICLE_RESTORING, ParameterTable
+
+RECENT = 1.0        # [s] over which a row's variation is looked at, and for which a row counts after it has come to rest
+WORTH = 0.3         # deviations of the noise that a row must vary by to be in motion at all
+STILL = 0.1         # share of a row's usual variation in motion: below, it is at rest
+SURPRISE = 3.0      # deviations of the noise by which a row at rest must be mispredicted to count all the same
+
+
+class Excited(NamedTuple):
+    """counts (C,) bool: rows that enter the estimate; moves (C,) bool: those whose residual tells of the noise."""
+
+    counts: np.ndarray
+    moves: np.ndarray
 
 
 class RowExcitation:
-    """Whether a channel's row varies: a residual of a row that stands still repeats one error and tells nothing of the noise.
+    """Variation of each channel over the last seconds: of the efforts of the robot's blocks, which may balance each other.
 
-    A row's variation is the standard deviation over the last seconds of what one prior deviation of each parameter is worth in
-    it [N, N m]. At first it must exceed the noise clearly, later be a fair share of what it was while the channel was excited.
+    Blocks are the vehicle's inertia, damping and restoring, and each link; their variances are added. Efforts of single
+    parameters would not do: weight and buoyancy are a hundred newtons each, and their difference is what is felt.
     """
 
-    def __init__(self, channels: int, prior_stddev: np.ndarray, period: float, memory: float):
-        """prior_stddev (p,); memory: what is usual is remembered with memory^age [ticks of excitation]."""
-        self._scale, self._rate, self._memory = prior_stddev, min(1.0, period / RECENT), memory
-        self._mean = np.zeros((channels, prior_stddev.size))
-        self._variation = np.zeros(channels)
-        self._usual, self._count, self._seen = np.zeros(channels), np.zeros(channels), np.zeros(channels)
+    def __init__(self, table: ParameterTable, period: float, memory: float):
+        """memory: what is usual is remembered with memory^age [ticks of motion]."""
+        self._blocks = _blocks(table)
+        self._rate, self._memory = min(1.0, period / RECENT), memory
+        self._linger = int(round(RECENT / period))
+        self._mean = np.zeros((table.channels, self._blocks.shape[1]))
+        self._variation, self._usual, self._count = np.zeros((3, table.channels))
+        self._seen, self._still = np.zeros((2, table.channels), int)
 
-    def push(self, Y: np.ndarray, valid: np.ndarray, noise: np.ndarray) -> np.ndarray:
-        """(C,) bool: which rows of Y (C, p) are excited; noise (C,) is what is known of it now."""
-        row = Y * self._scale
+    def push(self, Y: np.ndarray, pi: np.ndarray, valid: np.ndarray, residual: np.ndarray, noise: np.ndarray) -> Excited:
+        """Rows Y (C, p) of an instant, the estimate (p,) that predicted them, their residuals and the noise (C,) known before."""
         rate = np.maximum(self._rate, 1 / (self._seen + 1)) * valid
-        away = row - self._mean
+        away = (Y * pi) @ self._blocks - self._mean
         self._mean += rate[:, None] * away
-        self._variation += rate * (np.einsum("cp,cp->c", away, away) - self._variation)
+        # The first row is where it is, and has not come there.
+        self._variation += rate * ((self._seen > 0) * np.einsum("cb,cb->c", away, away) - self._variation)
         self._seen += valid
         usual = np.divide(self._usual, self._count, out=np.zeros_like(self._usual), where=self._count > 0)
-        excited = valid & (self._variation > EXCITED ** 2 * usual) & (self._variation > PRIOR_MOVES ** 2 * noise ** 2)
-        self._usual = np.where(excited, self._memory * self._usual + self._variation, self._usual)
-        self._count = np.where(excited, self._memory * self._count + 1, self._count)
-        return excited
+        moves = valid & (self._variation > (WORTH * noise) ** 2) & (self._variation >= STILL ** 2 * usual)
+        self._usual = np.where(moves, self._memory * self._usual + self._variation, self._usual)
+        self._count = np.where(moves, self._memory * self._count + 1, self._count)
+        self._still = np.where(moves, 0, self._still + valid)
+        return Excited(valid & ((self._still <= self._linger) | (np.abs(residual) > SURPRISE * noise)), moves)
+
+
+def _blocks(table: ParameterTable) -> np.ndarray:
+    """(p, blocks) which parameter belongs to which block."""
+    groups = [[name for name, _, _ in block] for block in (VEHICLE_INERTIA, VEHICLE_DAMPING, VEHICLE_RESTORING)] if table.vehicle else []
+    groups += [[name for name in table.names if name.startswith(f"{joint}.")] for joint in table.joints]
+    member = np.zeros((table.size, len(groups)))
+    for k, names in enumerate(groups):
+        member[table.places(names), k] = 1.0
+    return member

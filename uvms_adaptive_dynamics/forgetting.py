@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import eigh
 
-BLOCK = 250          # ticks whose data are new together: long enough for a motion to have gone through its directions
+BLOCK = 1000         # ticks whose data are new together: long enough for a motion to have gone through all its directions
 NEGLIGIBLE = 1e-9    # share of a direction that is not worth taking
 
 

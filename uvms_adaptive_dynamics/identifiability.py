@@ -7,8 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtr
 
-from .constraints import Coordinates
+from .constraints import Coordinates, PhysicalSet
 from .parameters import FRICTION, LINK, RIGID, VEHICLE_DAMPING, VEHICLE_INERTIA, VEHICLE_RESTORING, ParameterTable
 
 RANK_TOLERANCE = 1e-12        # of the eigenvalues of the scaled Gram matrix: structural zeros are at rounding, 1e-16
@@ -16,24 +17,54 @@ MEASURED, WEAK = 0.3, 0.9     # share of the prior's standard deviation that is 
 PULL = 0.1                    # share of the remaining variance that the prior's own error may have in what counts as measured
 TRUSTED = 0.3                 # share of the prior's uncertainty that may be left in the efforts of a block
 INVOLVED = 1e-5               # coefficient (scaled) below which a parameter is not part of a combination
+FAR, NARROW = 10.0, 0.02      # deviations beyond which nothing is cut off; a range that is as good as uniform
 TERMS = 6                     # longest combination that is written out
 
 
-def known_from(stddev: np.ndarray, prior_stddev: np.ndarray, from_prior: np.ndarray) -> tuple[str, ...]:
+def known_from(stddev: np.ndarray, prior_stddev: np.ndarray, from_prior: np.ndarray, limited: np.ndarray) -> tuple[str, ...]:
     """For each parameter (p,) 'measured', 'weak', 'prior', or 'frozen' where the prior has no deviation.
 
     stddev: what is left; prior_stddev: what the prior had; from_prior: the part of `stddev` that is the prior's error and not
-    noise. Measured is what the data narrowed to a third and where a wrong prior hardly moves the estimate.
+    noise; limited: `stddev` where the physical set leaves room for it. Measured is what the data alone narrowed to a third and
+    where a wrong prior hardly moves the estimate.
     """
     words = []
-    for left, before, pulled in zip(stddev, prior_stddev, from_prior):
+    for left, before, pulled, room in zip(stddev, prior_stddev, from_prior, limited):
         if before <= 0:
             words.append("frozen")
         elif left < MEASURED * before and pulled ** 2 <= PULL * left ** 2:
             words.append("measured")
         else:
-            words.append("weak" if left < WEAK * before else "prior")
+            words.append("weak" if min(left, room) < WEAK * before else "prior")
     return tuple(words)
+
+
+def limited_by_physics(physical: PhysicalSet, pi: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """(p,) standard deviations of pi, each cut off where its most likely deviation would leave the physical set.
+
+    The most likely deviation with parameter i off by t of its deviations moves all others with it, along cov[:, i] / stddev[i].
+    Along it the set is an interval, on which the normal distribution is cut off.
+    """
+    stddev = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    along = covariance / np.where(stddev > 0, stddev, 1.0)
+    up, down = np.full((2, stddev.size), np.inf)
+    for lmi in physical.inequalities:
+        # At the set's edge rounding must not make the matrix singular.
+        margin = np.tensordot(pi[lmi.places], lmi.basis, 1) - 0.5 * physical.epsilon * np.eye(lmi.basis.shape[1])
+        root = np.linalg.inv(np.linalg.cholesky(margin))
+        values = np.linalg.eigvalsh(root @ np.tensordot(along[lmi.places].T, lmi.basis, 1) @ root.T)
+        with np.errstate(divide="ignore"):
+            up = np.minimum(up, np.where(values[:, 0] < 0, -1 / values[:, 0], np.inf))
+            down = np.minimum(down, np.where(values[:, -1] > 0, 1 / values[:, -1], np.inf))
+    return stddev * _cut_off(np.minimum(down, FAR), np.minimum(up, FAR))
+
+
+def _cut_off(down: np.ndarray, up: np.ndarray) -> np.ndarray:
+    """Standard deviation of a standard normal distribution cut off at -down and up (both >= 0)."""
+    pdf, share = (np.exp(-.5 * x ** 2) / np.sqrt(2 * np.pi) for x in (down, up)), np.maximum(ndtr(up) - ndtr(-down), 1e-300)
+    low, high = pdf
+    variance = 1 - (down * low + up * high) / share - ((low - high) / share) ** 2
+    return np.where(up + down < NARROW, (up + down) / np.sqrt(12), np.sqrt(np.maximum(variance, 0.0)))
 
 
 class ExcitationGram:
@@ -110,6 +141,11 @@ class Identifiability:
     sentences: tuple[str, ...]
     warnings: tuple[str, ...]
 
+    def for_file(self) -> dict:
+        """What a parameter file keeps of it, in plain types."""
+        return {"rank": self.rank, "directions": self.size, "condition": float(self.condition), "sentences": list(self.sentences),
+                "warnings": list(self.warnings)}
+
 
 def identifiability(table: ParameterTable, free: np.ndarray, information: np.ndarray, rows: float, covariance: np.ndarray,
                     prior_stddev: np.ndarray, words: tuple[str, ...]) -> Identifiability:
@@ -118,7 +154,7 @@ def identifiability(table: ParameterTable, free: np.ndarray, information: np.nda
     blocks = tuple(_block(name, places, information, rows, covariance, prior_stddev) for name, places in _blocks(table)
                    if np.any(prior_stddev[places] > 0))
     combined, sentences = _combinations(table, found)
-    alone = [name for name, word in zip(table.names, words) if word == "prior" and name not in combined]
+    alone = [table.names[i] for i in found.at.keep if words[i] == "prior" and table.names[i] not in combined]
     silent = [table.names[found.at.keep[k]] for k in found.unseen]
     if silent:
         sentences.append(f"{_listed(silent)}: no effect on any row so far, set by the prior")
@@ -147,7 +183,7 @@ def _block(name: str, places: np.ndarray, information: np.ndarray, rows: float, 
     own = np.ix_(places, places)
     before = float(np.sum(np.diag(information)[places] * prior_stddev[places] ** 2))
     left = float(np.sum(information[own] * covariance[own]))
-    return Block(name, np.sqrt(before / max(rows, 1.0)), np.sqrt(max(left, 0.0) / before) if before > 0 else 1.0)
+    return Block(name, float(np.sqrt(before / max(rows, 1.0))), float(np.sqrt(max(left, 0.0) / before)) if before > 0 else 1.0)
 
 
 def _combinations(table: ParameterTable, found: Directions) -> tuple[set[str], list[str]]:

@@ -23,7 +23,7 @@ class ParameterSet:
 
     values (p,) in the order of `names`; covariance (p, p) or None; noise_stddev (C,) per channel or None;
     robot: what it belongs to (joints, channels), for people and for checks; known_from: 'measured', 'weak', 'prior' or
-    'frozen' for each, for people.
+    'frozen' for each, and identifiability: rank, conditioning, combinations and warnings (docs/uncertainty.md), both for people.
     """
 
     names: tuple[str, ...]
@@ -33,6 +33,7 @@ class ParameterSet:
     robot: Mapping = field(default_factory=dict)
     version: str = __version__
     known_from: tuple[str, ...] = ()
+    identifiability: Mapping = field(default_factory=dict)
 
     def for_table(self, table: ParameterTable, what: str = "parameters") -> "ParameterSet":
         """The same values in the order of `table`; raises ParameterError for missing, unknown or non-finite ones."""
@@ -57,6 +58,8 @@ def save_parameters(path: str | Path, parameters: ParameterSet) -> Path:
         "parameters": {name: float(value) for name, value in zip(parameters.names, parameters.values)}}
     if parameters.known_from:
         document["known_from"] = dict(zip(parameters.names, parameters.known_from))
+    if parameters.identifiability:
+        document["identifiability"] = dict(parameters.identifiability)
     if parameters.noise_stddev is not None:
         document["noise_stddev"] = [float(x) for x in parameters.noise_stddev]
     if parameters.covariance is not None:

@@ -31,13 +31,14 @@ class Score:
         self._filtered = np.zeros((B, channels, size))
         self._recent = np.zeros((K, B * channels * size))
         self._gathered = np.zeros((B * channels, size, size))
+        self._settled = np.zeros_like(self._gathered)      # of rows that directional forgetting has been applied to
         self._term = np.zeros_like(self._gathered)
         self.reset()
 
     def reset(self) -> None:
         """Forget all rows and residuals."""
         self.colours.reset()
-        self._gathered[:] = 0.0
+        self._gathered[:] = self._settled[:] = 0.0
         self._tick = 0
         self.covariance = np.zeros(self._gathered.shape[1:])
         self.break_off()
@@ -65,8 +66,11 @@ class Score:
         self._gathered *= self._decay ** (2 * STRIDE)
         np.multiply(z[:, :, None], STRIDE * z[:, None, :], out=self._term)
         self._gathered += self._term
-        self.covariance = np.tensordot(self.colours.innovations.T.ravel(), self._gathered, 1)
+        innovations = self.colours.innovations.T.ravel()
+        self.covariance = np.tensordot(innovations, self._gathered, 1) + np.tensordot(innovations, self._settled, 1)
 
     def forget(self, T: np.ndarray) -> None:
-        """Directional forgetting has mapped the cost's gradient by T (p, p). (The latest few seconds, which it spares, are too.)"""
-        self._gathered = T @ self._gathered @ T.T
+        """Directional forgetting has mapped the old rows' gradient by T (p, p); those since the last time are old from now on."""
+        self._settled = T @ self._settled @ T.T
+        self._settled += self._gathered
+        self._gathered[:] = 0.0

@@ -1,28 +1,34 @@
 """`coverage`: do 95 % intervals of parameters hold the true parameter? On data that the linear model explains exactly.
 
 Each seed is another robot, motion, noise and wrong prior. The estimate at the end of the data is compared with the truth:
-by the information covariance, and by the paper's covariance of increments from the same run.
+by the information covariance, and by the paper's covariance of increments from the same run. With --priors the flags are judged too:
+the same data are estimated from several wrong priors, and a parameter is rightly called measured if it lands at the truth from each.
 """
 from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Sequence
+from typing import Any, Iterable, Sequence
 
 import numpy as np
 
 from ..config import Config
 from ..errors import ConfigError
 from ..estimator import Estimator
-from ..prior import perturbed
+from ..parameter_files import ParameterSet
+from ..prior import perturbed, prior_stddev
 from ..robot import RobotModel
+from ..sample import Sample
 from .command import config_of
 from .files import output_folder, write_json
 from .linear_data import linear_samples, true_parameters
 
 LEVEL = 1.959964            # of a standard normal's 95 % interval
 TRUTH_SEED = 10_000         # the robot of seed s is drawn with s + 10,000
+MEASURED_SHARE, WEAK_SHARE, PRIOR_SHARE = 0.45, 1.2, 0.6
+MISSES = 2.0                # deviations
+LEAST_WRONG = 0.3           # prior deviations
 FEW = 20                    # a parameter is listed by itself from so many seeds in which it was measured
 
 
@@ -34,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--duration", type=float, default=60.0, help="length of the data of a seed [s]; default 60")
     parser.add_argument("--colour", type=float, default=0.0, metavar="A", help="AR(1) coefficient of the noise from one 20 ms to the next; default 0 (white)")
     parser.add_argument("--prior-factor", type=float, default=2.0, metavar="K", help="every non-zero parameter of the prior times K or 1/K; default 2")
+    parser.add_argument("--priors", type=int, default=0, metavar="M", help="also judge the flags of the first seed, by M wrong priors; default 0: no")
     parser.add_argument("--every", type=int, default=25, metavar="K", help="ticks between two solves; default 25")
     parser.add_argument("--config", type=Path, metavar="YAML", help="ROS parameter file with the settings that differ from the defaults")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings", help="change one setting (may be repeated)")
@@ -43,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the seeds and return 0; raises UvmsError where an argument cannot be used."""
-    for name, value, low in (("--seeds", args.seeds, 1), ("--first-seed", args.first_seed, 0), ("--duration", args.duration, 2.0), ("--every", args.every, 1)):
+    for name, value, low in (("--seeds", args.seeds, 1), ("--first-seed", args.first_seed, 0), ("--duration", args.duration, 2.0), ("--every", args.every, 1), ("--priors", args.priors, 0)):
         if not value >= low:
             raise ConfigError(f"{name} got {value:g}; expected at least {low:g}.")
     if not 0 <= args.colour < 1:
@@ -58,6 +65,9 @@ def run(args: argparse.Namespace) -> int:
             # An interrupted run keeps what it has.
             found = summary(outcomes)
             write_json(folder / "coverage.json", found)
+    if args.priors:
+        found["flags"] = judge_flags(config, args.first_seed, args.duration, args.priors, args.every)
+        write_json(folder / "coverage.json", found)
     print(table(found))
     print(f"\n{folder / 'coverage.json'}")
     return 0
@@ -76,16 +86,54 @@ class Outcome:
 def run_seed(config: Config, seed: int, duration: float, colour: float = 0.0, prior_factor: float = 2.0, every: int = 25) -> Outcome:
     """Estimate from `duration` [s] of one seed's samples, solving each `every` ticks."""
     robot = RobotModel.from_config(config)
-    drawn = true_parameters(config, robot, np.random.default_rng(TRUTH_SEED + seed))
-    truth = Estimator(config, drawn, robot).prior.values     # projected onto P where the draw is outside
-    estimator = Estimator(config, perturbed(drawn, prior_factor, seed), robot)
-    for k, sample in enumerate(linear_samples(config, robot, truth, duration, seed, colour)):
+    truth = _truth(config, robot, seed)
+    estimator = Estimator(config, perturbed(truth, prior_factor, seed), robot)
+    _learn(estimator, linear_samples(config, robot, truth.values, duration, seed, colour), every)
+    covariances = {"information": estimator.covariance, "increments": estimator.increments_covariance}
+    return Outcome(robot.table.names, estimator.pi - truth.values,
+                   {kind: np.sqrt(np.maximum(np.diag(found), 0.0)) for kind, found in covariances.items()}, estimator.known_from())
+
+
+def judge_flags(config: Config, seed: int, duration: float, priors: int, every: int = 25) -> dict[str, Any]:
+    """Flags against the truth: the same data, estimated from several wrong priors, each parameter one prior deviation off.
+
+    What a parameter is follows from its error's rms over these priors, as a share of the prior's own error. Rightly 'measured': at
+    most MEASURED_SHARE of the prior's error is left, and the truth lies within MISSES deviations (rms). Rightly 'prior': at least
+    PRIOR_SHARE is left. Rightly 'weak': at most WEAK_SHARE (a caution that turns out to be unneeded is not wrong).
+    """
+    robot = RobotModel.from_config(config)
+    truth = _truth(config, robot, seed)
+    samples = list(linear_samples(config, robot, truth.values, duration, seed))
+    stddev = prior_stddev(truth.values, robot.table, config.estimation.prior_stddev)
+    before, after, z, words = [], [], [], []
+    for k in range(priors):
+        signs = np.random.default_rng(1000 * seed + k).choice([-1.0, 1.0], size=stddev.size)
+        estimator = Estimator(config, ParameterSet(truth.names, truth.values + signs * stddev), robot)
+        _learn(estimator, samples, every)
+        before.append(estimator.prior.values - truth.values)
+        after.append(estimator.pi - truth.values)
+        z.append(after[-1] / np.maximum(np.sqrt(np.maximum(np.diag(estimator.covariance), 0.0)), 1e-9 * robot.table.scale))
+        words.append(estimator.known_from())
+    rms = [np.sqrt(np.mean(np.square(values), axis=0)) for values in (before, after, z)]
+    # P takes much of some priors' error away before anything is measured.
+    left, missed = rms[1] / np.maximum(rms[0], LEAST_WRONG * stddev), rms[2]
+    right = {"measured": (left <= MEASURED_SHARE) & (missed <= MISSES), "weak": left <= WEAK_SHARE, "prior": left >= PRIOR_SHARE}
+    judged = np.array([[right[word][i] for i, word in enumerate(row)] for row in words])
+    wrong = {f"{robot.table.names[i]} ({row[i]}, {left[i]:.0%} of the prior's error left, {missed[i]:.1f} deviations off)"
+             for row in words for i in range(stddev.size) if not right[row[i]][i]}
+    return {"priors": priors, "right": float(judged.mean()), "wrong": sorted(wrong)}
+
+
+def _truth(config: Config, robot: RobotModel, seed: int) -> ParameterSet:
+    """The seed's robot, projected onto P where the draw is outside."""
+    return Estimator(config, true_parameters(config, robot, np.random.default_rng(TRUTH_SEED + seed)), robot).prior
+
+
+def _learn(estimator: Estimator, samples: Iterable[Sample], every: int) -> None:
+    for k, sample in enumerate(samples):
         estimator.add(sample)
         if k % every == every - 1:
             estimator.solve()
-    covariances = {"information": estimator.covariance, "increments": estimator.increments_covariance}
-    return Outcome(robot.table.names, estimator.pi - truth,
-                   {kind: np.sqrt(np.maximum(np.diag(found), 0.0)) for kind, found in covariances.items()}, estimator.known_from())
 
 
 def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -117,4 +165,7 @@ def table(found: dict[str, Any]) -> str:
                  else "nothing is measured")
     if information["lowest"]:
         lines.append(f"lowest of those measured in at least {min(FEW, found['seeds'])} seeds: {information['lowest']} {information['lowest_coverage']:.1%}")
+    if "flags" in found:
+        flags = found["flags"]
+        lines.append(f"flags right for {flags['right']:.1%} of parameters over {flags['priors']} wrong priors" + "".join(f"\n  wrong: {text}" for text in flags["wrong"]))
     return "\n".join(lines)
