@@ -52,7 +52,7 @@ def test_what_is_kept_from_tick_to_tick_is_right(grouping, long, monkeypatch):
     horizon, kept, pi, free = Horizon(settings, physical, truth, np.abs(truth) + .1), ClarabelSolver(), truth, np.ones(table.size, bool)
     for k in range(120):
         if k == 70:
-            horizon.empty()
+            horizon.empty(pi)
         valid = rng.random(table.channels) < .9
         Y = rng.normal(size=(table.channels, table.size))
         tau = Y @ truth + rng.normal(size=table.channels) * (10.0 if rng.random() < .15 else 1.0)

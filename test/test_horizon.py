@@ -78,17 +78,27 @@ def test_rows_leave_with_the_robust_weight_they_had():
 
 
 def test_gap_empties_the_window_and_keeps_what_was_learned():
-    """After `empty` the window is gone, the information of its rows stays ('information')."""
+    """After `empty` the window is gone; the information of its rows stays ('information'), of an outlier as much as Huber leaves it."""
     rng = np.random.default_rng(2)
     table = make_table(1, vehicle=False)
     horizon = Horizon(Estimation(horizon=20), Unconstrained(table), np.zeros(table.size), np.ones(table.size))
     for _ in range(10):
-        horizon.push(rng.normal(size=(1, table.size)), rng.normal(size=1), np.ones(1, bool), np.zeros(table.size))
+        horizon.push(rng.normal(size=(1, table.size)), rng.uniform(-1, 1, size=1), np.ones(1, bool), np.zeros(table.size))
     pi, free = np.zeros(table.size), np.ones(table.size, bool)
     before = horizon.problem(pi, free).total.H
-    horizon.empty()
+    horizon.empty(pi)
     assert horizon.filled == 0
     np.testing.assert_allclose(horizon.arrival(pi).H, before)
+
+
+def test_an_outlier_in_the_window_at_a_gap_keeps_its_robust_weight():
+    """A row a hundred times beyond rho counts with a hundredth of its information after the gap."""
+    table = make_table(1, vehicle=False)
+    horizon, pi = Horizon(Estimation(horizon=20), Unconstrained(table), np.zeros(table.size), np.ones(table.size)), np.zeros(table.size)
+    row = np.random.default_rng(2).normal(size=(1, table.size))
+    horizon.push(row, np.array([196.0]), np.ones(1, bool), pi)
+    horizon.empty(pi)
+    np.testing.assert_allclose(horizon.arrival(pi).H - np.eye(table.size), 0.01 * row.T @ row, rtol=1e-3, atol=1e-4)
 
 
 def test_reaction_puts_the_arm_of_the_previous_estimate_on_the_left():

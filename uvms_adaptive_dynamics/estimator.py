@@ -185,7 +185,7 @@ class Estimator:
             self._filter.reset()
             self._score.break_off()
             if not 0 < t - self._last_t < self.config.filter.gap:
-                self._horizon.empty()
+                self._horizon.empty(self.pi)
         self._last_t = t
 
     def _predict(self, row: Row) -> Prediction:
@@ -255,7 +255,7 @@ class Estimator:
     def reset_horizon(self) -> None:
         """Empty the window and the low-pass (time jumped, next bag); the estimate stays."""
         self._filter.reset()
-        self._horizon.empty()
+        self._horizon.empty(self.pi)
         self._last_t = None
 
     def load(self, parameters: ParameterSet) -> None:

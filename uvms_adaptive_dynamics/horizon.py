@@ -15,7 +15,7 @@ from .forgetting import BLOCK, Forgetting
 from .mhe import HorizonProblem, Quadratic, huber_threshold, huber_weight
 from .parameters import ParameterTable
 
-REFRESH = 2000   # ticks after which the running sum of 'relative' is formed anew, against drift of rounding
+REFRESH = 2000   # ticks after which a running sum of rows that do not fade is formed anew, against drift of rounding
 
 
 class Horizon:
@@ -49,13 +49,16 @@ class Horizon:
         # With directional forgetting the old data hold the prior too, since both are forgotten as one.
         self._old = [RunningSum(p, self._prior)] if self.directional else [RunningSum(p) for _ in self._parts]
         self._block, self._left = RunningSum(p), 0
-        self.empty()
+        self._clear()
 
-    def empty(self) -> None:
-        """Drop the window (a gap in time); in 'information' its rows keep counting as old data."""
-        if getattr(self, "filled", 0) and self._settings.arrival == "information":
-            for old, window in zip(self._old, self._window):
-                old.take(window)
+    def empty(self, pi: np.ndarray) -> None:
+        """Drop the window (a gap in time); in 'information' its rows keep counting as old data, weighed by pi's residuals."""
+        if self._settings.arrival == "information":
+            for place in range(self.filled):
+                self._leave(place, pi, True)
+        self._clear()
+
+    def _clear(self) -> None:
         self._window = [RunningSum(self._physical.table.size) for _ in self._parts]
         self._next = self.filled = 0
 
@@ -78,7 +81,7 @@ class Horizon:
         self._add_rows(self._window, rows, 1.0)
         self._next = (place + 1) % self._Y.shape[0]
         self.filled = min(self.filled + 1, self._Y.shape[0])
-        if not information and self._tick % REFRESH == 0:
+        if self.decay == 1.0 and self._tick % REFRESH == 0:
             active = slice(0, self.filled)
             self._window = [RunningSum(Y.shape[1]) for _ in self._parts]
             for one, part in zip(self._window, self._parts):
@@ -197,10 +200,6 @@ class RunningSum:
     def fade(self, factor: float) -> None:
         """All that is in it counts `factor` times as much."""
         self._sum *= factor
-
-    def take(self, other: "RunningSum") -> None:
-        """Add another sum."""
-        self._sum += other._sum
 
     def quadratic(self) -> Quadratic:
         """The sum as a quadratic of pi, in memory of its own."""
