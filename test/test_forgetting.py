@@ -78,7 +78,6 @@ def test_what_is_not_excited_is_kept():
     before, _, _ = run("directional", 2100, half)    # when the last rows that excite them have become old data
     kept, _, _ = run("directional", 8000, half)
     lost, _, _ = run("uniform", 8000, half)
-    still = np.ix_(range(6, 12), range(6, 12))
     spread = lambda H: np.sqrt(np.diag(np.linalg.inv(H)))[6:12]
     assert np.all(spread(kept) < 1.02 * spread(before))
     assert np.all(spread(lost) > 4 * spread(before))

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.parameters import VEHICLE
-from uvms_adaptive_dynamics.regressors import skew, vehicle_regressor
+from uvms_adaptive_dynamics.regressors import vehicle_regressor
+from uvms_adaptive_dynamics.rotations import skew
 from uvms_adaptive_dynamics.rotations import from_rpy
 
 # The golden files' order is inertia | restoring | linear | quadratic (golden/README.md).

@@ -100,7 +100,7 @@ def test_links_that_only_their_sum_is_known_of_are_a_note(table):
 def reported(table, recent, words, loaded=False):
     """The statuses 'estimate' and 'predictions' of the node's second report, by name: what the worker answers to the first is in it."""
     estimator = SimpleNamespace(
-        table=table, learn=True, solver_failures=0, solver_name="active_set", horizon_filled=100, estimate=SimpleNamespace(status="optimal"),
+        table=table, learn=True, solver_failures=0, solver_counts={"failures": 0}, solver_name="active_set", horizon_filled=100, estimate=SimpleNamespace(status="optimal"),
         prior=SimpleNamespace(covariance=np.eye(table.size) if loaded else None), identifiable_rank=lambda: 62, known_from=lambda: tuple(words))
     answer = SimpleNamespace(done=lambda: True, exception=lambda: None, result=lambda: (62, tuple(words)))
     worker = SimpleNamespace(skipped=0, exceptions=0, last_error="", backlog=0, solve_ms=[], update_ms=[], request=lambda action: answer)

@@ -135,7 +135,8 @@ class PhysicalSet:
         """(k, p) gradients of the constraints that hold with equality at pi, equalities included.
 
         A bound counts as active within `tolerance` of the parameter's scale, a matrix inequality where an eigenvalue is
-        within `tolerance` relative to its trace; its gradient is the eigenvector's quadratic form.
+        within `tolerance` relative to its trace or to one (pseudo-inertias are scaled); its gradient is the eigenvector's
+        quadratic form.
         """
         near = tolerance * self.table.scale
         bounds = np.flatnonzero((pi - self.lower < near) | (self.upper - pi < near))
@@ -144,7 +145,7 @@ class PhysicalSet:
         if not self.inequalities:
             return np.concatenate([self._equalities, at_bounds])
         values, vectors = self._eigen(pi)
-        traces = np.maximum(np.abs(values).sum(axis=1), self.epsilon)
+        traces = np.maximum(np.abs(values).sum(axis=1), 1.0)
         k, i = np.nonzero(values - self.epsilon < tolerance * traces[:, None])
         v = vectors[k, :, i]
         places, basis = self._batch

@@ -13,7 +13,7 @@ from .parameters import VEHICLE_DAMPING, VEHICLE_INERTIA, VEHICLE_RESTORING, Par
 
 RECENT = 1.0        # [s] over which a row's variation is looked at, and for which a row counts after it has come to rest
 WORTH = 0.3         # deviations of the noise that a row must vary by to be in motion at all
-STILL = 0.1         # share of a row's usual variation in motion: below, it is at rest
+STILL = 0.3         # share of a row's usual variation in motion: below, it is at rest
 SURPRISE = 3.0      # deviations of the noise by which a row at rest must be mispredicted to count all the same
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from .parameters import INERTIA_PLACES, VEHICLE, VEHICLE_DAMPING, VEHICLE_INERTIA
+from .rotations import skew
 
 _KM = len(VEHICLE_INERTIA)
 _W, _B, _H = _KM + len(VEHICLE_DAMPING) + np.array([0, 1, 2])
@@ -22,11 +23,6 @@ def vehicle_regressor(nu: np.ndarray, nu_dot: np.ndarray, R_nb: np.ndarray) -> n
     """
     functions = np.concatenate([nu_dot, nu, np.abs(nu) * nu, R_nb[2], (nu[:, None] * nu).ravel()])
     return (_COEFFICIENTS @ functions).reshape(6, -1)
-
-
-def skew(x: np.ndarray) -> np.ndarray:
-    """S(x) (3, 3) with S(x) y = x x y."""
-    return np.array([[0., -x[2], x[1]], [x[2], 0., -x[0]], [-x[1], x[0], 0.]])
 
 
 def _coefficients() -> np.ndarray:

@@ -19,3 +19,16 @@ def from_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:
         [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
         [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
         [-sp, cp * sr, cp * cr]])
+
+
+def from_rotation_vector(phi: np.ndarray) -> np.ndarray:
+    """exp(S(phi)) (3, 3) by Rodrigues' formula; phi (3,) [rad]."""
+    angle = math.sqrt(float(phi @ phi))
+    S = skew(phi)
+    first, second = (math.sin(angle) / angle, (1 - math.cos(angle)) / (angle * angle)) if angle > 1e-8 else (1.0, 0.5)
+    return np.eye(3) + first * S + second * (S @ S)
+
+
+def skew(x: np.ndarray) -> np.ndarray:
+    """S(x) (3, 3) with S(x) y = x x y."""
+    return np.array([[0., -x[2], x[1]], [x[2], 0., -x[0]], [-x[1], x[0], 0.]])

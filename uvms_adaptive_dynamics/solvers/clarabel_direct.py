@@ -22,7 +22,7 @@ from ..mhe import HorizonProblem, Solution
 from .active_set import ActiveSet, solve_active_set
 from .cones import Cones
 from .groups import Stack, Window, groups_of
-from .interior_point import solve_interior
+from .interior_point import Interior, solve_interior
 from .robust_cost import Point, RobustCost, optimality_gap
 
 STEPS = 50
@@ -58,18 +58,21 @@ class ClarabelSolver:
         self._groups = groups_of(problem, cones.coordinates, self._groups)
         cost = RobustCost(problem, cones.coordinates, self._groups)
         start = cones.coordinates.reduce(problem.pi)
-        if self._active is not None:
-            certified = solve_active_set(cost, cones, start, self._active)
+        known, self._active = self._active, None
+        if known is not None:
+            certified = solve_active_set(cost, cones, start, known)
             if certified is not None:
                 self._active = certified.active
                 self.ticks["active set"] += 1
                 return self._solution(problem, cones, certified.x, certified.value, certified.gap, certified.steps, begin)
-        self._active = None
-        interior = solve_interior(cost, cones, start, lambda near: solve_active_set(cost, cones, near.x, near.active))
-        if interior is not None:
+        near = solve_interior(cost, cones, start, lambda found: solve_active_set(cost, cones, found.x, found.active))
+        if near is not None:
+            if known is None and isinstance(near, Interior):
+                # A start from nowhere has the time to try once more to be exact.
+                near = solve_active_set(cost, cones, near.x, near.active) or near
             self.ticks["interior point"] += 1
-            self._active = interior.active
-            return self._solution(problem, cones, interior.x, interior.value, interior.gap, interior.steps, begin)
+            self._active = near.active
+            return self._solution(problem, cones, near.x, near.value, near.gap, near.steps, begin)
         self.ticks["clarabel"] += 1
         point, gap, iterations = self._from_scratch(cost, cones, start)
         x, value = point.x, point.value
