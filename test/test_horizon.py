@@ -124,3 +124,29 @@ def test_reaction_puts_the_arm_of_the_previous_estimate_on_the_left():
         expected += .9 ** age * (vehicle @ vehicle + arm @ arm)
     assert problem.objective(pi) == pytest.approx(expected, rel=1e-10)
     assert problem.total(pi) == pytest.approx(expected, rel=1e-10)
+
+
+def test_a_hundred_thousand_ticks_cost_no_digits():
+    """After 1e5 ticks with forgetting, columns of sizes 1e-3 to 1e3, the running quadratic and its minimiser equal sums in extended
+    precision to 1e-9: normal equations, scaled, need no square root here."""
+    rng = np.random.default_rng(6)
+    table = make_table(1, vehicle=False)
+    p, forgetting = table.size, .9998
+    settings = Estimation(horizon=5, forgetting=forgetting, information_floor=0.0, rho_quantile=1.0, forgetting_kind="uniform")
+    size = np.logspace(-3, 3, p)
+    horizon = Horizon(settings, Unconstrained(table), np.zeros(p), 1 / size)
+    H, g = np.diag(size.astype(np.longdouble) ** 2), np.zeros(p, np.longdouble)
+    truth, pi, valid = rng.normal(size=p) / size, np.zeros(p), np.ones(1, bool)
+    Y = rng.normal(size=(100_000, 1, p)) * size
+    tau = Y @ truth + .1 * rng.normal(size=(100_000, 1))
+    for y, t in zip(Y, tau):
+        horizon.push(y, t, valid, pi)
+        exact = y[0].astype(np.longdouble)
+        H = forgetting * H + np.outer(exact, exact)
+        g = forgetting * g + exact * t[0]
+    total = horizon.problem(pi, np.ones(p, bool)).total
+    assert np.max(np.abs(total.H - H) / np.outer(size, size)) < 1e-9 * np.max(np.diag(H) / size ** 2)
+    scaled = total.H / np.outer(size, size)
+    found = np.linalg.solve(scaled, total.g / size)
+    correction = np.linalg.solve(scaled, ((g - H @ (found / size)) / size).astype(float))    # one step with the exact residual
+    assert np.max(np.abs(correction)) < 1e-9 * np.max(np.abs(found))

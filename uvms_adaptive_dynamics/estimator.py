@@ -148,7 +148,7 @@ class Estimator:
         if row is None:
             return None
         self.prediction = self._predict(row)
-        excited = self.last_excited = self._excitation.push(row.Y, self.pi, row.valid, self.prediction.residual, self.noise.stddev)
+        excited = self._excitation.push(row.Y, self.pi, row.valid, self.prediction.residual, self.noise.stddev)
         if self.learn:
             self._enter(row, excited)
         self.noise.update(self.prediction.residual, row.valid, self.prediction.predicted_stddev, excited.moves)

@@ -17,6 +17,7 @@ import numpy as np
 from .colours import ResidualColours
 
 STRIDE = 5   # ticks between two terms of the sum over m: z is low-passed twice and hardly changes within them
+BATCH = 4    # terms that are gathered at once: one product of matrices instead of four
 
 
 class Score:
@@ -32,13 +33,13 @@ class Score:
         self._recent = np.zeros((K, B * channels * size))
         self._gathered = np.zeros((B * channels, size, size))
         self._settled = np.zeros_like(self._gathered)      # of rows that directional forgetting has been applied to
-        self._term = np.zeros_like(self._gathered)
+        self._terms = np.zeros((BATCH, B * channels, size))
         self.reset()
 
     def reset(self) -> None:
         """Forget all rows and residuals."""
         self.colours.reset()
-        self._gathered[:] = self._settled[:] = 0.0
+        self._gathered[:] = self._settled[:] = self._terms[:] = 0.0
         self._tick = 0
         self.covariance = np.zeros(self._gathered.shape[1:])
         self.break_off()
@@ -58,14 +59,17 @@ class Score:
         self._recent[self._tick % len(self._kernel)] = self._filtered.ravel()
         self._tick += 1
         if self._tick % STRIDE == 0:
-            self._gather()
+            number = self._tick // STRIDE % BATCH
+            order = (np.arange(len(self._kernel)) - self._tick) % len(self._kernel)
+            self._terms[number] = (self._kernel[order] @ self._recent).reshape(self._terms.shape[1:])
+            if number == BATCH - 1:
+                self._gather()
 
     def _gather(self) -> None:
-        order = (np.arange(len(self._kernel)) - self._tick) % len(self._kernel)
-        z = (self._kernel[order] @ self._recent).reshape(self._gathered.shape[:2])
-        self._gathered *= self._decay ** (2 * STRIDE)
-        np.multiply(z[:, :, None], STRIDE * z[:, None, :], out=self._term)
-        self._gathered += self._term
+        z = np.ascontiguousarray(self._terms.transpose(1, 2, 0))
+        if self._decay < 1.0:
+            self._gathered *= self._decay ** (2 * STRIDE * BATCH)
+        self._gathered += np.matmul(STRIDE * z, z.transpose(0, 2, 1))
         innovations = self.colours.innovations.T.ravel()
         self.covariance = np.tensordot(innovations, self._gathered, 1) + np.tensordot(innovations, self._settled, 1)
 

@@ -137,10 +137,12 @@ def _learn(estimator: Estimator, samples: Iterable[Sample], every: int) -> None:
 
 
 def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """What coverage.json holds: pooled coverage over measured parameters and each parameter's own, by either covariance."""
+    """What coverage.json holds: pooled coverage over measured parameters and each parameter's own, by either covariance, and
+    `width`, the median of the interval's width as a multiple of the information covariance's."""
     names, error = outcomes[0].names, np.array([o.error for o in outcomes])
     measured = np.array([[word == "measured" for word in o.known_from] for o in outcomes])
     content: dict[str, Any] = {"schema": 1, "seeds": len(outcomes), "measured_per_seed": float(measured.sum(axis=1).mean()), "covariance": {}}
+    narrow = np.array([o.stddev["information"] for o in outcomes])
     for kind in outcomes[0].stddev:
         stddev = np.array([o.stddev[kind] for o in outcomes])
         inside = np.abs(error) <= LEVEL * stddev
@@ -149,7 +151,8 @@ def summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         listed = {name: found for name, found in each.items() if found["seeds"] >= min(FEW, len(outcomes))}
         lowest = min(listed, key=lambda name: listed[name]["coverage"]) if listed else None
         content["covariance"][kind] = {
-            "pooled": float(inside[measured].mean()) if measured.any() else None, "lowest": lowest,
+            "pooled": float(inside[measured].mean()) if measured.any() else None,
+            "width": float(np.median((stddev / np.maximum(narrow, 1e-300))[measured])) if measured.any() else None, "lowest": lowest,
             "lowest_coverage": listed[lowest]["coverage"] if lowest else None, "parameters": each}
     return content
 
@@ -163,6 +166,8 @@ def table(found: dict[str, Any]) -> str:
         lines.append(f"{name:<14}{own['seeds']:>7}{own['coverage']:>14.1%}{increments['parameters'][name]['coverage']:>21.1%}")
     lines.append(f"{'pooled':<14}{'':>7}{information['pooled']:>14.1%}{increments['pooled']:>21.1%}" if information["pooled"] is not None
                  else "nothing is measured")
+    if increments["width"] is not None:
+        lines.append(f"{'median width':<14}{'':>7}{1:>14.2f}{increments['width']:>21.2f}")
     if information["lowest"]:
         lines.append(f"lowest of those measured in at least {min(FEW, found['seeds'])} seeds: {information['lowest']} {information['lowest_coverage']:.1%}")
     if "flags" in found:
