@@ -89,7 +89,8 @@ def test_flags_are_right_for_nearly_all_parameters():
 
 
 def test_intervals_hold_the_true_parameters():
-    """Short form of the `coverage` command: 6 robots of 30 s, white noise; pooled over what is flagged as measured."""
-    found = summary([run_seed(Config(), seed, 30.0) for seed in range(6)])
+    """Short form of the `coverage` command: 6 robots of 60 s, white noise; pooled over what is flagged as measured. (In the first 40 s
+    the tracked noise is still too large, and intervals hold more.)"""
+    found = summary([run_seed(Config(), seed, 60.0) for seed in range(6)])
     assert found["measured_per_seed"] > 20
     assert .90 < found["covariance"]["information"]["pooled"] < .985
