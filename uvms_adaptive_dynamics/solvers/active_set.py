@@ -25,7 +25,7 @@ LOST = 1e-3            # (scaled) violation after another guess from which Newto
 WORSE = 30.0           # ratio of a gap to the smallest so far that tells the same
 SLOW = 0.3             # a step longer than this share of the one before: the factorization is too old
 GAP = 1e-9             # relative bound of suboptimality of an answer
-FEASIBLE = 1e-8        # (scaled) violation of an answer; the caller takes it out
+FEASIBLE = 1e-6        # (scaled) violation from which a last step along the constraints alone leads inside, but for rounding
 ROUNDING = 1e-10       # (scaled) violation that does not make a constraint active
 STALLED = 1e-13        # relative length of a step that changes nothing any more
 
@@ -113,13 +113,24 @@ class _Search:
                 return "again"
             if good:
                 if not self._cost.look(state.x):
-                    return Certified(state.x, self._slope.value, self._active, gap, self._steps)
+                    answer = self._restored(conditions, state, gap)
+                    if answer is not None:
+                        return answer
+                    continue
                 self._slope = self._cost.slope(state.x)     # with the groups that had been left out
                 return "again"
             if length > SLOW * last:
                 return "again"
             last = length
         return None
+
+    def _restored(self, conditions: Conditions, state: State, gap: float) -> Certified | None:
+        """The answer with its active constraints met to rounding, if what that may cost leaves it within the bound."""
+        dx, slope = conditions.restoring(state), self._slope
+        # The cost's Hessian is nowhere above 2 P.
+        slide, bend = float(slope.gradient @ dx), float(dx @ self._cost.P @ dx)
+        gap += (abs(slide) + bend) / max(abs(slope.value), 1e-12)
+        return Certified(state.x + dx, slope.value + slide + bend, self._active, gap, self._steps) if gap < GAP else None
 
     def _reguess(self, conditions: Conditions, state: State) -> bool:
         """Multipliers of the wrong sign leave the set and violated constraints enter it; whether there were any."""

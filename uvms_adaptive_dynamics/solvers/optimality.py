@@ -143,6 +143,13 @@ class Conditions:
         change *= self._size
         return dx + self._GA @ change, change
 
+    def restoring(self, state: State) -> np.ndarray:
+        """(m,) the shortest step, in the Hessian's metric, onto the active constraints."""
+        if not len(self._A):
+            return np.zeros(state.x.size)
+        change, _ = dpotrs(self._inner, self._size * -state.values, lower=1)
+        return self._GA @ (self._size * change)
+
     def multiplier_matrices(self, state: State) -> tuple[np.ndarray, np.ndarray]:
         """(Z (K, 4, 4), rank (K,)) of the inequalities' multipliers, what is negative in them left out."""
         others = _EYE * (1.0 - self._first)       # ones where nothing is active, so that only what is can be negative
