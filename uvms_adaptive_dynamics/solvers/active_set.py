@@ -21,7 +21,7 @@ from .robust_cost import RobustCost, optimality_gap
 STEPS = 24             # in all
 GUESSES = 6            # of the active set, and factorizations
 DIVERGING = 4.0        # a step this much longer than the one before: the guess is not near an optimum
-LOST = 1e-3            # (scaled) violation after another guess from which Newton's method seldom comes back
+LOST = 2e-4            # (scaled) violation after another guess from which Newton's method seldom comes back
 WORSE = 30.0           # ratio of a gap to the smallest so far that tells the same
 SLOW = 0.3             # a step longer than this share of the one before: the factorization is too old
 GAP = 1e-9             # relative bound of suboptimality of an answer

@@ -22,7 +22,7 @@ from ..mhe import HorizonProblem, Solution
 from .active_set import ActiveSet, solve_active_set
 from .cones import Cones
 from .groups import Stack, Window, groups_of
-from .interior_point import Interior, solve_interior
+from .interior_point import solve_interior
 from .robust_cost import Point, RobustCost, optimality_gap
 
 STEPS = 50
@@ -65,10 +65,9 @@ class ClarabelSolver:
                 self._active = certified.active
                 self.ticks["active set"] += 1
                 return self._solution(problem, cones, certified.x, certified.value, certified.gap, certified.steps, begin)
-        near = solve_interior(cost, cones, start, lambda found: solve_active_set(cost, cones, found.x, found.active))
+        near = solve_interior(cost, cones, start)
         if near is not None:
-            if known is None and isinstance(near, Interior):
-                # A start from nowhere has the time to try once more to be exact.
+            if known is None:     # a start from nowhere has the time to become exact
                 near = solve_active_set(cost, cones, near.x, near.active) or near
             self.ticks["interior point"] += 1
             self._active = near.active

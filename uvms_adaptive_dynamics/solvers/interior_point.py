@@ -3,12 +3,11 @@
 HKM direction with Mehrotra's predictor and corrector (Helmberg, Rendl, Vanderbei and Wolkowicz, 1996; Mehrotra, 1992). The
 smooth robust cost enters with its own gradient and Hessian at every iterate, so that outliers need no cones and no
 outer loop; all matrix inequalities are one batch of 4 x 4 matrices, and each touches few variables. The result is
-near the optimum and knows its active set; `active_set` then makes it exact and certifies it.
+near the optimum, with a bound of its distance, and knows its active set, with which `active_set` goes on at the next tick.
 """
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Callable
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
@@ -19,7 +18,6 @@ from .robust_cost import RobustCost
 
 ITERATIONS = 60
 USABLE = 1e-7           # relative gap of an answer where rounding ends the iteration
-TRIED = 1e-6            # relative gap at which the caller may know enough
 TO_BOUNDARY = 0.99      # share of the way to the cones' boundary
 _EYE = np.eye(SIDE)
 
@@ -35,14 +33,8 @@ class Interior:
     steps: int
 
 
-def solve_interior(cost: RobustCost, cones: Cones, start: np.ndarray, finish: Callable[[Interior], Any | None] = lambda found: None,
-                   tolerance: float = 1e-8) -> Any | Interior | None:
-    """Minimise from `start` (m,), which may lie anywhere; None where the iteration breaks down.
-
-    `finish` is asked on the way, once the relative gap has fallen below TRIED, whether it can end from there: what it
-    returns is returned, unless it is None.
-    """
-    tried = False
+def solve_interior(cost: RobustCost, cones: Cones, start: np.ndarray, tolerance: float = 1e-8) -> Interior | None:
+    """Minimise from `start` (m,), which may lie anywhere; None where the iteration breaks down."""
     K = cones.count
     x = start
     cost.look(x)
@@ -71,11 +63,6 @@ def solve_interior(cost: RobustCost, cones: Cones, start: np.ndarray, finish: Ca
         infeasible = max(float(np.max(np.abs(rp), initial=0)), float(np.max(np.abs(Rp), initial=0)))
         size = max(abs(slope.value), 1e-12)
         remaining = degree * mu + 0.5 * abs(float(dual @ dpotrs(factor, dual, lower=1)[0]))
-        if not tried and remaining < TRIED * size and infeasible < TRIED:
-            tried = True
-            done = finish(Interior(x, slope.value, _active(cones, before, s, S, mu, z, Z), remaining / size, iteration))
-            if done is not None:
-                return done
         if remaining < USABLE * size and infeasible < 1e-8:
             nearly = Interior(x, slope.value, _active(cones, before, s, S, mu, z, Z), remaining / size, iteration)
             if remaining < tolerance * size:
