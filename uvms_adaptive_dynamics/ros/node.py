@@ -223,9 +223,11 @@ def main(args: list[str] | None = None) -> int:
     except (UvmsError, ParameterException) as error:
         return _refuse(str(error))
     except RuntimeError as error:  # rcl refuses arguments and parameter files with its own kind of RuntimeError
-        if node is not None:
+        if node is None:
+            return _refuse(_without_places(str(error)))
+        if node.context.ok():
             raise
-        return _refuse(_without_places(str(error)))
+        return 0     # a signal came between two waits: the executor's next one finds the context gone
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         if node is not None:
