@@ -25,7 +25,7 @@ from .rows import Row, RowFilter
 from .sample import Sample
 from .score import Score
 from .solvers import choose_solver, projection_problem
-from .uncertainty import IncrementCovariance, constrained_inverse
+from .uncertainty import IncrementCovariance, constrained_inverse, deviations
 
 log = logging.getLogger(__name__)
 OUTSIDE = 1e-6           # (scaled) violation of the constraints with which no solver's answer is taken
@@ -264,8 +264,9 @@ class Estimator:
 
     def parameter_set(self) -> ParameterSet:
         """The estimate with all that predictions with intervals need."""
+        found = self.identifiability()
         return ParameterSet(self.table.names, self.pi.copy(), self.covariance.copy(), self.noise.lasting_stddev, self.prior.robot,
-                            known_from=self.known_from(), identifiability=self.identifiability().for_file())
+                            known_from=found.known_from, identifiability=found.for_file())
 
     @property
     def solver_name(self) -> str:
@@ -295,7 +296,7 @@ class Estimator:
             return known_from(before, before, before, before)
         prior = self._horizon.prior_score()
         covariance = self._inverse @ (self._score.covariance + prior) @ self._inverse
-        return known_from(_deviation(covariance), before, _deviation(self._inverse @ prior @ self._inverse),
+        return known_from(deviations(covariance), before, deviations(self._inverse @ prior @ self._inverse),
                           limited_by_physics(self.physical, self.pi, covariance))
 
     def identifiability(self) -> Identifiability:
@@ -308,13 +309,9 @@ class Estimator:
         return directions(self.table, self.free, self._gram.information).rank
 
     def _prior_deviation(self) -> np.ndarray:
-        return np.where(self.free, _deviation(self._prior_covariance), 0.0)
+        return np.where(self.free, deviations(self._prior_covariance), 0.0)
 
     def _note(self, *messages: str) -> None:
         for message in messages:
             self.notes.append(message)
             log.info(message)
-
-
-def _deviation(covariance: np.ndarray) -> np.ndarray:
-    return np.sqrt(np.maximum(np.diag(covariance), 0.0))

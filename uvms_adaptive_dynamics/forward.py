@@ -15,9 +15,9 @@ from scipy.linalg import expm
 
 from .dynamics import State, generalized_inertia, rows_of
 from .errors import ParameterError
-from .regressors import skew
 from .robot import RobotModel
-from .rotations import from_rotation_vector
+from .rotations import from_rotation_vector, skew
+from .uncertainty import deviations
 
 # Coulomb friction acts fully from about twice this speed [rad/s or m/s] on: a step of sgn would have no derivative.
 # It is the speed below which the estimator masks a joint's rows, where friction has no value.
@@ -38,7 +38,7 @@ class Forward(NamedTuple):
     @property
     def stddev(self) -> np.ndarray:
         """(T, d) of the state's error."""
-        return np.sqrt(np.maximum(np.diagonal(self.covariance, axis1=1, axis2=2), 0.0))
+        return deviations(self.covariance)
 
 
 @dataclass(frozen=True)

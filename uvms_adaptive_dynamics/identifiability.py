@@ -11,6 +11,7 @@ from scipy.special import ndtr
 
 from .constraints import Coordinates, PhysicalSet
 from .parameters import FRICTION, LINK, RIGID, VEHICLE_DAMPING, VEHICLE_INERTIA, VEHICLE_RESTORING, ParameterTable
+from .uncertainty import deviations
 
 RANK_TOLERANCE = 1e-12        # of the eigenvalues of the scaled Gram matrix: structural zeros are at rounding, 1e-16
 MEASURED, WEAK = 0.3, 0.9     # share of the prior's standard deviation that is left
@@ -45,7 +46,7 @@ def limited_by_physics(physical: PhysicalSet, pi: np.ndarray, covariance: np.nda
     The most likely deviation with parameter i off by t of its deviations moves all others with it, along cov[:, i] / stddev[i].
     Along it the set is an interval, on which the normal distribution is cut off.
     """
-    stddev = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    stddev = deviations(covariance)
     along = covariance / np.where(stddev > 0, stddev, 1.0)
     up, down = np.full((2, stddev.size), np.inf)
     for lmi in physical.inequalities:

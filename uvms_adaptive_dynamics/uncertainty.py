@@ -11,6 +11,11 @@ from .config import Uncertainty
 from .errors import SolverError
 
 
+def deviations(covariance: np.ndarray) -> np.ndarray:
+    """(..., p) standard deviations on the diagonals of covariances (..., p, p); what rounding left below zero is zero."""
+    return np.sqrt(np.maximum(np.diagonal(covariance, axis1=-2, axis2=-1), 0.0))
+
+
 class IncrementCovariance:
     """The paper's exponentially weighted covariance of normalized increments w_t = pi_t - pi_{t-1}.
 

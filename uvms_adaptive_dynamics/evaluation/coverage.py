@@ -20,6 +20,7 @@ from ..parameter_files import ParameterSet
 from ..prior import perturbed, prior_stddev
 from ..robot import RobotModel
 from ..sample import Sample
+from ..uncertainty import deviations
 from .command import config_of
 from .files import output_folder, write_json
 from .linear_data import linear_samples, true_parameters
@@ -91,7 +92,7 @@ def run_seed(config: Config, seed: int, duration: float, colour: float = 0.0, pr
     _learn(estimator, linear_samples(config, robot, truth.values, duration, seed, colour), every)
     covariances = {"information": estimator.covariance, "increments": estimator.increments_covariance}
     return Outcome(robot.table.names, estimator.pi - truth.values,
-                   {kind: np.sqrt(np.maximum(np.diag(found), 0.0)) for kind, found in covariances.items()}, estimator.known_from())
+                   {kind: deviations(found) for kind, found in covariances.items()}, estimator.known_from())
 
 
 def judge_flags(config: Config, seed: int, duration: float, priors: int, every: int = 25) -> dict[str, Any]:
@@ -112,7 +113,7 @@ def judge_flags(config: Config, seed: int, duration: float, priors: int, every: 
         _learn(estimator, samples, every)
         before.append(estimator.prior.values - truth.values)
         after.append(estimator.pi - truth.values)
-        z.append(after[-1] / np.maximum(np.sqrt(np.maximum(np.diag(estimator.covariance), 0.0)), 1e-9 * robot.table.scale))
+        z.append(after[-1] / np.maximum(deviations(estimator.covariance), 1e-9 * robot.table.scale))
         words.append(estimator.known_from())
     rms = [np.sqrt(np.mean(np.square(values), axis=0)) for values in (before, after, z)]
     # P takes much of some priors' error away before anything is measured.

@@ -14,6 +14,7 @@ from ..config import Config
 from ..errors import UvmsError
 from ..identifiability import MEASURED, WEAK
 from ..trust import block_warnings, link_note
+from ..uncertainty import deviations
 from .figures import draw
 from .files import write_text
 from .metrics import all_channels
@@ -144,7 +145,7 @@ def _doubts(run: Run) -> list[str]:
 def _parameter_table(run: Run) -> str:
     """Every parameter: prior, last estimate, standard deviation, and how much of the prior's spread is left."""
     table = run.robot.table
-    spread = None if run.final.covariance is None else np.sqrt(np.maximum(np.diagonal(run.final.covariance), 0.0))
+    spread = None if run.final.covariance is None else deviations(run.final.covariance)
     words = [""] * table.size if run.frozen or spread is None else run.final.known_from
     rows = [(f"{name} [{unit.replace('^2', '²')}]", _number(run.prior.values[k]), _number(run.final.values[k]),
              _number(None if spread is None else spread[k]), words[k]) for k, (name, unit) in enumerate(zip(table.names, table.units))]

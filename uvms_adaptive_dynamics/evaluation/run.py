@@ -19,6 +19,7 @@ from ..robot import RobotModel
 from ..sample import Sample
 from ..signals.front_end import SignalFrontEnd
 from ..topics import inputs
+from ..uncertainty import deviations
 from .bags import BagContents, check_bag, read_messages
 from .files import output_folder, write_json, write_samples
 from .log import RunLog
@@ -144,7 +145,7 @@ class _Recorder:
             log.skipped += 1
             return
         log.updates += 1
-        log.add_estimate(estimate.t, bag, estimate.pi, np.sqrt(np.maximum(np.diagonal(estimate.covariance), 0.0)))
+        log.add_estimate(estimate.t, bag, estimate.pi, deviations(estimate.covariance))
         self._follow_physical(estimate.pi)
 
     def _follow_physical(self, pi: np.ndarray) -> None:
@@ -171,7 +172,7 @@ def metrics_of(done: Run) -> dict[str, Any]:
         "update_ms": timing(log.update_ms),
         "parameters": {
             "names": list(done.final.names), "value": done.final.values,
-            "stddev": [None] * len(done.final.names) if covariance is None else np.sqrt(np.maximum(np.diagonal(covariance), 0.0)),
+            "stddev": [None] * len(done.final.names) if covariance is None else deviations(covariance),
             "identifiable_rank": done.identifiable_rank},
         "physical": {"min_eig_M": log.min_eig_M, "min_eig_J": log.min_eig_J, "violations": log.violations}}
 

@@ -16,6 +16,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension, MultiArrayLayout
 
 from ..config import Output
+from ..uncertainty import deviations
 
 # Components of a six-vector that change sign between FRD and FLU.
 FLU_SIGNS = np.array([1., -1., -1., 1., -1., -1.])
@@ -49,7 +50,7 @@ def in_output_axes(six: np.ndarray, output: Output) -> np.ndarray:
 
 def parameters_message(t: float, names: Sequence[str], pi: np.ndarray, covariance: np.ndarray) -> JointState | None:
     """name: parameter, position: estimate, effort: standard deviation; SI, FRD (DESIGN section 3)."""
-    stddev = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
+    stddev = deviations(covariance)
     if not _finite(pi, stddev):
         return None
     return JointState(header=header(t), name=list(names), position=doubles(pi), effort=doubles(stddev))

@@ -52,8 +52,9 @@ class ActiveSet:
 
 
 @dataclass(frozen=True)
-class Certified:
-    """An answer with its value, the active set it ended with, the relative gap and the number of steps."""
+class Answer:
+    """Where a method ended: x (m,), the cost there, the active set with its multipliers, a bound of the relative distance from the
+    optimum, and the number of steps."""
 
     x: np.ndarray
     value: float
@@ -62,7 +63,7 @@ class Certified:
     steps: int
 
 
-def solve_active_set(cost: RobustCost, cones: Cones, start: np.ndarray, active: ActiveSet) -> Certified | None:
+def solve_active_set(cost: RobustCost, cones: Cones, start: np.ndarray, active: ActiveSet) -> Answer | None:
     """The optimum near `start` (m,), or None where the guess does not lead to a certified one."""
     try:
         return _Search(cost, cones, start, active).run()
@@ -79,7 +80,7 @@ class _Search:
         self._steps = self._guesses = 0
         self._best = np.inf
 
-    def run(self) -> Certified | None:
+    def run(self) -> Answer | None:
         """Guess after guess, each with a factorization of its own."""
         for _ in range(GUESSES):
             conditions = Conditions.at(self._cones, self._slope.x, self._cost.hessian(self._slope), self._active)
@@ -91,7 +92,7 @@ class _Search:
                 return verdict
         return None
 
-    def _converge(self, conditions: Conditions) -> Certified | None | str:
+    def _converge(self, conditions: Conditions) -> Answer | None | str:
         """Steps with one factorization: an answer, None where they diverge, 'again' where the guess changed or is too old."""
         last = np.inf
         state = conditions.state(self._slope)
@@ -124,13 +125,13 @@ class _Search:
             last = length
         return None
 
-    def _restored(self, conditions: Conditions, state: State, gap: float) -> Certified | None:
+    def _restored(self, conditions: Conditions, state: State, gap: float) -> Answer | None:
         """The answer with its active constraints met to rounding, if what that may cost leaves it within the bound."""
         dx, slope = conditions.restoring(state), self._slope
         # The cost's Hessian is nowhere above 2 P.
         slide, bend = float(slope.gradient @ dx), float(dx @ self._cost.P @ dx)
         gap += (abs(slide) + bend) / max(abs(slope.value), 1e-12)
-        return Certified(state.x + dx, slope.value + slide + bend, self._active, gap, self._steps) if gap < GAP else None
+        return Answer(state.x + dx, slope.value + slide + bend, self._active, gap, self._steps) if gap < GAP else None
 
     def _reguess(self, conditions: Conditions, state: State) -> bool:
         """Multipliers of the wrong sign leave the set and violated constraints enter it; whether there were any."""

@@ -11,6 +11,7 @@ Each solution carries a bound of its relative suboptimality; `ticks` counts whic
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import cached_property
 
 import clarabel
@@ -19,7 +20,7 @@ import scipy.sparse as sp
 
 from ..errors import SolverError
 from ..mhe import HorizonProblem, Solution
-from .active_set import ActiveSet, solve_active_set
+from .active_set import ActiveSet, Answer, solve_active_set
 from .cones import Cones
 from .groups import Stack, Window, groups_of
 from .interior_point import solve_interior
@@ -57,33 +58,31 @@ class ClarabelSolver:
         cones = self._cones_of(problem)
         self._groups = groups_of(problem, cones.coordinates, self._groups)
         cost = RobustCost(problem, cones.coordinates, self._groups)
-        start = cones.coordinates.reduce(problem.pi)
+        answer = self._answer(cost, cones, cones.coordinates.reduce(problem.pi))
+        self._active = answer.active
+        pi = cones.coordinates.expand(cones.pulled_inside(answer.x), problem.pi)
+        return Solution(pi, answer.value, answer.steps, time.perf_counter() - begin, "optimal", answer.gap)
+
+    def _answer(self, cost: RobustCost, cones: "_ClarabelCones", start: np.ndarray) -> Answer:
+        """By the first method that has one; what the last tick knew is forgotten where it did not help."""
         known, self._active = self._active, None
         if known is not None:
             certified = solve_active_set(cost, cones, start, known)
             if certified is not None:
-                self._active = certified.active
                 self.ticks["active set"] += 1
-                return self._solution(problem, cones, certified.x, certified.value, certified.gap, certified.steps, begin)
+                return certified
         near = solve_interior(cost, cones, start)
         if near is not None:
-            if known is None:     # a start from nowhere has the time to become exact
-                near = solve_active_set(cost, cones, near.x, near.active) or near
             self.ticks["interior point"] += 1
-            self._active = near.active
-            return self._solution(problem, cones, near.x, near.value, near.gap, near.steps, begin)
+            # A start from nowhere has the time to become exact.
+            exact = solve_active_set(cost, cones, near.x, near.active) if known is None else None
+            return exact or near
         self.ticks["clarabel"] += 1
-        point, gap, iterations = self._from_scratch(cost, cones, start)
-        x, value = point.x, point.value
-        certified = solve_active_set(cost, cones, x, ActiveSet.near(cones, x))
-        if certified is not None and certified.gap < max(gap, GAP):
-            x, value, gap, self._active = certified.x, certified.value, certified.gap, certified.active
-        return self._solution(problem, cones, x, value, gap, iterations, begin)
-
-    @staticmethod
-    def _solution(problem, cones, x: np.ndarray, value: float, gap: float, iterations: int, begin: float) -> Solution:
-        pi = cones.coordinates.expand(cones.pulled_inside(x), problem.pi)
-        return Solution(pi, value, iterations, time.perf_counter() - begin, "optimal", gap)
+        near = self._from_scratch(cost, cones, start)
+        certified = solve_active_set(cost, cones, near.x, near.active)
+        if certified is not None and certified.gap < max(near.gap, GAP):
+            return replace(certified, steps=near.steps)
+        return near
 
     def _cones_of(self, problem: HorizonProblem) -> "_ClarabelCones":
         key = (id(problem.physical), problem.free.tobytes(), problem.pi[~problem.free].tobytes())
@@ -92,8 +91,8 @@ class ClarabelSolver:
             self._groups = None
         return self._cones
 
-    def _from_scratch(self, cost: RobustCost, cones: "_ClarabelCones", start: np.ndarray) -> tuple[Point, float, int]:
-        """(point, relative gap, iterations) by Newton steps with Clarabel."""
+    def _from_scratch(self, cost: RobustCost, cones: "_ClarabelCones", start: np.ndarray) -> Answer:
+        """By Newton steps with Clarabel."""
         point, iterations, gap = cost.at(cones.pulled_inside(start)), 0, np.inf
         for _ in range(STEPS):
             size = max(abs(point.value), 1e-12)
@@ -106,18 +105,22 @@ class ClarabelSolver:
             else:
                 new = self._shorter(cost, point, step)
             if gap < GAP * size:
-                return new, gap / size, iterations
+                return self._at(cones, new, gap / size, iterations)
             if new.value > point.value - ROUNDING * size:
                 if gap < ACCEPTED_GAP * size:
-                    return new, gap / size, iterations
+                    return self._at(cones, new, gap / size, iterations)
                 step, used = self._step(cones, point, point.majorizer())
                 iterations += used
                 new = cost.at(point.x + step)
                 gap = abs(float(point.gradient @ step))
                 if new.value > point.value - ROUNDING * size and gap < ACCEPTED_GAP * size:
-                    return point, gap / size, iterations
+                    return self._at(cones, point, gap / size, iterations)
             point = new
         raise SolverError(f"clarabel: Newton's method did not converge in {STEPS} steps", "stalled")
+
+    @staticmethod
+    def _at(cones: Cones, point: Point, gap: float, iterations: int) -> Answer:
+        return Answer(point.x, point.value, ActiveSet.near(cones, point.x), gap, iterations)
 
     def _step(self, cones: "_ClarabelCones", point: Point, P: np.ndarray) -> tuple[np.ndarray, int]:
         """(step, iterations) to the minimum over P's cones of the quadratic with the point's gradient and Hessian P."""

@@ -29,7 +29,7 @@ class Cones:
         self.variables = np.zeros((K, width), int)
         self.basis = np.zeros((K, width, SIDE, SIDE))
         self.flat_basis = self.basis.reshape(K, width, SIDE * SIDE)
-        self.width = np.zeros(K, int)          # how many of a row's variables are real, the rest is padding
+        filled = np.zeros(K, int)              # how many of a row's variables are real, the rest is padding
         self.constant = np.tile(np.eye(SIDE), (K, 1, 1))
         for k, lmi in enumerate(members):
             d = lmi.basis.shape[1]
@@ -44,9 +44,9 @@ class Cones:
                 q = column.setdefault(variable, len(column))
                 self.variables[k, q] = variable
                 self.basis[k, q, :d, :d] += at.scale[variable] * matrix
-            self.width[k] = len(column)
+            filled[k] = len(column)
         # Places for scattering: what is padding goes to one past the end.
-        real = np.arange(width) < self.width[:, None]
+        real = np.arange(width) < filled[:, None]
         self.padded = np.where(real, self.variables, at.size)
         self.entries = np.where(real[:, :, None] & real[:, None, :], self.variables[:, :, None] * at.size + self.variables[:, None, :],
                                 at.size ** 2)

@@ -1,8 +1,8 @@
 """The window's Huber groups in a solver's coordinates, kept from tick to tick; which of them are beyond rho.
 
 From one tick to the next one instant enters the window and one leaves, and the estimate hardly moves. So the rows stay
-where they are, a few groups beyond or near rho ("members") are looked at whenever the cost is evaluated, and at the answer
-all groups are looked at once: an answer counts only when no other group is beyond rho there.
+where they are, a few groups beyond or near rho ("members") are looked at whenever the cost is evaluated, and all groups are
+where the steps since they last were can have mattered: an answer counts only when no other group is beyond rho there.
 """
 from __future__ import annotations
 

@@ -7,12 +7,10 @@ near the optimum, with a bound of its distance, and knows its active set, with w
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from .active_set import ActiveSet
+from .active_set import ActiveSet, Answer
 from .cones import SIDE, Cones
 from .robust_cost import RobustCost
 
@@ -22,18 +20,7 @@ TO_BOUNDARY = 0.99      # share of the way to the cones' boundary
 _EYE = np.eye(SIDE)
 
 
-@dataclass(frozen=True)
-class Interior:
-    """Where the method ended: x (m,), the cost there, active set read off slacks and multipliers, relative gap, number of steps."""
-
-    x: np.ndarray
-    value: float
-    active: ActiveSet
-    gap: float
-    steps: int
-
-
-def solve_interior(cost: RobustCost, cones: Cones, start: np.ndarray, tolerance: float = 1e-8) -> Interior | None:
+def solve_interior(cost: RobustCost, cones: Cones, start: np.ndarray, tolerance: float = 1e-8) -> Answer | None:
     """Minimise from `start` (m,), which may lie anywhere; None where the iteration breaks down."""
     K = cones.count
     x = start
@@ -64,7 +51,7 @@ def solve_interior(cost: RobustCost, cones: Cones, start: np.ndarray, tolerance:
         size = max(abs(slope.value), 1e-12)
         remaining = degree * mu + 0.5 * abs(float(dual @ dpotrs(factor, dual, lower=1)[0]))
         if remaining < USABLE * size and infeasible < 1e-8:
-            nearly = Interior(x, slope.value, _active(cones, before, s, S, mu, z, Z), remaining / size, iteration)
+            nearly = Answer(x, slope.value, _active(cones, before, s, S, mu, z, Z), remaining / size, iteration)
             if remaining < tolerance * size:
                 return nearly
 

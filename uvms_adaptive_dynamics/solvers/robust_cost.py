@@ -48,7 +48,6 @@ class RobustCost:
     """
 
     def __init__(self, problem: HorizonProblem, coordinates: Coordinates, groups: Window | Stack):
-        self.problem, self.coordinates = problem, coordinates
         self.P, self.q, self.constant = coordinates.condense(problem.total, problem.pi)
         self._groups = groups
         # The cost's Hessian is nowhere below twice this diagonal.
