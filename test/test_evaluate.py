@@ -8,7 +8,7 @@ import pytest
 from rosbags.rosbag2 import Reader, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
-from uvms_adaptive_dynamics.__main__ import main
+from uvms_adaptive_dynamics.__main__ import COMMANDS, main
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.evaluation.log import TRAJECTORY_POINTS, RunLog
 from uvms_adaptive_dynamics.evaluation.metrics import KEYS, channel_metrics
@@ -263,3 +263,12 @@ def test_trajectory_is_thinned_evenly():
         log.add_estimate(float(k), 0, np.full(table.size, k), np.zeros(table.size))
     t = log.trajectory().t
     assert TRAJECTORY_POINTS / 2 < len(t) <= 2 * TRAJECTORY_POINTS + 1 and t[0] == 0 and len(set(np.diff(t))) == 1
+
+
+def test_help_names_every_command(capsys):
+    """A percent sign in a command's description is none of argparse's."""
+    with pytest.raises(SystemExit) as end:
+        main(["--help"])
+    assert end.value.code == 0
+    said = capsys.readouterr().out
+    assert all(name in said for name in COMMANDS) and "95 %" in said

@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"uvms_adaptive_dynamics {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="{" + ",".join(COMMANDS) + "}")
     for name, (_, meaning) in COMMANDS.items():
-        subparsers.add_parser(name, help=meaning)
+        subparsers.add_parser(name, help=meaning.replace("%", "%%"))
     chosen = next((argument for argument in arguments if argument in COMMANDS), None)
     if chosen is not None:
         command = import_module(f".{COMMANDS[chosen][0]}", __package__)
