@@ -27,7 +27,7 @@ from ..config import NODE_NAME, Config
 from ..errors import UvmsError
 from ..estimator import Estimator, Prediction
 from .diagnostics import Diagnostics
-from .subscriptions import InputSubscription, ReceiveClock
+from .subscriptions import InputPoll, InputSubscription, Received
 from .log import CORE_LOG, RosLogHandler
 from .outputs import LATCHED, OutputPublishers
 from .parameters import config_from_parameters, watch_changes
@@ -58,7 +58,6 @@ class EstimatorNode(Node):
         self.samples = 0
         self._resets = 0
         self.dropped: Counter = Counter()
-        self._clock_in = ReceiveClock(self)
         # Wall time, so that diagnostics and warnings go on while simulated time stands still.
         self._wall = Clock(clock_type=ClockType.STEADY_TIME)
         self._diagnostics_publisher = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
@@ -89,7 +88,7 @@ class EstimatorNode(Node):
         self.robot = RobotModel.from_config(config, description)
         self.estimator = Estimator(config, robot=self.robot)
         self.front_end = SignalFrontEnd(config, self.robot)
-        self.subscriptions_in = [InputSubscription(self, wanted, self._receive) for wanted in inputs(config)]
+        self.subscriptions_in = [InputSubscription(self, wanted) for wanted in inputs(config)]
         if config.output.record:
             self.recorder = Recorder(config.output.record, {s.topic: s.input.type for s in self.subscriptions_in})
         self._outputs = OutputPublishers(self, self.robot)
@@ -101,6 +100,8 @@ class EstimatorNode(Node):
         self._silent_at = time.monotonic() + SILENT_AFTER_S
         self._silence_timer = self.create_timer(1.0, self._warn_of_silence, clock=self._wall)
         self.worker.start()
+        self._poll = InputPoll(self, self.subscriptions_in)
+        self._poll_timer = self.create_timer(config.filter.period, self._collect, clock=self._wall)
         self._log_start()
 
     def _log_start(self) -> None:
@@ -118,13 +119,18 @@ class EstimatorNode(Node):
 
     # --- messages in ------------------------------------------------------------------------------------------------
 
-    def _receive(self, source: InputSubscription, data: bytes) -> None:
-        receive_ns, jumped = self._clock_in.read()
+    def _collect(self) -> None:
+        messages_in, jumped = self._poll.collect()
+        if jumped:
+            self._time_jumped()
+        for message in messages_in:
+            self._receive(message)
+
+    def _receive(self, message: Received) -> None:
+        source, receive_ns, data = message
         if receive_ns == 0:
             self.dropped["no simulated time on /clock yet"] += 1
             return
-        if jumped:
-            self._time_jumped()
         if self.recorder is not None:
             self.recorder.write(source.topic, receive_ns, data)
         try:

@@ -1,9 +1,15 @@
-"""Subscriptions of the node: raw bytes with a receive time, types found by name, and words for a topic that stays silent."""
+"""Subscriptions of the node: raw bytes with a receive time, types found by name, and words for a topic that stays silent.
+
+The executor never sees them: at every message it would build its wait set anew, in Python, for more time than a message
+takes to be used. A timer collects what has come instead, with the middleware's time of reception.
+"""
 from __future__ import annotations
 
+import time
 from importlib import import_module
-from typing import Callable
+from typing import Iterator, NamedTuple, Sequence
 
+from rclpy.callback_groups import CallbackGroup
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.exceptions import NameValidationException
 from rclpy.node import Node
@@ -24,27 +30,23 @@ NO_EVENTS = SubscriptionEventCallbacks(use_default_callbacks=False)
 JITTER_NS = 100_000_000
 
 
-class ReceiveClock:
-    """Receive times that strictly increase, so that a bag sorted by time keeps the order of reception."""
+class _NotForTheExecutor(CallbackGroup):
+    """What is in this group is in no executor's wait set."""
 
-    def __init__(self, node: Node):
-        self._clock = node.get_clock()
-        self._last = 0
+    def can_execute(self, entity) -> bool:
+        return False
 
-    def read(self) -> tuple[int, bool]:
-        """(time [ns], whether it jumped back); time 0 while simulated time has not begun."""
-        now = self._clock.now().nanoseconds
-        if now == 0:
-            return 0, False
-        jumped = now < self._last - JITTER_NS
-        self._last = now if jumped else max(now, self._last + 1)
-        return self._last, jumped
+    def beginning_execution(self, entity) -> bool:
+        return False
+
+    def ending_execution(self, entity) -> None:
+        pass
 
 
 class InputSubscription:
     """One input topic: subscribed raw, decoded by us, so that a recording holds the bytes as they came."""
 
-    def __init__(self, node: Node, wanted: Input, on_bytes: Callable[["InputSubscription", bytes], None]):
+    def __init__(self, node: Node, wanted: Input):
         """Raises ConfigError where the message's package is not installed, or the topic's name or QoS override is unusable."""
         self.input = wanted
         self.messages = 0
@@ -54,16 +56,22 @@ class InputSubscription:
         try:
             self.topic = node.resolve_topic_name(wanted.topic)
             self._subscription: Subscription = node.create_subscription(
-                self._type, wanted.topic, self._count_and_hand_on, qos, raw=True, event_callbacks=NO_EVENTS,
-                qos_overriding_options=QoSOverridingOptions.with_default_policies())
+                self._type, wanted.topic, lambda _: None, qos, raw=True, callback_group=_NotForTheExecutor(),
+                event_callbacks=NO_EVENTS, qos_overriding_options=QoSOverridingOptions.with_default_policies())
         except (NameValidationException, InvalidQosOverridesError, RuntimeError, ValueError, TypeError) as error:
             raise ConfigError(f"setting '{_setting(wanted, 'topic')}' is {wanted.topic!r}, which cannot be subscribed: "
                               f"{str(error).split(', at /')[0]}.") from None
-        self._on_bytes = on_bytes
 
-    def _count_and_hand_on(self, data: bytes) -> None:
-        self.messages += 1
-        self._on_bytes(self, data)
+    def taken(self) -> Iterator[tuple[int, bytes]]:
+        """(the middleware's time of reception [ns] or 0, bytes) of every message that has come since the last call."""
+        handle = self._subscription.handle
+        with handle:
+            for _ in range(SENSOR_DEPTH):     # a topic that floods leaves the others their turn
+                message = handle.take_message(self._type, True)
+                if message is None:
+                    return
+                self.messages += 1
+                yield message[1]["received_timestamp"], message[0]
 
     def decode(self, data: bytes):
         """The message; raises whatever the middleware raises on garbage."""
@@ -92,6 +100,52 @@ class InputSubscription:
     def _published_by_others(self, topic: str) -> bool:
         own = (self._node.get_namespace(), self._node.get_name())
         return any((p.node_namespace, p.node_name) != own for p in self._node.get_publishers_info_by_topic(topic))
+
+
+class _Reading(NamedTuple):
+    """The node's clock and the middleware's at one moment [ns]; the node's is 0 before simulated time begins."""
+
+    node: int
+    wall: int
+
+
+class Received(NamedTuple):
+    """A message with its receive time on the node's clock [ns]."""
+
+    source: InputSubscription
+    receive_ns: int
+    data: bytes
+
+
+class InputPoll:
+    """Collects what the input topics brought, in the order of reception and with receive times that strictly increase, so that
+    a bag sorted by time keeps that order."""
+
+    def __init__(self, node: Node, sources: Sequence[InputSubscription]):
+        self._clock, self._sources = node.get_clock(), sources
+        self._read = _Reading(0, time.time_ns())
+        self._last = 0
+
+    def collect(self) -> tuple[list[Received], bool]:
+        """(messages since the last call, whether the node's clock jumped back since then).
+
+        Receive times are 0 while simulated time has not begun.
+        """
+        before, self._read = self._read, _Reading(self._clock.now().nanoseconds, time.time_ns())
+        jumped = 0 < self._read.node < before.node - JITTER_NS
+        if jumped:
+            before, self._last = _Reading(0, before.wall), 0
+        came = sorted(((at, source, data) for source in self._sources for at, data in source.taken()), key=lambda message: message[0])
+        return [Received(source, self._receive_ns(at, before), data) for at, source, data in came], jumped
+
+    def _receive_ns(self, at: int, before: _Reading) -> int:
+        """Between this collection and the one before on the node's clock as on the middleware's, whose rates may differ."""
+        now = self._read
+        if now.node == 0:
+            return 0
+        share = (at - before.wall) / max(now.wall - before.wall, 1) if at and before.node else 1.0
+        self._last = max(self._last + 1, now.node - round((1.0 - min(max(share, 0.0), 1.0)) * max(now.node - before.node, 0)))
+        return self._last
 
 
 def message_class(wanted: Input) -> type:

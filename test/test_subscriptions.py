@@ -1,0 +1,81 @@
+"""Collecting messages: the order of reception, receive times on the node's clock, and clocks that stand, jump or run fast."""
+from types import SimpleNamespace
+
+import pytest
+
+from uvms_adaptive_dynamics.ros import subscriptions
+from uvms_adaptive_dynamics.ros.subscriptions import InputPoll
+
+SECOND = 10 ** 9
+WALL = 1_700_000_000 * SECOND
+
+
+class World:
+    """Two clocks and the messages of two topics, as InputPoll meets them."""
+
+    def __init__(self, monkeypatch, node_time: int):
+        self.node_time, self.wall = node_time, WALL
+        self.imu, self.dvl = SimpleNamespace(waiting=[]), SimpleNamespace(waiting=[])
+        for source in (self.imu, self.dvl):
+            source.taken = lambda source=source: [source.waiting.pop(0) for _ in list(source.waiting)]
+        clock = SimpleNamespace(now=lambda: SimpleNamespace(nanoseconds=self.node_time))
+        monkeypatch.setattr(subscriptions.time, "time_ns", lambda: self.wall)
+        self.poll = InputPoll(SimpleNamespace(get_clock=lambda: clock), [self.imu, self.dvl])
+        self.poll.collect()
+
+    def pass_by(self, wall: int, node: int | None = None):
+        """Let time pass [ns] and collect."""
+        self.wall, self.node_time = self.wall + wall, self.node_time + (wall if node is None else node)
+        return self.poll.collect()
+
+
+@pytest.mark.parametrize("rate", [1, 10])
+def test_receive_times_are_those_of_reception_on_the_nodes_clock(monkeypatch, rate):
+    """Between two collections messages keep their order over all topics, and their places in time at the clock's own rate."""
+    world = World(monkeypatch, 50 * SECOND)
+    world.imu.waiting += [(WALL + 4_000_000, b"first"), (WALL + 14_000_000, b"third")]
+    world.dvl.waiting += [(WALL + 9_000_000, b"second")]
+    came, jumped = world.pass_by(20_000_000, rate * 20_000_000)
+    assert not jumped
+    assert [message.data for message in came] == [b"first", b"second", b"third"]
+    assert [message.source for message in came] == [world.imu, world.dvl, world.imu]
+    assert [message.receive_ns - 50 * SECOND for message in came] == [rate * 4_000_000, rate * 9_000_000, rate * 14_000_000]
+
+
+def test_receive_times_strictly_increase(monkeypatch):
+    """Also where two messages came at once, and where the middleware does not say when."""
+    world = World(monkeypatch, 50 * SECOND)
+    world.imu.waiting += [(0, b"b"), (0, b"a"), (WALL + 1000, b"c")]
+    world.dvl.waiting += [(WALL + 1000, b"d")]
+    came, _ = world.pass_by(20_000_000)
+    times = [message.receive_ns for message in came]
+    assert [message.data for message in came] == [b"b", b"a", b"c", b"d"]
+    assert all(later > earlier for earlier, later in zip(times, times[1:]))
+    world.imu.waiting += [(WALL + 21_000_000, b"e")]
+    came, _ = world.pass_by(20_000_000)
+    assert came[0].receive_ns > times[-1]
+
+
+def test_before_simulated_time_begins_receive_times_are_zero(monkeypatch):
+    """And the first messages after it count as received now."""
+    world = World(monkeypatch, 0)
+    world.imu.waiting += [(WALL + 1000, b"too early")]
+    came, jumped = world.pass_by(20_000_000, 0)
+    assert [message.receive_ns for message in came] == [0] and not jumped
+    world.imu.waiting += [(WALL + 25_000_000, b"first")]
+    came, jumped = world.pass_by(20_000_000, 7 * SECOND)
+    assert [message.receive_ns for message in came] == [7 * SECOND] and not jumped
+
+
+def test_a_clock_that_jumps_back_is_told_once(monkeypatch):
+    """Jitter is no jump; after a jump receive times begin anew."""
+    world = World(monkeypatch, 50 * SECOND)
+    world.imu.waiting += [(WALL + 1000, b"before")]
+    before, _ = world.pass_by(20_000_000)
+    world.imu.waiting += [(WALL + 21_000_000, b"jitter")]
+    jitter, jumped = world.pass_by(20_000_000, -1_000_000)
+    assert not jumped and jitter[0].receive_ns > before[0].receive_ns
+    world.imu.waiting += [(WALL + 41_000_000, b"after")]
+    after, jumped = world.pass_by(20_000_000, -30 * SECOND)
+    assert jumped and after[0].receive_ns == world.node_time
+    assert world.pass_by(20_000_000)[1] is False
