@@ -83,6 +83,14 @@ class PhysicalSet:
             padding[k, :d, :d] = 0.0
         return padding
 
+    @cached_property
+    def _scattered(self) -> np.ndarray:
+        """The places of `_batch`, its padding one past the last parameter."""
+        places = np.full_like(self._batch[0], self.table.size)
+        for k, lmi in enumerate(self.inequalities):
+            places[k, :len(lmi.places)] = lmi.places
+        return places
+
     def min_eig_M(self, pi: np.ndarray) -> float | None:
         """Smallest eigenvalue of M_v (symmetric part), None without a vehicle."""
         if not self.table.vehicle:
@@ -148,10 +156,10 @@ class PhysicalSet:
         traces = np.maximum(np.abs(values).sum(axis=1), 1.0)
         k, i = np.nonzero(values - self.epsilon < tolerance * traces[:, None])
         v = vectors[k, :, i]
-        places, basis = self._batch
-        singular = np.zeros((k.size, self.table.size))
-        np.add.at(singular, (np.arange(k.size)[:, None], places[k]), np.einsum("kqab,ka,kb->kq", basis[k], v, v))
-        return np.concatenate([self._equalities, at_bounds, singular])
+        _, basis = self._batch
+        singular = np.zeros((k.size, self.table.size + 1))      # the last column takes what belongs to no parameter
+        singular[np.arange(k.size)[:, None], self._scattered[k]] = np.matmul(np.matmul(v[:, None, None, :], basis[k]), v[:, None, :, None])[..., 0, 0]
+        return np.concatenate([self._equalities, at_bounds, singular[:, :-1]])
 
     @cached_property
     def _equalities(self) -> np.ndarray:

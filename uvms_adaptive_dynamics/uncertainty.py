@@ -16,10 +16,14 @@ def deviations(covariance: np.ndarray) -> np.ndarray:
     return np.sqrt(np.maximum(np.diagonal(covariance, axis1=-2, axis2=-1), 0.0))
 
 
+PENDING = 64        # increments that are summed at once
+
+
 class IncrementCovariance:
     """The paper's exponentially weighted covariance of normalized increments w_t = pi_t - pi_{t-1}.
 
-    Sigma_pi = L S Sigma_w S with S = diag(max(|pi_{t-1}|, eps)) and L = 2 / alpha - 1, as published.
+    Sigma_pi = L S Sigma_w S with S = diag(max(|pi_{t-1}|, eps)) and L = 2 / alpha - 1, as published. The sums are formed
+    when they are asked for, or of many increments at once: a matrix product costs little more than a single increment.
     """
 
     def __init__(self, settings: Uncertainty, floor: np.ndarray):
@@ -30,24 +34,32 @@ class IncrementCovariance:
     def reset(self) -> None:
         """Forget all increments."""
         p = self._floor.size
-        self._mean, self._covariance, self._term = np.zeros(p), np.zeros((p, p)), np.empty((p, p))
+        self._mean, self._summed = np.zeros(p), np.zeros((p, p))
+        self._pending, self._count = np.empty((PENDING, p)), 0
         self._scale = self._floor.copy()
 
     def update(self, pi_before: np.ndarray, pi: np.ndarray) -> None:
         """Take in one increment."""
-        a = self._alpha
+        if self._count == PENDING:
+            self._sum()
         self._scale = np.maximum(np.abs(pi_before), self._floor)
-        w = (pi - pi_before) / self._scale
-        mean = (1 - a) * self._mean + a * w
-        self._covariance *= 1 - a
-        np.multiply((a * (w - self._mean))[:, None], w - mean, out=self._term)
-        self._covariance += self._term
-        self._covariance.flat[::w.size + 1] += self._epsilon
-        self._mean = mean
+        off = (pi - pi_before) / self._scale - self._mean
+        self._pending[self._count] = off
+        self._count += 1
+        self._mean = self._mean + self._alpha * off
+
+    def _sum(self) -> None:
+        """Sigma_w = (1 - a) Sigma_w + a (w - mean before) (w - mean after)^T + eps I, for each that is pending."""
+        a, off = self._alpha, self._pending[:self._count]
+        ages = (1 - a) ** np.arange(self._count)[::-1]
+        self._summed = (1 - a) ** self._count * self._summed + (off.T * (a * (1 - a) * ages)) @ off
+        self._summed.flat[::len(self._summed) + 1] += self._epsilon * ages.sum()
+        self._count = 0
 
     def covariance(self) -> np.ndarray:
         """Sigma_pi (p, p)."""
-        return (2 / self._alpha - 1) * self._covariance * np.outer(self._scale, self._scale)
+        self._sum()
+        return (2 / self._alpha - 1) * self._summed * np.outer(self._scale, self._scale)
 
 
 DEPENDENT = 1e-12   # relative; where constraints say the same twice

@@ -75,12 +75,13 @@ class Cones:
         pulled[self.padded] += self.pull(Z)
         return pulled[:size]
 
-    def scattered(self, bounds: np.ndarray, blocks: np.ndarray) -> np.ndarray:
-        """(m, m) matrix with `bounds` (b,) on the diagonal and the blocks (K, width, width) of the inequalities' variables."""
+    def scattered(self, blocks: np.ndarray, bounds: np.ndarray | None = None) -> np.ndarray:
+        """(m, m) matrix with the blocks (K, width, width) of the inequalities' variables and `bounds` (b,) on the diagonal."""
         size = self.coordinates.size
         matrix = np.zeros(size * size + 1)
         matrix[self.entries] = blocks
-        np.add.at(matrix, self.places * (size + 1), bounds)
+        if bounds is not None:
+            np.add.at(matrix, self.places * (size + 1), bounds)     # a variable may have two bounds
         return matrix[:-1].reshape(size, size)
 
     def violation(self, x: np.ndarray) -> float:

@@ -42,7 +42,7 @@ def solve_interior(cost: RobustCost, cones: Cones, start: np.ndarray, tolerance:
         # tr(B_i Z B_j S^-1), symmetric in i and j
         ZBS = np.matmul(np.matmul(Z[:, None], cones.basis), S_inverse[:, None])
         curvature = np.matmul(cones.flat_basis, ZBS.reshape(cones.flat_basis.shape).transpose(0, 2, 1))
-        matrix = cost.hessian(slope) + cones.scattered(z / s, curvature)
+        matrix = cost.hessian(slope) + cones.scattered(curvature, z / s)
         factor, info = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
         if info:
             return nearly        # too near the boundary for the arithmetic

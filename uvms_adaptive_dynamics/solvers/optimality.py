@@ -92,7 +92,7 @@ class Conditions:
         L = L * (self._first * self._first.transpose(0, 2, 1))
         bent = (np.matmul(L[:, None], T) * inverse[:, None, None, :]).reshape(self._T.shape)
         curvature = np.matmul(bent, self._T.transpose(0, 2, 1))
-        hessian += cones.scattered(np.zeros(cones.places.size), curvature + curvature.transpose(0, 2, 1))
+        hessian += cones.scattered(curvature + curvature.transpose(0, 2, 1))
         return hessian
 
     def _factorize(self, hessian: np.ndarray) -> bool:
