@@ -69,8 +69,8 @@ def rows(robot, table, still_from, count=1500, seed=0):
 def test_rows_at_rest_stop_counting_and_surprises_count_again():
     """Within a few seconds of standing still rows no longer count nor tell of noise; one that is far off counts."""
     robot = RobotModel.from_config(Config())
-    table, excitation = robot.table, None
-    excitation = RowExcitation(table, PERIOD, 1.0)
+    table = robot.table
+    excitation = RowExcitation(table, PERIOD)
     pi, valid, noise_stddev = np.array(table.scale), np.ones(table.channels, bool), np.full(table.channels, .05)
     seen = [excitation.push(Y, pi, valid, np.zeros(table.channels), noise_stddev) for Y in rows(robot, table, 700)]
     assert all(e.counts.all() and e.moves.all() for e in seen[100:700])
@@ -83,7 +83,19 @@ def test_calm_start_tells_nothing_of_the_noise():
     """Before anything has moved no residual is taken for the noise, and rows count for the first second only."""
     robot = RobotModel.from_config(Config())
     table = robot.table
-    excitation = RowExcitation(table, PERIOD, 1.0)
+    excitation = RowExcitation(table, PERIOD)
     seen = [excitation.push(Y, np.array(table.scale), np.ones(table.channels, bool), np.zeros(table.channels), np.full(table.channels, .05))
             for Y in rows(robot, table, 0, 300)]
     assert not any(e.moves.any() for e in seen) and seen[0].counts.all() and not seen[-1].counts.any()
+
+
+def test_what_is_usual_is_seen_with_the_estimate_of_now():
+    """A prior many times too large makes the first seconds look like far more motion than there ever is again, and its correction
+    like a jump: the same motion goes on counting."""
+    robot = RobotModel.from_config(Config())
+    table = robot.table
+    excitation = RowExcitation(table, PERIOD)
+    valid, nothing, noise_stddev = np.ones(table.channels, bool), np.zeros(table.channels), np.full(table.channels, .05)
+    seen = [excitation.push(Y, np.array(table.scale) * (30.0 if k < 200 else 1.0), valid, nothing, noise_stddev)
+            for k, Y in enumerate(rows(robot, table, 700, 700))]
+    assert all(e.counts.all() and e.moves.all() for e in seen[100:200] + seen[230:])

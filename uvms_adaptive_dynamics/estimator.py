@@ -100,7 +100,7 @@ class Estimator:
         self._horizon = Horizon(self.config.estimation, self.physical, self.pi, stddev)
         decay = self._horizon.decay if self.config.estimation.arrival == "information" else 1 - 1 / self.config.estimation.horizon
         floor = self.config.estimation.relative_epsilon * self.table.scale
-        self._excitation = RowExcitation(self.table, self.config.filter.period, self.config.estimation.forgetting)
+        self._excitation = RowExcitation(self.table, self.config.filter.period)
         self._increments = IncrementCovariance(self.config.uncertainty, floor)
         self._prior_covariance = given.covariance if given.covariance is not None else np.diag(np.where(self.free, stddev, 0.0) ** 2)
         self._score = Score(self.table.channels, self.table.size, self._filter.kernel, self.config.filter.period, decay, self.config.estimation.forgetting)

@@ -14,6 +14,7 @@ from .parameters import VEHICLE_DAMPING, VEHICLE_INERTIA, VEHICLE_RESTORING, Par
 RECENT = 1.0        # [s] over which a row's variation is looked at, and for which a row counts after it has come to rest
 WORTH = 0.3         # deviations of the noise that a row must vary by to be in motion at all
 STILL = 0.3         # share of a row's usual variation in motion: below, it is at rest
+SPACING, KEPT = 0.5, 40    # [s] of a row's motion between regressors that tell what is usual, and how many are kept of each row
 SURPRISE = 3.0      # deviations of the noise by which a row at rest must be mispredicted to count all the same
 
 
@@ -28,32 +29,50 @@ class RowExcitation:
     """Variation of each channel over the last seconds: of the efforts of the robot's blocks, which may balance each other.
 
     Blocks are the vehicle's inertia, damping and restoring, and each link; their variances are added. Efforts of single
-    parameters would not do: weight and buoyancy are a hundred newtons each, and their difference is what is felt.
+    parameters would not do: weight and buoyancy are a hundred newtons each, and their difference is what is felt. What is
+    usual is seen with the estimate of now, from regressors kept while the row moved: with the prior's parameters the first
+    seconds may have looked like far more motion than there ever will be again.
     """
 
-    def __init__(self, table: ParameterTable, period: float, memory: float):
-        """memory: what is usual is remembered with memory^age [ticks of motion]."""
+    def __init__(self, table: ParameterTable, period: float):
+        """period [s] of the rows."""
         self._blocks = _blocks(table)
-        self._rate, self._memory = min(1.0, period / RECENT), memory
-        self._linger = int(round(RECENT / period))
-        self._mean = np.zeros((table.channels, self._blocks.shape[1]))
-        self._variation, self._usual, self._count = np.zeros((3, table.channels))
-        self._seen, self._still = np.zeros((2, table.channels), int)
+        self._rate = min(1.0, period / RECENT)
+        self._linger, self._spacing = int(round(RECENT / period)), max(1, int(round(SPACING / period)))
+        C = table.channels
+        self._mean, self._variation, self._usual = np.zeros((C, table.size)), np.zeros(C), np.zeros(C)
+        self._kept, self._number = np.zeros((KEPT, C, table.size)), np.zeros(C, int)
+        self._moved, self._seen, self._still = np.zeros((3, C), int)
+        self._ticks = 0
 
     def push(self, Y: np.ndarray, pi: np.ndarray, valid: np.ndarray, residual: np.ndarray, noise: np.ndarray) -> Excited:
         """Rows Y (C, p) of an instant, the estimate (p,) that predicted them, their residuals and the noise (C,) known before."""
         rate = np.maximum(self._rate, 1 / (self._seen + 1)) * valid
-        away = (Y * pi) @ self._blocks - self._mean
+        away = Y - self._mean
         self._mean += rate[:, None] * away
         # The first row is where it is, and has not come there.
-        self._variation += rate * ((self._seen > 0) * np.einsum("cb,cb->c", away, away) - self._variation)
+        self._variation += rate * ((self._seen > 0) * self._effort(away, pi) - self._variation)
         self._seen += valid
-        usual = np.divide(self._usual, self._count, out=np.zeros_like(self._usual), where=self._count > 0)
-        moves = valid & (self._variation > (WORTH * noise) ** 2) & (self._variation >= STILL ** 2 * usual)
-        self._usual = np.where(moves, self._memory * self._usual + self._variation, self._usual)
-        self._count = np.where(moves, self._memory * self._count + 1, self._count)
+        moves = valid & (self._variation > (WORTH * noise) ** 2) & (self._variation >= STILL ** 2 * self._usual)
+        self._keep(away, moves & (self._seen > 1))
+        if self._ticks % self._spacing == 0:
+            self._usual = self._effort(self._kept, pi).sum(axis=0) / np.clip(self._number, 1, KEPT)
+        self._ticks += 1
         self._still = np.where(moves, 0, self._still + valid)
         return Excited(valid & ((self._still <= self._linger) | (np.abs(residual) > SURPRISE * noise)), moves)
+
+    def _effort(self, away: np.ndarray, pi: np.ndarray) -> np.ndarray:
+        """(..., C) sum of the blocks' squared efforts for regressors (..., C, p)."""
+        effort = (away * pi) @ self._blocks
+        return np.einsum("...cb,...cb->...c", effort, effort)
+
+    def _keep(self, away: np.ndarray, moves: np.ndarray) -> None:
+        """A regressor of each row that has moved for another while."""
+        now = np.flatnonzero(moves & (self._moved % self._spacing == 0))
+        self._moved += moves
+        if now.size:
+            self._kept[self._number[now] % KEPT, now] = away[now]
+            self._number[now] += 1
 
 
 def _blocks(table: ParameterTable) -> np.ndarray:
