@@ -15,7 +15,7 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.dynamics import State, forward_dynamics
 from uvms_adaptive_dynamics.errors import ParameterError
 from uvms_adaptive_dynamics.evaluation.forward_check import band_ratios, error_names, monte_carlo
-from uvms_adaptive_dynamics.forward import FRICTION_SPEED, Disturbance, error_of, simulate
+from uvms_adaptive_dynamics.forward import FRICTION_SPEED, Disturbance, error_of, moving_covariance, simulate
 from uvms_adaptive_dynamics.parameter_files import ParameterSet, save_parameters
 from uvms_adaptive_dynamics.robot import RobotModel
 from uvms_adaptive_dynamics.rotations import from_rotation_vector, from_rpy
@@ -193,6 +193,10 @@ def test_draws_that_have_no_motion_are_refused_and_counted(whole):
     variance[robot.table.places(["axis_b.Izz"])] = (3 * abs(pi[robot.table.places(["axis_b.Izz"])])) ** 2
     draws = monte_carlo(robot, start_of(robot), efforts_of(robot), ParameterSet(robot.table.names, pi, np.diag(variance)), config, 0.04, 0.02, 10, 0)
     assert draws.refused > 0 and draws.outside <= 10 and len(draws.values) == 10
+    # Half a normal distribution has .36 of its variance, and its cut lies below the mean here.
+    all_of_it, place = np.diag(variance), robot.table.places(["axis_b.Izz"])[0]
+    moving = moving_covariance(robot, start_of(robot), pi, all_of_it, 4000)
+    assert .36 < moving[place, place] / variance[place] < .75
 
 
 def test_what_has_no_motion_is_refused(whole):
@@ -216,5 +220,5 @@ def test_command_compares_bands_with_the_recording(whole, tmp_path, capsys):
     found = json.loads((tmp_path / "out" / "forward.json").read_text())
     assert np.array(found["stddev"]).shape == (51, 20) == np.array(found["measured_minus_simulated"], float).shape
     assert found["error_names"] == list(error_names(robot)) and "yaw [rad]" in capsys.readouterr().out
-    assert len(found["monte_carlo"]["covariance of the draws"]["overall"]) == 20
+    assert len(found["monte_carlo"]["parameters that can move"]["overall"]) == 20
     assert main([*arguments, "--duration", "60"]) == 2 and "begin earlier" in capsys.readouterr().err

@@ -63,14 +63,15 @@ def forward_dynamics(robot: RobotModel, state: State, tau: np.ndarray, pi: np.nd
 
 def generalized_inertia(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
     """M (C, C) of the coupled system: the efforts that unit accelerations need beyond those at rest."""
-    still = replace(state, nu=np.zeros(6), mu_dot=np.zeros(robot.table.n))
+    of_parameters, known = inertia_regressor(robot, state)
+    return of_parameters @ pi + known
 
-    def effort(accelerations: np.ndarray) -> np.ndarray:
-        raw = rows_of(robot, still, accelerations)
-        return raw.Y @ pi + raw.known
 
-    at_rest = effort(np.zeros(robot.table.channels))
-    return np.column_stack([effort(unit) - at_rest for unit in np.eye(robot.table.channels)])
+def inertia_regressor(robot: RobotModel, state: State) -> tuple[np.ndarray, np.ndarray]:
+    """(N (C, C, p), K (C, C)): the generalized inertia is N pi + K for any parameters."""
+    still, C = replace(state, nu=np.zeros(6), mu_dot=np.zeros(robot.table.n)), robot.table.channels
+    at_rest, *unit = (rows_of(robot, still, accelerations) for accelerations in (np.zeros(C), *np.eye(C)))
+    return np.stack([raw.Y - at_rest.Y for raw in unit], axis=1), np.column_stack([raw.known - at_rest.known for raw in unit])
 
 
 def rows_of(robot: RobotModel, state: State, accelerations: np.ndarray) -> RawRows:

@@ -11,7 +11,7 @@ from ..config import Config
 from ..constraints import PhysicalSet
 from ..dynamics import State
 from ..errors import BagError, ConfigError, ParameterError
-from ..forward import Disturbance, Forward, error_of, has_inertia, simulate
+from ..forward import Disturbance, Forward, draw_parameters, error_of, moving_covariance, simulate
 from ..parameter_files import ParameterSet, load_parameters
 from ..robot import RobotModel
 from ..rows import correlation_length, gaussian_kernel
@@ -22,8 +22,7 @@ from .noise_kinds import recorded
 
 SCHEMA = 1
 SETTLING = 0.5   # [s] after which the bands are compared: at the start every spread is zero
-# Draws of parameters that must be tried for one that can be simulated, before that is a finding of its own.
-TRIES = 20
+BAND_SEED = 1    # added to the seed: bands are never of the draws that they are held against
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,14 +58,15 @@ def run(args: argparse.Namespace) -> int:
     piece = _piece(args.bag, config, robot, args.begin, args.duration)
     start, efforts = state_of(piece[0]), smooth_efforts(piece, config)
     disturbance = _disturbance(estimate, config, args.parameters) if args.disturbance else None
-    band = simulate(robot, start, efforts, estimate.values, args.duration, estimate.covariance, disturbance, step=args.step)
+    covariance = moving_covariance(robot, start, estimate.values, estimate.covariance, seed=args.seed + BAND_SEED)
+    band = simulate(robot, start, efforts, estimate.values, args.duration, covariance, disturbance, step=args.step)
     names, measured = error_names(robot), _measured(robot, piece, band)
     content: dict[str, Any] = {"schema": SCHEMA, "t": band.t, "error_names": names, "stddev": band.stddev, "measured_minus_simulated": measured}
     print(f"{'state':<16}{'band [stddev]':>15}{'measured - simulated':>23}   after {args.duration:g} s")
     for name, spread, error in zip(names, band.stddev[-1], measured[-1]):
         print(f"{name:<16}{spread:>15.3g}{'-' if np.isnan(error) else format(error, '.3g'):>23}")
     if args.draws:
-        content["monte_carlo"] = _compared(robot, start, efforts, estimate, args, config, names)
+        content["monte_carlo"] = _compared(robot, start, efforts, estimate, covariance, args, config, names)
     write_json(folder / "forward.json", content)
     print(f"\n{folder / 'forward.json'}")
     return 0
@@ -142,28 +142,16 @@ def monte_carlo(robot: RobotModel, start: State, efforts: Callable[[float], np.n
                 duration: float, step: float, draws: int, seed: int) -> Draws:
     """Simulate `draws` runs, each with parameters drawn from the estimate's normal distribution.
 
-    A normal distribution knows no physical set, and most draws lie outside of P in directions that no motion shows (mass that
-    one link gives to the next). They count as they are. Refused and drawn again are those that have no motion: whose
-    generalized inertia at the start is not positive definite. Raises ParameterError where nearly all are.
+    Most draws lie outside of P in directions that no motion shows (mass that one link gives to the next). They count as they
+    are; `draw_parameters` refuses what has no motion.
     """
-    rng, pi = np.random.default_rng(seed), estimate.values
-    variances, vectors = np.linalg.eigh(estimate.covariance)
-    root = vectors * np.sqrt(np.maximum(variances, 0.0))
-    base, physical = simulate(robot, start, efforts, pi, duration, step=step), PhysicalSet(robot.table, config.estimation)
-    errors, values, refused = [], [], 0
-    while len(values) < draws:
-        drawn = pi + root @ rng.standard_normal(pi.size)
-        if not has_inertia(robot, start, drawn):
-            refused += 1
-            if refused > TRIES * (len(values) + 1):
-                raise ParameterError(f"{refused} of {refused + len(values)} drawn parameters have no positive definite inertia; expected an estimate "
-                                     "that knows the inertias of all joints. Move them, and identify again.")
-            continue
+    values, refused = draw_parameters(robot, start, estimate.values, estimate.covariance, draws, seed)
+    base, physical = simulate(robot, start, efforts, estimate.values, duration, step=step), PhysicalSet(robot.table, config.estimation)
+    errors = []
+    for drawn in values:
         run = simulate(robot, start, efforts, drawn, duration, step=step)
         errors.append(error_of(robot, run.states, run.position, base))
-        values.append(drawn)
-    outside = sum(physical.violation(drawn) > 0 for drawn in values)
-    return Draws(np.array(errors), np.array(values), refused, outside)
+    return Draws(np.array(errors), values, refused, sum(physical.violation(drawn) > 0 for drawn in values))
 
 
 def band_ratios(band: Forward, errors: np.ndarray) -> np.ndarray:
@@ -172,15 +160,15 @@ def band_ratios(band: Forward, errors: np.ndarray) -> np.ndarray:
     return np.divide(band.stddev, spread, out=np.full_like(spread, np.nan), where=spread > 0)
 
 
-def _compared(robot: RobotModel, start: State, efforts: Callable[[float], np.ndarray], estimate: ParameterSet, args: argparse.Namespace,
-              config: Config, names: tuple[str, ...]) -> dict[str, Any]:
-    """Bands of the parameters alone beside the spread of a Monte Carlo: of the estimate's covariance, and of the draws' own."""
+def _compared(robot: RobotModel, start: State, efforts: Callable[[float], np.ndarray], estimate: ParameterSet, moving: np.ndarray,
+              args: argparse.Namespace, config: Config, names: tuple[str, ...]) -> dict[str, Any]:
+    """Bands of the parameters alone beside the spread of a Monte Carlo: of what can move of the estimate's covariance, and of all of it."""
     draws = monte_carlo(robot, start, efforts, estimate, config, args.duration, args.step, args.draws, args.seed)
     late = slice(round(SETTLING / args.step), None)
     found: dict[str, Any] = {"draws": args.draws, "refused": draws.refused, "outside_P": draws.outside}
     print(f"\n{args.draws} draws, {draws.refused} more refused (no positive definite inertia), {draws.outside} outside P")
     print(f"band / Monte Carlo, over {SETTLING:g} to {args.duration:g} s: RMS over time, lowest .. highest")
-    for said, covariance in (("estimate's covariance", estimate.covariance), ("covariance of the draws", np.cov(draws.values.T))):
+    for said, covariance in (("parameters that can move", moving), ("all of the estimate's covariance", estimate.covariance)):
         band = simulate(robot, start, efforts, estimate.values, args.duration, covariance, step=args.step)
         ratios = band_ratios(band, draws.errors)[late]
         overall = np.sqrt(np.mean(band.stddev[late] ** 2, axis=0) / np.mean(draws.errors.var(axis=0, ddof=1)[late], axis=0))
