@@ -29,6 +29,7 @@ from .robust_cost import Point, RobustCost, optimality_gap
 STEPS = 50
 GAP = 1e-9              # relative suboptimality at which Newton stops
 ACCEPTED_GAP = 1e-7     # what is still an answer when the cost does not fall any more
+NEARLY = 1e-8           # relative suboptimality of an interior-point answer that needs no refinement
 ROUNDING = 1e-10        # relative accuracy of the inner solver's objective
 USABLE = ("Solved", "AlmostSolved", "InsufficientProgress", "MaxIterations")
 USABLE_VIOLATION = 1e-8
@@ -71,11 +72,11 @@ class ClarabelSolver:
             if certified is not None:
                 self.ticks["active set"] += 1
                 return certified
-        near = solve_interior(cost, cones, start)
+        near = solve_interior(cost, cones, start, NEARLY)
         if near is not None:
             self.ticks["interior point"] += 1
-            # A start from nowhere has the time to become exact.
-            exact = solve_active_set(cost, cones, near.x, near.active) if known is None else None
+            # A start from nowhere has the time to become exact, and an answer that rounding ended early needs it.
+            exact = solve_active_set(cost, cones, near.x, near.active) if known is None or near.gap > NEARLY else None
             return exact or near
         self.ticks["clarabel"] += 1
         near = self._from_scratch(cost, cones, start)
@@ -96,12 +97,12 @@ class ClarabelSolver:
         point, iterations, gap = cost.at(cones.pulled_inside(start)), 0, np.inf
         for _ in range(STEPS):
             size = max(abs(point.value), 1e-12)
-            step, used = self._step(cones, point, point.hessian)
+            step, short, used = self._step(cones, point, point.hessian)
             iterations += used
             new, gap = cost.at(point.x + step), np.inf
             if new.value <= point.value + ROUNDING * size:
-                # The target is optimal for the model's gradient; what the true one differs from it bounds the gap.
-                gap = optimality_gap(new.gradient - point.gradient - point.hessian @ step, new.hessian)
+                # The target is nearly optimal for the model's gradient; what the true one differs from it bounds the rest.
+                gap = short + optimality_gap(new.gradient - point.gradient - point.hessian @ step, new.hessian)
             else:
                 new = self._shorter(cost, point, step)
             if gap < GAP * size:
@@ -109,7 +110,7 @@ class ClarabelSolver:
             if new.value > point.value - ROUNDING * size:
                 if gap < ACCEPTED_GAP * size:
                     return self._at(cones, new, gap / size, iterations)
-                step, used = self._step(cones, point, point.majorizer())
+                step, _, used = self._step(cones, point, point.majorizer())
                 iterations += used
                 new = cost.at(point.x + step)
                 gap = abs(float(point.gradient @ step))
@@ -122,23 +123,24 @@ class ClarabelSolver:
     def _at(cones: Cones, point: Point, gap: float, iterations: int) -> Answer:
         return Answer(point.x, point.value, ActiveSet.near(cones, point.x), gap, iterations)
 
-    def _step(self, cones: "_ClarabelCones", point: Point, P: np.ndarray) -> tuple[np.ndarray, int]:
-        """(step, iterations) to the minimum over P's cones of the quadratic with the point's gradient and Hessian P."""
-        q = point.gradient - P @ point.x
-        # Jacobi scaling of the Hessian and a unit gradient keep Clarabel's tolerances meaningful.
+    def _step(self, cones: "_ClarabelCones", point: Point, P: np.ndarray) -> tuple[np.ndarray, float, int]:
+        """(step, how far the quadratic may be above its minimum there, iterations) to the minimum over P's cones of the quadratic
+        with the point's gradient and Hessian P."""
+        # Jacobi scaling of the Hessian, a unit gradient and the point as the origin keep Clarabel's tolerances meaningful.
         size = 1 / np.sqrt(np.maximum(np.diag(P), 1e-12 * np.max(np.diag(P))))
-        scaled, q = P * np.outer(size, size), q * size
+        scaled, q = P * np.outer(size, size), point.gradient * size
         unit = max(float(np.max(np.abs(q))), 1e-300)
         upper = sp.csc_matrix((scaled[cones.rows, cones.cols] / unit, cones.rows, cones.starts), shape=P.shape)
-        result = clarabel.DefaultSolver(upper, q / unit, sp.csc_matrix(cones.A @ sp.diags(size)), cones.b, cones.kinds, self._settings).solve()
+        result = clarabel.DefaultSolver(upper, q / unit, sp.csc_matrix(cones.A @ sp.diags(size)), cones.b - cones.A @ point.x, cones.kinds,
+                                        self._settings).solve()
         status = str(result.status)
-        x = size * np.array(result.x)
-        if status not in USABLE or not np.isfinite(x).all():
+        step = size * np.array(result.x)
+        if status not in USABLE or not np.isfinite(step).all():
             raise SolverError(f"clarabel ended with status '{status}'", status)
-        x = cones.pulled_inside(x)
+        x = cones.pulled_inside(point.x + step)
         if status != "Solved" and cones.violation(x) > USABLE_VIOLATION:
             raise SolverError(f"clarabel ended with status '{status}' outside the constraints", status)
-        return x - point.x, result.iterations
+        return x - point.x, unit * abs(float(result.obj_val - result.obj_val_dual)), result.iterations
 
     @staticmethod
     def _shorter(cost: RobustCost, point: Point, step: np.ndarray) -> Point:

@@ -20,7 +20,7 @@ TO_BOUNDARY = 0.99      # share of the way to the cones' boundary
 _EYE = np.eye(SIDE)
 
 
-def solve_interior(cost: RobustCost, cones: Cones, start: np.ndarray, tolerance: float = 1e-8) -> Answer | None:
+def solve_interior(cost: RobustCost, cones: Cones, start: np.ndarray, tolerance: float) -> Answer | None:
     """Minimise from `start` (m,), which may lie anywhere; None where the iteration breaks down."""
     K = cones.count
     x = start
