@@ -5,21 +5,27 @@ import pytest
 from uvms_adaptive_dynamics.config import Estimation
 from uvms_adaptive_dynamics.forgetting import BLOCK, Forgetting
 from uvms_adaptive_dynamics.horizon import Horizon
+from uvms_adaptive_dynamics.square_root import triangular
 from test_mhe import Unconstrained, make_table
 
 
-def information(rng, rows, p=8, places=slice(None)):
-    Y = np.zeros((rows, p))
-    Y[:, places] = rng.normal(size=Y[:, places].shape)
-    return Y.T @ Y
+def root(rng, rows, p=8):
+    """Root of random rows [Y tau]."""
+    return triangular(rng.normal(size=(rows, p + 1)))
+
+
+def quadratic(root):
+    """H, g, c of a root."""
+    whole = root.T @ root
+    return whole[:-1, :-1], whole[:-1, -1], whole[-1, -1]
 
 
 def test_solution_is_the_same_after_forgetting():
     """The normal equations keep their solution and their smallest cost's place, whatever the new data are."""
     rng = np.random.default_rng(0)
-    H, new = information(rng, 30), information(rng, 3)
-    pi = rng.normal(size=8)
-    left, g, c = Forgetting(H, new, .3).equations(H, H @ pi, float(pi @ H @ pi))
+    old, new, pi = root(rng, 30), root(rng, 3), rng.normal(size=8)
+    old[:, -1] = old[:, :-1] @ pi           # tau = Y pi
+    left, g, c = quadratic(Forgetting(old, new, .3).root())
     np.testing.assert_allclose(np.linalg.solve(left, g), pi, rtol=1e-10)
     assert pi @ left @ pi - 2 * g @ pi + c == pytest.approx(0, abs=1e-9)
 
@@ -27,9 +33,10 @@ def test_solution_is_the_same_after_forgetting():
 def test_map_gives_the_same_equations():
     """T H and T g are what is left; the sandwich of the gradient's covariance uses the same T."""
     rng = np.random.default_rng(1)
-    H, new, g = information(rng, 30), information(rng, 12), rng.normal(size=8)
-    forgetting = Forgetting(H, new, .2)
-    left, g_left, _ = forgetting.equations(H, g, 50.0)
+    old, new = root(rng, 30), root(rng, 12)
+    H, g, _ = quadratic(old)
+    forgetting = Forgetting(old, new, .2)
+    left, g_left, _ = quadratic(forgetting.root())
     np.testing.assert_allclose(forgetting.map() @ H, left, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(forgetting.map() @ g, g_left, rtol=1e-9, atol=1e-9)
 
@@ -37,18 +44,18 @@ def test_map_gives_the_same_equations():
 def test_full_excitation_forgets_uniformly():
     """Where every direction gets more than it may lose, lambda is taken from all."""
     rng = np.random.default_rng(2)
-    H, new = information(rng, 30), information(rng, 60)
-    left, _, _ = Forgetting(H, new, .05).equations(H, np.zeros(8), 0.0)
-    np.testing.assert_allclose(left, .95 * H, rtol=1e-9)
+    old, new = root(rng, 30), root(rng, 60)
+    left, _, _ = quadratic(Forgetting(old, new, .05).root())
+    np.testing.assert_allclose(left, .95 * quadratic(old)[0], rtol=1e-9)
 
 
 def test_information_never_becomes_less():
     """Old, forgotten, plus new is at least the old in every direction."""
     rng = np.random.default_rng(3)
     for rows in (1, 3, 8, 40):
-        H, new = information(rng, 30), .02 * information(rng, rows)
-        left, _, _ = Forgetting(H, new, .3).equations(H, np.zeros(8), 0.0)
-        assert np.linalg.eigvalsh(left + new - H).min() > -1e-9 * np.trace(H)
+        old, new = root(rng, 30), np.sqrt(.02) * root(rng, rows)
+        left, H = quadratic(Forgetting(old, new, .3).root())[0], quadratic(old)[0]
+        assert np.linalg.eigvalsh(left + quadratic(new)[0] - H).min() > -1e-9 * np.trace(H)
 
 
 def run(kind, count, excite, forgetting=.9995, seed=4, drift=None):

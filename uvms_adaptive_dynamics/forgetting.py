@@ -10,7 +10,9 @@ Where all is excited (mu >= 1 - lambda) this is uniform forgetting.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import solve_triangular
+
+from .square_root import triangular
 
 BLOCK = 1000         # ticks whose data are new together: long enough for a motion to have gone through all its directions
 NEGLIGIBLE = 1e-9    # share of a direction that is not worth taking
@@ -20,24 +22,25 @@ class Forgetting:
     """What a block of new data makes forgotten: T = I - F X^T with F = H X diag(share), as a map of the normal equations.
 
     The old equations H pi = g become (T H) pi = T g: T H is symmetric, and their solution is the same. The covariance of g's
-    noise becomes T B T^T.
+    noise becomes T B T^T. With H = R^T R and B = S^T S the directions are the right singular vectors V of S R^-1, mu the
+    squares of its singular values, and T H = (D V^T R)^T (D V^T R) with D^2 = 1 - share: no product is ever formed.
     """
 
     def __init__(self, old: np.ndarray, new: np.ndarray, share: float):
-        """old (p, p) positive definite information, new (p, p) of the block, share: most that a direction may lose."""
-        scale = 1 / np.sqrt(np.diag(old))
-        scales = scale[:, None] * scale
-        gained, X = eigh(new * scales, old * scales)
-        taken = np.minimum(np.maximum(gained, 0.0), share)
-        some = taken > NEGLIGIBLE
-        self._X, self._taken = scale[:, None] * X[:, some], taken[some]
-        self._HX = old @ self._X
+        """old, new (p + 1, p + 1): roots of [Y tau]^T [Y tau], the old one's information positive definite; new: of the block;
+        share: most that a direction may lose."""
+        R, S = old[:-1, :-1], new[:-1, :-1]
+        _, singular, Vt = np.linalg.svd(solve_triangular(R, S.T, trans="T").T)
+        gained = singular ** 2
+        self._taken = np.where(gained > NEGLIGIBLE, np.minimum(gained, share), 0.0)
+        self._old, self._Vt = old, Vt
 
     def map(self) -> np.ndarray:
         """T (p, p)."""
-        return np.eye(len(self._X)) - (self._HX * self._taken) @ self._X.T
+        R, V = self._old[:-1, :-1], self._Vt.T
+        return np.eye(len(R)) - (R.T @ (V * self._taken)) @ solve_triangular(R, V).T
 
-    def equations(self, H: np.ndarray, g: np.ndarray, c: float) -> tuple[np.ndarray, np.ndarray, float]:
-        """The old quadratic pi^T H pi - 2 g^T pi + c with less weight on what is forgotten; H is `old`."""
-        along = self._X.T @ g
-        return H - (self._HX * self._taken) @ self._HX.T, g - self._HX @ (self._taken * along), c - float(self._taken @ along ** 2)
+    def root(self) -> np.ndarray:
+        """(p + 1, p + 1) root of the old data, with less weight on what is forgotten."""
+        left = np.sqrt(1 - self._taken)[:, None] * (self._Vt @ self._old[:-1])
+        return triangular(np.vstack([left, self._old[-1:]]))

@@ -7,6 +7,8 @@ rows in the window count fully, older ones not at all.
 """
 from __future__ import annotations
 
+from typing import Sequence
+
 import numpy as np
 
 from .config import Estimation
@@ -14,6 +16,7 @@ from .constraints import PhysicalSet
 from .forgetting import BLOCK, Forgetting
 from .mhe import HorizonProblem, Quadratic, huber_threshold, huber_weight
 from .parameters import ParameterTable
+from .square_root import RootSum
 
 REFRESH = 2000   # ticks after which a running sum of rows that do not fade is formed anew, against drift of rounding
 
@@ -46,9 +49,10 @@ class Horizon:
         self._prior = Quadratic(np.diag(prior_stddev ** -2.0), prior * prior_stddev ** -2.0, float(np.sum((prior / prior_stddev) ** 2)))
         self._prior_share = 1.0
         self._prior_noise = self._prior.H
-        # With directional forgetting the old data hold the prior too, since both are forgotten as one.
-        self._old = [RunningSum(p, self._prior)] if self.directional else [RunningSum(p) for _ in self._parts]
-        self._block, self._left = RunningSum(p), 0
+        # With directional forgetting the old data hold the prior too, since both are forgotten as one; what has left the window
+        # since the last time is a block apart.
+        self._old = [RootSum.of_prior(prior, prior_stddev)] if self.directional else [RootSum(p) for _ in self._parts]
+        self._block, self._left = RootSum(p), 0
         self._clear()
 
     def empty(self, pi: np.ndarray) -> None:
@@ -93,12 +97,13 @@ class Horizon:
         self._add_rows(self._window, rows, -age)
         if information:
             weighted = np.sqrt(self.robust_weight(self._valid[place], rows[:, -1] - rows[:, :-1] @ pi))[:, None] * rows
-            self._add_rows(self._old, weighted, age)
             if self.directional:
-                self._block.add(weighted, 1.0)
+                self._block.add(weighted)
                 self._left += 1
+            else:
+                self._add_rows(self._old, weighted, age)
 
-    def _add_rows(self, sums: list[RunningSum], rows: np.ndarray, weight: float) -> None:
+    def _add_rows(self, sums: Sequence[RunningSum | RootSum], rows: np.ndarray, weight: float) -> None:
         for one, part in zip(sums, self._parts):
             one.add(rows[part], weight)
 
@@ -106,13 +111,13 @@ class Horizon:
         """Directional forgetting, when a block of rows has left the window: the map T (p, p) of the old gradient, else None."""
         if self._left < BLOCK or self._block_share == 0.0:
             return None
-        block = self._block.quadratic()
-        before = self._old[0].quadratic() - block
-        forgetting = Forgetting(before.H, block.H, self._block_share)
+        block = self._block.root
+        forgetting = Forgetting(self._old[0].root, block, self._block_share)
         T = forgetting.map()
         self._prior_noise = T @ self._prior_noise @ T.T
-        self._old = [RunningSum(len(T), Quadratic(*forgetting.equations(before.H, before.g, before.c)) + block)]
-        self._block, self._left = RunningSum(len(T)), 0
+        self._old = [RootSum(len(T), forgetting.root())]
+        self._old[0].add(block)
+        self._block, self._left = RootSum(len(T)), 0
         return T
 
     def robust_weight(self, valid: np.ndarray, residual: np.ndarray) -> np.ndarray:
@@ -132,9 +137,9 @@ class Horizon:
         """Quadratic of everything outside the window."""
         if self._settings.arrival == "information":
             prior, share = self._prior, self._prior_share
-            old = self._condensed(self._old, pi)
             if self.directional:
-                return old
+                return quadratic(self._old[0].matrix + self._block.matrix)
+            old = self._condensed(self._old, pi)
             return Quadratic(old.H + share * prior.H, old.g + share * prior.g, old.c + share * prior.c)
         h = self._floor(pi)
         return Quadratic(np.diag(h), h * pi, float(h @ pi ** 2))
@@ -147,12 +152,12 @@ class Horizon:
         scale = self._settings.relative_epsilon * self._physical.table.scale
         return self._settings.relative_weight / np.maximum(np.abs(pi), scale) ** 2
 
-    def _condensed(self, sums: list[RunningSum], pi: np.ndarray) -> Quadratic:
+    def _condensed(self, sums: Sequence[RunningSum | RootSum], pi: np.ndarray) -> Quadratic:
         """All parts as one quadratic of what is estimated."""
         if not self._reaction:
-            return sums[0].quadratic()
+            return quadratic(sums[0].matrix)
         v, m = self._physical.table.vehicle_slice, self._physical.table.arm_slice
-        vehicle, arm = (one.quadratic() for one in sums)
+        vehicle, arm = (quadratic(one.matrix) for one in sums)
         H, g = np.zeros_like(vehicle.H), np.zeros_like(vehicle.g)
         H[v, v], g[v] = vehicle.H[v, v], vehicle.g[v] - vehicle.H[v, m] @ pi[m]
         constant = vehicle.c - 2 * float(vehicle.g[m] @ pi[m]) + float(pi[m] @ vehicle.H[m, m] @ pi[m])
@@ -186,21 +191,20 @@ def moved_arm(table: ParameterTable, Y: np.ndarray, tau: np.ndarray, pi: np.ndar
 
 
 class RunningSum:
-    """sum of weight |tau - Y pi|^2 over rows, as one matrix [Y tau]^T [Y tau] that is changed in place."""
+    """sum of weight |tau - Y pi|^2 over rows, as one matrix [Y tau]^T [Y tau] (p + 1, p + 1) that is changed in place."""
 
-    def __init__(self, size: int, start: Quadratic | None = None):
-        self._sum = np.zeros((size + 1, size + 1))
-        if start is not None:
-            self._sum[:-1, :-1], self._sum[:-1, -1], self._sum[-1, :-1], self._sum[-1, -1] = start.H, start.g, start.g, start.c
+    def __init__(self, size: int):
+        self.matrix = np.zeros((size + 1, size + 1))
 
     def add(self, rows: np.ndarray, weight: float) -> None:
         """Take in rows [Y tau] (k, p + 1); a negative weight takes them out again."""
-        self._sum += (rows.T if weight == 1.0 else weight * rows.T) @ rows
+        self.matrix += (rows.T if weight == 1.0 else weight * rows.T) @ rows
 
     def fade(self, factor: float) -> None:
         """All that is in it counts `factor` times as much."""
-        self._sum *= factor
+        self.matrix *= factor
 
-    def quadratic(self) -> Quadratic:
-        """The sum as a quadratic of pi, in memory of its own."""
-        return Quadratic(self._sum[:-1, :-1].copy(), self._sum[:-1, -1].copy(), float(self._sum[-1, -1]))
+
+def quadratic(matrix: np.ndarray) -> Quadratic:
+    """[Y tau]^T [Y tau] (p + 1, p + 1) as a quadratic of pi, in memory of its own."""
+    return Quadratic(matrix[:-1, :-1].copy(), matrix[:-1, -1].copy(), float(matrix[-1, -1]))
