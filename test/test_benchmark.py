@@ -1,5 +1,6 @@
 """The benchmark: its samples, its figures on a small case, and the lines that say what is met."""
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -120,3 +121,13 @@ def test_endurance_reports_memory():
     """Ten figures, the last at the end."""
     found = memory_over(100, lap=60, case=Case("endurance", joints=0, horizon=8))
     assert [ticks for ticks, _ in found] == list(range(10, 101, 10)) and all(mb > 10 for _, mb in found)
+
+
+def test_with_little_data_answers_are_worth_what_they_say():
+    """Ten samples behind a weak prior: the cost is so steep against its optimum that a step inside the constraints can undo an
+    answer. No tick is above the oracle by more than 1e-6, and predictions agree to 1e-5 of their RMS."""
+    [case] = [case for case in cases.comparison_cases() if case.arrival == "relative" and case.grouping == "sample"]
+    found = measure(replace(case, ticks=80, compared=80))
+    assert found["compared"] >= 75 and found["failures"] == 0
+    assert -1e-5 < found["objective_excess"][0] and found["objective_excess"][1] < 1e-6
+    assert found["prediction_difference"] < 1e-5

@@ -126,12 +126,14 @@ class _Search:
         return None
 
     def _restored(self, conditions: Conditions, state: State, gap: float) -> Answer | None:
-        """The answer with its active constraints met to rounding, if what that may cost leaves it within the bound."""
-        dx, slope = conditions.restoring(state), self._slope
+        """The answer with its active constraints met and all others kept, if what that may cost leaves it within the bound."""
+        slope = self._slope
+        x = self._cones.pulled_inside(state.x + conditions.restoring(state))
+        dx = x - state.x
         # The cost's Hessian is nowhere above 2 P.
         slide, bend = float(slope.gradient @ dx), float(dx @ self._cost.P @ dx)
         gap += (abs(slide) + bend) / max(abs(slope.value), 1e-12)
-        return Answer(state.x + dx, slope.value + slide + bend, self._active, gap, self._steps) if gap < GAP else None
+        return Answer(x, slope.value + slide + bend, self._active, gap, self._steps) if gap < GAP else None
 
     def _reguess(self, conditions: Conditions, state: State) -> bool:
         """Multipliers of the wrong sign leave the set and violated constraints enter it; whether there were any."""

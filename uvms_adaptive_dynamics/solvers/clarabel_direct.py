@@ -61,29 +61,41 @@ class ClarabelSolver:
         cost = RobustCost(problem, cones.coordinates, self._groups)
         answer = self._answer(cost, cones, cones.coordinates.reduce(problem.pi))
         self._active = answer.active
-        pi = cones.coordinates.expand(cones.pulled_inside(answer.x), problem.pi)
+        pi = cones.coordinates.expand(answer.x, problem.pi)
         return Solution(pi, answer.value, answer.steps, time.perf_counter() - begin, "optimal", answer.gap)
 
     def _answer(self, cost: RobustCost, cones: "_ClarabelCones", start: np.ndarray) -> Answer:
         """By the first method that has one; what the last tick knew is forgotten where it did not help."""
         known, self._active = self._active, None
         if known is not None:
-            certified = solve_active_set(cost, cones, start, known)
-            if certified is not None:
+            exact = solve_active_set(cost, cones, start, known)
+            if exact is not None:
                 self.ticks["active set"] += 1
-                return certified
-        near = solve_interior(cost, cones, start, NEARLY)
+                return exact
+        near = self._inside(solve_interior(cost, cones, start, NEARLY), cost, cones)
         if near is not None:
             self.ticks["interior point"] += 1
+            if known is not None and near.gap < NEARLY:
+                return near
             # A start from nowhere has the time to become exact, and an answer that rounding ended early needs it.
-            exact = solve_active_set(cost, cones, near.x, near.active) if known is None or near.gap > NEARLY else None
-            return exact or near
+            return solve_active_set(cost, cones, near.x, near.active) or near
         self.ticks["clarabel"] += 1
-        near = self._from_scratch(cost, cones, start)
-        certified = solve_active_set(cost, cones, near.x, near.active)
-        if certified is not None and certified.gap < max(near.gap, GAP):
-            return replace(certified, steps=near.steps)
-        return near
+        near = self._inside(self._from_scratch(cost, cones, start), cost, cones)
+        if near is None:
+            raise SolverError("clarabel: the answer lies outside the constraints, and what lies inside costs more", "outside")
+        exact = solve_active_set(cost, cones, near.x, near.active)
+        return replace(exact, steps=near.steps) if exact is not None and exact.gap < max(near.gap, GAP) else near
+
+    @staticmethod
+    def _inside(answer: Answer | None, cost: RobustCost, cones: "_ClarabelCones") -> Answer | None:
+        """The answer inside all cones, its gap with what the way there costs; None where that is more than an answer may be off."""
+        x = None if answer is None else cones.pulled_inside(answer.x)
+        if answer is None or x is answer.x:
+            return answer
+        cost.look(x)
+        value = cost.slope(x).value
+        gap = answer.gap + max(value - answer.value, 0.0) / max(abs(answer.value), 1e-12)
+        return replace(answer, x=x, value=value, gap=gap) if gap < ACCEPTED_GAP else None
 
     def _cones_of(self, problem: HorizonProblem) -> "_ClarabelCones":
         key = (id(problem.physical), problem.free.tobytes(), problem.pi[~problem.free].tobytes())
@@ -185,16 +197,6 @@ class _ClarabelCones(Cones):
         result = clarabel.DefaultSolver(P, np.r_[np.zeros(m), -1.0], sp.csc_matrix(A), np.r_[self.b, 0.1], kinds, settings).solve()
         x = np.array(result.x)
         return x[:m], float(x[m]) - 1e-6
-
-    def pulled_inside(self, x: np.ndarray) -> np.ndarray:
-        """x, or where rounding left it outside a cone, the point on the way to the interior where it is not."""
-        outside = self.violation(x)
-        if outside <= 0.0:
-            return x
-        inside, margin = self.interior
-        if margin <= 0.0:
-            return x
-        return x + outside / (outside + margin) * (inside - x)
 
 
 def _svec(matrices: np.ndarray) -> np.ndarray:

@@ -11,8 +11,11 @@ SIDE = 4   # every matrix inequality is padded to this side with ones on the dia
 class Cones:
     """s = sign x[places] - offset >= 0 and F_k(x) = constant_k + sum_q x[variables_kq] basis_kq positive semidefinite.
 
-    Depends only on which parameters are free and on the value of those that are not.
+    Depends only on which parameters are free and on the value of those that are not. Whoever solves gives `interior`, a point
+    (x, margin) as far inside as the cones allow, within reason.
     """
+
+    interior: tuple[np.ndarray, float]
 
     def __init__(self, physical: PhysicalSet, free: np.ndarray, pi: np.ndarray):
         table = physical.table
@@ -83,6 +86,19 @@ class Cones:
         if bounds is not None:
             np.add.at(matrix, self.places * (size + 1), bounds)     # a variable may have two bounds
         return matrix[:-1].reshape(size, size)
+
+    def pulled_inside(self, x: np.ndarray) -> np.ndarray:
+        """x, or where rounding left it outside a cone, the point on the way to the interior where it is not.
+
+        A cost that is steep against what its optimum is worth may rise by much more than rounding on that way: look.
+        """
+        outside = self.violation(x)
+        if outside <= 0.0:
+            return x
+        inside, margin = self.interior
+        if margin <= 0.0:
+            return x
+        return x + outside / (outside + margin) * (inside - x)
 
     def violation(self, x: np.ndarray) -> float:
         """Largest excess over bounds and matrix inequalities, 0 inside."""

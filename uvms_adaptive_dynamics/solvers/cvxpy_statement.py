@@ -71,24 +71,26 @@ class _Program:
     def __init__(self, cp, problem: HorizonProblem):
         self.physical = problem.physical
         table, (N, C, p) = problem.physical.table, problem.Y.shape
-        self.scale = table.scale
-        self.x = cp.Variable(p, name="pi_scaled")
+        # Unknown is the step from the previous estimate, in the size that the first tick's data allow it: from the origin the cost
+        # is a small difference of large numbers, and solvers stop at a relative accuracy of those.
+        self.scale = 1 / np.sqrt(np.maximum(np.diag(problem.total.H), 1e-12 / table.scale ** 2))
+        self.step, self.origin = cp.Variable(p, name="step_scaled"), cp.Parameter(p)
+        self.x = self.origin + self.step
         self.pi = cp.multiply(self.scale, self.x)
         self.root = cp.Parameter((p, p))
         self.goal = cp.Parameter(p)
         self.rows = cp.Parameter((N * C, p)) if N else None
         self.measured = cp.Parameter(N * C) if N else None
         self.rho = cp.Parameter(nonneg=True)
-        cost = cp.sum_squares(self.root @ self.x - self.goal)
+        cost = cp.sum_squares(self.root @ self.step - self.goal)
         if N:
             cost += self._robust(cp, problem)
-        self.fixed = cp.Parameter(p)
         frozen = np.flatnonzero(~problem.free)
         self.problem = cp.Problem(cp.Minimize(cost), self._constraints(cp, frozen))
 
     def _robust(self, cp, problem: HorizonProblem):
         N, C, _ = problem.Y.shape
-        r = self.measured - self.rows @ self.x   # rows carry the square root of their weight
+        r = self.measured - self.rows @ self.step   # rows carry the square root of their weight
         if problem.quantile >= 1.0:
             return cp.sum_squares(r)
         # |r| <= u + v, cost u^2 + 2 rho v: the norm-Huber. The weight is inside r, so rho is scaled by its square root.
@@ -118,24 +120,25 @@ class _Program:
             matrix = sum(pi[place] * basis for place, basis in zip(lmi.places, lmi.basis))
             constraints.append(matrix - physical.epsilon * np.eye(d) >> 0)
         if frozen.size:
-            constraints.append(self.x[frozen] == self.fixed[frozen])
+            constraints.append(self.step[frozen] == 0)
         return constraints
 
     def fill(self, problem: HorizonProblem) -> None:
         """Put the tick's numbers in."""
         N, C, p = problem.Y.shape
         s = self.scale
+        self.origin.value = problem.pi / s
         values, vectors = np.linalg.eigh(problem.arrival.H * np.outer(s, s))
         root = np.sqrt(np.maximum(values, 0))
         self.root.value = root[:, None] * vectors.T
         keep = root > 1e-12 * max(root.max(), 1e-300)
-        self.goal.value = np.where(keep, (vectors.T @ (problem.arrival.g * s)) / np.where(keep, root, 1.0), 0.0)
-        self.fixed.value = problem.pi / s
+        pull = problem.arrival.g - problem.arrival.H @ problem.pi
+        self.goal.value = np.where(keep, (vectors.T @ (pull * s)) / np.where(keep, root, 1.0), 0.0)
         if not N:
             return
         w = np.sqrt(np.repeat(problem.weight, C))
         self.rows.value = w[:, None] * problem.Y.reshape(N * C, p) * s
-        self.measured.value = w * problem.tau.ravel()
+        self.measured.value = w * (problem.tau - problem.Y @ problem.pi).ravel()
         if problem.quantile < 1.0:
             _, rho, weight = problem.group_norms(problem.tau)
             # A group without valid rows has no threshold; its residual is zero, so any finite one is right.
