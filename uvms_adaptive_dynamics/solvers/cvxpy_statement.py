@@ -71,9 +71,9 @@ class _Program:
     def __init__(self, cp, problem: HorizonProblem):
         self.physical = problem.physical
         table, (N, C, p) = problem.physical.table, problem.Y.shape
-        # Unknown is the step from the previous estimate, in the size that the first tick's data allow it: from the origin the cost
-        # is a small difference of large numbers, and solvers stop at a relative accuracy of those.
-        self.scale = 1 / np.sqrt(np.maximum(np.diag(problem.total.H), 1e-12 / table.scale ** 2))
+        # Unknown is the step from the previous estimate: from the origin the cost is a small difference of large numbers, and
+        # solvers stop at a relative accuracy of those.
+        self.scale = table.scale
         self.step, self.origin = cp.Variable(p, name="step_scaled"), cp.Parameter(p)
         self.x = self.origin + self.step
         self.pi = cp.multiply(self.scale, self.x)
