@@ -1,10 +1,12 @@
 """Collecting messages: the order of reception, receive times on the node's clock, and clocks that stand, jump or run fast."""
+import threading
+import time
 from types import SimpleNamespace
 
 import pytest
 
 from uvms_adaptive_dynamics.ros import subscriptions
-from uvms_adaptive_dynamics.ros.subscriptions import InputPoll
+from uvms_adaptive_dynamics.ros.subscriptions import InputPoll, Repeated
 
 SECOND = 10 ** 9
 WALL = 1_700_000_000 * SECOND
@@ -79,3 +81,22 @@ def test_a_clock_that_jumps_back_is_told_once(monkeypatch):
     after, jumped = world.pass_by(20_000_000, -30 * SECOND)
     assert jumped and after[0].receive_ns == world.node_time
     assert world.pass_by(20_000_000)[1] is False
+
+
+def test_repeated_goes_on_after_an_error_and_ends():
+    """An action that raises is told of and called again; after stop it is not."""
+    calls, errors, enough = [], [], threading.Event()
+
+    def action():
+        calls.append(time.monotonic())
+        if len(calls) == 2:
+            raise ValueError("one of them")
+        if len(calls) == 5:
+            enough.set()
+
+    repeated = Repeated(0.01, action, errors.append)
+    assert enough.wait(5.0)
+    repeated.stop()
+    count = len(calls)
+    time.sleep(0.05)
+    assert len(calls) == count and [str(error) for error in errors] == ["one of them"]

@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 import time
 from collections import Counter
 
@@ -27,7 +28,7 @@ from ..config import NODE_NAME, Config
 from ..errors import UvmsError
 from ..estimator import Estimator, Prediction
 from .diagnostics import Diagnostics
-from .subscriptions import InputPoll, InputSubscription, Received
+from .subscriptions import InputPoll, InputSubscription, Received, Repeated
 from .log import CORE_LOG, RosLogHandler
 from .outputs import LATCHED, OutputPublishers
 from .parameters import config_from_parameters, watch_changes
@@ -45,7 +46,8 @@ DESCRIPTION_TOPIC = "robot_description"
 
 
 class EstimatorNode(Node):
-    """Everything here runs on the executor's thread except the two publishing callbacks of the worker.
+    """Messages are taken and made samples on a thread of their own, which holds `_inputs_lock`; the worker's thread estimates and
+    publishes; all else runs on the executor's.
 
     Create it, call `begin()`, spin it on a SingleThreadedExecutor, and `close()` it.
     """
@@ -58,6 +60,8 @@ class EstimatorNode(Node):
         self.samples = 0
         self._resets = 0
         self.dropped: Counter = Counter()
+        self._inputs: Repeated | None = None
+        self._inputs_lock = threading.Lock()
         # Wall time, so that diagnostics and warnings go on while simulated time stands still.
         self._wall = Clock(clock_type=ClockType.STEADY_TIME)
         self._diagnostics_publisher = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
@@ -101,8 +105,8 @@ class EstimatorNode(Node):
         self._silence_timer = self.create_timer(1.0, self._warn_of_silence, clock=self._wall)
         self.worker.start()
         self._poll = InputPoll(self, self.subscriptions_in)
-        self._poll_timer = self.create_timer(config.filter.period, self._collect, clock=self._wall)
         self._log_start()
+        self._inputs = Repeated(config.filter.period, self._collect, self._collect_failed)
 
     def _log_start(self) -> None:
         config, robot = self.config, self.robot
@@ -120,11 +124,18 @@ class EstimatorNode(Node):
     # --- messages in ------------------------------------------------------------------------------------------------
 
     def _collect(self) -> None:
-        messages_in, jumped = self._poll.collect()
-        if jumped:
-            self._time_jumped()
-        for message in messages_in:
-            self._receive(message)
+        with self._inputs_lock:
+            messages_in, jumped = self._poll.collect()
+            if jumped:
+                self._time_jumped()
+            for message in messages_in:
+                self._receive(message)
+                message.source.messages += 1
+
+    def _collect_failed(self, error: Exception) -> None:
+        if self.context.ok():     # else shutting down: the topics are gone
+            self.get_logger().error(f"messages could not be taken ({type(error).__name__}: {error}); the node goes on",
+                                    throttle_duration_sec=5.0)
 
     def _receive(self, message: Received) -> None:
         source, receive_ns, data = message
@@ -155,13 +166,14 @@ class EstimatorNode(Node):
 
     def _time_jumped(self) -> None:
         self.get_logger().warning("time has jumped back: the horizon is emptied, the estimate is kept")
-        self._restart_front_end()
+        self.front_end.reset()
         self.worker.request(lambda estimator: estimator.reset_horizon())
         if self.recorder is not None:
             self.recorder.split()
 
     def _restart_front_end(self) -> None:
-        self.front_end.reset()
+        with self._inputs_lock:
+            self.front_end.reset()
 
     def _predicted(self, prediction: Prediction) -> None:
         self._fit.add(prediction)
@@ -171,8 +183,9 @@ class EstimatorNode(Node):
 
     def _report(self) -> None:
         now = self.get_clock().now().nanoseconds * 1e-9
-        dropped = {**self.dropped, "results not finite, not published": self._outputs.not_finite}
-        statuses = self._reporter.statuses(self.front_end, now, self.samples, dropped, self.recorder)
+        with self._inputs_lock:
+            dropped = {**self.dropped, "results not finite, not published": self._outputs.not_finite}
+            statuses = self._reporter.statuses(self.front_end, now, self.samples, dropped, self.recorder)
         name = self.get_fully_qualified_name().lstrip("/")
         self._diagnostics_publisher.publish(messages.diagnostic_array(now, [
             messages.diagnostic_status(s.level, f"{name}: {s.name}", s.message, s.values, name) for s in statuses]))
@@ -200,7 +213,9 @@ class EstimatorNode(Node):
             self._report_timer.reset()  # or the old period would run out first
 
     def close(self) -> None:
-        """Join the worker, finish the recording, leave the graph."""
+        """Join the threads, finish the recording, leave the graph."""
+        if self._inputs is not None:
+            self._inputs.stop()
         if self.worker is not None:
             self.worker.stop()
         if self.recorder is not None:

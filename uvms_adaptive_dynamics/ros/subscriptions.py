@@ -1,13 +1,14 @@
 """Subscriptions of the node: raw bytes with a receive time, types found by name, and words for a topic that stays silent.
 
 The executor never sees them: at every message it would build its wait set anew, in Python, for more time than a message
-takes to be used. A timer collects what has come instead, with the middleware's time of reception.
+takes to be used. A thread of its own collects what has come instead, once a tick, with the middleware's time of reception.
 """
 from __future__ import annotations
 
+import threading
 import time
 from importlib import import_module
-from typing import Iterator, NamedTuple, Sequence
+from typing import Callable, Iterator, NamedTuple, Sequence
 
 from rclpy.callback_groups import CallbackGroup
 from rclpy.event_handler import SubscriptionEventCallbacks
@@ -49,7 +50,7 @@ class InputSubscription:
     def __init__(self, node: Node, wanted: Input):
         """Raises ConfigError where the message's package is not installed, or the topic's name or QoS override is unusable."""
         self.input = wanted
-        self.messages = 0
+        self.messages = 0      # that were taken and used; whoever uses them counts
         self._node = node
         self._type = message_class(wanted)
         qos = QoSProfile(depth=SENSOR_DEPTH, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -70,7 +71,6 @@ class InputSubscription:
                 message = handle.take_message(self._type, True)
                 if message is None:
                     return
-                self.messages += 1
                 yield message[1]["received_timestamp"], message[0]
 
     def decode(self, data: bytes):
@@ -115,6 +115,30 @@ class Received(NamedTuple):
     source: InputSubscription
     receive_ns: int
     data: bytes
+
+
+class Repeated:
+    """Calls `action()` every `period` [s] on a thread of its own until `stop`; `on_error(exception)` for whatever it raises."""
+
+    def __init__(self, period: float, action: Callable[[], None], on_error: Callable[[Exception], None]):
+        self._period, self._action, self._on_error = period, action, on_error
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="inputs")
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after the call that runs, and join the thread."""
+        self._stopped.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        due = time.monotonic()
+        while not self._stopped.wait(max(due - time.monotonic(), 0.0)):
+            try:
+                self._action()
+            except Exception as error:  # whatever it is: the topics must go on being read, and somebody be told
+                self._on_error(error)
+            due = max(due, time.monotonic() - self._period) + self._period
 
 
 class InputPoll:
