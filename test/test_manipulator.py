@@ -1,13 +1,17 @@
 """Arm regressors against the golden evaluations, RNEA, finite differences of energy, and on random robots."""
+import ctypes
 import json
 
 import numpy as np
 import pinocchio as pin
 import pytest
 
+from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import RobotError
 from uvms_adaptive_dynamics.manipulator import OURS_FROM_PINOCCHIO, ManipulatorModel, Mount
-from uvms_adaptive_dynamics.rotations import FRD_FROM_FLU, from_rpy
+from uvms_adaptive_dynamics.robot import RobotModel
+from uvms_adaptive_dynamics.rotations import FRD_FROM_FLU, from_rotation_vector, from_rpy, to_quaternion
+from uvms_adaptive_dynamics.sample import Sample
 
 
 def chain_urdf(joints):
@@ -205,3 +209,34 @@ def test_prismatic_joints_are_recognized():
     rng = np.random.default_rng(9)
     arm, kinds = random_robot(rng, 7)
     assert arm.prismatic == tuple(kind == "prismatic" for kind in kinds)
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-9, 0.3, 2.0, 3.1, np.pi - 1e-9, np.pi])
+def test_quaternions_turn_as_their_matrices_do(angle):
+    """Rotations about all kinds of axes, half turns included, against pinocchio's matrix of the quaternion."""
+    for axis in (*np.eye(3), -np.eye(3)[1], *np.random.default_rng(0).normal(size=(6, 3))):
+        R = from_rotation_vector(angle * axis / np.linalg.norm(axis))
+        q = to_quaternion(R)
+        assert np.linalg.norm(q) == pytest.approx(1, abs=1e-15)
+        np.testing.assert_allclose(pin.Quaternion(np.array(q)).toRotationMatrix(), R, atol=1e-15 + 1e-14 * (angle > 1))
+
+
+def test_regressors_keep_no_memory():
+    """What malloc has given out does not grow with the number of calls (a conversion of pinocchio's lost 80 bytes each time)."""
+    try:
+        used = ctypes.CDLL("libc.so.6").mallinfo2
+    except (OSError, AttributeError):
+        pytest.skip("mallinfo2 needs glibc 2.33 or newer.")
+
+    class Info(ctypes.Structure):
+        _fields_ = [(name, ctypes.c_size_t) for name in
+                    ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")]
+    used.restype = Info
+    robot = RobotModel.from_config(Config())
+    sample = Sample(0.0, from_rpy(.1, .2, .3), *np.zeros((2, 6)), *np.full((3, 4), .1), np.zeros(6), np.zeros(4), np.ones(10, bool))
+    for _ in range(200):
+        robot.raw_rows(sample)
+    before = used().uordblks
+    for _ in range(2000):
+        robot.raw_rows(sample)
+    assert used().uordblks - before < 2000 * 8

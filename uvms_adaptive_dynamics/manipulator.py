@@ -14,7 +14,7 @@ import pinocchio as pin
 
 from .errors import RobotError
 from .parameters import FRICTION
-from .rotations import FRD_FROM_FLU, from_rpy
+from .rotations import FRD_FROM_FLU, from_rpy, to_quaternion
 
 # Pinocchio's inertia order (m, mc, Ixx, Ixy, Iyy, Ixz, Iyz, Izz) to ours (m, ml, Ixx, Iyy, Izz, Ixy, Ixz, Iyz).
 OURS_FROM_PINOCCHIO = np.array([0, 1, 2, 3, 4, 6, 9, 5, 7, 8])
@@ -138,7 +138,7 @@ class ManipulatorModel:
 
     def _set_state(self, mu, mu_dot, mu_ddot, R_nb, nu, nu_dot) -> None:
         q, v, a = self._q, self._v, self._a
-        q[3:7] = pin.Quaternion(R_nb).coeffs()
+        q[3:7] = to_quaternion(R_nb)     # pinocchio's own conversion loses 80 bytes at every call
         for k, circular, angle in zip(self._q_index, self._circular, mu):
             if circular:
                 q[k], q[k + 1] = math.cos(angle), math.sin(angle)

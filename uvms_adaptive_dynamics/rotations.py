@@ -29,6 +29,23 @@ def from_rotation_vector(phi: np.ndarray) -> np.ndarray:
     return np.eye(3) + first * S + second * (S @ S)
 
 
+def to_quaternion(R: np.ndarray) -> tuple[float, float, float, float]:
+    """Unit quaternion (x, y, z, w) of a rotation matrix (3, 3), from its largest component (Shepperd, 1978)."""
+    (a, b, c), (d, e, f), (g, h, i) = R.tolist()
+    trace = a + e + i
+    largest = max(trace, a, e, i)
+    if largest == trace:
+        q = (h - f, c - g, d - b, 1 + trace)
+    elif largest == a:
+        q = (1 + a - e - i, b + d, c + g, h - f)
+    elif largest == e:
+        q = (b + d, 1 + e - a - i, f + h, c - g)
+    else:
+        q = (c + g, f + h, 1 + i - a - e, d - b)
+    size = math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+    return q[0] / size, q[1] / size, q[2] / size, q[3] / size
+
+
 def skew(x: np.ndarray) -> np.ndarray:
     """S(x) (3, 3) with S(x) y = x x y."""
     return np.array([[0., -x[2], x[1]], [x[2], 0., -x[0]], [-x[1], x[0], 0.]])
