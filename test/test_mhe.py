@@ -35,14 +35,17 @@ def admissible(table, rng, estimation=Estimation()):
 
 
 def make_problem(table, rng, N=20, grouping="sample", quantile=.95, outliers=.1, noise=.3, prior=1.0, rank=None, frozen=(),
-                 truth=None, weight=None, estimation=Estimation()):
-    """A problem whose rows come from `truth` in scaled coordinates with noise and gross outliers."""
+                 truth=None, weight=None, coupled=True, estimation=Estimation()):
+    """A problem whose rows come from `truth` in scaled coordinates with noise and gross outliers; unless `coupled` no row has
+    parameters of both the vehicle and the arm."""
     p, C = table.size, table.channels
     truth = admissible(table, rng) if truth is None else truth
     Y = rng.normal(size=(N, C, p)) / table.scale
     if rank is not None:
         basis = rng.normal(size=(p, rank))
         Y = (Y * table.scale) @ basis @ basis.T / p / table.scale
+    if not coupled:
+        Y[:, :6, table.arm_slice] = Y[:, 6:, table.vehicle_slice] = 0
     tau = Y @ truth + noise * rng.normal(size=(N, C))
     tau += 10 * rng.normal(size=(N, C)) * (rng.random((N, C)) < outliers)
     valid = rng.random((N, C)) > .05

@@ -155,6 +155,39 @@ def test_each_method_behind_the_first_gives_the_same_answer(table, monkeypatch):
     assert_agree(problem, ClarabelSolver().solve(problem), usual)
 
 
+@pytest.mark.parametrize("broken, method", [((), "interior point"), (("arm",), "clarabel"), (("arm", "vehicle"), "clarabel")])
+def test_vehicle_and_arm_are_solved_apart_where_the_whole_breaks_down(broken, method, table, monkeypatch):
+    """Same optimum with multipliers of both; the answer's active set serves the next tick; the method is the last resort of the two."""
+    problem = make_problem(table, np.random.default_rng(14), N=30, grouping="channel", coupled=False,
+                           truth=at(table, admissible(table, np.random.default_rng(15)), X_u=0.0))
+    usual = ClarabelSolver().solve(problem)
+    sizes = {"whole": table.size - 2, "vehicle": 27 - 2, "arm": table.size - 27}
+    solve_interior = clarabel_direct.solve_interior
+
+    def breaks(cost, cones, *others):
+        return None if cones.coordinates.size in [sizes[name] for name in ("whole", *broken)] else solve_interior(cost, cones, *others)
+
+    monkeypatch.setattr(clarabel_direct, "solve_interior", breaks)
+    solver = ClarabelSolver()
+    far = admissible(table, np.random.default_rng(17))
+    assert_agree(problem, solver.solve(replace(problem, pi=far)), usual)
+    assert solver.ticks[method] == 1
+    assert_agree(problem, solver.solve(replace(problem, pi=usual.pi)), usual)
+    assert solver.ticks["active set"] == 1
+
+
+@pytest.mark.parametrize("changes", [{"coupled": True}, {"grouping": "sample"}, {"grouping": "horizon"}])
+def test_what_has_a_row_or_a_norm_in_common_is_not_taken_apart(changes, table, monkeypatch):
+    """The whole goes to Clarabel."""
+    problem = make_problem(table, np.random.default_rng(16), N=30, **{"grouping": "channel", "coupled": False, **changes})
+    usual = ClarabelSolver().solve(problem)
+    monkeypatch.setattr(clarabel_direct, "solve_interior", lambda cost, cones, *_: None)
+    monkeypatch.setattr(clarabel_direct, "PartOfCost", None)
+    solver = ClarabelSolver()
+    assert_agree(problem, solver.solve(problem), usual)
+    assert solver.ticks["clarabel"] == 1
+
+
 class Misbehaving:
     """A solver that does what it is told."""
 

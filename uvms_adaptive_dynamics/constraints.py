@@ -64,15 +64,25 @@ class PhysicalSet:
         return tuple(found)
 
     @cached_property
-    def _batch(self) -> tuple[np.ndarray, np.ndarray]:
-        """(places (K, w), basis (K, w, 4, 4)) of all matrix inequalities, padded to one shape."""
+    def _batch(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(places (K, w), basis (K, w, 4, 4), scattered (K, w)) of all matrix inequalities, padded to one shape; scattered are the
+        places with what is padding one past the last parameter."""
         width = max(len(lmi.places) for lmi in self.inequalities)
         places = np.zeros((len(self.inequalities), width), int)
+        scattered = np.full_like(places, self.table.size)
         basis = np.zeros((len(self.inequalities), width, 4, 4))
         for k, lmi in enumerate(self.inequalities):
-            d = lmi.basis.shape[1]
-            places[k, :len(lmi.places)], basis[k, :len(lmi.places), :d, :d] = lmi.places, lmi.basis
-        return places, basis
+            real, d = slice(0, len(lmi.places)), lmi.basis.shape[1]
+            places[k, real] = scattered[k, real] = lmi.places
+            basis[k, real, :d, :d] = lmi.basis
+        return places, basis, scattered
+
+    def halves(self, free: np.ndarray) -> list[np.ndarray]:
+        """The free parameters (p,) of the vehicle and of the arm, where there are some: no constraint has parameters of both."""
+        halves = [np.zeros_like(free) for _ in range(2)]
+        for half, place in zip(halves, (self.table.vehicle_slice, self.table.arm_slice)):
+            half[place] = free[place]
+        return [half for half in halves if half.any()]
 
     @cached_property
     def _padding(self) -> np.ndarray:
@@ -82,14 +92,6 @@ class PhysicalSet:
             d = lmi.basis.shape[1]
             padding[k, :d, :d] = 0.0
         return padding
-
-    @cached_property
-    def _scattered(self) -> np.ndarray:
-        """The places of `_batch`, its padding one past the last parameter."""
-        places = np.full_like(self._batch[0], self.table.size)
-        for k, lmi in enumerate(self.inequalities):
-            places[k, :len(lmi.places)] = lmi.places
-        return places
 
     def min_eig_M(self, pi: np.ndarray) -> float | None:
         """Smallest eigenvalue of M_v (symmetric part), None without a vehicle."""
@@ -133,7 +135,7 @@ class PhysicalSet:
         """
         if self._seen is not None and self._seen[0] is pi:
             return self._seen[1]
-        places, basis = self._batch
+        places, basis, _ = self._batch
         matrices = np.matmul(pi[places][:, None, :], basis.reshape(len(places), places.shape[1], -1)).reshape(-1, 4, 4)
         found = np.linalg.eigh(matrices + self._padding)
         self._seen = None if pi.flags.writeable else (pi, found)
@@ -156,9 +158,9 @@ class PhysicalSet:
         traces = np.maximum(np.abs(values).sum(axis=1), 1.0)
         k, i = np.nonzero(values - self.epsilon < tolerance * traces[:, None])
         v = vectors[k, :, i]
-        _, basis = self._batch
+        _, basis, scattered = self._batch
         singular = np.zeros((k.size, self.table.size + 1))      # the last column takes what belongs to no parameter
-        singular[np.arange(k.size)[:, None], self._scattered[k]] = np.matmul(np.matmul(v[:, None, None, :], basis[k]), v[:, None, :, None])[..., 0, 0]
+        singular[np.arange(k.size)[:, None], scattered[k]] = np.matmul(np.matmul(v[:, None, None, :], basis[k]), v[:, None, :, None])[..., 0, 0]
         return np.concatenate([self._equalities, at_bounds, singular[:, :-1]])
 
     @cached_property

@@ -24,6 +24,7 @@ from .active_set import ActiveSet, Answer, solve_active_set
 from .cones import Cones
 from .groups import Stack, Window, groups_of
 from .interior_point import solve_interior
+from .parts import Part, PartOfCost, joined
 from .robust_cost import Point, RobustCost, optimality_gap
 
 STEPS = 50
@@ -48,6 +49,7 @@ class ClarabelSolver:
         self._settings.tol_feas = self._settings.tol_gap_abs = self._settings.tol_gap_rel = 1e-9
         self._key: tuple | None = None
         self._cones: _ClarabelCones | None = None
+        self._parts: list[Part] = []
         self._active: ActiveSet | None = None
         self._groups: Window | Stack | None = None
         # how many ticks each method has answered
@@ -59,32 +61,63 @@ class ClarabelSolver:
         cones = self._cones_of(problem)
         self._groups = groups_of(problem, cones.coordinates, self._groups)
         cost = RobustCost(problem, cones.coordinates, self._groups)
-        answer = self._answer(cost, cones, cones.coordinates.reduce(problem.pi))
+        start = cones.coordinates.reduce(problem.pi)
+        known, self._active = self._active, None     # forgotten where it does not help
+        method, answer = self._answer(cost, cones, start, known) or self._apart(problem, cost, cones, start)
+        self.ticks[method] += 1
         self._active = answer.active
         pi = cones.coordinates.expand(answer.x, problem.pi)
         return Solution(pi, answer.value, answer.steps, time.perf_counter() - begin, "optimal", answer.gap)
 
-    def _answer(self, cost: RobustCost, cones: "_ClarabelCones", start: np.ndarray) -> Answer:
-        """By the first method that has one; what the last tick knew is forgotten where it did not help."""
-        known, self._active = self._active, None
-        if known is not None:
-            exact = solve_active_set(cost, cones, start, known)
-            if exact is not None:
-                self.ticks["active set"] += 1
-                return exact
+    def _answer(self, cost: RobustCost | PartOfCost, cones: "_ClarabelCones", start: np.ndarray,
+                known: ActiveSet | None) -> tuple[str, Answer] | None:
+        """(method, answer) by what the last tick knew, or by the interior point."""
+        exact = None if known is None else solve_active_set(cost, cones, start, known)
+        if exact is not None:
+            return "active set", exact
         near = self._inside(solve_interior(cost, cones, start, NEARLY), cost, cones)
-        if near is not None:
-            self.ticks["interior point"] += 1
-            if known is not None and near.gap < NEARLY:
-                return near
+        if near is None:
+            return None
+        if known is None or near.gap >= NEARLY:
             # A start from nowhere has the time to become exact, and an answer that rounding ended early needs it.
-            return solve_active_set(cost, cones, near.x, near.active) or near
-        self.ticks["clarabel"] += 1
+            near = solve_active_set(cost, cones, near.x, near.active) or near
+        return "interior point", near
+
+    def _apart(self, problem: HorizonProblem, cost: RobustCost, cones: "_ClarabelCones", start: np.ndarray) -> tuple[str, Answer]:
+        """(method, answer) where the whole broke down: vehicle and arm one after the other where nothing couples them, so that
+        only the one that is the trouble needs Clarabel; else all by Clarabel."""
+        parts = self._parts_of(problem, cost, cones)
+        if not parts:
+            return "clarabel", self._by_clarabel(cost, cones, start)
+        x, methods, answers = start.copy(), set(), []
+        for part in parts:
+            mine, begin = PartOfCost(cost, part, x), x[part.variables]
+            method, answer = self._answer(mine, part.cones, begin, None) or ("clarabel", self._by_clarabel(mine, part.cones, begin))
+            x[part.variables] = answer.x
+            methods.add(method)
+            answers.append(answer)
+        answer = joined(parts, answers, x)
+        if answer.gap > GAP:     # one was solved while the other's cost was large
+            answer = solve_active_set(cost, cones, x, answer.active) or answer
+        if answer.gap > ACCEPTED_GAP:
+            raise SolverError(f"clarabel: vehicle and arm, solved apart, are together {answer.gap:.1e} (relative) from the optimum", "inaccurate")
+        return "clarabel" if "clarabel" in methods else "interior point", answer
+
+    def _by_clarabel(self, cost: RobustCost | PartOfCost, cones: "_ClarabelCones", start: np.ndarray) -> Answer:
         near = self._inside(self._from_scratch(cost, cones, start), cost, cones)
         if near is None:
             raise SolverError("clarabel: the answer lies outside the constraints, and what lies inside costs more", "outside")
         exact = solve_active_set(cost, cones, near.x, near.active)
         return replace(exact, steps=near.steps) if exact is not None and exact.gap < max(near.gap, GAP) else near
+
+    def _parts_of(self, problem: HorizonProblem, cost: RobustCost, cones: "_ClarabelCones") -> list[Part]:
+        """Vehicle and arm where nothing couples them, else none."""
+        if problem.grouping != "channel" and problem.quantile < 1.0:
+            return []
+        if not self._parts:
+            self._parts = [Part(cones, _ClarabelCones(problem.physical, free, problem.pi)) for free in problem.physical.halves(problem.free)]
+        first = self._parts[0].variables
+        return [] if first.all() or cost.P[np.ix_(first, ~first)].any() else self._parts
 
     @staticmethod
     def _inside(answer: Answer | None, cost: RobustCost, cones: "_ClarabelCones") -> Answer | None:
@@ -101,7 +134,7 @@ class ClarabelSolver:
         key = (id(problem.physical), problem.free.tobytes(), problem.pi[~problem.free].tobytes())
         if key != self._key:
             self._key, self._cones, self._active = key, _ClarabelCones(problem.physical, problem.free, problem.pi), None
-            self._groups = None
+            self._groups, self._parts = None, []
         return self._cones
 
     def _from_scratch(self, cost: RobustCost, cones: "_ClarabelCones", start: np.ndarray) -> Answer:
