@@ -1,8 +1,8 @@
 """`coverage`: do 95 % intervals of parameters hold the true parameter? On data that the linear model explains exactly.
 
 Each seed is another robot, motion, noise and wrong prior. The estimate at the end of the data is compared with the truth:
-by the information covariance, and by the paper's covariance of increments from the same run. With --priors the flags are judged too:
-the same data are estimated from several wrong priors, and a parameter is rightly called measured if it lands at the truth from each.
+by the information covariance, and by the paper's covariance of increments from the same run. With --draws the flags are judged too:
+the same motion is estimated many times with other noise and from another wrong prior, which shows what of a parameter's error is left.
 """
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any, Iterable, Sequence
 
 import numpy as np
+from scipy.special import chdtri
 
 from ..config import Config
 from ..errors import ConfigError
 from ..estimator import Estimator
+from ..identifiability import MEASURED, WEAK
 from ..parameter_files import ParameterSet
 from ..prior import perturbed, prior_stddev
 from ..robot import RobotModel
@@ -27,9 +29,7 @@ from .linear_data import linear_samples, true_parameters
 
 LEVEL = 1.959964            # of a standard normal's 95 % interval
 TRUTH_SEED = 10_000         # the robot of seed s is drawn with s + 10,000
-MEASURED_SHARE, WEAK_SHARE, PRIOR_SHARE = 0.45, 1.2, 0.6
-MISSES = 2.0                # deviations
-LEAST_WRONG = 0.3           # prior deviations
+CALIBRATED = 1.5            # rms of an error in the deviations that the estimate claims, above which its interval is too narrow
 FEW = 20                    # a parameter is listed by itself from so many seeds in which it was measured
 
 
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--duration", type=float, default=60.0, help="length of the data of a seed [s]; default 60")
     parser.add_argument("--colour", type=float, default=0.0, metavar="A", help="AR(1) coefficient of the noise from one 20 ms to the next; default 0 (white)")
     parser.add_argument("--prior-factor", type=float, default=2.0, metavar="K", help="every non-zero parameter of the prior times K or 1/K; default 2")
-    parser.add_argument("--priors", type=int, default=0, metavar="M", help="also judge the flags of the first seed, by M wrong priors; default 0: no")
+    parser.add_argument("--draws", type=int, default=0, metavar="M", help="also judge the flags of the first seed, by M draws of prior and noise; default 0: no")
     parser.add_argument("--every", type=int, default=25, metavar="K", help="ticks between two solves; default 25")
     parser.add_argument("--config", type=Path, metavar="YAML", help="ROS parameter file with the settings that differ from the defaults")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings", help="change one setting (may be repeated)")
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the seeds and return 0; raises UvmsError where an argument cannot be used."""
-    for name, value, low in (("--seeds", args.seeds, 1), ("--first-seed", args.first_seed, 0), ("--duration", args.duration, 2.0), ("--every", args.every, 1), ("--priors", args.priors, 0)):
+    for name, value, low in (("--seeds", args.seeds, 1), ("--first-seed", args.first_seed, 0), ("--duration", args.duration, 2.0), ("--every", args.every, 1), ("--draws", args.draws, 0)):
         if not value >= low:
             raise ConfigError(f"{name} got {value:g}; expected at least {low:g}.")
     if not 0 <= args.colour < 1:
@@ -66,8 +66,8 @@ def run(args: argparse.Namespace) -> int:
             # An interrupted run keeps what it has.
             found = summary(outcomes)
             write_json(folder / "coverage.json", found)
-    if args.priors:
-        found["flags"] = judge_flags(config, args.first_seed, args.duration, args.priors, args.every)
+    if args.draws:
+        found["flags"] = judge_flags(config, args.first_seed, args.duration, args.draws, args.every)
         write_json(folder / "coverage.json", found)
     print(table(found))
     print(f"\n{folder / 'coverage.json'}")
@@ -95,34 +95,44 @@ def run_seed(config: Config, seed: int, duration: float, colour: float = 0.0, pr
                    {kind: deviations(found) for kind, found in covariances.items()}, estimator.known_from())
 
 
-def judge_flags(config: Config, seed: int, duration: float, priors: int, every: int = 25) -> dict[str, Any]:
-    """Flags against the truth: the same data, estimated from several wrong priors, each parameter one prior deviation off.
+def judge_flags(config: Config, seed: int, duration: float, draws: int, every: int = 25) -> dict[str, Any]:
+    """Flags against the truth: the same motion, each time with other noise and another prior, each of whose parameters is one prior
+    deviation off.
 
-    What a parameter is follows from its error's rms over these priors, as a share of the prior's own error. Rightly 'measured': at
-    most MEASURED_SHARE of the prior's error is left, and the truth lies within MISSES deviations (rms). Rightly 'prior': at least
-    PRIOR_SHARE is left. Rightly 'weak': at most WEAK_SHARE (a caution that turns out to be unneeded is not wrong).
+    A flag says how much of the prior's standard deviation is left (`identifiability`). Really left is the rms of the estimate's error
+    over the draws, in prior deviations. Rightly 'measured': at most MEASURED, within CALIBRATED deviations of the estimate's own (rms).
+    Rightly 'weak': at most WEAK (a caution that turns out to be unneeded is not wrong). Rightly 'prior': at least WEAK of what the
+    prior was off once it was inside P. An rms of so few draws is known to some `tolerance`, by which a share may be on the wrong side.
+
+    right: share of flags that are right; strictly: without that tolerance; cautious: share of flags that say 'weak' where no more
+    than MEASURED is left.
     """
     robot = RobotModel.from_config(config)
     truth = _truth(config, robot, seed)
-    samples = list(linear_samples(config, robot, truth.values, duration, seed))
     stddev = prior_stddev(truth.values, robot.table, config.estimation.prior_stddev)
     before, after, z, words = [], [], [], []
-    for k in range(priors):
-        signs = np.random.default_rng(1000 * seed + k).choice([-1.0, 1.0], size=stddev.size)
+    for k in range(draws):
+        signs = np.random.default_rng([seed, k, 0]).choice([-1.0, 1.0], size=stddev.size)
         estimator = Estimator(config, ParameterSet(truth.names, truth.values + signs * stddev), robot)
-        _learn(estimator, samples, every)
-        before.append(estimator.prior.values - truth.values)
-        after.append(estimator.pi - truth.values)
-        z.append(after[-1] / np.maximum(deviations(estimator.covariance), 1e-9 * robot.table.scale))
+        _learn(estimator, linear_samples(config, robot, truth.values, duration, seed, noise_seed=[seed, k, 1]), every)
+        before.append((estimator.prior.values - truth.values) / stddev)
+        after.append((estimator.pi - truth.values) / stddev)
+        z.append(after[-1] * stddev / np.maximum(deviations(estimator.covariance), 1e-9 * robot.table.scale))
         words.append(estimator.known_from())
-    rms = [np.sqrt(np.mean(np.square(values), axis=0)) for values in (before, after, z)]
-    # P takes much of some priors' error away before anything is measured.
-    left, missed = rms[1] / np.maximum(rms[0], LEAST_WRONG * stddev), rms[2]
-    right = {"measured": (left <= MEASURED_SHARE) & (missed <= MISSES), "weak": left <= WEAK_SHARE, "prior": left >= PRIOR_SHARE}
-    judged = np.array([[right[word][i] for i, word in enumerate(row)] for row in words])
-    wrong = {f"{robot.table.names[i]} ({row[i]}, {left[i]:.0%} of the prior's error left, {missed[i]:.1f} deviations off)"
-             for row in words for i in range(stddev.size) if not right[row[i]][i]}
-    return {"priors": priors, "right": float(judged.mean()), "wrong": sorted(wrong)}
+    off, left, missed = (np.sqrt(np.mean(np.square(values), axis=0)) for values in (before, after, z))
+
+    def judged(tolerance: float) -> np.ndarray:
+        right = {"measured": (left <= MEASURED * tolerance) & (missed <= CALIBRATED), "weak": left <= WEAK * tolerance,
+                 "prior": left >= WEAK * np.minimum(off, 1.0) / tolerance, "frozen": np.ones(left.size, bool)}
+        return np.array([[right[word][i] for i, word in enumerate(row)] for row in words])
+
+    tolerance = float(np.sqrt(chdtri(draws, 0.05) / draws))
+    right = judged(tolerance)
+    wrong = {f"{robot.table.names[i]} ({row[i]}, {left[i]:.2f} of the prior's deviation left, {missed[i]:.1f} deviations off)"
+             for row, good in zip(words, right) for i in np.flatnonzero(~good)}
+    cautious = (np.array(words) == "weak") & (left <= MEASURED)
+    return {"draws": draws, "tolerance": tolerance, "right": float(right.mean()), "strictly": float(judged(1.0).mean()),
+            "cautious": float(cautious.mean()), "wrong": sorted(wrong)}
 
 
 def _truth(config: Config, robot: RobotModel, seed: int) -> ParameterSet:
@@ -173,5 +183,6 @@ def table(found: dict[str, Any]) -> str:
         lines.append(f"lowest of those measured in at least {min(FEW, found['seeds'])} seeds: {information['lowest']} {information['lowest_coverage']:.1%}")
     if "flags" in found:
         flags = found["flags"]
-        lines.append(f"flags right for {flags['right']:.1%} of parameters over {flags['priors']} wrong priors" + "".join(f"\n  wrong: {text}" for text in flags["wrong"]))
+        lines.append(f"flags right for {flags['right']:.1%} of parameters over {flags['draws']} draws of prior and noise (without the {flags['tolerance'] - 1:.0%} to "
+                     f"which a share is known from these: {flags['strictly']:.1%}); needlessly cautious: {flags['cautious']:.1%}" + "".join(f"\n  wrong: {text}" for text in flags["wrong"]))
     return "\n".join(lines)

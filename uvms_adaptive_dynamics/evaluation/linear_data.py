@@ -6,7 +6,7 @@ that lag has none for most of the 75; these samples do, and are otherwise what t
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Iterator
+from typing import Iterator, Sequence
 
 import numpy as np
 
@@ -58,11 +58,16 @@ def noise_stddev(table: ParameterTable) -> np.ndarray:
     return np.array(([FORCE_NOISE] * 3 + [MOMENT_NOISE] * 3 if table.vehicle else []) + [TORQUE_NOISE] * table.n)
 
 
-def linear_samples(config: Config, robot: RobotModel, pi: np.ndarray, seconds: float, seed: int, colour: float = 0.0) -> Iterator[Sample]:
-    """Samples at the settings' period; noise is AR(1) with coefficient `colour` from one row of 20 ms to the next (0: white)."""
+def linear_samples(config: Config, robot: RobotModel, pi: np.ndarray, seconds: float, seed: int, colour: float = 0.0,
+                   noise_seed: Sequence[int] | None = None) -> Iterator[Sample]:
+    """Samples at the settings' period; noise is AR(1) with coefficient `colour` from one row of 20 ms to the next (0: white).
+
+    The same seed gives the same motion; noise_seed, where given, another draw of the noise on it.
+    """
     rng = np.random.default_rng(seed)
     lower, upper = (robot.arm.limits_low, robot.arm.limits_high) if robot.arm is not None else (np.zeros(0), np.zeros(0))
     motion, table, period = ExcitingMotion(rng, lower, upper), robot.table, config.filter.period
+    rng = rng if noise_seed is None else np.random.default_rng(noise_seed)
     sigma, a = noise_stddev(table), colour ** (period / 0.02)
     e = sigma * rng.normal(size=table.channels)
     for k in range(int(round(seconds / period))):
