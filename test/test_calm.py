@@ -37,9 +37,9 @@ def samples_of(config, robot, messages):
     return samples + front.flush()
 
 
-def stopping(seed):
-    """Messages of a simulated robot that moves for 20 s, coming to rest in the last two, and then holds its pose for 60 s."""
-    simulated = SimulatedRobot(seed=seed, duration=MOVING + STOPS_IN + CALM, truth_period=None)
+def stopping(seed, calm=CALM):
+    """Messages of a simulated robot that moves for 20 s, coming to rest in the last two, and then holds its pose for `calm` [s]."""
+    simulated = SimulatedRobot(seed=seed, duration=MOVING + STOPS_IN + calm, truth_period=None)
     motion = MotionThatStops(simulated.motion, MOVING)
     simulated.motion = simulated._pilot._motion = motion
     return simulated

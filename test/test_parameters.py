@@ -66,3 +66,13 @@ def test_vector_of_wrong_length_or_not_finite_is_refused():
     values[22] = np.nan
     with pytest.raises(ParameterError, match="'W' is not finite"):
         t.vector(values)
+
+
+def test_blocks_and_parts_are_all_parameters_but_rotors():
+    """Each once; the parts have the vehicle's damping as one."""
+    for t in (table(), table(2, False, True)):
+        for groups in (t.blocks, t.parts):
+            places = np.concatenate(list(groups.values()))
+            assert sorted(places) == list(range(t.rotor_slice.start))
+    assert len(table().blocks) == 12 and len(table().parts) == 11
+    np.testing.assert_array_equal(table().parts["vehicle damping"], table().nonpositive)

@@ -75,7 +75,7 @@ def test_blocks_are_named_until_they_are_measured(table):
     """All prior: every block of the vehicle and every joint's friction; all measured: none; frozen ones do not count."""
     first = block_warnings(table, ["prior"] * table.size)
     assert [said.split(":")[0] for said in first] == ["vehicle inertia", "vehicle damping", "vehicle restoring",
-                                                      *(f"friction of {joint}" for joint in table.joints)]
+                                                      *(f"{joint} friction" for joint in table.joints)]
     assert block_warnings(table, ["measured"] * table.size) == [] == block_warnings(table, ["frozen"] * table.size)
 
 
@@ -97,16 +97,17 @@ def test_links_that_only_their_sum_is_known_of_are_a_note(table):
     assert link_note(table, words).startswith("links of axis_e, axis_c:") and link_note(table, ["measured"] * table.size) is None
 
 
-def reported(table, recent, words, loaded=False):
+def reported(table, recent, words, loaded=False, change=""):
     """The statuses 'estimate' and 'predictions' of the node's second report, by name: what the worker answers to the first is in it."""
     estimator = SimpleNamespace(
-        table=table, learn=True, solver_failures=0, solver_counts={"failures": 0}, solver_name="active_set", horizon_filled=100, estimate=SimpleNamespace(status="optimal"),
+        table=table, learn=True, changes=0, last_change=change, solver_failures=0, solver_counts={"failures": 0}, solver_name="active_set", horizon_filled=100, estimate=SimpleNamespace(status="optimal"),
         prior=SimpleNamespace(covariance=np.eye(table.size) if loaded else None), identifiable_rank=lambda: 62, known_from=lambda: tuple(words))
     answer = SimpleNamespace(done=lambda: True, exception=lambda: None, result=lambda: (62, tuple(words)))
     worker = SimpleNamespace(skipped=0, exceptions=0, last_error="", backlog=0, solve_ms=[], update_ms=[], request=lambda action: answer)
     front_end = SimpleNamespace(status=lambda now: [], masked={}, counters={})
     diagnostics = Diagnostics(Config(), worker, estimator, recent)
     diagnostics.statuses(front_end, 0.0, 100, {}, None)
+    estimator.changes = int(bool(change))
     return {status.name: status for status in diagnostics.statuses(front_end, 1.0, 200, {}, None)}
 
 
@@ -116,6 +117,13 @@ def test_the_node_warns_in_plain_sentences(table):
     assert found["predictions"].level == WARN and "surge" in found["predictions"].message and "controller" in found["predictions"].message
     assert found["estimate"].level == WARN and "vehicle damping" in found["estimate"].message
     assert found["overall"].level == WARN and found["estimate"].values["links"].startswith("links of axis_e")
+
+
+def test_the_node_says_that_the_robot_has_changed(table):
+    """WARN with the sentence in the report after it, and the count."""
+    found = reported(table, filled(), ["measured"] * table.size, change="axis_b link not what it was")
+    assert found["estimate"].level == found["overall"].level == WARN and "axis_b link" in found["overall"].message
+    assert found["estimate"].values["changes of the robot"] == 1 and found["estimate"].values["last change"] == "axis_b link not what it was"
 
 
 def test_the_node_shows_coverage_width_and_nll(table):

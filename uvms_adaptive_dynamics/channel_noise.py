@@ -60,6 +60,11 @@ class ChannelNoise:
         self._factor = np.ones(self._initial.size)
         self._recent = np.ones(self._initial.size)
 
+    def put_back(self, stddev: np.ndarray) -> None:
+        """Back to an earlier noise (C,): the residuals since then were something else's."""
+        if self._adapt:
+            self._variance = np.array(stddev, float) ** 2
+
     def update(self, residual: np.ndarray, valid: np.ndarray, predicted_stddev: np.ndarray, telling: np.ndarray | None = None) -> None:
         """Take in the residual of a prediction made before its row was seen, with the deviation predicted for it.
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .changes import ChangeFollower
 from .channel_noise import ChannelNoise
 from .config import Config
 from .constraints import PhysicalSet
@@ -85,6 +86,7 @@ class Estimator:
         self._filter = RowFilter(config.filter, self.table.channels, self.table.size)
         self.noise = ChannelNoise(self.robot.default_noise(config), config.filter.period, config.estimation.noise_time, config.estimation.adapt_noise)
         self.solver_failures = 0
+        self.changes, self.last_change = 0, ""     # how often the robot was found to be another one, and what was said
         self.not_finite = 0      # rows that claimed to be valid and were not numbers
         self._start_from(prior or prior_from_config(config, self.robot))
 
@@ -104,6 +106,7 @@ class Estimator:
         self._increments = IncrementCovariance(self.config.uncertainty, floor)
         self._prior_covariance = given.covariance if given.covariance is not None else np.diag(np.where(self.free, stddev, 0.0) ** 2)
         self._score = Score(self.table.channels, self.table.size, self._filter.kernel, self.config.filter.period, decay, self.config.estimation.forgetting)
+        self._changes = self._follower()
         self._gram = ExcitationGram(self.table.size, self._horizon.decay)
         self._inverse: np.ndarray | None = None
         self.covariance = self._prior_covariance
@@ -114,6 +117,12 @@ class Estimator:
         self._last_t: float | None = None
         self.prediction: Prediction | None = None
         self.estimate: Estimate | None = None
+
+    def _follower(self) -> ChangeFollower | None:
+        if not (self._horizon.directional and self.config.estimation.follow_changes):
+            return None
+        return ChangeFollower(self.table, self.free, self.config.filter.period, self._horizon, self._score, self.noise,
+                              lambda: choose_solver(self.solver_name, self.table)[0])
 
     def _admissible(self, values: np.ndarray) -> np.ndarray:
         """The prior, projected onto P with a message where it lies outside."""
@@ -151,6 +160,7 @@ class Estimator:
         excited = self._excitation.push(row.Y, self.pi, row.valid, self.prediction.residual, self.noise.stddev)
         if self.learn:
             self._enter(row, excited)
+            self._mind_changes(row, excited)
         self.noise.update(self.prediction.residual, row.valid, self.prediction.predicted_stddev, excited.moves)
         return self.prediction
 
@@ -208,6 +218,15 @@ class Estimator:
         if forgotten is not None:
             self._score.forget(forgotten)
         self._gather_score(Y, tau, excited)
+
+    def _mind_changes(self, row: Row, excited: Excited) -> None:
+        if self._changes is None:
+            return
+        part = self._changes.push(row, self.pi, self.prediction.residual, excited.counts)
+        if part is not None:
+            self.changes += 1
+            self.last_change = f"at t = {row.t:.2f} s: {part} not what it was (a payload, a damage?); learnt anew"
+            self._note(self.last_change)
 
     def _gather_score(self, Y: np.ndarray, tau: np.ndarray, excited: Excited) -> None:
         """What this instant adds to the noise of the cost's gradient."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .parameters import VEHICLE_DAMPING, VEHICLE_INERTIA, VEHICLE_RESTORING, ParameterTable
+from .parameters import ParameterTable
 
 RECENT = 1.0        # [s] over which a row's variation is looked at, and for which a row counts after it has come to rest
 WORTH = 0.3         # deviations of the noise that a row must vary by to be in motion at all
@@ -76,10 +76,10 @@ class RowExcitation:
 
 
 def _blocks(table: ParameterTable) -> np.ndarray:
-    """(p, blocks) which parameter belongs to which block."""
-    groups = [[name for name, _, _ in block] for block in (VEHICLE_INERTIA, VEHICLE_DAMPING, VEHICLE_RESTORING)] if table.vehicle else []
-    groups += [[name for name in table.names if name.startswith(f"{joint}.")] for joint in table.joints]
-    member = np.zeros((table.size, len(groups)))
-    for k, names in enumerate(groups):
-        member[table.places(names), k] = 1.0
+    """(p, blocks) which parameter belongs to which block; a joint's link, friction and rotor are one."""
+    blocks = [places for places in table.parts.values() if places[0] < table.vehicle_slice.stop]
+    blocks += [np.array([i for i, name in enumerate(table.names) if name.startswith(f"{joint}.")]) for joint in table.joints]
+    member = np.zeros((table.size, len(blocks)))
+    for k, places in enumerate(blocks):
+        member[places, k] = 1.0
     return member

@@ -1,4 +1,4 @@
-"""Directional forgetting: a direction loses information only as far as new data replace it.
+"""Directional forgetting: a direction loses information only as far as new data replace it. And what is left of it after a change.
 
 Uniform forgetting takes lambda from everything at every tick, also from what nothing excites: in a calm the information decays, and
 what was learned goes. Restricted to the directions that the new data excite (Kulhavy, 1987; Cao and Schwartz, 2000; Lai and
@@ -44,3 +44,47 @@ class Forgetting:
         """(p + 1, p + 1) root of the old data, with less weight on what is forgotten."""
         left = np.sqrt(1 - self._taken)[:, None] * (self._Vt @ self._old[:-1])
         return triangular(np.vstack([left, self._old[-1:]]))
+
+
+class Renewal:
+    """What old data say once some parameters are others than they were: all that they say of the rest, and nothing of these.
+
+    With the parameters in question first, the old data's root is [R11 R12; 0 R22]: its last rows are what remains, the marginal of
+    the rest. As a map of the normal equations that is T = [0 0; -H21 H11^-1 I]. The renewed ones begin again about the estimate `pi`
+    with the information of the prior.
+    """
+
+    def __init__(self, old: np.ndarray, places: np.ndarray, pi: np.ndarray, prior: np.ndarray):
+        """old (p + 1, p + 1): root of [Y tau]^T [Y tau]; places (k,) of the renewed parameters; pi (p,); prior (p,): diagonal of
+        the information that parameters begin with."""
+        p, k = len(pi), len(places)
+        rest = np.setdiff1d(np.arange(p), places)
+        order = np.concatenate([places, rest, [p]])
+        self._triangle = triangular(old[:, order])
+        self._order, self._renewed, self._size = order, k, p
+        self.information = np.zeros(p)
+        self.information[places] = prior[places]
+        self._pi = pi
+
+    def map(self) -> np.ndarray:
+        """T (p, p)."""
+        k, p = self._renewed, self._size
+        R11, R12 = self._triangle[:k, :k], self._triangle[:k, k:p]
+        ordered = np.zeros((p, p))
+        ordered[k:, k:] = np.eye(p - k)
+        # H21 H11^-1 = R12^T R11 (R11^T R11)^-1 = (R11^-1 R12)^T
+        ordered[k:, :k] = -solve_triangular(R11, R12).T
+        T = np.zeros((p, p))
+        T[np.ix_(self._order[:p], self._order[:p])] = ordered
+        return T
+
+    def root(self) -> np.ndarray:
+        """(p + 1, p + 1) root of what remains and of the renewed ones' beginning."""
+        k, p = self._renewed, self._size
+        kept = np.zeros((p + 1 - k, p + 1))
+        kept[:, self._order[k:]] = self._triangle[k:, k:]
+        places = self._order[:k]
+        begun = np.zeros((k, p + 1))
+        begun[np.arange(k), places] = np.sqrt(self.information[places])
+        begun[:, -1] = begun[np.arange(k), places] * self._pi[places]
+        return triangular(np.vstack([kept, begun]))

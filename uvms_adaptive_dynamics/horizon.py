@@ -13,7 +13,7 @@ import numpy as np
 
 from .config import Estimation
 from .constraints import PhysicalSet
-from .forgetting import BLOCK, Forgetting
+from .forgetting import BLOCK, Forgetting, Renewal
 from .mhe import HorizonProblem, Quadratic, huber_threshold, huber_weight
 from .parameters import ParameterTable
 from .square_root import RootSum
@@ -107,17 +107,29 @@ class Horizon:
         for one, part in zip(sums, self._parts):
             one.add(rows[part], weight)
 
-    def forget(self) -> np.ndarray | None:
-        """Directional forgetting, when a block of rows has left the window: the map T (p, p) of the old gradient, else None."""
-        if self._left < BLOCK or self._block_share == 0.0:
+    def forget(self, now: bool = False) -> np.ndarray | None:
+        """Directional forgetting, when a block of rows has left the window (or `now`, whatever has): the map T (p, p) of the old
+        gradient, else None."""
+        if self._left == 0 or not (now or (self._left >= BLOCK and self._block_share > 0.0)):
             return None
         block = self._block.root
-        forgetting = Forgetting(self._old[0].root, block, self._block_share)
+        forgetting = Forgetting(self._old[0].root, block, min(self._block_share, 1 - self._settings.forgetting ** self._left))
         T = forgetting.map()
         self._prior_noise = T @ self._prior_noise @ T.T
         self._old = [RootSum(len(T), forgetting.root())]
         self._old[0].add(block)
         self._block, self._left = RootSum(len(T)), 0
+        return T
+
+    def renewal(self, places: np.ndarray, pi: np.ndarray) -> Renewal:
+        """Directional forgetting: the old data if parameters (k,) began anew about pi (p,); the window and what has just left it are new."""
+        return Renewal(self._old[0].root, places, pi, self._prior.H.diagonal())
+
+    def renew(self, renewal: Renewal) -> np.ndarray:
+        """Make it so; the map T (p, p) of the old gradient."""
+        T = renewal.map()
+        self._prior_noise = T @ self._prior_noise @ T.T + np.diag(renewal.information)
+        self._old = [RootSum(len(T), renewal.root())]
         return T
 
     def robust_weight(self, valid: np.ndarray, residual: np.ndarray) -> np.ndarray:
@@ -133,12 +145,13 @@ class Horizon:
     # weight of the whole stack at the last solution; 'horizon' grouping only
     stack_weight = 1.0
 
-    def arrival(self, pi: np.ndarray) -> Quadratic:
-        """Quadratic of everything outside the window."""
+    def arrival(self, pi: np.ndarray, renewal: Renewal | None = None) -> Quadratic:
+        """Quadratic of everything outside the window; renewal: as if it had been made."""
         if self._settings.arrival == "information":
             prior, share = self._prior, self._prior_share
             if self.directional:
-                return quadratic(self._old[0].matrix + self._block.matrix)
+                root = None if renewal is None else renewal.root()
+                return quadratic((self._old[0].matrix if root is None else root.T @ root) + self._block.matrix)
             old = self._condensed(self._old, pi)
             return Quadratic(old.H + share * prior.H, old.g + share * prior.g, old.c + share * prior.c)
         h = self._floor(pi)
@@ -163,11 +176,11 @@ class Horizon:
         constant = vehicle.c - 2 * float(vehicle.g[m] @ pi[m]) + float(pi[m] @ vehicle.H[m, m] @ pi[m])
         return Quadratic(H, g, constant) + arm
 
-    def problem(self, pi: np.ndarray, free: np.ndarray) -> HorizonProblem:
-        """This tick's problem, from the previous estimate pi (p,)."""
+    def problem(self, pi: np.ndarray, free: np.ndarray, renewal: Renewal | None = None) -> HorizonProblem:
+        """This tick's problem, from the previous estimate pi (p,); renewal: as if it had been made."""
         active = slice(0, self.filled)
         weight = self.decay ** (self._tick - self._born[active]).astype(float)
-        arrival = self.arrival(pi)
+        arrival = self.arrival(pi, renewal)
         Y, tau, born = self._Y[active], self._tau[active], self._born[active]
         if self._reaction:
             Y, tau = moved_arm(self._physical.table, Y, tau, pi)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from .constraints import Coordinates, PhysicalSet
-from .parameters import FRICTION, LINK, RIGID, VEHICLE_DAMPING, VEHICLE_INERTIA, VEHICLE_RESTORING, ParameterTable
+from .parameters import ParameterTable
 from .uncertainty import deviations
 
 RANK_TOLERANCE = 1e-12        # of the eigenvalues of the scaled Gram matrix: structural zeros are at rounding, 1e-16
@@ -152,7 +152,7 @@ def identifiability(table: ParameterTable, free: np.ndarray, information: np.nda
                     prior_stddev: np.ndarray, words: tuple[str, ...]) -> Identifiability:
     """The summary from the Gram matrix of `rows` normalized rows, the estimate's covariance (p, p) and the prior's deviations (p,)."""
     found = directions(table, free, information)
-    blocks = tuple(_block(name, places, information, rows, covariance, prior_stddev) for name, places in _blocks(table)
+    blocks = tuple(_block(name, places, information, rows, covariance, prior_stddev) for name, places in table.blocks.items()
                    if np.any(prior_stddev[places] > 0))
     combined, sentences = _combinations(table, found)
     alone = [table.names[i] for i in found.at.keep if words[i] == "prior" and table.names[i] not in combined]
@@ -165,19 +165,6 @@ def identifiability(table: ParameterTable, free: np.ndarray, information: np.nda
     warnings = tuple(f"{block.name}: {block.left:.0%} of the prior's uncertainty is left in its efforts; a controller should not trust this block by itself"
                      for block in blocks if block.left > TRUSTED)
     return Identifiability(found.rank, found.size, found.condition, words, blocks, tuple(sentences), warnings)
-
-
-def _blocks(table: ParameterTable) -> list[tuple[str, np.ndarray]]:
-    groups = []
-    if table.vehicle:
-        half = len(VEHICLE_DAMPING) // 2
-        for name, entries in (("vehicle inertia", VEHICLE_INERTIA), ("vehicle linear damping", VEHICLE_DAMPING[:half]),
-                              ("vehicle quadratic damping", VEHICLE_DAMPING[half:]), ("vehicle restoring", VEHICLE_RESTORING)):
-            groups.append((name, table.places(entry[0] for entry in entries)))
-    for joint in table.joints:
-        groups.append((f"{joint} link", table.places(f"{joint}.{name}" for name in LINK[RIGID])))
-        groups.append((f"{joint} friction", table.places(f"{joint}.{name}" for name in LINK[FRICTION])))
-    return groups
 
 
 def _block(name: str, places: np.ndarray, information: np.ndarray, rows: float, covariance: np.ndarray, prior_stddev: np.ndarray) -> Block:

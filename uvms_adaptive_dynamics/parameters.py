@@ -8,6 +8,7 @@ from __future__ import annotations
 import fnmatch
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Mapping
 
 import numpy as np
 
@@ -137,6 +138,31 @@ class ParameterTable:
         if not self.vehicle:
             return np.zeros((0, 2), int)
         return np.array([self.places(("mzg_X_dq", "mzg_M_du")), self.places(("mzg_Y_dp", "mzg_K_dv"))])
+
+    @cached_property
+    def blocks(self) -> dict[str, np.ndarray]:
+        """Places of what belongs together, by name: four blocks of the vehicle, a link and a friction of each joint (no rotors)."""
+        half = len(VEHICLE_DAMPING) // 2
+        groups = {"vehicle inertia": VEHICLE_INERTIA, "vehicle linear damping": VEHICLE_DAMPING[:half],
+                  "vehicle quadratic damping": VEHICLE_DAMPING[half:], "vehicle restoring": VEHICLE_RESTORING} if self.vehicle else {}
+        found = {name: self.places(entry[0] for entry in entries) for name, entries in groups.items()}
+        for joint in self.joints:
+            found[f"{joint} link"] = self.places(f"{joint}.{name}" for name in LINK[RIGID])
+            found[f"{joint} friction"] = self.places(f"{joint}.{name}" for name in LINK[FRICTION])
+        return found
+
+    @cached_property
+    def parts(self) -> dict[str, np.ndarray]:
+        """The same, with the vehicle's damping as one."""
+        return self.merged({"vehicle linear damping": "vehicle damping", "vehicle quadratic damping": "vehicle damping"})
+
+    def merged(self, wholes: Mapping[str, str]) -> dict[str, np.ndarray]:
+        """Places of the blocks with some of them as one: wholes gives the name of the whole."""
+        found: dict[str, np.ndarray] = {}
+        for name, places in self.blocks.items():
+            whole = wholes.get(name, name)
+            found[whole] = np.concatenate([found.get(whole, np.zeros(0, int)), places])
+        return found
 
     def places(self, names) -> np.ndarray:
         """Places of the given names, in their order; raises ParameterError for an unknown one."""

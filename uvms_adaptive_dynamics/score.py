@@ -78,3 +78,7 @@ class Score:
         self._settled = T @ self._settled @ T.T
         self._settled += self._gathered
         self._gathered[:] = 0.0
+
+    def renew(self, T: np.ndarray) -> None:
+        """What was old at the last `forget` has had its gradient mapped by T (p, p)."""
+        self._settled = T @ self._settled @ T.T

@@ -5,7 +5,7 @@ from typing import Any, Mapping, Sequence
 
 import numpy as np
 
-from .parameters import FRICTION, LINK, VEHICLE_DAMPING, VEHICLE_INERTIA, VEHICLE_RESTORING, RIGID, ParameterTable
+from .parameters import ParameterTable
 
 # Of rows in 10 s: of 34,560 such windows of simulated robots, .08 % held fewer than 80 % and none fewer than this.
 LEAST_COVERAGE = 0.75
@@ -37,12 +37,10 @@ def block_warnings(table: ParameterTable, words: Sequence[str]) -> list[str]:
 
     Links have no sentence here (see `link_note`): the motion of an arm shows sums over its links.
     """
-    vehicle = {"vehicle inertia": VEHICLE_INERTIA, "vehicle damping": VEHICLE_DAMPING, "vehicle restoring": VEHICLE_RESTORING} if table.vehicle else {}
-    named = {block: tuple(name for name, _, _ in entries) for block, entries in vehicle.items()}
-    named |= {f"friction of {joint}": tuple(f"{joint}.{name}" for name in LINK[FRICTION]) for joint in table.joints}
+    blocks = {name: places for name, places in table.parts.items() if not name.endswith(" link")}
     found = []
-    for block, names in named.items():
-        measured, free = _measured(table, words, names)
+    for block, places in blocks.items():
+        measured, free = _measured(words, places)
         if measured < LEAST_MEASURED * free:
             found.append(f"{block}: {free - measured} of {free} parameters are mostly the prior's. Move what they act on "
                          "before a controller relies on them")
@@ -56,15 +54,15 @@ def link_note(table: ParameterTable, words: Sequence[str]) -> str | None:
     """
     links = []
     for joint in table.joints:
-        measured, free = _measured(table, words, tuple(f"{joint}.{name}" for name in LINK[RIGID]))
+        measured, free = _measured(words, table.parts[f"{joint} link"])
         if measured < LEAST_MEASURED * free:
             links.append(joint)
     return (f"links of {', '.join(links)}: most single values are the prior's. Predictions of motions like those learnt hold; "
             "a controller should not use a link's mass or inertia by itself") if links else None
 
 
-def _measured(table: ParameterTable, words: Sequence[str], names: Sequence[str]) -> tuple[int, int]:
-    free = [words[place] for place in table.places(names) if words[place] != "frozen"]
+def _measured(words: Sequence[str], places: np.ndarray) -> tuple[int, int]:
+    free = [words[place] for place in places if words[place] != "frozen"]
     return sum(word == "measured" for word in free), len(free)
 
 

@@ -121,6 +121,10 @@ class Diagnostics:
         estimator = self._estimator
         values = {"parameters": estimator.table.size, **self._knowledge(),
                   "horizon filled": estimator.horizon_filled, "horizon": self._config.estimation.horizon}
+        if estimator.changes:
+            values |= {"changes of the robot": estimator.changes, "last change": estimator.last_change}
+        if self._since("changes", estimator.changes):
+            return Status(WARN, "estimate", estimator.last_change, values)
         if estimator.estimate is None:
             return Status(OK, "estimate", "no estimate yet: the prior stands", values)
         # What a loaded file knew does not show in how much of its deviation is left.

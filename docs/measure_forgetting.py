@@ -1,0 +1,115 @@
+"""Directional forgetting with and without following changes (the default is with), uniform, and none: python docs/measure_forgetting.py [--seeds 1 2 3] [--payload 0.5].
+
+    held out   1 - R^2 on another recording, parameters frozen after two minutes of motion
+    calm       the same after 20 s of motion and, beside it, after five minutes of rest that follow: what is learned must survive
+    payload    1 - R^2 of predictions made before each row, in pieces of time after a mass was put into the gripper, two minutes after
+               the start; `before` are the last 30 s without it, `learnt anew` is an estimator that began with it
+
+Simulated robot with all sensors, prior wrong by a factor of two, a solve at every tenth tick; means over the ten channels.
+"""
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "test")]
+
+import numpy as np  # noqa: E402
+from frame_cases import decoded  # noqa: E402
+from test_calm import r2, samples_of, stopping  # noqa: E402
+from uvms_adaptive_dynamics.config import Config  # noqa: E402
+from uvms_adaptive_dynamics.estimator import Estimator  # noqa: E402
+from uvms_adaptive_dynamics.prior import perturbed, prior_from_config  # noqa: E402
+from uvms_adaptive_dynamics.robot import RobotModel  # noqa: E402
+from uvms_adaptive_dynamics.sample import Sample  # noqa: E402
+from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot  # noqa: E402
+from uvms_adaptive_dynamics.simulation.true_robot import TrueRobot  # noqa: E402
+
+EVERY, DURATION, REST = 10, 120.0, 300.0
+KINDS = {"default": {}, "directional": {"estimation.follow_changes": False}, "uniform": {"estimation.forgetting_kind": "uniform"},
+         "none": {"estimation.forgetting": 1.0, "estimation.follow_changes": False}}
+PIECES = ((0.0, 10.0), (10.0, 30.0), (30.0, 60.0), (60.0, 120.0))
+
+
+def main() -> int:
+    """Run, print, and return 0."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="simulated robots' motions and noises; default 1 2 3")
+    parser.add_argument("--payload", type=float, default=0.5, help="mass put into the gripper [kg]; default 0.5")
+    args = parser.parse_args()
+    found: dict[str, list[dict[str, float]]] = {kind: [] for kind in KINDS}
+    for seed in args.seeds:
+        robot = RobotModel.from_config(Config())
+        moving, other = (recorded(robot, SimulatedRobot(s, DURATION, truth_period=None)) for s in (seed, 1000 + seed))
+        loaded = recorded(robot, SimulatedRobot(2000 + seed, DURATION, replace(TrueRobot(), payload_mass=args.payload), truth_period=None))
+        rested = recorded(robot, stopping(seed, REST))
+        for kind, settings in KINDS.items():
+            found[kind].append(measured(Config().with_values(settings), robot, seed, moving, other, rested, loaded))
+            print(f"seed {seed}, {kind}: " + ", ".join(f"{name} {value:.4f}" for name, value in found[kind][-1].items()), flush=True)
+    print("\n" + " ".join(f"{name:>14}" for name in ("1 - R^2", *KINDS)))
+    for name in found["none"][0]:
+        print(f"{name:>14} " + " ".join(f"{np.mean([one[name] for one in found[kind]]):14.4f}" for kind in KINDS))
+    return 0
+
+
+def recorded(robot: RobotModel, simulated: SimulatedRobot) -> list[Sample]:
+    """Samples of a run through the front end."""
+    return samples_of(Config(), robot, [decoded(message) for message in simulated])
+
+
+def measured(config: Config, robot: RobotModel, seed: int, moving, other, rested, loaded) -> dict[str, float]:
+    """All figures of one kind of forgetting and one seed."""
+    def begun() -> Estimator:
+        return Estimator(config, perturbed(prior_from_config(config, robot), 2, seed), robot)
+
+    estimator, figures = begun(), {}
+    before = learn(estimator, moving)
+    figures["held out"] = lost(config, robot, estimator, other)
+    step = moving[-1].t + 0.02 - loaded[0].t
+    after = learn(estimator, [replace(sample, t=sample.t + step) for sample in loaded])
+    anew = learn(begun(), loaded)
+    figures["before"] = unexplained(before, DURATION - 30.0, DURATION)
+    for begin, end in PIECES:
+        figures[f"{begin:.0f}-{end:.0f} s"] = unexplained(after, begin, end)
+    figures["learnt anew"] = unexplained(anew, *PIECES[-1])
+    estimator = begun()
+    first = [sample for sample in rested if sample.t - rested[0].t <= 20.0]
+    learn(estimator, first)
+    figures["after 20 s"] = lost(config, robot, estimator, other)
+    learn(estimator, rested[len(first):])
+    figures["after the calm"] = lost(config, robot, estimator, other)
+    return figures
+
+
+def learn(estimator: Estimator, samples: list[Sample]) -> list:
+    """Take all samples in; the predictions made before each."""
+    predictions = []
+    for k, sample in enumerate(samples):
+        prediction = estimator.add(sample)
+        if prediction is not None:
+            predictions.append(prediction)
+        if k % EVERY == EVERY - 1:
+            estimator.solve()
+    return predictions
+
+
+def lost(config: Config, robot: RobotModel, estimator: Estimator, samples: list[Sample]) -> float:
+    """1 - R^2 of the frozen estimate on other samples, mean over channels."""
+    return float(np.mean(1 - r2(config, robot, estimator.parameter_set(), samples)))
+
+
+def unexplained(predictions: list, begin: float, end: float) -> float:
+    """1 - R^2 of predictions from `begin` to `end` [s] after the first, mean over channels; the variance is that of all of them."""
+    t = np.array([p.t for p in predictions]) - predictions[0].t
+    valid, tau, residual = (np.array([getattr(p, name) for p in predictions]) for name in ("valid", "measured", "residual"))
+    now = (t >= begin) & (t < end)
+    return float(np.mean([np.mean(residual[now & ok, c] ** 2) / np.var(tau[ok, c]) for c, ok in enumerate(valid.T)]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
