@@ -55,6 +55,15 @@ def altered(bag, path, change):
     return path
 
 
+def test_a_setting_that_contradicts_the_sensors_is_said(tmp_path, capsys):
+    """What the front end finds in a bag is printed, with the bag's name and the likely setting; of a bag that is right nothing is."""
+    write_bag(tmp_path / "dive", seed=2, duration=34.0)
+    for settings, said in (([], False), (["--set", "dvl.frame=flu"], True)):
+        assert main(["evaluate", str(tmp_path / "dive"), "--no-report", *settings, "--output", str(tmp_path / "out")]) == 0
+        told = capsys.readouterr()
+        assert ("dive: dvl.frame: " in told.out + told.err) == said
+
+
 def test_metrics_json_has_the_documented_form(result):
     """Every key of DESIGN section 12, all channels, strict JSON."""
     metrics = strict(result / "out" / "metrics.json")

@@ -100,6 +100,7 @@ def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None =
     start = estimator.parameter_set()
     recorder = _Recorder(estimator, robot, frozen)
     undecodable: Counter = Counter()
+    doubts: list[str] = []
     for number, bag in enumerate(contents):
         if number:
             front.reset()
@@ -113,6 +114,7 @@ def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None =
                 waiting.clear()
                 progress(bag.path.name, min(0.999, (received - bag.start) / max(bag.end - bag.start, 1e-9)))
         recorder.take(waiting, number)
+        doubts += [f"{bag.path.name}: {sentence}" for sentence in front.warnings]
         # The last `filter.latency` of a bag is left: the node could not finish those ticks either, and so both end alike.
         progress(bag.path.name, 1.0)
     counters = {**front.counters, **undecodable}
@@ -120,7 +122,7 @@ def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None =
         raise BagError(_nothing_usable(contents, counters))
     return Run(tuple(contents), config, robot, frozen, recorder.log, start, estimator.parameter_set(),
                None if frozen else estimator.solver_name, None if frozen else estimator.identifiable_rank(),
-               estimator.solver_failures, counters, front.masked, tuple(estimator.notes))
+               estimator.solver_failures, counters, front.masked, (*doubts, *estimator.notes))
 
 
 class _Recorder:
