@@ -57,7 +57,6 @@ def test_outliers_are_gross_and_as_many_as_asked():
     assert with_outliers(samples, 0.0, noise) == samples
 
 
-@pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
 def test_a_case_has_all_its_figures(tmp_path):
     """Times of both clocks, agreement with the oracle, certificates, memory; in JSON without NaN, and drawn."""
     result = measure(SMALL)

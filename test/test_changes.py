@@ -83,6 +83,19 @@ def test_the_beginning_and_rows_that_do_not_count_are_not_judged():
     assert not watched(residuals, counts=np.array([False, True, True]))[0]
 
 
+def test_a_gap_in_time_ends_a_look():
+    """Neither half a look nor estimates that are being compared are judged after it."""
+    watch, residuals = ChangeWatch(C, PERIOD), noise(60.0)
+    residuals[1500:, 0] += 8.0
+    for k, residual in enumerate(residuals):
+        watch.push(Y, FIRST, residual, ALL, NOISE)
+        assert watch.better is None
+        if watch.suspicious:
+            watch.compare(np.array([SECOND]))
+        if k > 1500 and k % 90 == 0:
+            watch.break_off()
+
+
 def test_renewal_is_the_marginal_and_a_new_beginning():
     """What remains is the Schur complement of what is renewed; map and root agree; the renewed begin about pi with the prior's information."""
     rng = np.random.default_rng(3)

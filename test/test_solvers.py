@@ -69,7 +69,6 @@ def assert_agree(problem, ours, oracle):
     assert ours.gap < 1e-6
 
 
-@pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
 @pytest.mark.parametrize("grouping", ["sample", "channel", "horizon"])
 @pytest.mark.parametrize("case, ticks, outliers, values", [
     ("default", 60, .03, {}), ("many outliers", 60, .2, {}), ("frozen", 30, .03, {"frozen": FROZEN}),
@@ -126,7 +125,6 @@ ACTIVE = {
     "link of negative mass": (4, lambda t, pi: at(t, pi, **{"j0.m": -.3, "j0.Ixx": -.01, "j0.Iyy": -.01, "j0.Izz": -.01}))}
 
 
-@pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
 @pytest.mark.parametrize("grouping", ["sample", "channel", "horizon"])
 @pytest.mark.parametrize("kind", ACTIVE)
 def test_each_kind_of_constraint_active(kind, grouping, table):

@@ -81,9 +81,16 @@ class ChangeWatch:
         else:
             seen = self._seen > SEEN * self._look
             self._judge_look(np.where(seen, self._cost / np.maximum(self._seen, 1), np.nan), noise)
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
         self._cost[:] = self._seen[:] = 0.0
         self._ticks, self._others = 0, None
 
+    def break_off(self) -> None:
+        """A gap in time: the look that was going on tells nothing."""
+        self._begin_anew()
+        self.suspicious, self.better = False, None
 
     def _judge_look(self, cost: np.ndarray, noise: np.ndarray) -> None:
         """cost (C,): mean of each channel, nan where it was not seen. What stays far off becomes usual after some looks."""
@@ -119,20 +126,25 @@ class ChangeFollower:
         the part that is learnt anew from now on, if any."""
         watch = self._watch
         watch.push(row.Y, pi, residual, counts, self._noise.stddev)
-        if watch.suspicious:
+        if self._others is not None:
+            self._other_estimate(row.t, pi)
+        elif watch.suspicious:
             # What has left the window is old; the noise of its gradient is then apart from that of what comes.
             forgotten = self._horizon.forget(now=True)
             if forgotten is not None:
                 self._score.forget(forgotten)
             self._others = []
-        elif self._others is not None:
-            self._other_estimate(row.t, pi)
         elif watch.better is not None:
             part, places = list(self._parts.items())[watch.better]
             self._score.renew(self._horizon.renew(self._horizon.renewal(places, pi)))
             self._noise.put_back(watch.quiet)
             return part
         return None
+
+    def break_off(self) -> None:
+        """A gap in time."""
+        self._watch.break_off()
+        self._others = None
 
     def _other_estimate(self, t: float, pi: np.ndarray) -> None:
         self._solver = self._solver or self._make_solver()

@@ -194,6 +194,8 @@ class Estimator:
         if self._last_t is not None and not 0.5 < (t - self._last_t) / self.config.filter.period < 1.5:
             self._filter.reset()
             self._score.break_off()
+            if self._changes is not None:
+                self._changes.break_off()
             if not 0 < t - self._last_t < self.config.filter.gap:
                 self._horizon.empty(self.pi)
         self._last_t = t

@@ -1,7 +1,6 @@
 """The CVXPY formulation on the same ticks: how long it takes, compiled once or at each tick, and how far our answer is from its."""
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -123,10 +122,8 @@ class Comparison:
 
 
 def quietly(solver: Solver, problem: HorizonProblem) -> Solution | SolverError:
-    """The answer, or the error; without CVXPY's warning of an inaccurate one, which the status says as well."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return solver.solve(problem)
-        except SolverError as error:
-            return error
+    """The answer, or the error."""
+    try:
+        return solver.solve(problem)
+    except SolverError as error:
+        return error

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 
 import numpy as np
 
@@ -37,7 +38,9 @@ class CvxpySolver:
         program = self._program(problem)
         program.fill(problem)
         try:
-            program.problem.solve(solver=self._solver, **self._options)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Solution may be inaccurate")     # the status says so, and is counted
+                program.problem.solve(solver=self._solver, **self._options)
         except (self._cp.error.SolverError, ValueError, ArithmeticError) as error:
             raise SolverError(_plain(self._solver, error), "error") from None
         except Exception as error:
