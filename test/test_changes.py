@@ -19,13 +19,14 @@ PERIOD, C = 0.02, 3
 NOISE, ALL = np.ones(C), np.ones(C, bool)
 FIRST, SECOND = np.zeros(2), np.array([8.0, 0.0])     # estimates; channel 0 shows the first parameter
 Y = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+USUAL_EFFORT = np.full(C, 10.0)
 
 
-def watched(residuals, offered=((0.0, 3.0), SECOND), counts=ALL):
+def watched(residuals, offered=((0.0, 3.0), SECOND), counts=ALL, efforts=1.0, doubt=0.0):
     """(ticks at which the watch was suspicious, (tick, place) at which an estimate was better) for residuals (T, C)."""
     watch, suspicious, better = ChangeWatch(C, PERIOD), [], []
     for k, residual in enumerate(residuals):
-        watch.push(Y, FIRST, residual, counts, NOISE)
+        watch.push(Y, FIRST, residual, counts, NOISE, doubt * NOISE, efforts * USUAL_EFFORT)
         if watch.suspicious:
             suspicious.append(k)
             watch.compare(np.array(offered))
@@ -83,12 +84,21 @@ def test_the_beginning_and_rows_that_do_not_count_are_not_judged():
     assert not watched(residuals, counts=np.array([False, True, True]))[0]
 
 
+def test_what_was_doubted_or_does_not_matter_is_no_change():
+    """Residuals within what the parameters' own covariance expects, or small beside the channel's efforts."""
+    residuals = noise(60.0)
+    residuals[1500:, 0] += 8.0
+    assert watched(residuals)[1]
+    assert watched(residuals, doubt=8.0) == ([], [])
+    assert watched(residuals, efforts=10.0) == ([], [])
+
+
 def test_a_gap_in_time_ends_a_look():
     """Neither half a look nor estimates that are being compared are judged after it."""
     watch, residuals = ChangeWatch(C, PERIOD), noise(60.0)
     residuals[1500:, 0] += 8.0
     for k, residual in enumerate(residuals):
-        watch.push(Y, FIRST, residual, ALL, NOISE)
+        watch.push(Y, FIRST, residual, ALL, NOISE, 0 * NOISE, USUAL_EFFORT)
         assert watch.better is None
         if watch.suspicious:
             watch.compare(np.array([SECOND]))

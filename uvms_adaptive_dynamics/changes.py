@@ -1,4 +1,4 @@
-"""Has the robot changed (a payload, a float, a lost thruster)? Parts of it are learnt anew only where that predicts better.
+"""Has the robot changed (a payload, a float, a joint full of sand)? Parts of it are learnt anew only where that predicts better.
 
 After a change the old data, of minutes, outvote the new ones, of seconds; the robust cost takes these for outliers, and the tracked noise
 grows until they hardly count: the estimate would not follow for minutes. So where predictions are suddenly far off, other estimates
@@ -27,10 +27,11 @@ log = logging.getLogger(__name__)
 
 LOOK = 2.0          # [s] of rows that are judged at once, and over which estimates are compared
 USUAL = 10          # looks whose median is what is usual; before so many nothing is judged, predictions being off from the start
-FAR = 5.0           # mean Huber cost of a channel that is suddenly far off, as a multiple of the usual and of the noise's variance
-CORNER = 2.0        # deviations of the noise beyond which a residual counts linearly
+FAR = 5.0           # mean Huber cost of a channel that is suddenly far off, as a multiple of the usual and of what was expected
+CORNER = 2.0        # expected deviations beyond which a residual counts linearly
 BETTER = 0.5        # another estimate's cost, as a share of that in use, at which it is believed
 STILL_OFF = 2.0     # mean Huber cost of all rows that the estimate in use must have while others are compared with it
+MATTERS = 0.05      # share of a channel's variation (of efforts, squared), usual or of now, that its residual must be for that
 SEEN = 0.25         # share of a look in which a channel must have counted to be judged
 # What changes by itself; of the vehicle a load changes inertia and weight at once.
 WHOLES = {"vehicle inertia": "vehicle inertia and restoring", "vehicle restoring": "vehicle inertia and restoring",
@@ -41,12 +42,13 @@ class ChangeWatch:
     """Watches the residuals of predictions. `suspicious` is true at the end of a look in which they were far off: give other estimates
     to `compare`, and at the end of the next look `better` is the one to be believed, if any.
 
-    quiet (C,): the noise before predictions were off.
+    quiet (C,): the noise before predictions were off. What the parameters' own doubt explains is no change, nor is what hardly matters
+    beside the channel's efforts: after a calm the noise is small, and any motion shows what the model lacks.
     """
 
     def __init__(self, channels: int, period: float):
         self._look, self._ticks = max(1, round(LOOK / period)), 0
-        self._cost, self._seen = np.zeros((2, channels))
+        self._cost, self._square, self._seen, self._variation = np.zeros((4, channels))
         self._looks: deque[np.ndarray] = deque(maxlen=USUAL)
         self._others: np.ndarray | None = None
         self.quiet: np.ndarray | None = None
@@ -56,18 +58,22 @@ class ChangeWatch:
         """Let other estimates (k, p) predict what comes next beside the one in use."""
         self._others, self._costs, self._compared, self._ticks = others, np.zeros(len(others) + 1), 0, 0
 
-    def push(self, Y: np.ndarray, pi: np.ndarray, residual: np.ndarray, counts: np.ndarray, noise: np.ndarray) -> None:
-        """An instant's regressor (C, p), the estimate (p,) that predicted it, residuals, which rows count, and the noise (C,) known before."""
+    def push(self, Y: np.ndarray, pi: np.ndarray, residual: np.ndarray, counts: np.ndarray, noise: np.ndarray, doubt: np.ndarray,
+             variation: np.ndarray) -> None:
+        """An instant's regressor (C, p), the estimate (p,) that predicted it, residuals (C,), which rows count, the noise (C,) known before,
+        the deviation (C,) of the predictions that the parameters' own covariance makes, and the variation (C,) of each row, usual or of now."""
         if self.quiet is None:
             self.quiet = noise
         self.suspicious, self.better = False, None
         self._ticks += 1
+        self._variation = np.maximum(self._variation, variation)
         if self._others is not None:
             residuals = residual + np.vstack([np.zeros(residual.size), (pi - self._others) @ Y.T])
-            self._costs += huber(np.abs(residuals) * (counts / self.quiet), CORNER).sum(axis=1)
+            self._costs += huber(np.abs(residuals) * (counts / np.hypot(self.quiet, doubt)), CORNER).sum(axis=1)
             self._compared += int(counts.sum())
         else:
-            self._cost += huber(np.abs(residual) * (counts / noise), CORNER)
+            self._cost += huber(np.abs(residual) * (counts / np.hypot(noise, doubt)), CORNER)
+            self._square += residual ** 2 * counts
             self._seen += counts
         if self._ticks == self._look:
             self._judge(noise)
@@ -80,11 +86,12 @@ class ChangeWatch:
             self.better = best if believed else None
         else:
             seen = self._seen > SEEN * self._look
-            self._judge_look(np.where(seen, self._cost / np.maximum(self._seen, 1), np.nan), noise)
+            matters = self._square > MATTERS * self._variation ** 2 * self._seen
+            self._judge_look(np.where(seen, self._cost / np.maximum(self._seen, 1), np.nan), matters, noise)
         self._begin_anew()
 
     def _begin_anew(self) -> None:
-        self._cost[:] = self._seen[:] = 0.0
+        self._cost[:] = self._square[:] = self._seen[:] = self._variation[:] = 0.0
         self._ticks, self._others = 0, None
 
     def break_off(self) -> None:
@@ -92,13 +99,13 @@ class ChangeWatch:
         self._begin_anew()
         self.suspicious, self.better = False, None
 
-    def _judge_look(self, cost: np.ndarray, noise: np.ndarray) -> None:
-        """cost (C,): mean of each channel, nan where it was not seen. What stays far off becomes usual after some looks."""
+    def _judge_look(self, cost: np.ndarray, matters: np.ndarray, noise: np.ndarray) -> None:
+        """cost (C,): mean of each channel, nan where it was not seen; matters (C,): whether its residuals do. What stays far off becomes usual after some looks."""
         far = False
         if len(self._looks) == USUAL:
             looks = np.array(self._looks)
             usual = np.nanmedian(np.vstack([looks, np.where(np.isnan(looks).all(axis=0), 1.0, np.nan)]), axis=0)
-            far = bool((cost > FAR * np.maximum(usual, 1.0)).any())
+            far = bool(((cost > FAR * np.maximum(usual, 1.0)) & matters).any())
         self.suspicious = far
         if not far:
             self.quiet = noise
@@ -121,11 +128,10 @@ class ChangeFollower:
         self._make_solver, self._solver = make_solver, None
         self._others: list[np.ndarray] | None = None      # while they are being made
 
-    def push(self, row: Row, pi: np.ndarray, residual: np.ndarray, counts: np.ndarray) -> str | None:
-        """A row that has entered the horizon, the estimate (p,) that predicted it with residual (C,), and which of its channels count;
-        the part that is learnt anew from now on, if any."""
+    def push(self, row: Row, pi: np.ndarray, residual: np.ndarray, counts: np.ndarray, doubt: np.ndarray, variation: np.ndarray) -> str | None:
+        """A row that has entered the horizon and the rest as for `ChangeWatch.push`; the part that is learnt anew from now on, if any."""
         watch = self._watch
-        watch.push(row.Y, pi, residual, counts, self._noise.stddev)
+        watch.push(row.Y, pi, residual, counts, self._noise.stddev, doubt, variation)
         if self._others is not None:
             self._other_estimate(row.t, pi)
         elif watch.suspicious:

@@ -225,7 +225,8 @@ class Estimation(Section):
     forgetting: float = setting(0.9998, "Weight of a row after one tick, to the power of its age (information).", "", 0.9, 1.0)
     forgetting_kind: str = setting("directional", "What fades: 'directional' (only what new data replace), 'uniform' (everything; always so with "
                                                   "coupling 'reaction').", choices=("directional", "uniform"))
-    follow_changes: bool = setting(True, "Learn a link or the vehicle anew where it is not what it was, such as with a payload (directional forgetting).")
+    follow_changes: bool = setting(True, "Learn a link or the vehicle anew where it is not what it was, such as with a payload "
+                                         "(directional forgetting below 1).")
     information_floor: float = setting(1e-3, "Share of the prior's information that uniform forgetting leaves.", "", 0.0, 1.0)
     prior_stddev: float = setting(1.0, "Standard deviation of the prior, relative to each parameter's size.", "", 1e-6, 1e6)
     relative_weight: float = setting(1.0, "q of the relative arrival cost, Q = diag(q / max(|pi|, eps)^2).", "", 1e-12)

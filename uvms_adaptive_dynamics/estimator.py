@@ -119,7 +119,8 @@ class Estimator:
         self.estimate: Estimate | None = None
 
     def _follower(self) -> ChangeFollower | None:
-        if not (self._horizon.directional and self.config.estimation.follow_changes):
+        settings = self.config.estimation
+        if not (self._horizon.directional and settings.follow_changes and settings.forgetting < 1.0):
             return None
         return ChangeFollower(self.table, self.free, self.config.filter.period, self._horizon, self._score, self.noise,
                               lambda: choose_solver(self.solver_name, self.table)[0])
@@ -224,7 +225,8 @@ class Estimator:
     def _mind_changes(self, row: Row, excited: Excited) -> None:
         if self._changes is None:
             return
-        part = self._changes.push(row, self.pi, self.prediction.residual, excited.counts)
+        doubt = np.sqrt(np.maximum(self.prediction.predicted_stddev ** 2 - self.prediction.noise_stddev ** 2, 0.0))
+        part = self._changes.push(row, self.pi, self.prediction.residual, excited.counts, doubt, self._excitation.variation)
         if part is not None:
             self.changes += 1
             self.last_change = f"at t = {row.t:.2f} s: {part} not what it was (a payload, a damage?); learnt anew"

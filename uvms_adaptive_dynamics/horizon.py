@@ -110,7 +110,7 @@ class Horizon:
     def forget(self, now: bool = False) -> np.ndarray | None:
         """Directional forgetting, when a block of rows has left the window (or `now`, whatever has): the map T (p, p) of the old
         gradient, else None."""
-        if self._left == 0 or not (now or (self._left >= BLOCK and self._block_share > 0.0)):
+        if self._left == 0 or self._block_share == 0.0 or not (now or self._left >= BLOCK):
             return None
         block = self._block.root
         forgetting = Forgetting(self._old[0].root, block, min(self._block_share, 1 - self._settings.forgetting ** self._left))
