@@ -1,5 +1,4 @@
 """A robot that becomes another one: found, named and learnt anew in seconds; noise, garbage and calm are not taken for it."""
-
 import numpy as np
 import pytest
 
@@ -140,7 +139,7 @@ def setup():
 
 
 def run(setup, change, seconds=45.0, at=30.0, settings=None, seed=1):
-    """(estimator, rms of the last ten seconds' residuals in deviations of the noise before the change) where the truth changes at `at` [s]."""
+    """(estimator, rms of the last five seconds' residuals in deviations of the noise before the change) where the truth changes at `at` [s]."""
     config, robot, truth = setup
     config = config.with_values(settings or {})
     other = truth.copy()

@@ -100,7 +100,10 @@ class ChangeWatch:
         self.suspicious, self.better = False, None
 
     def _judge_look(self, cost: np.ndarray, matters: np.ndarray, noise: np.ndarray) -> None:
-        """cost (C,): mean of each channel, nan where it was not seen; matters (C,): whether its residuals do. What stays far off becomes usual after some looks."""
+        """cost (C,): mean of each channel, nan where it was not seen; matters (C,): whether its residuals do.
+
+        What stays far off becomes usual after some looks.
+        """
         far = False
         if len(self._looks) == USUAL:
             looks = np.array(self._looks)

@@ -55,6 +55,11 @@ class Prediction:
     noise_stddev: np.ndarray
     nu_dot: np.ndarray | None = None
 
+    @property
+    def doubted(self) -> np.ndarray:
+        """(C,) variance of the predictions that the parameters' own covariance makes, up to rounding."""
+        return self.predicted_stddev ** 2 - self.noise_stddev ** 2
+
 
 @dataclass(frozen=True)
 class Estimate(Prediction):
@@ -225,7 +230,7 @@ class Estimator:
     def _mind_changes(self, row: Row, excited: Excited) -> None:
         if self._changes is None:
             return
-        doubt = np.sqrt(np.maximum(self.prediction.predicted_stddev ** 2 - self.prediction.noise_stddev ** 2, 0.0))
+        doubt = np.sqrt(np.maximum(self.prediction.doubted, 0.0))
         part = self._changes.push(row, self.pi, self.prediction.residual, excited.counts, doubt, self._excitation.variation)
         if part is not None:
             self.changes += 1
@@ -238,8 +243,7 @@ class Estimator:
             Y, tau = moved_arm(self.table, Y, tau, self.pi)
         residual = (tau - Y @ self.pi) * excited.counts
         residual *= self._horizon.robust_weight(excited.counts, residual)
-        fit = self.prediction.predicted_stddev ** 2 - self.prediction.noise_stddev ** 2
-        tells = excited.moves & (fit < LIMITED_BY_NOISE * self.prediction.noise_stddev ** 2)
+        tells = excited.moves & (self.prediction.doubted < LIMITED_BY_NOISE * self.prediction.noise_stddev ** 2)
         self._score.push(Y * excited.counts[:, None], residual, tells / self.noise.stddev)
 
     def _accept(self, problem: HorizonProblem, pi: np.ndarray) -> None:

@@ -114,9 +114,7 @@ class Horizon:
             return None
         block = self._block.root
         forgetting = Forgetting(self._old[0].root, block, min(self._block_share, 1 - self._settings.forgetting ** self._left))
-        T = forgetting.map()
-        self._prior_noise = T @ self._prior_noise @ T.T
-        self._old = [RootSum(len(T), forgetting.root())]
+        T = self._replace_old(forgetting)
         self._old[0].add(block)
         self._block, self._left = RootSum(len(T)), 0
         return T
@@ -127,9 +125,14 @@ class Horizon:
 
     def renew(self, renewal: Renewal) -> np.ndarray:
         """Make it so; the map T (p, p) of the old gradient."""
-        T = renewal.map()
-        self._prior_noise = T @ self._prior_noise @ T.T + np.diag(renewal.information)
-        self._old = [RootSum(len(T), renewal.root())]
+        T = self._replace_old(renewal)
+        self._prior_noise = self._prior_noise + np.diag(renewal.information)
+        return T
+
+    def _replace_old(self, change: Forgetting | Renewal) -> np.ndarray:
+        T = change.map()
+        self._prior_noise = T @ self._prior_noise @ T.T
+        self._old = [RootSum(len(T), change.root())]
         return T
 
     def robust_weight(self, valid: np.ndarray, residual: np.ndarray) -> np.ndarray:

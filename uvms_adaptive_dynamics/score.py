@@ -75,7 +75,7 @@ class Score:
 
     def forget(self, T: np.ndarray) -> None:
         """Directional forgetting has mapped the old rows' gradient by T (p, p); those since the last time are old from now on."""
-        self._settled = T @ self._settled @ T.T
+        self.renew(T)
         self._settled += self._gathered
         self._gathered[:] = 0.0
 

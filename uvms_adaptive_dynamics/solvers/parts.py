@@ -43,16 +43,14 @@ class PartOfCost:
         whole[self._part.variables] = x
         return whole
 
-    def _cut(self, x: np.ndarray, slope: Slope) -> Slope:
-        return Slope(x, slope.value, slope.gradient[self._part.variables], slope.beyond)
-
     def look(self, x: np.ndarray) -> bool:
         """See `RobustCost.look`."""
         return self._cost.look(self._with(x))
 
     def slope(self, x: np.ndarray) -> Slope:
         """See `RobustCost.slope`."""
-        return self._cut(x, self._cost.slope(self._with(x)))
+        slope = self._cost.slope(self._with(x))
+        return Slope(x, slope.value, slope.gradient[self._part.variables], slope.beyond)
 
     def hessian(self, slope: Slope, exact: bool = False) -> np.ndarray:
         """See `RobustCost.hessian`."""
