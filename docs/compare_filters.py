@@ -17,13 +17,13 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 from frame_cases import decoded  # noqa: E402
 from uvms_adaptive_dynamics.config import Config  # noqa: E402
-from uvms_adaptive_dynamics.signals.inertial import InertialFilter  # noqa: E402
-from uvms_adaptive_dynamics.signals.joint_filter import JointFilter  # noqa: E402
-from uvms_adaptive_dynamics.robot import RobotModel  # noqa: E402
-from uvms_adaptive_dynamics.rows import gaussian_kernel  # noqa: E402
-from uvms_adaptive_dynamics.rotations import FRD_FROM_FLU  # noqa: E402
-from uvms_adaptive_dynamics.signals.sensors import Decoder  # noqa: E402
-from uvms_adaptive_dynamics.signals.vectors import rotation  # noqa: E402
+from uvms_adaptive_dynamics.signals.filters.inertial import InertialFilter  # noqa: E402
+from uvms_adaptive_dynamics.signals.filters.joints import JointFilter  # noqa: E402
+from uvms_adaptive_dynamics.model.robot import RobotModel  # noqa: E402
+from uvms_adaptive_dynamics.estimation.low_pass import gaussian_kernel  # noqa: E402
+from uvms_adaptive_dynamics.model.rotations import FRD_FROM_FLU  # noqa: E402
+from uvms_adaptive_dynamics.signals.decode.decoder import Decoder  # noqa: E402
+from uvms_adaptive_dynamics.signals.filters.vectors import rotation  # noqa: E402
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd  # noqa: E402
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot  # noqa: E402
 

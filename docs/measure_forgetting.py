@@ -23,10 +23,10 @@ import numpy as np  # noqa: E402
 from frame_cases import decoded  # noqa: E402
 from test_calm import r2, samples_of, stopping  # noqa: E402
 from uvms_adaptive_dynamics.config import Config  # noqa: E402
-from uvms_adaptive_dynamics.estimator import Estimator  # noqa: E402
-from uvms_adaptive_dynamics.prior import perturbed, prior_from_config  # noqa: E402
-from uvms_adaptive_dynamics.robot import RobotModel  # noqa: E402
-from uvms_adaptive_dynamics.sample import Sample  # noqa: E402
+from uvms_adaptive_dynamics.estimation.estimator import Estimator  # noqa: E402
+from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config  # noqa: E402
+from uvms_adaptive_dynamics.model.robot import RobotModel  # noqa: E402
+from uvms_adaptive_dynamics.model.sample import Sample  # noqa: E402
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot  # noqa: E402
 from uvms_adaptive_dynamics.simulation.true_robot import TrueRobot  # noqa: E402
 

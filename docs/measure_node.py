@@ -29,7 +29,7 @@ def main() -> int:
     os.environ.update(environment)
     node = subprocess.Popen([sys.executable, "-m", "uvms_adaptive_dynamics.ros.node"], env=environment)
     time.sleep(5.0)
-    robot = subprocess.Popen([sys.executable, "-m", "uvms_adaptive_dynamics.simulation.node", "--ros-args", "-p", f"duration:={duration + 2 * STARTING}"],
+    robot = subprocess.Popen([sys.executable, "-m", "uvms_adaptive_dynamics.ros.demo.simulated_robot", "--ros-args", "-p", f"duration:={duration + 2 * STARTING}"],
                              env=environment)
     values: dict[str, str] = {}
     rclpy.init()

@@ -15,13 +15,13 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from uvms_adaptive_dynamics.benchmark.samples import simulated_samples  # noqa: E402
+from uvms_adaptive_dynamics.studies.benchmark.samples import simulated_samples  # noqa: E402
 from uvms_adaptive_dynamics.config import Config  # noqa: E402
-from uvms_adaptive_dynamics.estimator import Estimator  # noqa: E402
-from uvms_adaptive_dynamics.mhe import HorizonProblem  # noqa: E402
-from uvms_adaptive_dynamics.prior import perturbed, prior_from_config  # noqa: E402
-from uvms_adaptive_dynamics.robot import RobotModel  # noqa: E402
-from uvms_adaptive_dynamics.solvers import clarabel_direct  # noqa: E402
+from uvms_adaptive_dynamics.estimation.estimator import Estimator  # noqa: E402
+from uvms_adaptive_dynamics.solvers.problem import HorizonProblem  # noqa: E402
+from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config  # noqa: E402
+from uvms_adaptive_dynamics.model.robot import RobotModel  # noqa: E402
+from uvms_adaptive_dynamics.solvers.native import solver as clarabel_direct  # noqa: E402
 
 FILLING = 200        # ticks before the first that counts
 BROKEN = 30          # problems given to Clarabel

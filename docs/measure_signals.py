@@ -25,9 +25,9 @@ if "UVMS_BEFORE" not in os.environ:     # set where this file runs with another 
 import numpy as np  # noqa: E402
 from uvms_adaptive_dynamics.config import Config  # noqa: E402
 from uvms_adaptive_dynamics.evaluation.bags import read_messages  # noqa: E402
-from uvms_adaptive_dynamics.robot import RobotModel  # noqa: E402
-from uvms_adaptive_dynamics.sample import Sample  # noqa: E402
-from uvms_adaptive_dynamics.topics import inputs  # noqa: E402
+from uvms_adaptive_dynamics.model.robot import RobotModel  # noqa: E402
+from uvms_adaptive_dynamics.model.sample import Sample  # noqa: E402
+from uvms_adaptive_dynamics.signals.topics import inputs  # noqa: E402
 
 SOLVE_EVERY, HELD_OUT_SEED, DURATION = 10, 1000, 120.0
 NAMES = tuple(f.name for f in fields(Sample))
@@ -83,8 +83,8 @@ def with_truth(samples, bag, names, period):
 
 def predictions(config, robot, seed, train, test):
     """{tick: prediction} on `test`, frozen, after learning from `train`."""
-    from uvms_adaptive_dynamics.estimator import Estimator
-    from uvms_adaptive_dynamics.prior import perturbed, prior_from_config
+    from uvms_adaptive_dynamics.estimation.estimator import Estimator
+    from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
     estimator = Estimator(config, perturbed(prior_from_config(config, robot), 2, seed), robot)
     for k, sample in enumerate(train):
         estimator.add(sample)
@@ -149,7 +149,7 @@ def outliers(args, config, robot):
 
 def delay(args, config, robot):
     """Commands received earlier than they act, by 0 to 0.5 s."""
-    from uvms_adaptive_dynamics.signals.delays import thruster_delay
+    from uvms_adaptive_dynamics.signals.checks.delay import thruster_delay
     for seed in args.seeds:
         messages = list(read_messages(bag_of(args.bags, seed), inputs(config)))
         for true in (0.0, 0.05, 0.1, 0.2, 0.35, 0.5):
@@ -163,7 +163,7 @@ def delay(args, config, robot):
 
 def held_out(args, config, robot):
     """Both front ends, the same bags, rows, bandwidth and estimator."""
-    from uvms_adaptive_dynamics.evaluation.campaign import best_linear
+    from uvms_adaptive_dynamics.studies.campaign import best_linear
     table = []
     print(f"{'1 - R^2':<22}" + "".join(f"{name:>8}" for name in robot.channels) + f"{'mean':>9}")
     for seed in args.seeds:

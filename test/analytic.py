@@ -4,9 +4,9 @@ from types import SimpleNamespace as Message
 import numpy as np
 
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.robot import RobotModel
-from uvms_adaptive_dynamics.rotations import FRD_FROM_FLU, NED_FROM_ENU, from_rpy
-from uvms_adaptive_dynamics.sample import Sample
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.rotations import FRD_FROM_FLU, NED_FROM_ENU, from_rpy
+from uvms_adaptive_dynamics.model.sample import Sample
 
 START = 1_700_000_000.0
 

@@ -13,7 +13,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from uvms_adaptive_dynamics.config import Config  # noqa: E402
-from uvms_adaptive_dynamics.robot import RobotModel  # noqa: E402
+from uvms_adaptive_dynamics.model.robot import RobotModel  # noqa: E402
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd  # noqa: E402
 from uvms_adaptive_dynamics.simulation.faults import Faults, with_faults  # noqa: E402
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot  # noqa: E402

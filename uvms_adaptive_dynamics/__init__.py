@@ -9,14 +9,14 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Config": "config", "load_config": "config",
-    "Sample": "sample",
-    "Estimator": "estimator", "Estimate": "estimator",
-    "ParameterSet": "parameter_files", "load_parameters": "parameter_files", "save_parameters": "parameter_files",
-    "ParameterTable": "parameters", "RobotModel": "robot",
-    "vehicle_regressor": "regressors",
-    "ManipulatorModel": "manipulator", "Mount": "manipulator",
-    "inverse_dynamics": "dynamics", "forward_dynamics": "dynamics",
-    "State": "dynamics", "simulate": "forward", "Disturbance": "forward",
+    "Sample": "model.sample",
+    "Estimator": "estimation.estimator", "Estimate": "estimation.estimator",
+    "ParameterSet": "model.parameter_file", "load_parameters": "model.parameter_file", "save_parameters": "model.parameter_file",
+    "ParameterTable": "model.parameters", "RobotModel": "model.robot",
+    "vehicle_regressor": "model.vehicle",
+    "ManipulatorModel": "model.manipulator", "Mount": "model.manipulator",
+    "inverse_dynamics": "model.dynamics", "forward_dynamics": "model.dynamics",
+    "State": "model.dynamics", "simulate": "model.forward_simulation", "Disturbance": "model.forward_simulation",
 }
 __all__ = [*_HOMES, "__version__"]
 

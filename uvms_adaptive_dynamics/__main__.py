@@ -16,12 +16,12 @@ PROGRAM = "python -m uvms_adaptive_dynamics"
 COMMANDS = {
     "evaluate": ("evaluation.command", "replay recordings through the estimator and measure its predictions"),
     "simulate": ("simulation.command", "make a recording of the simulated robot"),
-    "campaign": ("evaluation.campaign", "identify simulated robots from wrong priors and test them held out"),
-    "coverage": ("evaluation.coverage", "intervals of parameters against the truth, on data of the linear model"),
-    "intervals": ("evaluation.intervals", "count how many unseen rows the 95 % intervals hold on simulated robots"),
-    "forward": ("evaluation.forward_check", "simulate a piece of a recording with a saved estimate, with the bands of its covariance"),
-    "benchmark": ("benchmark.command", "time the complete update beside CVXPY's, over horizons, joints and solvers"),
-    "demo": ("ros.demo", "simulate, identify, test held out, and report"),
+    "campaign": ("studies.campaign", "identify simulated robots from wrong priors and test them held out"),
+    "coverage": ("studies.coverage", "intervals of parameters against the truth, on data of the linear model"),
+    "intervals": ("studies.intervals", "count how many unseen rows the 95 % intervals hold on simulated robots"),
+    "forward": ("studies.forward_check", "simulate a piece of a recording with a saved estimate, with the bands of its covariance"),
+    "benchmark": ("studies.benchmark.command", "time the complete update beside CVXPY's, over horizons, joints and solvers"),
+    "demo": ("ros.demo.command", "simulate, identify, test held out, and report"),
 }
 
 

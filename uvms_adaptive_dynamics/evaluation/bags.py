@@ -18,7 +18,7 @@ from rosbags.typesys.store import Typestore
 
 from ..config import Config
 from ..errors import BagError
-from ..topics import Input
+from ..signals.topics import Input
 
 # Inputs that the run can do without: what is lost then.
 OPTIONAL = {"battery": "the constant thrusters.voltage is used",

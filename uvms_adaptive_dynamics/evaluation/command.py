@@ -10,7 +10,7 @@ import yaml
 
 from ..config import Config, load_config
 from ..errors import ConfigError
-from ..parameter_files import load_parameters
+from ..model.parameter_file import load_parameters
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

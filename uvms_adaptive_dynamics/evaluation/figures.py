@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..parameters import LINK, VEHICLE_DAMPING, VEHICLE_INERTIA, VEHICLE_RESTORING
+from ..model.parameters import LINK, VEHICLE_DAMPING, VEHICLE_INERTIA, VEHICLE_RESTORING
 from .canvas import FINAL, INK, MASKED, MAX_POINTS, MEASURED, MODEL, PRIOR, STYLE, WIDTH, Scene, panels, thinned
 from .metrics import Z95
 from .run import Run

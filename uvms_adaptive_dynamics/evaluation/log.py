@@ -6,8 +6,8 @@ from typing import Any, Iterator, NamedTuple
 
 import numpy as np
 
-from ..estimator import Prediction
-from ..parameters import ParameterTable
+from ..estimation.estimator import Prediction
+from ..model.parameters import ParameterTable
 
 # Regressors of longer runs go to an unnamed temporary file (two minutes of the default robot are 36 MB).
 MEMORY_LIMIT = 500_000_000  # [bytes]

@@ -12,9 +12,9 @@ import numpy as np
 
 from ..config import Config
 from ..errors import UvmsError
-from ..identifiability import MEASURED, WEAK
-from ..trust import block_warnings, link_note
-from ..uncertainty import deviations
+from ..uncertainty.identifiability import MEASURED, WEAK
+from ..uncertainty.advisories import block_warnings, link_note
+from ..uncertainty.parameter_covariance import deviations
 from .figures import draw
 from .files import write_text
 from .metrics import all_channels

@@ -13,13 +13,13 @@ import numpy as np
 from .. import __version__
 from ..config import Config
 from ..errors import BagError
-from ..estimator import Estimator
-from ..parameter_files import ParameterSet, save_parameters
-from ..robot import RobotModel
-from ..sample import Sample
+from ..estimation.estimator import Estimator
+from ..model.parameter_file import ParameterSet, save_parameters
+from ..model.robot import RobotModel
+from ..model.sample import Sample
 from ..signals.front_end import SignalFrontEnd
-from ..topics import inputs
-from ..uncertainty import deviations
+from ..signals.topics import inputs
+from ..uncertainty.parameter_covariance import deviations
 from .bags import BagContents, check_bag, read_messages
 from .files import output_folder, write_json, write_samples
 from .log import RunLog

@@ -8,7 +8,7 @@ from typing import Any, Mapping, NamedTuple
 import numpy as np
 
 from ..config import Config
-from ..trust import block_warnings, channel_warnings, link_note
+from ..uncertainty.advisories import block_warnings, channel_warnings, link_note
 from .recent_fit import RecentFit
 from .recorder import Recorder
 from .worker import Worker

@@ -16,7 +16,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension, MultiArrayLayout
 
 from ..config import Output
-from ..uncertainty import deviations
+from ..uncertainty.parameter_covariance import deviations
 
 # Components of a six-vector that change sign between FRD and FLU.
 FLU_SIGNS = np.array([1., -1., -1., 1., -1., -1.])

@@ -26,7 +26,7 @@ from std_msgs.msg import String
 from . import messages
 from ..config import NODE_NAME, Config
 from ..errors import UvmsError
-from ..estimator import Estimator, Prediction
+from ..estimation.estimator import Estimator, Prediction
 from .diagnostics import Diagnostics
 from .subscriptions import InputPoll, InputSubscription, Received, Repeated
 from .log import CORE_LOG, RosLogHandler
@@ -35,9 +35,9 @@ from .parameters import config_from_parameters, watch_changes
 from .services import NodeServices
 from .recent_fit import RecentFit
 from .recorder import Recorder
-from ..robot import RobotModel
+from ..model.robot import RobotModel
 from ..signals.front_end import SignalFrontEnd
-from ..topics import inputs
+from ..signals.topics import inputs
 from .worker import Worker
 
 # A topic without a message is warned of after this time, and again while it stays silent.

@@ -12,8 +12,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from . import messages
-from ..robot import RobotModel
-from ..topics import OUTPUTS
+from ..model.robot import RobotModel
+from ..signals.topics import OUTPUTS
 
 CLASSES = {"sensor_msgs/msg/JointState": JointState, "std_msgs/msg/Float64MultiArray": Float64MultiArray,
            "geometry_msgs/msg/WrenchStamped": WrenchStamped, "geometry_msgs/msg/AccelStamped": AccelStamped}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..evaluation.metrics import channel_metrics
-from ..trust import doubt
+from ..uncertainty.advisories import doubt
 
 
 class RecentFit:

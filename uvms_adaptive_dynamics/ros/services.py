@@ -9,7 +9,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from ..config import Output
 from ..errors import ParameterError, UvmsError
-from ..parameter_files import load_parameters, save_parameters
+from ..model.parameter_file import load_parameters, save_parameters
 from .worker import Worker
 
 

@@ -20,7 +20,7 @@ from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 
 from ..errors import ConfigError
-from ..topics import Input
+from ..signals.topics import Input
 
 # Sensor data: best effort matches every publisher; deep enough for 100 Hz while the executor is held up for a second.
 SENSOR_DEPTH = 100

@@ -9,7 +9,7 @@ from collections import deque
 from concurrent.futures import Future
 from typing import Any, Callable
 
-from ..sample import Sample
+from ..model.sample import Sample
 
 # A solve is skipped only when newer samples wait and this one has waited this many periods: ticks come in twos and threes
 # when messages do, and a fast solver should solve for each of them, as the offline evaluation does.

@@ -15,17 +15,17 @@ from typing import Any, Iterable
 import numpy as np
 
 from ..config import Config
-from .delays import DelayWatch
-from .frame_checks import FrameChecks
-from .gates import Judged, SpikeGate
-from .inertial import InertialFilter
-from .input_state import OK, TIMEOUTS, WARN, input_status
-from .intake import ClockJumped, Frozen, Intake
-from .joint_filter import JointFilter
-from ..robot import RobotModel
-from ..sample import Sample
-from .series import Series
-from .thrusters import THRUST_FLOOR, ThrusterModel
+from .checks.delay import DelayWatch
+from .checks.frames import FrameChecks
+from .gates.spikes import Judged, SpikeGate
+from .filters.inertial import InertialFilter
+from .decode.input_state import OK, TIMEOUTS, WARN, input_status
+from .decode.intake import ClockJumped, Frozen, Intake
+from .filters.joints import JointFilter
+from ..model.robot import RobotModel
+from ..model.sample import Sample
+from .filters.series import Series
+from .filters.thrusters import THRUST_FLOOR, ThrusterModel
 
 DEPTH_FLOOR = 0.05   # [m] the smallest scale that the depth's gate believes
 WRENCH_FLOOR = [THRUST_FLOOR] * 3 + [0.2 * THRUST_FLOOR] * 3   # [N, N m] likewise; thrusters act some 0.2 m from the origin

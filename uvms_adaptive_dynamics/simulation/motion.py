@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from ..signals.thrust_curve import ThrustCurve
+from ..signals.filters.thrust_curve import ThrustCurve
 from .physics import Physics
 
 LOWEST_HZ, HIGHEST_HZ = 0.05, 0.7

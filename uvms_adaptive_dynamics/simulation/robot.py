@@ -7,7 +7,7 @@ from typing import Iterator, NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from ..signals.thrust_curve import ThrustCurve
+from ..signals.filters.thrust_curve import ThrustCurve
 from .motion import ExcitingMotion, JointServo, VehicleController, body_velocity
 from .physics import Instant, Physics
 from .sensors import Message, Sensors, between

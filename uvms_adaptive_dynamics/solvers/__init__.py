@@ -6,10 +6,10 @@ from typing import Protocol
 import numpy as np
 
 from ..config import Estimation
-from ..constraints import PhysicalSet
+from ..model.physical_set import PhysicalSet
 from ..errors import SolverError
-from ..mhe import HorizonProblem, Quadratic, Solution
-from ..parameters import ParameterTable
+from .problem import HorizonProblem, Quadratic, Solution
+from ..model.parameters import ParameterTable
 
 
 class Solver(Protocol):
@@ -71,12 +71,12 @@ def choose_solver(wanted: str, table: ParameterTable) -> tuple[Solver, list[str]
 
 def _make(name: str) -> Solver:
     if name == "clarabel":
-        from .clarabel_direct import ClarabelSolver
+        from .native.solver import ClarabelSolver
         return ClarabelSolver()
     if name == "mosek":
-        from .mosek_direct import MosekSolver
+        from .mosek_solver import MosekSolver
         return MosekSolver()
-    from .cvxpy_statement import CvxpySolver
+    from .cvxpy_solver import CvxpySolver
     return CvxpySolver(name.split(":", 1)[1])
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import SolverError
-from .cones import Cones
+from .native.cones import Cones
 
 NO_LICENCE = ("no usable MOSEK licence was found; get one at mosek.com (a trial one, or a free one for academic use) and put the file "
               "at ~/mosek/mosek.lic, or its path into the environment variable MOSEKLM_LICENSE_FILE")

@@ -1,0 +1,49 @@
+"""The teaching parameter file: complete, up to date, and read alike by PyYAML and by ROS."""
+from pathlib import Path
+
+import yaml
+
+from uvms_adaptive_dynamics.config import Config, flatten, load_config
+from uvms_adaptive_dynamics.config.template import settings_file
+
+FILE = Path(__file__).resolve().parents[2] / "config" / "bluerov2_alpha5.yaml"
+
+
+def test_the_file_in_the_tree_is_up_to_date():
+    """If this fails: python -m uvms_adaptive_dynamics.config.template > config/bluerov2_alpha5.yaml"""
+    assert FILE.read_text() == settings_file()
+
+
+def test_it_holds_every_setting_with_its_default():
+    """Reading it changes nothing, and nothing is missing but lists that are empty, which stand there as comments."""
+    assert load_config(FILE) == Config()
+    written = flatten(yaml.safe_load(FILE.read_text())["/**"]["ros__parameters"])
+    for name, _, value in Config().settings():
+        if value == ():
+            assert f"# {name.split('.')[1]}: []" in FILE.read_text()
+        else:
+            assert name in written
+
+
+def test_numbers_keep_their_kind():
+    """A float is never written as a whole number or as 1e-12, which YAML 1.1 reads as a text."""
+    written = flatten(yaml.safe_load(FILE.read_text())["/**"]["ros__parameters"])
+    for name, entry, value in Config().settings():
+        if name in written:
+            got = tuple(written[name]) if isinstance(value, tuple) else written[name]
+            assert got == value and (type(got) is type(value)), name
+            if isinstance(value, tuple):
+                assert all(type(a) is type(b) for a, b in zip(got, value)), name
+
+
+def test_every_setting_has_its_words_and_unit():
+    """Meaning and unit stand above each setting."""
+    text = " ".join(FILE.read_text().replace("#", " ").split())
+    for _, entry, _ in Config().settings():
+        assert " ".join(entry.metadata["doc"].split()) in text
+        assert not entry.metadata["unit"] or f"[{entry.metadata['unit']}]" in text
+
+
+def test_lines_fit_a_screen():
+    """Nobody scrolls sideways to read a comment."""
+    assert max(map(len, FILE.read_text().splitlines())) <= 120

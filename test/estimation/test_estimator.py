@@ -1,0 +1,316 @@
+"""The estimator as a whole, on samples of the true linear model."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from analytic import AnalyticMotion
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.errors import ParameterError, SolverError
+from uvms_adaptive_dynamics.estimation.estimator import Estimator
+from uvms_adaptive_dynamics.solvers.problem import Solution
+from uvms_adaptive_dynamics.model.parameter_file import ParameterSet, load_parameters, save_parameters
+from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
+from uvms_adaptive_dynamics.model.robot import RobotModel
+
+NOISE = np.array([.5, .5, .5, .1, .1, .1, .05, .05, .05, .05])
+
+
+def settings(**values):
+    return Config().with_values({k.replace("__", "."): v for k, v in values.items()})
+
+
+def truth_of(config, robot):
+    estimator = Estimator(config, robot=robot)
+    return estimator.prior.values
+
+
+def samples_of(config, robot, pi, count, seed=0, noise=1.0):
+    motion, rng = AnalyticMotion(seed, config=config, joints=max(robot.table.n, 1)), np.random.default_rng(seed)
+    found = []
+    for k in range(count):
+        s = motion.sample(.02 * k, robot, pi)
+        e = noise * NOISE * rng.normal(size=10)
+        rest = np.abs(s.mu_dot) > config.joint_states.rest_velocity
+        valid = np.concatenate([np.ones(6, bool), rest]) if robot.vehicle else rest
+        found.append(replace(s, wrench=s.wrench + e[:6], joint_torque=s.joint_torque + e[6:6 + robot.table.n], valid=valid))
+    return found
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return RobotModel.from_config(Config())
+
+
+@pytest.fixture(scope="module")
+def truth(robot):
+    return truth_of(Config(), robot)
+
+
+@pytest.fixture(scope="module")
+def data(robot, truth):
+    return samples_of(Config(), robot, truth, 1200)
+
+
+def r2(measured, predicted):
+    return 1 - np.sum((measured - predicted) ** 2, axis=0) / np.sum((measured - measured.mean(axis=0)) ** 2, axis=0)
+
+
+@pytest.mark.parametrize("values", [{}, {"estimation__coupling": "reaction"}, {"estimation__grouping": "channel"},
+                                    {"estimation__grouping": "horizon"}, {"estimation__arrival": "relative"},
+                                    {"uncertainty__covariance": "increments"}])
+def test_wrong_prior_is_corrected_and_unseen_motion_predicted(values, robot, truth, data):
+    """From a prior wrong by a factor of 2, 20 s of data predict another motion that was never seen; P holds throughout."""
+    config = settings(**values)
+    estimator = Estimator(config, perturbed(prior_from_config(config, robot), 2, 1), robot)
+    worst = 0.0
+    for sample in data[:1000]:
+        if estimator.step(sample) is not None:
+            worst = max(worst, estimator.physical.violation(estimator.pi))
+    assert worst < 1e-7 and estimator.solver_failures == 0
+    other = samples_of(config, robot, truth, 300, seed=9, noise=0)
+    rows = [robot.raw_rows(s) for s in other]
+    measured, predicted = np.array([r.tau for r in rows]), np.array([r.Y @ estimator.pi + r.known for r in rows])
+    # The relative cost with its short window tracks and forgets (DESIGN section 6); with 'reaction' nothing tells the arm's
+    # masses but the joint torques, which do not determine them all. Both are held to less.
+    bound = .5 if values.get("estimation__arrival") == "relative" else .93 if values.get("estimation__coupling") == "reaction" else .97
+    assert r2(measured, predicted).min() > bound
+
+
+def test_intervals_hold_unseen_rows(robot, truth):
+    """About 95 % of rows that the estimate has not seen lie in their interval, on every channel (linear model)."""
+    config = Config()
+    estimator = Estimator(config, perturbed(prior_from_config(config, robot), 2, 3), robot)
+    inside, valid = [], []
+    for sample in samples_of(config, robot, truth, 3000, seed=3):
+        e = estimator.step(sample)
+        if e is not None:
+            inside.append(np.abs(e.residual) < 1.96 * e.predicted_stddev)
+            valid.append(e.valid)
+    inside, valid = np.array(inside[1500:]), np.array(valid[1500:])
+    for c in range(10):
+        assert .90 < inside[valid[:, c], c].mean() < .99, robot.channels[c]
+
+
+def test_interval_of_a_row_does_not_depend_on_that_row(robot, data):
+    """Prediction and band are the same whatever is measured now: bands use earlier residuals only."""
+    def run(spoil):
+        estimator = Estimator(Config(), robot=robot)
+        for sample in data[:60]:
+            estimator.step(sample)
+        last = replace(data[60], wrench=data[60].wrench + spoil)
+        return estimator.step(last)
+
+    a, b = run(0.0), run(0.0)
+    assert np.array_equal(a.predicted, b.predicted)
+    # The low-pass spreads one measurement over its neighbours, so the first row it reaches is compared.
+    c = run(50.0)
+    assert np.array_equal(a.predicted_stddev, c.predicted_stddev) and np.array_equal(a.predicted, c.predicted)
+    assert not np.array_equal(a.measured, c.measured)
+
+
+def test_failed_solve_keeps_the_last_estimate_and_says_so(robot, data):
+    """A solver that fails never stops the estimator: last good estimate, counted, named in the status; later it recovers."""
+    estimator = Estimator(Config(), robot=robot)
+    for sample in data[:100]:
+        estimator.step(sample)
+    good, solver = estimator.pi.copy(), estimator._solver
+
+    class Failing:
+        name = "failing"
+
+        def solve(self, problem):
+            raise SolverError("numerical trouble", "NumericalError")
+
+    estimator._solver = Failing()
+    e = estimator.step(data[100])
+    assert np.array_equal(e.pi, good) and "numerical trouble" in e.status and estimator.solver_failures == 1
+    estimator._solver = solver
+    assert estimator.step(data[101]).status == "optimal"
+
+
+def test_answer_outside_the_constraints_is_refused(robot, data):
+    """A solver that answers with something unphysical is a failed solve; the last good estimate stays."""
+    estimator = Estimator(Config(), robot=robot)
+    for sample in data[:100]:
+        estimator.step(sample)
+    good = estimator.pi.copy()
+
+    class Lying:
+        name = "lying"
+
+        def solve(self, problem):
+            return Solution(-10 * problem.pi, 0.0, 1, 0.0)
+
+    estimator._solver = Lying()
+    e = estimator.step(data[100])
+    assert np.array_equal(e.pi, good) and "outside the physical constraints" in e.status and estimator.solver_failures == 1
+
+
+def test_estimate_without_a_covariance_is_a_failed_solve(robot, data, monkeypatch):
+    """Where the information is singular the last good estimate stays with its own covariance, and the failure is counted."""
+    estimator = Estimator(Config(), robot=robot)
+    for sample in data[:100]:
+        estimator.step(sample)
+    good, covariance, problem = estimator.pi.copy(), estimator.covariance.copy(), estimator._horizon.problem
+
+    def singular(pi, free):
+        made = problem(pi, free)
+        return replace(made, total=replace(made.total, H=-made.total.H))
+
+    class Staying:
+        name = "staying"
+
+        def solve(self, problem):
+            return Solution(1.0 * problem.pi, 0.0, 1, 0.0)
+
+    estimator._solver = Staying()
+    monkeypatch.setattr(estimator._horizon, "problem", singular)
+    with np.errstate(invalid="ignore"):
+        e = estimator.step(data[100])
+    assert "not positive definite" in e.status and estimator.solver_failures == 1
+    assert np.array_equal(e.pi, good) and np.array_equal(e.covariance, covariance)
+
+
+@pytest.mark.parametrize("field", ["nu", "nu_dot", "mu_dot", "wrench", "joint_torque"])
+def test_sample_that_is_not_finite_does_not_spoil_the_estimate(robot, data, field):
+    """Rows that claim to be valid and are not numbers are masked and counted; later solves are as good as before."""
+    estimator = Estimator(Config(), robot=robot)
+    for k, sample in enumerate(data[:120]):
+        if k == 60:
+            sample = replace(sample, **{field: np.full_like(getattr(sample, field), np.nan)})
+        last = estimator.step(sample)
+    assert estimator.not_finite > 0 and estimator.solver_failures == 0 and last.status == "optimal" and np.isfinite(last.pi).all()
+
+
+def test_frozen_parameters_do_not_move(robot, data):
+    """Names and patterns freeze any subset; the rest goes on."""
+    config = settings(estimation__frozen=["W", "axis_b.*", "mzg_X_dq"])
+    estimator = Estimator(config, robot=robot)
+    for sample in data[:200]:
+        estimator.step(sample)
+    frozen = ~estimator.free
+    assert frozen.sum() == 15    # the tied mzg_M_du is frozen with its twin
+    assert np.array_equal(estimator.pi[frozen], estimator.prior.values[frozen])
+    assert np.any(estimator.pi[estimator.free] != estimator.prior.values[estimator.free])
+    assert np.all(estimator.covariance[frozen] == 0)
+
+
+def test_inadmissible_prior_is_projected_with_a_message(robot):
+    """A prior outside P starts at the nearest point of P, and the operator is told what moved."""
+    given = prior_from_config(Config(), robot)
+    values = given.values.copy()
+    values[robot.table.index["X_u"]] = 5.0
+    values[robot.table.index["axis_e.Ixx"]] = -1.0
+    estimator = Estimator(Config(), ParameterSet(given.names, values), robot)
+    assert estimator.physical.violation(estimator.pi) < 1e-8
+    assert any("not physically consistent" in note and "axis_e.Ixx" in note for note in estimator.notes)
+
+
+def test_saved_estimate_predicts_the_same_after_loading(robot, data, tmp_path):
+    """Values, covariance and noise survive the file: predictions and intervals are equal."""
+    estimator = Estimator(Config(), robot=robot)
+    for sample in data[:300]:
+        estimator.step(sample)
+    path = save_parameters(tmp_path / "p.yaml", estimator.parameter_set())
+    again = Estimator(settings(estimation__adapt_noise=False), load_parameters(path), robot, learn=False)
+    estimator.learn = False
+    estimator.reset_horizon()
+    for sample in data[300:330]:
+        a, b = estimator.add(sample), again.add(sample)
+    np.testing.assert_allclose(a.predicted, b.predicted, rtol=1e-12)
+    assert again.solve() is None
+    np.testing.assert_allclose(np.diag(a.predicted_covariance - np.diag(a.noise_stddev ** 2)),
+                               np.diag(b.predicted_covariance - np.diag(b.noise_stddev ** 2)), rtol=1e-9)
+
+
+def test_reset_returns_to_the_prior(robot, data):
+    """After reset everything learned is gone; after reset_horizon the estimate stays."""
+    estimator = Estimator(Config(), perturbed(prior_from_config(Config(), robot), 2, 5), robot)
+    for sample in data[:150]:
+        estimator.step(sample)
+    learned = estimator.pi.copy()
+    estimator.reset_horizon()
+    assert np.array_equal(estimator.pi, learned) and estimator.horizon_filled == 0
+    estimator.reset()
+    assert np.array_equal(estimator.pi, estimator.prior.values) and estimator.identifiable_rank() == 0
+
+
+def test_gap_in_time_is_survived(robot, data):
+    """Ten seconds are missing: no row mixes both sides, the estimate goes on."""
+    estimator = Estimator(Config(), robot=robot)
+    for sample in data[:200]:
+        estimator.step(sample)
+    assert estimator.step(replace(data[200], t=data[200].t + 10)) is None
+    assert estimator.horizon_filled == 0
+    for sample in data[201:260]:
+        last = estimator.step(replace(sample, t=sample.t + 10))
+    assert last is not None and last.status == "optimal"
+
+
+def test_masked_rows_teach_nothing(robot, data):
+    """With every row of a channel invalid and absurd, the estimate is that of the other channels alone."""
+    def run(value):
+        estimator = Estimator(Config(), robot=robot)
+        for sample in data[:200]:
+            wrench = sample.wrench.copy()
+            wrench[0] = value
+            estimator.step(replace(sample, wrench=wrench, valid=np.concatenate([[False], sample.valid[1:]])))
+        return estimator.pi
+    np.testing.assert_array_equal(run(0.0), run(np.nan))
+
+
+def test_wrong_length_of_a_sample_is_refused(robot, data):
+    """The library says got and expected."""
+    with pytest.raises(ParameterError, match="9 entries, expected 10"):
+        Estimator(Config(), robot=robot).step(replace(data[0], valid=np.ones(9, bool)))
+
+
+@pytest.mark.parametrize("values, size", [({"robot__vehicle": False}, 48), ({"robot__joints": ()}, 27),
+                                          ({"robot__estimate_rotor_inertia": True}, 79)])
+def test_other_robots_are_estimated_alike(values, size):
+    """An arm on a fixed base, a vehicle without an arm, and rotor inertias as parameters of their own."""
+    config = settings(**values)
+    robot = RobotModel.from_config(config)
+    assert robot.table.size == size
+    truth = truth_of(config, robot)
+    estimator = Estimator(config, perturbed(prior_from_config(config, robot), 2, 1), robot)
+    for sample in samples_of(config, robot, truth, 500):
+        estimator.step(sample)
+    rows = [robot.raw_rows(s) for s in samples_of(config, robot, truth, 200, seed=4, noise=0)]
+    assert r2(np.array([r.tau for r in rows]), np.array([r.Y @ estimator.pi for r in rows])).min() > .9
+
+
+def test_rank_counts_directions_after_the_symmetry_equalities(robot, data):
+    """The rank equals that of an independent SVD of all low-passed rows, and W and B count once."""
+    from uvms_adaptive_dynamics.estimation.low_pass import RowFilter
+    config = settings(estimation__forgetting=1.0, estimation__adapt_noise=False)
+    estimator = Estimator(config, robot=robot)
+    rows = RowFilter(config.filter, 10, 75)
+    stack = []
+    for sample in data[:600]:
+        estimator.step(sample)
+        row = rows.push(sample.t, robot.raw_rows(sample), sample.valid)
+        if row is not None:
+            stack.append((row.Y * row.valid[:, None]) * estimator.table.scale)
+    A = np.vstack(stack)
+    for a, b in estimator.table.equal_pairs:
+        A[:, a] += A[:, b]
+        A[:, b] = 0
+    norms = np.linalg.norm(A, axis=0)
+    s = np.linalg.svd(A[:, norms > 0] / norms[norms > 0], compute_uv=False)
+    assert estimator.identifiable_rank() == np.sum(s > 1e-6 * s[0])
+
+
+def test_what_is_known_from_where_is_said(robot, data, tmp_path):
+    """Mass along x is measured, W alone is the prior's (only W - B acts), frozen parameters are called so; the file says it too."""
+    config = settings(estimation__frozen=["axis_e.m"])
+    estimator = Estimator(config, robot=robot)
+    assert set(estimator.known_from()) == {"prior", "frozen"}
+    for sample in data[:800]:
+        estimator.step(sample)
+    words = dict(zip(estimator.table.names, estimator.known_from()))
+    assert words["m_X_du"] == words["X_uu"] == words["axis_e.fv"] == "measured"
+    assert words["W"] != "measured" and words["B"] != "measured" and words["axis_e.m"] == "frozen"
+    text = save_parameters(tmp_path / "p.yaml", estimator.parameter_set()).read_text()
+    assert "m_X_du: measured" in text and "W and B only as W - B" in text

@@ -1,0 +1,91 @@
+"""The demonstration's own parts: refusals, children that fail, words for people. The whole of it is tried by hand."""
+import argparse
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray
+from ros_bus import bus  # first: it sets the domain
+from sensor_msgs.msg import JointState
+
+from uvms_adaptive_dynamics.ros.demo import command as demo
+from uvms_adaptive_dynamics.ros import messages
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.ros.demo.view import SHOWN, View
+from uvms_adaptive_dynamics.errors import UvmsError
+from uvms_adaptive_dynamics.ros.outputs import LATCHED
+from uvms_adaptive_dynamics.model.parameter_file import load_parameters
+from uvms_adaptive_dynamics.model.prior import prior_from_config
+from uvms_adaptive_dynamics.model.robot import RobotModel
+
+
+def arguments(*given):
+    parser = argparse.ArgumentParser()
+    demo.add_arguments(parser)
+    return parser.parse_args(given)
+
+
+def test_an_existing_folder_is_not_touched(tmp_path):
+    """The sentence says what to do."""
+    with pytest.raises(UvmsError, match="exists; expected a new folder"):
+        demo.run(arguments("--output", str(tmp_path)))
+
+
+def test_a_run_too_short_to_show_anything_is_refused(tmp_path):
+    """And leaves no folder behind."""
+    with pytest.raises(UvmsError, match="at least 10 s"):
+        demo.run(arguments("--output", str(tmp_path / "new"), "--duration", "1"))
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_prior_is_wrong_by_the_factor_everywhere(tmp_path):
+    """Every parameter is twice or half of what it should be; another seed is another prior."""
+    config = Config()
+    right = prior_from_config(config, RobotModel.from_config(config)).values
+    wrong = load_parameters(demo._wrong_prior(tmp_path / "prior.yaml", 1)).values
+    ratio = wrong[right != 0] / right[right != 0]
+    assert set(np.round(ratio, 9)) == {0.5, 2.0}
+    assert not np.array_equal(wrong, load_parameters(demo._wrong_prior(tmp_path / "other.yaml", 2)).values)
+
+
+def test_a_child_that_fails_shows_its_last_lines(tmp_path):
+    """Whoever runs the demonstration sees why, and where the rest is."""
+    child = demo.Child("estimator", tmp_path / "log", "uvms_adaptive_dynamics.ros.node", "--ros-args", "-p", "filter.period:=-1.0")
+    child.process.wait(30)
+    with pytest.raises(UvmsError) as caught:
+        child.check()
+    assert "estimator ended with status 1" in str(caught.value)
+    assert "| uvms_estimator: setting 'filter.period' is -1.0" in str(caught.value)
+    assert str(tmp_path / "log") in str(caught.value)
+
+
+def test_the_domain_is_never_the_callers(monkeypatch):
+    """Simulated thruster commands must not reach a vehicle."""
+    for domain in range(0, 102):
+        monkeypatch.setenv("ROS_DOMAIN_ID", str(domain))
+        assert demo._other_domain() != str(domain) and 0 < int(demo._other_domain()) <= 101
+
+
+def test_the_view_shows_what_the_topics_say(tmp_path, monkeypatch, capsys):
+    """Fit, parameters with intervals, solver and skipped solves, as lines and as a table."""
+    monkeypatch.setattr("uvms_adaptive_dynamics.ros.demo.view.PLAIN_EVERY_S", 0.0)
+    prior = demo._wrong_prior(tmp_path / "prior.yaml", 0)
+    names = load_parameters(prior).names
+    statuses = [messages.diagnostic_status(0, f"uvms_estimator: {name}", "fine", values, "") for name, values in (
+        ("overall", {}), ("predictions", {"surge R^2": 0.9876, "surge coverage": 0.951, "yaw R^2": -1234.0, "yaw coverage": 0.5}),
+        ("solver", {"solver": "clarabel", "solve median [ms]": 2.5, "solve 99th percentile [ms]": 9.0, "skipped solves": 3, "failures": 0}))]
+    view = View(prior)
+    try:
+        with bus() as ros:
+            publishers = [ros.publisher(JointState, "/uvms_estimator/parameters", LATCHED), ros.publisher(DiagnosticArray, "/diagnostics", 10)]
+            publishers[1].publish(messages.diagnostic_array(10.0, statuses))
+            publishers[0].publish(messages.parameters_message(10.0, names, np.ones(len(names)), np.eye(len(names)) / 4))
+            while not (view._parameters and view._status):
+                view.spin(0.05)
+            view.spin(0.05)
+            view.finish()
+    finally:
+        view.close()
+    words = capsys.readouterr().out
+    for expected in ("surge 0.99", "yaw < -9", "m_X_du 1±1", "clarabel 2.5 ms a solve", "3 skipped", "0.988", "95%"):
+        assert expected in words, words
+    assert all(name in words for name in SHOWN)

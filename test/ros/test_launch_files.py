@@ -1,0 +1,140 @@
+"""The launch files, run against a recorder in the place of `launch` and `launch_ros`, which pip does not have.
+
+What they declare and start is checked here against the package's own names; trials with the real `ros2 launch` are made
+by hand.
+"""
+import ast
+import importlib.util
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from uvms_adaptive_dynamics.config import NODE_NAME, Config
+
+ROOT = Path(__file__).resolve().parents[2]
+LAUNCH = ROOT / "launch"
+
+# What the files import, module by module.
+MODULES = {
+    "launch": ("LaunchDescription",),
+    "launch.actions": ("DeclareLaunchArgument", "IncludeLaunchDescription", "OpaqueFunction", "RegisterEventHandler", "Shutdown"),
+    "launch.event_handlers": ("OnProcessExit",),
+    "launch.launch_description_sources": ("PythonLaunchDescriptionSource",),
+    "launch.substitutions": ("LaunchConfiguration", "PathJoinSubstitution"),
+    "launch_ros": (),
+    "launch_ros.actions": ("Node",),
+    "launch_ros.parameter_descriptions": ("ParameterValue",),
+    "launch_ros.substitutions": ("FindPackageShare",),
+}
+
+
+class Recorded:
+    """An action or substitution that remembers how it was made."""
+
+    def __init__(self, *args, **kwargs):
+        self.args, self.kwargs = args, kwargs
+
+    def perform(self, context):
+        return context.get(self.args[0], "")
+
+
+@pytest.fixture
+def launch_file(monkeypatch):
+    """Imports a launch file with the recorder in place; returns its module."""
+    for name, members in MODULES.items():
+        module = types.ModuleType(name)
+        for member in members:
+            setattr(module, member, type(member, (Recorded,), {}))
+        monkeypatch.setitem(sys.modules, name, module)
+
+    def load(name):
+        spec = importlib.util.spec_from_file_location("launch_file_under_test", LAUNCH / name)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+    return load
+
+
+def actions(description, kind):
+    return [action for action in description.args[0] if type(action).__name__ == kind]
+
+
+def arguments(description):
+    return {action.args[0]: action.kwargs for action in actions(description, "DeclareLaunchArgument")}
+
+
+def estimator_node(module, params_file=__file__, **values):
+    values["params_file"] = str(params_file)
+    description = module.generate_launch_description()
+    function, = actions(description, "OpaqueFunction")
+    node, = function.kwargs["function"](values)
+    return node
+
+
+def executables():
+    """Names of the console scripts in setup.py."""
+    text = (ROOT / "setup.py").read_text()
+    return {line.split('"')[1].split("=")[0].strip() for line in text.splitlines() if "{package_name}." in line and ":main" in line}
+
+
+@pytest.mark.parametrize("file", sorted(path.name for path in LAUNCH.iterdir() if path.suffix == ".py"))
+def test_only_the_launch_api_is_imported(file):
+    """A launch file must load on a station without this package's Python dependencies."""
+    for statement in ast.walk(ast.parse((LAUNCH / file).read_text())):
+        if isinstance(statement, ast.ImportFrom) and statement.module != "pathlib":
+            assert statement.module in MODULES
+            assert {alias.name for alias in statement.names} <= set(MODULES[statement.module])
+        assert not isinstance(statement, ast.Import)
+
+
+def test_the_estimator_has_its_arguments(launch_file):
+    """Each argument has a default and a meaning."""
+    declared = arguments(launch_file("estimator.launch.py").generate_launch_description())
+    assert set(declared) == {"params_file", "namespace", "use_sim_time", "solver", "record", "log_level"}
+    assert all("default_value" in kwargs and kwargs["description"] for kwargs in declared.values())
+
+
+def test_the_estimator_node_is_the_package_s(launch_file):
+    """Executable and node name are those of setup.py and config; the parameter file comes first, so that arguments win."""
+    node = estimator_node(launch_file("estimator.launch.py"))
+    assert node.kwargs["executable"] in executables() and node.kwargs["name"] == NODE_NAME
+    file, overrides = node.kwargs["parameters"]
+    assert file == __file__
+    assert set(overrides) == {"use_sim_time"}
+
+
+def test_a_missing_parameter_file_is_refused(launch_file):
+    """launch_ros would only warn, and start the node with the defaults."""
+    with pytest.raises(RuntimeError, match="'/nowhere.yaml', which is no file"):
+        estimator_node(launch_file("estimator.launch.py"), params_file="/nowhere.yaml")
+
+
+def test_arguments_become_settings_that_exist(launch_file):
+    """solver and record override settings of the config, as texts."""
+    overrides = estimator_node(launch_file("estimator.launch.py"), solver="clarabel", record="/tmp/bag").kwargs["parameters"][1]
+    known = {name for name, _, _ in Config().settings()}
+    assert set(overrides) - {"use_sim_time"} == {"estimation.solver", "output.record"} <= known
+    assert all(overrides[name].kwargs == {"value_type": str} for name in ("estimation.solver", "output.record"))
+
+
+def test_the_default_parameter_file_is_in_the_package(launch_file):
+    """What the default points at is installed by setup.py from config/."""
+    default = arguments(launch_file("estimator.launch.py").generate_launch_description())["params_file"]["default_value"]
+    assert (ROOT / Path(*default.args[0][1:])).is_file()
+
+
+def test_the_demo_starts_both_and_ends_with_the_robot(launch_file):
+    """The estimator's launch file is included by its name in the package; the run is over when the robot is."""
+    description = launch_file("demo.launch.py").generate_launch_description()
+    assert set(arguments(description)) == {"seed", "duration", "record"}
+    robot, = actions(description, "Node")
+    assert robot.kwargs["executable"] in executables()
+    assert set(robot.kwargs["parameters"][0]) == {"seed", "duration"}
+    included, = actions(description, "IncludeLaunchDescription")
+    path = included.args[0].args[0].args[0]
+    assert (ROOT / Path(*path[1:])).is_file()
+    assert set(dict(included.kwargs["launch_arguments"])) <= {"params_file", "namespace", "use_sim_time", "solver", "record", "log_level"}
+    handler, = actions(description, "RegisterEventHandler")
+    assert handler.args[0].kwargs["target_action"] is robot

@@ -1,0 +1,115 @@
+"""Messages that go out: axes, lengths, kinds of numbers, and nothing that is not finite."""
+import numpy as np
+import pytest
+from rclpy.serialization import deserialize_message, serialize_message
+
+from uvms_adaptive_dynamics.ros import messages
+from uvms_adaptive_dynamics.config import Output
+
+FLU, FRD = Output(), Output(frame="frd")
+SIX = np.array([1., 2., 3., 4., 5., 6.])
+
+
+def through_the_wire(message):
+    """The message after serialization: what a subscriber sees."""
+    return deserialize_message(serialize_message(message), type(message))
+
+
+def test_wrench_is_turned_from_frd_to_flu():
+    """Forward stays, right becomes minus left, down becomes minus up; frame_id says which."""
+    message = through_the_wire(messages.wrench_message(12.34, SIX, FLU))
+    force, torque = message.wrench.force, message.wrench.torque
+    assert (force.x, force.y, force.z, torque.x, torque.y, torque.z) == (1., -2., -3., 4., -5., -6.)
+    assert message.header.frame_id == "base_link"
+    assert (message.header.stamp.sec, message.header.stamp.nanosec) == (12, 340_000_000)
+
+
+def test_wrench_in_frd_is_as_it_is_inside():
+    """With output.frame 'frd' nothing is turned, and the frame has a name of its own."""
+    message = through_the_wire(messages.wrench_message(0.0, SIX, FRD))
+    assert (message.wrench.force.y, message.wrench.torque.z) == (2., 6.)
+    assert message.header.frame_id == "base_link_frd"
+
+
+def test_the_border_agrees_with_the_rotation_matrix():
+    """The signs are those of FRD_FROM_FLU on both three-vectors."""
+    from uvms_adaptive_dynamics.model.rotations import FRD_FROM_FLU
+    expected = np.concatenate([FRD_FROM_FLU.T @ SIX[:3], FRD_FROM_FLU.T @ SIX[3:]])
+    np.testing.assert_array_equal(messages.in_output_axes(SIX, FLU), expected)
+
+
+def test_standard_deviations_have_no_sign():
+    """A standard deviation is the same in either frame."""
+    message = messages.wrench_stddev_message(0.0, SIX, FLU)
+    assert (message.wrench.force.y, message.wrench.torque.z) == (2., 6.)
+
+
+def test_acceleration_is_turned_too():
+    """nu_dot follows the same border."""
+    message = through_the_wire(messages.acceleration_message(1.0, SIX, FLU))
+    assert (message.accel.linear.y, message.accel.angular.z) == (-2., -6.)
+
+
+def test_parameters_carry_name_estimate_and_standard_deviation():
+    """position is the estimate, effort its standard deviation, both doubles to the last bit."""
+    pi, covariance = np.array([1 / 3, -2.0]), np.diag([4.0, 1e-20])
+    message = through_the_wire(messages.parameters_message(1e9 + .02, ("W", "X_u"), pi, covariance))
+    assert list(message.name) == ["W", "X_u"]
+    assert list(message.position) == list(pi)
+    assert list(message.effort) == [2.0, 1e-10]
+    assert message.header.stamp.nanosec == 20_000_000
+
+
+def test_a_variance_below_zero_by_rounding_is_zero():
+    """A covariance that is singular may have a diagonal of -1e-18."""
+    assert messages.parameters_message(0., ("W",), np.ones(1), np.array([[-1e-18]])).effort[0] == 0.0
+
+
+def test_covariance_is_row_by_row_with_labelled_dimensions():
+    """Whoever reads data[stride * row + column] gets C[row, column]."""
+    covariance = np.arange(9.).reshape(3, 3)
+    message = through_the_wire(messages.covariance_message(covariance))
+    rows, columns = message.layout.dim
+    assert (rows.label, rows.size, rows.stride, columns.label, columns.size, columns.stride) == ("rows", 3, 9, "columns", 3, 3)
+    assert message.data[columns.stride * 1 + 2] == covariance[1, 2]
+
+
+def test_covariance_of_another_memory_order_is_the_same():
+    """A transposed view is not laid out in C order; the message must not care."""
+    covariance = np.arange(9.).reshape(3, 3)
+    assert list(messages.covariance_message(covariance.T).data) == list(covariance.T.ravel())
+
+
+def test_float32_and_integers_become_doubles():
+    """rclpy writes garbage for a np.float32 in a float64 field without checks; the border converts."""
+    message = through_the_wire(messages.wrench_message(1, np.array([1, 2, 3, 4, 5, 6], np.float32), FLU))
+    assert message.wrench.force.x == 1.0
+    assert list(through_the_wire(messages.effort_message(1, ("a",), np.array([2]))).effort) == [2.0]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_not_finite_is_not_published(bad):
+    """Every builder answers None instead."""
+    six = np.where(np.arange(6) == 3, bad, SIX)
+    assert messages.wrench_message(0., six, FLU) is None
+    assert messages.wrench_stddev_message(0., six, FLU) is None
+    assert messages.acceleration_message(0., six, FLU) is None
+    assert messages.acceleration_message(0., None, FLU) is None
+    assert messages.covariance_message(np.full((2, 2), bad)) is None
+    assert messages.parameters_message(0., ("W",), np.array([bad]), np.eye(1)) is None
+    assert messages.parameters_message(0., ("W",), np.ones(1), np.array([[bad]])) is None
+
+
+def test_a_joint_without_a_value_is_left_out():
+    """The other joints are named, so that they can go out alone."""
+    message = messages.effort_message(0., ("a", "b", "c"), np.array([1., np.nan, 3.]))
+    assert (list(message.name), list(message.effort)) == (["a", "c"], [1., 3.])
+    assert messages.effort_message(0., ("a",), np.array([np.nan])) is None
+
+
+def test_diagnostics_are_text():
+    """Level is one byte, values are strings of a readable length."""
+    status = messages.diagnostic_status(1, "node: imu", "late", {"rate [Hz]": 99.98765432, "count": 3}, "node")
+    message = through_the_wire(messages.diagnostic_array(5.5, [status]))
+    assert message.status[0].level == b"\x01"
+    assert [(v.key, v.value) for v in message.status[0].values] == [("rate [Hz]", "99.99"), ("count", "3")]

@@ -1,0 +1,441 @@
+"""The node over real DDS: topics in and out, services, bad input, time that jumps, recordings that repeat the run."""
+import array
+import signal
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import AccelStamped, TwistStamped, WrenchStamped
+from rcl_interfaces.msg import Log
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from ros_bus import bus, process
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import FluidPressure, Imu, JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import SetBool, Trigger
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.errors import RobotError
+from uvms_adaptive_dynamics.evaluation.bags import read_messages
+from uvms_adaptive_dynamics.evaluation.run import run as evaluation
+from uvms_adaptive_dynamics.ros.messages import time_message
+from uvms_adaptive_dynamics.ros.node import EstimatorNode
+from uvms_adaptive_dynamics.model.parameter_file import load_parameters
+from uvms_adaptive_dynamics.model.robot import resolve_urdf
+from uvms_adaptive_dynamics.ros.demo.simulated_robot import TYPES, ros_message
+from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
+from uvms_adaptive_dynamics.signals.topics import inputs
+
+SENSOR = QoSProfile(depth=200, reliability=ReliabilityPolicy.RELIABLE)  # what is compared must not get lost
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+RELIABLE_INPUTS = {f"qos_overrides./{topic}.subscription.reliability": "reliable" for topic in TYPES}
+
+
+@pytest.fixture
+def ros():
+    with bus() as made:
+        yield made
+
+
+@pytest.fixture
+def start(ros, tmp_path):
+    """Starts the node on the test's executor; closes it at the end."""
+    nodes = []
+
+    def make(**settings):
+        settings = {"output.directory": str(tmp_path / "parameters"), "output.diagnostics_period": 0.2, **RELIABLE_INPUTS, **settings}
+        node = EstimatorNode(context=ros.context, use_global_arguments=False,
+                             parameter_overrides=[Parameter(name, value=value) for name, value in settings.items()])
+        nodes.append(node)
+        ros.executor.add_node(node)
+        node.begin()
+        return node
+
+    yield make
+    for node in nodes:
+        ros.executor.remove_node(node)
+        node.close()
+
+
+class SimulatedTime:
+    """Plays the simulated robot to a node in simulated time, as fast as the node takes it."""
+
+    def __init__(self, ros, node, seed=3):
+        self.ros, self.node = ros, node
+        self.robot = SimulatedRobot(seed, None, start_ns=1_800_000_000 * 10**9, truth_period=None)
+        self.clock = ros.publisher(Clock, "/clock", QoSProfile(depth=10))
+        self.publishers = {topic: ros.publisher(kind, f"/{topic}", SENSOR) for topic, kind in TYPES.items()}
+        self.now = 0
+        self.sent = 0
+
+    def tick(self, ns):
+        """Set the clock and wait until the node sees it."""
+        self.now = ns
+        message = Clock()
+        message.clock.sec, message.clock.nanosec = divmod(ns, 10**9)
+        self.clock.publish(message)
+        self.ros.until(lambda: self.node.get_clock().now().nanoseconds == ns, what="the node's clock")
+
+    def send(self, topic, message):
+        self.publishers[topic].publish(message)
+        self.sent += 1
+
+    def settled(self):
+        """Everything sent has been received, and no sample waits."""
+        return sum(s.messages for s in self.node.subscriptions_in) == self.sent and self.node.worker.backlog == 0
+
+    def play(self, seconds, step=0.01):
+        """Messages of the next `seconds`, each within `step` [s] of when it would arrive."""
+        until = self.robot.t + seconds
+        while self.robot.t < until - 1e-9:
+            messages = list(self.robot.advance(self.robot.t + step))
+            self.tick(self.robot.start_ns + round(self.robot.t * 1e9))
+            for message in messages:
+                self.send(message.topic, ros_message(message))
+            self.ros.until(self.settled, what="all messages taken")
+            self.node.worker.call(lambda estimator: None)  # and the last sample has been worked on to the end
+
+
+def said(statuses, name):
+    """The last status of a name."""
+    found = [s for array_ in statuses for s in array_.status if s.name.endswith(f": {name}")]
+    return found[-1] if found else None
+
+
+def values_of(status):
+    return {v.key: v.value for v in status.values}
+
+
+# --- what a run gives ----------------------------------------------------------------------------------------------------
+
+def test_a_run_publishes_everything_and_its_recording_repeats_it(ros, start, tmp_path):
+    """All outputs come, stamped with ticks; the recorded bag gives the same parameters when no solve was skipped."""
+    node = start(**{"use_sim_time": True, "output.record": str(tmp_path / "bag"), "output.covariance_period": 0.5})
+    found = {name: ros.collect(kind, f"/uvms_estimator/{name}", QoSProfile(depth=1000)) for name, kind in (
+        ("parameters", JointState), ("covariance", Float64MultiArray), ("predicted_wrench", WrenchStamped),
+        ("wrench_stddev", WrenchStamped), ("predicted_joint_states", JointState), ("joint_stddev", JointState),
+        ("acceleration", AccelStamped))}
+    time = SimulatedTime(ros, node)
+    time.play(5.0, step=0.004)  # finely, so that ticks come one by one and no solve is skipped
+    ros.until(lambda: found["parameters"] and found["parameters"][-1].header.stamp == time_message(node.estimator.estimate.t))
+    assert node.worker.skipped == 0 and node.worker.exceptions == 0, node.worker.last_error
+    assert node.samples > 150
+    assert all(found.values()), {name: len(messages) for name, messages in found.items()}
+
+    names, last = node.robot.table.names, found["parameters"][-1]
+    assert list(last.name) == list(names) and len(last.position) == len(last.effort) == len(names)
+    assert all(np.isfinite(m.position).all() and np.isfinite(m.effort).all() for m in found["parameters"])
+    assert round((last.header.stamp.nanosec % 20_000_000) / 1e3) == 0  # a tick is a multiple of 20 ms since the epoch
+    assert found["covariance"][-1].layout.dim[0].size == len(names)
+    assert found["predicted_wrench"][-1].header.frame_id == "base_link"
+    assert list(found["predicted_joint_states"][-1].name) == list(node.robot.joints)
+
+    node.recorder.close()
+    replayed = evaluation([tmp_path / "bag"], node.config)
+    scale = np.maximum(np.abs(node.estimator.pi), node.robot.table.scale)
+    np.testing.assert_allclose(np.array(last.position) / scale, replayed.final.values / scale, atol=1e-6, rtol=0)
+    np.testing.assert_allclose(np.array(last.effort) / scale, np.sqrt(np.diag(replayed.final.covariance)) / scale, atol=1e-6, rtol=0)
+
+
+def test_parameters_are_latched(ros, start):
+    """A controller that starts after the estimator gets the last parameters at once."""
+    node = start(use_sim_time=True)
+    SimulatedTime(ros, node).play(2.0)
+    late = ros.collect(JointState, "/uvms_estimator/parameters", LATCHED)
+    ros.until(lambda: late, what="the latched parameters")
+
+
+def test_outputs_can_be_frd(ros, start):
+    """output.frame 'frd' changes signs and the frame's name, and nothing else."""
+    node = start(**{"use_sim_time": True, "output.frame": "frd"})
+    found = ros.collect(AccelStamped, "/uvms_estimator/acceleration", QoSProfile(depth=1000))
+    SimulatedTime(ros, node).play(2.0)
+    ros.until(lambda: found)
+    assert found[-1].header.frame_id == "base_link_frd"
+
+
+# --- bad input -----------------------------------------------------------------------------------------------------------
+
+def test_bad_messages_are_counted_and_survived(ros, start):
+    """NaN, wrong lengths, unknown joints and empty arrays: the node stays up, says so, and goes on estimating."""
+    node = start(use_sim_time=True)
+    reports = ros.collect(DiagnosticArray, "/diagnostics", QoSProfile(depth=100))
+    time = SimulatedTime(ros, node)
+    time.play(2.0)
+    before = node.samples
+    imu, pressure, nan = Imu(), FluidPressure(), float("nan")
+    imu.orientation.w = imu.linear_acceleration.x = nan
+    pressure.fluid_pressure = nan
+    stamp = ros_message(next(m for m in time.robot.advance(time.robot.t + 0.05) if m.topic == "joint_states")).header
+    doubles = lambda *values: array.array("d", values)
+    for topic, message in (
+            ("imu/data", imu), ("imu/data", Imu()), ("depth", pressure),
+            ("joint_states", JointState()),
+            ("joint_states", JointState(header=stamp, name=["elbow"], position=doubles(1.0))),
+            ("joint_states", JointState(header=stamp, name=list(node.robot.joints), position=doubles(1.0, 2.0))),
+            ("joint_states", JointState(header=stamp, name=list(node.robot.joints), position=doubles(nan, nan, nan, nan),
+                                        velocity=doubles(0, 0, 0, 0), effort=doubles(0, 0, 0, 0))),
+            ("thruster_commands", Float64MultiArray()), ("thruster_commands", Float64MultiArray(data=doubles(1500.0, 1500.0))),
+            ("thruster_commands", Float64MultiArray(data=doubles(*[nan] * 8)))):
+        time.send(topic, message)
+    ros.until(time.settled)
+    assert sum(node.front_end.counters.values()) >= 8, node.front_end.counters
+    time.play(1.0)
+    assert node.samples > before + 20
+    assert node.worker.exceptions == 0 and not node.dropped
+    ros.until(lambda: values_of(said(reports, "refused messages")), what="refused messages in diagnostics") if reports else None
+    assert np.isfinite(node.estimator.pi).all()
+
+
+def test_an_exception_in_the_worker_does_not_end_the_node(ros, start):
+    """It is counted and shown in diagnostics, and the next sample is worked on."""
+    node = start(use_sim_time=True)
+    reports = ros.collect(DiagnosticArray, "/diagnostics", QoSProfile(depth=100))
+    time = SimulatedTime(ros, node)
+    time.play(1.5)
+    healthy, node.estimator.solve = node.estimator.solve, lambda begin: 1 / 0
+    time.play(0.3)
+    ros.until(lambda: node.worker.exceptions > 0)
+    ros.until(lambda: said(reports, "solver") and said(reports, "solver").level == b"\x02", what="the solver's error")
+    assert "ZeroDivisionError" in said(reports, "solver").message
+    node.estimator.solve = healthy
+    estimated = node.estimator.estimate.t
+    time.play(0.3)
+    assert node.estimator.estimate.t > estimated
+
+
+def test_silent_topics_are_warned_of_with_their_reason(ros, start):
+    """Within 5 s each silent topic is named, with its type and what stands in the way."""
+    with bus() as drivers:  # another process as far as DDS knows: one alone cannot have two types on a topic
+        drivers.operator.create_publisher(TwistStamped, "/dvl/twist", 10)
+        drivers.operator.create_publisher(Imu, "/imu/data", QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT))
+        drivers.operator.create_publisher(FluidPressure, "/bar30/pressure", 10)
+        drivers.operator.create_publisher(JointState, "/joint_states", 10)
+        log = ros.collect(Log, "/rosout", QoSProfile(depth=100))
+        start()
+
+        def warned(*words):
+            return any(all(word in line.msg for word in words) for line in log)
+        for words in (("'/dvl/twist'", "geometry_msgs/msg/TwistWithCovarianceStamped", "its publisher sends geometry_msgs/msg/TwistStamped"),
+                      ("'/imu/data'", "incompatible QoS", "'operator'"),
+                      ("'/depth'", "no publisher exists", "/bar30/pressure"),
+                      ("'/joint_states'", "exists and fits, but sends nothing")):
+            ros.until(lambda: warned(*words), timeout=5.0, what=f"a warning with {words}")
+
+
+# --- time ----------------------------------------------------------------------------------------------------------------
+
+def test_time_that_jumps_back_keeps_the_estimate_and_splits_the_recording(ros, start, tmp_path):
+    """A bag played again: the horizon is emptied, the estimate goes on, and each recording is in order of time."""
+    node = start(**{"use_sim_time": True, "output.record": str(tmp_path / "bag")})
+    time = SimulatedTime(ros, node)
+    time.play(2.0)
+    learnt, sent = node.estimator.pi.copy(), time.sent
+    again = SimulatedTime(ros, node)
+    again.sent = sent
+    again.tick(again.robot.start_ns)
+    again.send("depth", FluidPressure(fluid_pressure=150000.0))
+    ros.until(again.settled)
+    node.worker.call(lambda estimator: None)
+    assert node.estimator.horizon_filled == 0
+    np.testing.assert_array_equal(node.estimator.pi, learnt)
+    again.play(2.0)
+    assert node.estimator.horizon_filled > 10 and node.worker.exceptions == 0
+    assert (tmp_path / "bag_2").is_dir()
+
+
+def test_stamps_that_jump_are_said_in_the_log(ros, start):
+    """A bag played in a loop without simulated time: stamps jump back, reception does not."""
+    log = ros.collect(Log, "/rosout", QoSProfile(depth=100))
+    node = start(use_sim_time=True)
+    time = SimulatedTime(ros, node)
+    time.play(1.5)
+    made = node.samples
+    time.robot = SimulatedRobot(3, None, start_ns=time.robot.start_ns - 3600 * 10**9, truth_period=None)
+    for _ in range(200):
+        for message in time.robot.advance(time.robot.t + 0.01):
+            time.send(message.topic, ros_message(message))
+        time.tick(time.now + 10_000_000)
+        ros.until(time.settled)
+    ros.until(lambda: any("signals restart" in line.msg and "clock jumped" in line.msg for line in log), what="the log")
+    assert node.samples > made and node.worker.exceptions == 0
+
+
+def test_without_simulated_time_nothing_is_taken(ros, start):
+    """use_sim_time and a silent /clock: messages are dropped and counted, since they have no time."""
+    node = start(use_sim_time=True)
+    publisher = ros.publisher(FluidPressure, "/depth", SENSOR)
+    publisher.publish(FluidPressure(fluid_pressure=1.2e5))
+    ros.until(lambda: node.dropped["no simulated time on /clock yet"] == 1)
+
+
+# --- services ------------------------------------------------------------------------------------------------------------
+
+def test_services(ros, start, tmp_path):
+    """save and load repeat the parameters, reset goes back to the prior, disable stops learning and not predicting."""
+    node = start(use_sim_time=True)
+    time = SimulatedTime(ros, node)
+    time.play(2.0)
+    name = "/uvms_estimator/"
+    learnt = node.estimator.pi.copy()
+    answer = ros.call(Trigger, name + "save")
+    assert answer.success and "parameters.yaml" in answer.message
+    np.testing.assert_allclose(load_parameters(tmp_path / "parameters" / "parameters.yaml").values, learnt)
+
+    assert ros.call(Trigger, name + "reset").success
+    np.testing.assert_array_equal(node.estimator.pi, node.estimator.prior.values)
+    assert ros.call(Trigger, name + "load").success
+    np.testing.assert_allclose(node.estimator.pi, learnt, rtol=1e-12)
+
+    assert ros.call(SetBool, name + "enable", SetBool.Request(data=False)).success
+    predicted = ros.collect(WrenchStamped, name + "predicted_wrench", QoSProfile(depth=1000))
+    time.play(1.5)
+    ros.until(lambda: predicted, what="predictions while disabled")
+    np.testing.assert_array_equal(node.estimator.pi, learnt)
+    assert ros.call(SetBool, name + "enable", SetBool.Request(data=True)).success
+    time.play(1.5)
+    assert not np.array_equal(node.estimator.pi, learnt)
+
+    answer = ros.call(Trigger, name + "next_stage")
+    assert not answer.success and "schedule" in answer.message
+
+
+@pytest.mark.parametrize("file", ["../outside.yaml", "/tmp/outside.yaml", "", ".", "a/../../b.yaml"])
+def test_save_and_load_stay_in_their_directory(ros, start, file):
+    """A file name that leads out of output.directory is refused by both."""
+    start(**{"output.file": file})
+    for service in ("save", "load"):
+        answer = ros.call(Trigger, f"/uvms_estimator/{service}")
+        assert not answer.success and "output.directory" in answer.message
+
+
+def test_a_link_out_of_the_directory_is_refused(ros, start, tmp_path):
+    """A symbolic link is followed before it is judged."""
+    (tmp_path / "parameters").mkdir()
+    (tmp_path / "parameters" / "link.yaml").symlink_to(tmp_path / "outside.yaml")
+    start(**{"output.file": "link.yaml"})
+    assert not ros.call(Trigger, "/uvms_estimator/save").success
+    assert not (tmp_path / "outside.yaml").exists()
+
+
+def test_load_says_what_is_wrong_with_a_file(ros, start, tmp_path):
+    """A missing or foreign file is an answer, not an end."""
+    node = start()
+    assert "cannot be read" in ros.call(Trigger, "/uvms_estimator/load").message
+    (tmp_path / "parameters").mkdir()
+    (tmp_path / "parameters" / "parameters.yaml").write_text("parameters: {W: 1.0, elbow: 2.0}\n")
+    answer = ros.call(Trigger, "/uvms_estimator/load")
+    assert not answer.success and "elbow" in answer.message
+    np.testing.assert_array_equal(node.estimator.pi, node.estimator.prior.values)
+
+
+# --- robots --------------------------------------------------------------------------------------------------------------
+
+def test_the_description_is_waited_for(ros, start):
+    """With robot.urdf 'robot_description' the node starts when that topic speaks, and the arm is the one described."""
+    node = start(**{"robot.urdf": "robot_description"})
+    assert node.worker is None
+    publisher = ros.publisher(String, "/robot_description", LATCHED)
+    publisher.publish(String(data=open(resolve_urdf(Config().robot.urdf)).read()))
+    ros.until(lambda: node.worker is not None, what="the node to start")
+    assert node.robot.table.size == 75
+
+
+def test_a_description_that_is_no_urdf_ends_the_node_with_a_sentence(ros, start):
+    """The error leaves spin(), where main() turns it into a sentence and an exit status."""
+    start(**{"robot.urdf": "robot_description"})
+    publisher = ros.publisher(String, "/robot_description", LATCHED)
+    publisher.publish(String(data="<nothing/>"))
+    with pytest.raises(RobotError):
+        ros.until(lambda: False, timeout=5.0)
+
+
+@pytest.mark.parametrize("settings, topics", [
+    ({"robot.joints": Parameter.Type.NOT_SET}, {"predicted_wrench", "wrench_stddev", "acceleration"}),
+    ({"robot.vehicle": False, "robot.mount_xyz": [0.0, 0.0, 0.0]}, {"predicted_joint_states", "joint_stddev"})])
+def test_a_robot_without_arm_or_vehicle_has_the_topics_that_it_can_fill(ros, start, settings, topics):
+    """Nobody waits for a wrench of a fixed base."""
+    node = start(**{name: None if value is Parameter.Type.NOT_SET else value for name, value in settings.items()})
+    own = {name.rsplit("/", 1)[-1] for name, _ in node.get_publisher_names_and_types_by_node("uvms_estimator", "/")
+           if "/uvms_estimator/" in name}
+    assert own == topics | {"parameters", "covariance"}
+
+
+def test_diagnostics_tell_the_whole_story(ros, start):
+    """Overall, every input, rows, solver with times, estimate with rank, predictions, refused messages."""
+    node = start(use_sim_time=True)
+    reports = ros.collect(DiagnosticArray, "/diagnostics", QoSProfile(depth=100))
+    SimulatedTime(ros, node).play(2.0)
+    ros.until(lambda: said(reports, "estimate") and values_of(said(reports, "estimate"))["identifiable rank"] not in ("-", "0"),
+              what="the rank")
+    names = {s.name.split(": ", 1)[1] for s in reports[-1].status}
+    assert {"overall", "masked rows", "solver", "estimate", "predictions", "refused messages"} <= names
+    assert len(names) > 10  # and one for each input
+    solver = values_of(said(reports, "solver"))
+    assert {"solver", "solve median [ms]", "solve 99th percentile [ms]", "failures", "skipped solves"} <= set(solver)
+    assert set(node.robot.channels) <= set(values_of(said(reports, "masked rows")))
+
+
+def test_the_period_of_diagnostics_may_change_while_it_runs(ros, start):
+    """`ros2 param set` reaches the timer; a fixed setting and a bad value are refused."""
+    node = start(**{"output.diagnostics_period": 600.0})
+    reports = ros.collect(DiagnosticArray, "/diagnostics", QoSProfile(depth=100))
+    ros.until(lambda: ros.operator.count_publishers("/diagnostics"))
+    answers = node.set_parameters([Parameter("output.diagnostics_period", value=0.1), Parameter("output.diagnostics_period", value=0.0),
+                                   Parameter("estimation.horizon", value=3)])
+    assert [answer.successful for answer in answers] == [True, False, False]
+    ros.until(lambda: len(reports) > 2, what="reports at the new period")
+
+
+# --- the process ---------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_the_process_ends_cleanly_and_its_bag_can_be_read(ros, tmp_path, how):
+    """SIGINT and SIGTERM: status 0, no traceback, a finished recording."""
+    child = process("uvms_adaptive_dynamics.ros.node", "--ros-args", "-p", f"output.record:={tmp_path / 'bag'}")
+    try:
+        publishers = {topic: ros.publisher(kind, f"/{topic}", SENSOR) for topic, kind in TYPES.items()}
+        found = ros.collect(DiagnosticArray, "/diagnostics", QoSProfile(depth=10))
+        ros.until(lambda: found)
+        for publisher, kind in zip(publishers.values(), TYPES.values()):
+            for _ in range(5):
+                publisher.publish(kind())
+        ros.until(lambda: said(found, "recorder") and int(values_of(said(found, "recorder"))["messages"]) >= 25)
+        child.send_signal(how)
+        words = child.communicate(timeout=20)[0]
+    finally:
+        child.kill()
+    assert child.returncode == 0, words
+    assert "Traceback" not in words and "25 messages recorded" in words
+    assert sum(1 for _ in read_messages(tmp_path / "bag", inputs(Config()))) == 25
+
+
+@pytest.mark.parametrize("arguments, sentence", [
+    (["--ros-args", "-p", "estimation.horizn:=5"], "setting 'estimation.horizn' does not exist. Did you mean 'estimation.horizon'?"),
+    (["--ros-args", "-p", "filter.period:=-1.0"], "setting 'filter.period' is -1.0; expected a number from 0.001 to 1 [s]"),
+    (["--ros-args", "-p", "dvl.type:=dvl_msgs/msg/DVL"], "package 'dvl_msgs' is not installed; install it (apt install ros-jazzy-dvl-msgs"),
+    (["--ros-args", "-p", "imu.topic:=no//topic"], "setting 'imu.topic' is 'no//topic', which cannot be subscribed"),
+    (["--ros-args", "-p", "robot.urdf:=/nowhere.urdf"], "/nowhere.urdf"),
+    (["--ros-args", "-p", "estimation.solver:=cvxpy:NONE"], "NONE"),
+    (["--ros-args", "-p", "use_sim_time:=perhaps"], "use_sim_time"),
+    (["--ros-args", "-p", "imu.xyz:=[0, 0.5, 1]"], "all with or all without a decimal point"),
+    (["--ros-args", "--params-file", "/nowhere.yaml"], "/nowhere.yaml"),
+    (["--ros-args", "-p", "output.record:=/"], "setting 'output.record' is '/', which exists"),
+    (["--ros-args", "-r", "--nonsense"], ""),
+    (["nonsense"], "unrecognized arguments: nonsense")])
+def test_what_cannot_be_used_is_refused_at_start(arguments, sentence):
+    """A sentence, a status that is not zero, and no traceback."""
+    child = process("uvms_adaptive_dynamics.ros.node", *arguments)
+    words = child.communicate(timeout=30)[0]
+    assert child.returncode not in (0, None)
+    assert sentence in words and "Traceback" not in words, words
+
+
+def test_a_malformed_parameter_file_is_refused(tmp_path):
+    """The file and the line are named."""
+    path = tmp_path / "bad.yaml"
+    path.write_text("/**:\n  ros__parameters:\n    imu: [\n")
+    child = process("uvms_adaptive_dynamics.ros.node", "--ros-args", "--params-file", str(path))
+    words = child.communicate(timeout=30)[0]
+    assert child.returncode == 1 and str(path) in words and "line" in words and "Traceback" not in words, words

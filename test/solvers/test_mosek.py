@@ -1,0 +1,246 @@
+"""MOSEK's task without a licence: what we hand to MOSEK is written to a file, read by an independent reader and solved.
+
+MOSEK itself does not solve anything here (only `test_with_a_licence_mosek_answers`, skipped without one, lets it): these tests
+say that the task is the problem, not how fast or how accurate MOSEK is.
+"""
+import zlib
+from dataclasses import replace
+
+import clarabel
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+pytest.importorskip("mosek")
+
+from uvms_adaptive_dynamics.config import Estimation  # noqa: E402
+from uvms_adaptive_dynamics.model.physical_set import PhysicalSet  # noqa: E402
+from uvms_adaptive_dynamics.errors import SolverError  # noqa: E402
+from uvms_adaptive_dynamics.solvers import choose_solver, mosek_solver as mosek_direct, projection_problem  # noqa: E402
+from uvms_adaptive_dynamics.solvers.native.solver import ClarabelSolver  # noqa: E402
+from uvms_adaptive_dynamics.solvers.cvxpy_solver import CvxpySolver  # noqa: E402
+from uvms_adaptive_dynamics.solvers.mosek_solver import MosekSolver  # noqa: E402
+from problems import admissible, make_problem, make_table  # noqa: E402
+
+CASES = {"plain": {}, "rank deficient": {"rank": 5, "prior": .1}, "frozen": {"frozen": (3, 6, 22, 30, 31, 40)},
+         "many outliers": {"outliers": .3}, "no outliers": {"outliers": 0.0, "noise": .05}, "forgetting": {"weight": .95 ** np.arange(20)[::-1]}}
+
+
+class ConicBenchmarkFile:
+    """A CBF file (cblib.zib.de, format 1-3): minimise c x + c0, A x + b in cones, sum x_j H_j + D positive semidefinite."""
+
+    def __init__(self, path):
+        words = iter(path.read_text().split("\n"))
+        self.domains, self.psd, self.c0, entries = {}, [], 0.0, {}
+        for section in words:
+            if section in ("VER", "OBJSENSE"):
+                assert next(words) in ("3", "MIN")
+            elif section in ("VAR", "CON"):
+                size, count = map(int, next(words).split())
+                self.domains[section] = [next(words).split() for _ in range(count)]
+                assert sum(int(n) for _, n in self.domains[section]) == size
+                setattr(self, section, size)
+            elif section == "PSDCON":
+                self.psd = [int(next(words)) for _ in range(int(next(words)))]
+            elif section == "OBJBCOORD":
+                self.c0 = float(next(words))
+            elif section.endswith("COORD"):
+                entries[section] = np.array([list(map(float, next(words).split())) for _ in range(int(next(words)))])
+        self.c = np.zeros(self.VAR)
+        self.c[entries["OBJACOORD"][:, 0].astype(int)] = entries["OBJACOORD"][:, 1]
+        i, j, value = entries["ACOORD"].T
+        self.A = sp.csr_matrix((value, (i.astype(int), j.astype(int))), (self.CON, self.VAR))
+        self.b = np.zeros(self.CON)
+        self.b[entries["BCOORD"][:, 0].astype(int)] = entries["BCOORD"][:, 1]
+        self.H, self.D = entries.get("HCOORD", np.zeros((0, 5))), entries.get("DCOORD", np.zeros((0, 4)))
+
+    def solve(self):
+        """(x, objective) by Clarabel."""
+        rows, offsets, cones = [], [], []
+
+        def add(A, b, domain):
+            if domain == "F":
+                return
+            if domain == "L-":
+                A, b = -A, -b
+            if domain == "QR":   # 2 a b >= |c|^2
+                turn = sp.block_diag([np.array([[1, 1], [1, -1]]) / np.sqrt(2), sp.eye(len(b) - 2)]).tocsr()
+                A, b = turn @ A, turn @ b
+            rows.append(-A)
+            offsets.append(b)
+            cones.append({"L+": clarabel.NonnegativeConeT, "L-": clarabel.NonnegativeConeT, "L=": clarabel.ZeroConeT,
+                          "Q": clarabel.SecondOrderConeT, "QR": clarabel.SecondOrderConeT}[domain](len(b)))
+
+        for section, A, b in (("VAR", sp.eye(self.VAR).tocsr(), np.zeros(self.VAR)), ("CON", self.A, self.b)):
+            at = 0
+            for domain, n in self.domains[section]:
+                add(A[at:at + int(n)], b[at:at + int(n)], domain)
+                at += int(n)
+        for k, d in enumerate(self.psd):
+            # Clarabel: upper triangle by columns, off-diagonals times sqrt 2; CBF: lower triangle, symmetric.
+            place = lambda i, j: max(i, j) * (max(i, j) + 1) // 2 + min(i, j)
+            A, b = sp.lil_matrix((d * (d + 1) // 2, self.VAR)), np.zeros(d * (d + 1) // 2)
+            for _, variable, i, j, value in self.H[self.H[:, 0] == k]:
+                A[place(int(i), int(j)), int(variable)] += value * (1 if i == j else np.sqrt(2))
+            for _, i, j, value in self.D[self.D[:, 0] == k]:
+                b[place(int(i), int(j))] += value * (1 if i == j else np.sqrt(2))
+            rows.append(-A.tocsr())
+            offsets.append(b)
+            cones.append(clarabel.PSDTriangleConeT(d))
+        settings = clarabel.DefaultSettings()
+        settings.verbose = False
+        settings.max_iter = 400
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
+        result = clarabel.DefaultSolver(sp.csc_matrix((self.VAR, self.VAR)), self.c, sp.vstack(rows).tocsc(), np.concatenate(offsets),
+                                        cones, settings).solve()
+        assert str(result.status) in ("Solved", "AlmostSolved", "InsufficientProgress"), result.status
+        return np.array(result.x), result.obj_val + self.c0
+
+
+@pytest.fixture
+def read_back(monkeypatch, tmp_path):
+    """MosekSolver with its optimizer replaced by: write the task, read the file, let Clarabel solve what it says."""
+    files = []
+
+    def optimize(task):
+        files.append(tmp_path / f"{len(files)}.cbf")
+        task.write(files[-1])
+        x, objective = ConicBenchmarkFile(files[-1]).solve()
+        task.objective = objective
+        return np.clip(task._x0 + x[:task.m], task._lower, task._upper), 0.0, 1
+
+    monkeypatch.setattr(mosek_direct.Task, "optimize", optimize)
+    monkeypatch.setattr(mosek_direct, "USABLE_VIOLATION", 1e-6)   # Clarabel's accuracy on this form is not the subject
+    solver = MosekSolver()
+    solver.files = files
+    return solver
+
+
+def on_the_edge(table, rng):
+    """A truth with bounds active at it."""
+    truth = admissible(table, rng)
+    truth[table.nonpositive[::2]] = 0
+    if table.nonnegative.size:
+        truth[table.nonnegative[0]] = 0
+    return truth
+
+
+@pytest.mark.parametrize("grouping", ["sample", "channel", "horizon"])
+@pytest.mark.parametrize("case", CASES)
+def test_task_is_the_problem(grouping, case, read_back):
+    """The written task's optimum equals our solver's: objective to 1e-6, Y pi to 1e-5 of its RMS, the file's own objective too."""
+    rng = np.random.default_rng(zlib.crc32(f"mosek {grouping} {case}".encode()))
+    table = make_table()
+    problem = make_problem(table, rng, grouping=grouping, truth=on_the_edge(table, rng), **CASES[case])
+    written, ours = read_back.solve(problem), ClarabelSolver().solve(problem)
+    assert written.objective == pytest.approx(ours.objective, rel=1e-6)
+    assert read_back._task.objective == pytest.approx(ours.objective, rel=1e-6)
+    Y = problem.Y.reshape(-1, table.size)
+    assert np.sqrt(np.mean((Y @ (written.pi - ours.pi)) ** 2)) < 1e-5 * np.sqrt(np.mean((Y @ ours.pi) ** 2))
+    frozen = list(CASES[case].get("frozen", ()))
+    assert np.array_equal(written.pi[frozen], problem.pi[frozen])
+
+
+def test_parameters_agree_where_the_data_determine_them(read_back):
+    """Well conditioned rows: each parameter to 1e-4 of its scale (1e-6 of objective is 1e-3 of a standard deviation)."""
+    rng = np.random.default_rng(3)
+    table = make_table()
+    problem = make_problem(table, rng, N=40, truth=on_the_edge(table, rng), outliers=.03)
+    np.testing.assert_allclose(read_back.solve(problem).pi / table.scale, ClarabelSolver().solve(problem).pi / table.scale, atol=1e-4)
+
+
+@pytest.mark.parametrize("n, vehicle", [(0, True), (3, False), (4, True)])
+def test_other_robots_make_the_same_task(n, vehicle, read_back):
+    """Vehicle alone, arm alone and the robot of the default configuration: the projection of a random point onto P."""
+    table = make_table(n, vehicle)
+    physical = PhysicalSet(table, Estimation())
+    outside = -admissible(table, np.random.default_rng(4))
+    problem = projection_problem(table, physical, outside)
+    written, ours = read_back.solve(problem), ClarabelSolver().solve(problem)
+    assert written.objective == pytest.approx(ours.objective, rel=1e-6)
+    assert physical.violation(written.pi) < 1e-6
+
+
+def test_a_kept_task_equals_a_new_one(read_back, tmp_path):
+    """Ticks of changing data in one task, outliers coming and going: its file is that of a task made for the tick alone."""
+    rng = np.random.default_rng(5)
+    table, tasks = make_table(), set()
+    truth = on_the_edge(table, rng)
+    physical = PhysicalSet(table, Estimation())
+    for k, outliers in enumerate((.3, 0.0, .1, .02)):
+        problem = make_problem(table, rng, truth=truth, outliers=outliers)
+        problem = replace(problem, physical=physical)
+        kept, new = tmp_path / f"kept{k}.cbf", tmp_path / f"new{k}.cbf"
+        read_back.write_task(problem, kept)
+        tasks.add(id(read_back._task))
+        fresh = MosekSolver()
+        fresh.write_task(problem, new)
+        a, b = ConicBenchmarkFile(kept), ConicBenchmarkFile(new)
+        if a.VAR == b.VAR:
+            assert kept.read_text() == new.read_text()
+        assert a.solve()[1] == pytest.approx(b.solve()[1], rel=1e-7)
+    assert len(tasks) < 4
+
+
+def test_groups_that_end_beyond_rho_get_their_cone(read_back, monkeypatch):
+    """When no group gets a cone at first, rounds go on until the answer is that of the whole problem."""
+    rng = np.random.default_rng(6)
+    table = make_table()
+    truth = on_the_edge(table, rng)
+    problem = make_problem(table, rng, N=25, truth=truth, outliers=.02)
+    ours = ClarabelSolver().solve(problem)
+    norms, rho, _ = problem.group_norms(problem.residuals(ours.pi))
+    assert (norms > rho).any()
+    monkeypatch.setattr(mosek_direct, "NEAR", 1e3)
+    written = read_back.solve(problem)
+    assert len(read_back.files) > 1
+    assert written.objective == pytest.approx(ours.objective, rel=1e-6)
+
+
+def test_every_format_is_written_without_a_licence(tmp_path):
+    """.ptf to read, .cbf for other solvers, .task.gz for MOSEK's support."""
+    problem = make_problem(make_table(), np.random.default_rng(7))
+    for name in ("tick.ptf", "tick.cbf", "tick.task.gz"):
+        MosekSolver().write_task(problem, tmp_path / name)
+        assert (tmp_path / name).stat().st_size > 1000
+
+
+@pytest.fixture
+def licensed():
+    """Whether MOSEK solves here."""
+    problem = make_problem(make_table(), np.random.default_rng(8))
+    try:
+        MosekSolver().solve(problem)
+    except SolverError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("wanted, name", [("mosek", "mosek"), ("cvxpy:MOSEK", "cvxpy:MOSEK")])
+def test_both_ways_to_mosek_are_chosen_by_name(wanted, name, licensed):
+    """'mosek' is the task, 'cvxpy:MOSEK' the statement; asked for without a licence, either is refused with what to do."""
+    if licensed is None:
+        assert choose_solver(wanted, make_table())[0].name == name
+    else:
+        with pytest.raises(SolverError, match="MOSEKLM_LICENSE_FILE"):
+            choose_solver(wanted, make_table())
+    assert choose_solver("auto", make_table())[0].name == ("mosek" if licensed is None else "clarabel")
+
+
+@pytest.mark.parametrize("grouping", ["sample", "channel", "horizon"])
+def test_mosek_answers_or_says_what_it_lacks(grouping, licensed):
+    """With a licence MOSEK's own answer: objective to 1e-6 of the statement's, constraints to 1e-8. Without one: where to get
+    one and where to put it."""
+    rng = np.random.default_rng(9)
+    table = make_table()
+    problem = make_problem(table, rng, grouping=grouping, truth=on_the_edge(table, rng))
+    if licensed is not None:
+        with pytest.raises(SolverError) as refusal:
+            MosekSolver().solve(problem)
+        assert refusal.value.status == "licence"
+        for word in ("mosek.com", "~/mosek/mosek.lic", "MOSEKLM_LICENSE_FILE"):
+            assert word in str(refusal.value)
+        return
+    solution = MosekSolver().solve(problem)
+    assert solution.objective == pytest.approx(CvxpySolver("CLARABEL").solve(problem).objective, rel=1e-6)
+    assert problem.physical.violation(solution.pi) < 1e-8

@@ -1,0 +1,120 @@
+"""Self-describing settings: a dataclass field with unit, range and choices, checked once on construction.
+
+The node's ROS parameters, their descriptions and ranges, the YAML reader and the README's table are all generated
+from these fields; nothing else declares a setting.
+"""
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+from ..errors import ConfigError
+
+# The kinds a ROS 2 parameter can have; "floats" and "strings" are arrays.
+KINDS = ("bool", "int", "float", "string", "floats", "strings")
+
+
+def setting(default: Any, doc: str, unit: str = "", low: float | None = None, high: float | None = None,
+            choices: tuple[str, ...] = (), kind: str = "") -> Any:
+    """A dataclass field that knows its unit, its range and its meaning.
+
+    `low` and `high` are inclusive and hold for every element of an array; `kind` is needed only for empty arrays.
+    """
+    if not kind:
+        kind = _kind_of(default)
+    return dataclasses.field(default=default, metadata={
+        "doc": doc, "unit": unit, "low": low, "high": high, "choices": choices, "kind": kind})
+
+
+def _kind_of(value: Any) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int):
+        return "int"
+    if isinstance(value, float):
+        return "float"
+    if isinstance(value, str):
+        return "string"
+    return "strings" if value and isinstance(value[0], str) else "floats"
+
+
+def checked(section: str, field: dataclasses.Field, value: Any) -> Any:
+    """`value` as the field's kind, or a ConfigError that names the setting, what was got and what is expected."""
+    name, meta = f"{section}.{field.name}", field.metadata
+    try:
+        value = _convert(meta["kind"], value)
+    except (TypeError, ValueError):
+        raise ConfigError(f"setting '{name}' is {value!r}; expected {_expected(meta)}. {meta['doc']}") from None
+    for element in value if isinstance(value, tuple) else (value,):
+        if not _allowed(meta, element):
+            raise ConfigError(f"setting '{name}' is {value!r}; expected {_expected(meta)}. {meta['doc']}")
+    return value
+
+
+def _convert(kind: str, value: Any) -> Any:
+    if kind == "bool":
+        if not isinstance(value, bool):
+            raise TypeError
+        return value
+    if kind == "int":
+        if isinstance(value, bool) or int(value) != value:
+            raise TypeError
+        return int(value)
+    if kind == "float":
+        if isinstance(value, (bool, str)):
+            raise TypeError
+        return float(value)
+    if kind == "string":
+        if not isinstance(value, str):
+            raise TypeError
+        return value
+    if isinstance(value, (str, bytes)):
+        raise TypeError
+    scalar = "string" if kind == "strings" else "float"
+    return tuple(_convert(scalar, element) for element in (value if value is not None else ()))
+
+
+def _allowed(meta: Any, value: Any) -> bool:
+    if isinstance(value, float) and not math.isfinite(value):
+        return False
+    if meta["choices"] and value not in meta["choices"]:
+        return False
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if meta["low"] is not None and value < meta["low"]:
+            return False
+        if meta["high"] is not None and value > meta["high"]:
+            return False
+    return True
+
+
+def _expected(meta: Any) -> str:
+    words = {"bool": "true or false", "int": "a whole number", "float": "a number", "string": "a text",
+             "floats": "a list of numbers", "strings": "a list of texts"}[meta["kind"]]
+    if meta["choices"]:
+        words = "one of " + ", ".join(repr(c) for c in meta["choices"])
+    if meta["low"] is not None and meta["high"] is not None:
+        words += f" from {meta['low']:g} to {meta['high']:g}"
+    elif meta["low"] is not None:
+        words += f" of at least {meta['low']:g}"
+    elif meta["high"] is not None:
+        words += f" of at most {meta['high']:g}"
+    return words + (f" [{meta['unit']}]" if meta["unit"] else "")
+
+
+class Section:
+    """Base of a group of settings (a frozen dataclass): converts and checks every field on construction."""
+
+    NAME = ""
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            object.__setattr__(self, field.name, checked(self.NAME, field, getattr(self, field.name)))
+        self.validate()
+
+    def validate(self) -> None:
+        """Cross-checks between fields of one section; the default has none."""
+
+    def refuse(self, field: str, got: Any, expected: str) -> None:
+        """Raise the ConfigError for a field of this section."""
+        raise ConfigError(f"setting '{self.NAME}.{field}' is {got!r}; expected {expected}.")

@@ -1,0 +1,98 @@
+"""The teaching parameter file, generated from the settings: `python -m uvms_adaptive_dynamics.config.template > config/bluerov2_alpha5.yaml`."""
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from dataclasses import fields
+from typing import Any
+
+from . import Config
+
+WIDTH = 118
+
+HEAD = """\
+# BlueROV2 Heavy with a Reach Alpha 5: every setting of uvms_adaptive_dynamics with its default value.
+#
+# One form for everything: the node (--ros-args --params-file, or params_file:= of estimator.launch.py) and the offline
+# evaluation (--config) read this file. Leave out what you do not change. The values here are the defaults; this file is
+# generated from the code (python -m uvms_adaptive_dynamics.config.template), so copy it before you edit.
+#
+# - Units are in brackets, ranges are inclusive. Places and axes of sensors are in REP-103 body axes: x forward, y left,
+#   z up, from the body's origin. A wrong value is refused at start with a sentence that names the setting.
+# - ROS wants the numbers of one list all with, or all without, a decimal point.
+# - Lines that start with '#' and a name are lists that are empty by default.
+# - The QoS of an input can be set as for any ROS node, for example
+#   qos_overrides./imu/data.subscription.reliability: "reliable"
+# - output.file, output.covariance_period and output.diagnostics_period may be changed while the node runs; everything
+#   else takes effect at its next start.
+"""
+
+
+def settings_file(config: Config | None = None) -> str:
+    """The whole parameter file as text, with the values of `config` (default: the defaults)."""
+    config = config or Config()
+    lines = ["/**:", "  ros__parameters:"]
+    for section in fields(config):
+        group = getattr(config, section.name)
+        summary = (type(group).__doc__ or "").strip().splitlines()[0]
+        lines += ["", *_comment(summary, 4), f"    {section.name}:"]
+        for entry in fields(group):
+            lines += _setting(entry, getattr(group, entry.name))
+    return HEAD + "\n".join(lines) + "\n"
+
+
+def _setting(entry: Any, value: Any) -> list[str]:
+    meta = entry.metadata
+    comment = _comment(meta["doc"] + _limits(meta), 6)
+    if value == ():
+        return comment + [f"      # {entry.name}: []"]
+    if isinstance(value, tuple):
+        return comment + _list(entry.name, [_scalar(element) for element in value])
+    return comment + [f"      {entry.name}: {_scalar(value)}"]
+
+
+def _limits(meta: Any) -> str:
+    """Unit and range, or the choices, as ` [m], 0 to 30`."""
+    words = f" [{meta['unit']}]" if meta["unit"] else ""
+    low, high = meta["low"], meta["high"]
+    if meta["choices"]:
+        words += " One of: " + ", ".join(meta["choices"]) + "."
+    elif low is not None and high is not None:
+        words += f" From {low:g} to {high:g}."
+    elif low is not None:
+        words += f" At least {low:g}."
+    elif high is not None:
+        words += f" At most {high:g}."
+    return words
+
+
+def _list(name: str, elements: list[str]) -> list[str]:
+    one_line = f"      {name}: [{', '.join(elements)}]"
+    if len(one_line) <= WIDTH:
+        return [one_line]
+    # The allocation matrix is the only long list, and reads best as its six rows.
+    columns = len(elements) // 6 if len(elements) % 6 == 0 else 10
+    rows = [", ".join(f"{element:>7}" for element in elements[i:i + columns]) for i in range(0, len(elements), columns)]
+    return [f"      {name}: [", *(f"        {row}," for row in rows[:-1]), f"        {rows[-1]}]"]
+
+
+def _scalar(value: Any) -> str:
+    """YAML that both PyYAML and ROS read as the same type: floats always with a point, texts always quoted."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value)
+    text = repr(value)
+    if isinstance(value, float) and "e" in text and "." not in text:
+        text = text.replace("e", ".0e")
+    return text
+
+
+def _comment(text: str, indent: int) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=" " * indent + "# ", subsequent_indent=" " * indent + "#   ",
+                         break_long_words=False, break_on_hyphens=False)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(settings_file())

@@ -1,0 +1,85 @@
+"""One low-pass for every column of Y, for the known load and for tau alike (DESIGN section 5).
+
+tau = Y pi is linear in pi, so any common linear filter leaves it exact, whatever is nonlinear in the state. Invalid
+instants are left out of each row's weighted mean rather than spoiling it: with weights h_k m_k on both sides the row
+is exact for any mask m.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..config import Filter
+from ..model.robot import RawRows
+
+REACH = 3.0   # half length of the Gaussian in standard deviations
+
+
+@dataclass(frozen=True)
+class Row:
+    """Low-passed rows of one instant: tau (C,) = Y (C, p) pi + known (C,); valid (C,); t is the instant they belong to."""
+
+    t: float
+    Y: np.ndarray
+    known: np.ndarray
+    tau: np.ndarray
+    valid: np.ndarray
+    nu_dot: np.ndarray | None = None
+
+
+def gaussian_kernel(settings: Filter) -> np.ndarray:
+    """Symmetric positive weights on the grid, summing to one; a single one where no low-pass is wanted."""
+    half = int(round(REACH * settings.lowpass / settings.period))
+    k = np.arange(-half, half + 1) * settings.period
+    h = np.exp(-0.5 * (k / settings.lowpass) ** 2) if half else np.ones(1)
+    return h / h.sum()
+
+
+def correlation_length(kernel: np.ndarray) -> float:
+    """How many neighbouring low-passed rows carry the information of one independent row (white noise before it)."""
+    return float(kernel.sum() ** 2 / (kernel @ kernel))
+
+
+class RowFilter:
+    """Raw rows in, low-passed rows out, `delay` later; contiguous ticks only."""
+
+    def __init__(self, settings: Filter, channels: int, size: int):
+        self.kernel = gaussian_kernel(settings)
+        self.correlation_length = correlation_length(self.kernel)
+        self.delay = (len(self.kernel) // 2) * settings.period
+        self._share = settings.minimum_share
+        K = len(self.kernel)
+        # Each instant is written twice, K apart, so that the last K are always one contiguous view.
+        self._values = np.zeros((2 * K, channels, size + 2))
+        self._mask = np.zeros((2 * K, channels))
+        self._instants: list = [None] * K
+        self._filled = 0
+        self._place = 0
+
+    def reset(self) -> None:
+        """Forget every instant, as after a gap in time."""
+        self._filled = self._place = 0
+
+    def push(self, t: float, raw: RawRows, valid: np.ndarray, nu_dot: np.ndarray | None = None) -> Row | None:
+        """The rows of the instant half a kernel ago, or None while there are too few.
+
+        Values of invalid channels never enter a sum, not even as zero times infinity.
+        """
+        K, place = len(self.kernel), self._place
+        for at in (place, place + K):
+            self._mask[at] = valid
+            self._values[at, :, :-2] = np.where(valid[:, None], raw.Y, 0.0)
+            self._values[at, :, -2] = np.where(valid, raw.known, 0.0)
+            self._values[at, :, -1] = np.where(valid, raw.tau, 0.0)
+        self._instants[place] = (t, valid.copy(), nu_dot)
+        self._place = (place + 1) % K
+        self._filled = min(self._filled + 1, K)
+        if self._filled < K:
+            return None
+        window = slice(self._place, self._place + K)
+        weights = self.kernel[:, None] * self._mask[window]
+        share = weights.sum(axis=0)
+        sums = np.einsum("kc,kcp->cp", weights, self._values[window]) / np.maximum(share, 1e-12)[:, None]
+        t_centre, valid_centre, nu_dot_centre = self._instants[(self._place + K // 2) % K]
+        return Row(t_centre, sums[:, :-2], sums[:, -2], sums[:, -1], (share >= self._share) & valid_centre, nu_dot_centre)

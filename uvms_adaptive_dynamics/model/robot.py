@@ -1,0 +1,144 @@
+"""The robot as the estimator sees it: parameter table, channels, and one raw regressor per sample (DESIGN sections 3, 4)."""
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+
+from ..config import Config
+from ..errors import RobotError
+from .manipulator import ManipulatorModel, Mount
+from .parameters import RIGID, ParameterTable
+from .vehicle import vehicle_regressor
+from .sample import VEHICLE_UNITS, Sample, channel_names
+
+PACKAGE = __package__.partition(".")[0]
+
+
+def resolve_urdf(address: str) -> str:
+    """The path behind a URDF address; package:// finds this package's own files and, on a ROS machine, any package's share."""
+    if not address.startswith("package://"):
+        return str(Path(address).expanduser())
+    package, _, inside = address[len("package://"):].partition("/")
+    if package == PACKAGE:
+        return str(resources.files(PACKAGE).joinpath(inside))
+    try:
+        from ament_index_python.packages import get_package_share_directory
+        return str(Path(get_package_share_directory(package)) / inside)
+    except (ImportError, LookupError) as error:
+        raise RobotError(f"URDF '{address}': package '{package}' is not found; give a path instead, or source its workspace.") from error
+
+
+@dataclass(frozen=True)
+class RawRows:
+    """One instant's rows before the low-pass: tau (C,) = Y (C, p) pi + known (C,)."""
+
+    Y: np.ndarray
+    known: np.ndarray
+    tau: np.ndarray
+
+
+class RobotModel:
+    """Regressor of the whole robot, for any number of joints, with or without a vehicle."""
+
+    def __init__(self, config: Config, arm: ManipulatorModel | None):
+        robot = config.robot
+        self.vehicle = robot.vehicle
+        self.arm = arm
+        self.joints = robot.joints
+        self.coupled = config.estimation.coupling != "none"
+        self._tilt_only = config.estimation.base_motion == "tilt"
+        self.table = _table(config, arm)
+        self.channels = channel_names(self.vehicle, self.joints)
+        joint_units = tuple("N" if p else "N m" for p in self.table.prismatic)
+        self.units = (VEHICLE_UNITS if self.vehicle else ()) + joint_units
+        self.vehicle_rows = slice(0, 6 if self.vehicle else 0)
+        self.arm_rows = slice(self.vehicle_rows.stop, self.vehicle_rows.stop + len(self.joints))
+        self._links = slice(self.table.vehicle_slice.stop, self.table.rotor_slice.start)
+        self._buoyancy = np.array(robot.link_volumes) * robot.water_density * robot.gravity if robot.link_volumes else None
+        self._centres = np.array(robot.link_buoyancy_centres).reshape(-1, 3)
+        self._rotor = np.array(robot.rotor_inertia) if robot.rotor_inertia else None
+        self._still = np.zeros(6)
+
+    @classmethod
+    def from_config(cls, config: Config, robot_description: str | None = None) -> "RobotModel":
+        """The robot of `config`; `robot_description` is the URDF's text where robot.urdf asks for that topic.
+
+        Raises RobotError where URDF and joints do not fit.
+        """
+        robot = config.robot
+        arm = None
+        if robot.joints:
+            if robot.urdf == "robot_description":
+                if not robot_description:
+                    raise RobotError("robot.urdf is 'robot_description' but no description was received; expected the URDF's text "
+                                     "on that topic. Start robot_state_publisher, or set robot.urdf to a file.")
+                source = robot_description
+            else:
+                source = resolve_urdf(robot.urdf)
+            arm = ManipulatorModel.from_urdf(source, robot.joints, Mount(robot.mount_xyz, robot.mount_rpy), robot.gravity)
+        return cls(config, arm)
+
+    @cached_property
+    def effort_limits(self) -> np.ndarray:
+        """(n,) joint effort limits of the URDF, infinite where it states none [N m or N]."""
+        if self.arm is None:
+            return np.zeros(0)
+        limits = self.arm.effort_limits
+        return np.where(limits > 0, limits, math.inf)
+
+    def raw_rows(self, sample: Sample) -> RawRows:
+        """Regressor, known load and measured effort of one sample, not yet low-passed.
+
+        With coupling 'none' the arm's block on the vehicle's rows is zero; otherwise it is the true one.
+        """
+        table, arm = self.table, self.arm
+        Y = np.zeros((table.channels, table.size))
+        known = np.zeros(table.channels)
+        if self.vehicle:
+            Y[:6, table.vehicle_slice] = vehicle_regressor(sample.nu, sample.nu_dot, sample.R_nb)
+        if arm is not None:
+            nu, nu_dot = (self._still, self._still) if self._tilt_only else (sample.nu, sample.nu_dot)
+            Y_m, Y_vm = arm.regressors(sample.mu, sample.mu_dot, sample.mu_ddot, sample.R_nb, nu, nu_dot)
+            Y[self.arm_rows, self._links] = Y_m
+            carried = self.vehicle and self.coupled
+            if carried:
+                Y[:6, self._links] = Y_vm
+            if table.rotor:
+                Y[np.arange(self.arm_rows.start, self.arm_rows.stop),
+                  np.arange(table.rotor_slice.start, table.rotor_slice.stop)] = sample.mu_ddot
+            if self._buoyancy is not None:
+                joint_load, wrench_load = arm.buoyancy(sample.mu, sample.R_nb, self._buoyancy, self._centres)
+                known[self.arm_rows] = joint_load
+                if carried:
+                    known[:6] = wrench_load
+            if self._rotor is not None:
+                known[self.arm_rows] += self._rotor * sample.mu_ddot
+        tau = np.concatenate([sample.wrench, sample.joint_torque]) if self.vehicle else sample.joint_torque
+        return RawRows(Y, known, tau)
+
+    def default_noise(self, config: Config) -> np.ndarray:
+        """(C,) noise that the estimate starts from [N, N m]."""
+        if config.estimation.noise_stddev:
+            return np.array(config.estimation.noise_stddev)
+        head = [2.0] * 3 + [0.5] * 3 if self.vehicle else []
+        limits = np.where(np.isfinite(self.effort_limits), self.effort_limits, 2.0)
+        return np.array(head + list(0.05 * limits))
+
+
+def _table(config: Config, arm: ManipulatorModel | None) -> ParameterTable:
+    robot = config.robot
+    if arm is None:
+        return ParameterTable(robot.vehicle, (), (), (), ())
+    links = arm.inertials()[:, RIGID]
+    mass = np.where(links[:, 0] > 1e-6, links[:, 0], 1.0)
+    # Radius of gyration about the link's origin: tr(I) / 2 = integral of r^2 dm.
+    length = np.sqrt(np.maximum(links[:, 4:7].sum(axis=1) / 2, 0) / mass)
+    length = np.where(length > 1e-3, np.maximum(length, 0.02), 0.1)
+    mass = robot.link_reference_mass or tuple(mass.tolist())
+    length = robot.link_reference_length or tuple(length.tolist())
+    return ParameterTable(robot.vehicle, robot.joints, arm.prismatic, mass, length, robot.estimate_rotor_inertia)

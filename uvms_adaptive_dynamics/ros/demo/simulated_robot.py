@@ -1,0 +1,139 @@
+"""ROS 2 node `simulated_robot`: the simulated robot in real time on the default topics (DESIGN section 10)."""
+from __future__ import annotations
+
+import array
+import signal
+import sys
+
+import rclpy
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import TwistWithCovarianceStamped
+from rcl_interfaces.msg import ParameterDescriptor
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import qos_profile_sensor_data
+from rclpy.qos_overriding_options import QoSOverridingOptions
+from sensor_msgs.msg import FluidPressure, Imu, JointState
+from std_msgs.msg import Float64MultiArray
+
+from ...errors import ConfigError
+from ...simulation.robot import SimulatedRobot
+from ...simulation.sensors import Message
+
+TYPES = {"imu/data": Imu, "dvl/twist": TwistWithCovarianceStamped, "depth": FluidPressure, "joint_states": JointState,
+         "thruster_commands": Float64MultiArray}
+TICK = 0.005  # [s] between publications; every message leaves at most this late
+LONGEST_CATCH_UP = 1.0  # [s] of standstill that is simulated afterwards; a longer one is left out
+BODY_FRAME, DVL_FRAME = "base_link", "dvl_link"
+
+
+class SimulatedRobotNode(Node):
+    """Publishes what `SimulatedRobot` measures, when it would arrive; `finished` is set when the duration is over."""
+
+    def __init__(self):
+        super().__init__("simulated_robot")
+        seed = self._declare("seed", 0, 2**31 - 1, "Another seed is another motion and other noise.")
+        duration = self._declare("duration", 0.0, 1e6, "Length of the run [s]; 0 runs until stopped.")
+        delay = self._declare("start_delay", 0.0, 3600.0, "Wait before the first message [s].")
+        self._publishers_by_topic = {
+            topic: self.create_publisher(kind, topic, qos_profile_sensor_data,
+                                         qos_overriding_options=QoSOverridingOptions.with_default_policies())
+            for topic, kind in TYPES.items()}
+        self._duration, self._delay_ns = duration or None, round(delay * 1e9)
+        self._robot = SimulatedRobot(seed, self._duration, truth_period=None)
+        self._start: int | None = None
+        self.finished = False
+        self.get_logger().info(f"simulating seed {seed}, " + (f"{duration:g} s" if duration else "until stopped"))
+        self.create_timer(TICK, self._tick)
+
+    def _declare(self, name: str, default, highest, meaning: str):
+        """Value of a read-only parameter between 0 and `highest`; `duration:=30` is as good as `30.0`."""
+        descriptor = ParameterDescriptor(description=meaning, read_only=True, dynamic_typing=True)
+        value, kind = self.declare_parameter(name, default, descriptor).value, type(default)
+        if isinstance(value, bool) or not isinstance(value, (int, kind)) or not 0 <= value <= highest:
+            raise ConfigError(f"parameter {name}: got {value!r}, expected a number ({kind.__name__}) from 0 to {highest:g}. "
+                              + meaning)
+        return kind(value)
+
+    def _tick(self) -> None:
+        now = self.get_clock().now().nanoseconds
+        if now == 0 or self.finished:  # simulated time has not begun
+            return
+        if self._start is None:
+            self._set_start(now + self._delay_ns)
+        late = (now - self._start) * 1e-9 - self._robot.t
+        if abs(late) > LONGEST_CATCH_UP + self._delay_ns * 1e-9:
+            self.get_logger().warning(f"clock moved by {late:.1f} s at once; the robot goes on from where it was")
+            self._set_start(now - round(self._robot.t * 1e9))
+        until = (now - self._start) * 1e-9
+        for message in self._robot.advance(until if self._duration is None else min(until, self._duration)):
+            self._publishers_by_topic[message.topic].publish(ros_message(message))
+        if self._duration is not None and until >= self._duration:
+            self.get_logger().info(f"{self._duration:g} s are over")
+            self.finished = True
+
+    def _set_start(self, start_ns: int) -> None:
+        self._start = start_ns
+        self._robot.restart_clock(start_ns)
+
+
+def ros_message(message: Message):
+    """The rclpy message of a simulated one; headers carry the time of measurement."""
+    result, p = TYPES[message.topic](), message.payload
+    if message.topic == "thruster_commands":
+        result.data = array.array("d", p["data"])
+        return result
+    result.header.stamp = Time(sec=message.stamp // 10**9, nanosec=message.stamp % 10**9)
+    result.header.frame_id = {"dvl/twist": DVL_FRAME, "joint_states": ""}.get(message.topic, BODY_FRAME)
+    if message.topic == "imu/data":
+        _fill(result.orientation, "xyzw", p["orientation"])
+        _fill(result.angular_velocity, "xyz", p["angular_velocity"])
+        _fill(result.linear_acceleration, "xyz", p["linear_acceleration"])
+        for name in ("orientation", "angular_velocity", "linear_acceleration"):
+            getattr(result, f"{name}_covariance")[::4] = p[f"{name}_variance"]
+    elif message.topic == "dvl/twist":
+        _fill(result.twist.twist.linear, "xyz", p["linear"])
+        result.twist.covariance[0:15:7] = p["linear_variance"]
+    elif message.topic == "depth":
+        result.fluid_pressure, result.variance = p["fluid_pressure"], p["variance"]
+    else:
+        result.name = list(p["name"])
+        for name in ("position", "velocity", "effort"):
+            setattr(result, name, array.array("d", p[name]))
+    return result
+
+
+def _fill(target, fields: str, values) -> None:
+    for name, value in zip(fields, values):
+        setattr(target, name, value)
+
+
+def main(args=None) -> int:
+    """Entry point: runs until the duration is over or the process is asked to stop, 0 in both cases; 2 for a bad parameter."""
+    executor = node = None
+    try:
+        rclpy.init(args=args)
+        executor, node = SingleThreadedExecutor(), SimulatedRobotNode()
+        executor.add_node(node)
+        while rclpy.ok() and not node.finished:
+            executor.spin_once()
+    except (KeyboardInterrupt, ExternalShutdownException):
+        pass
+    except ConfigError as error:
+        print(f"simulated_robot: {error}", file=sys.stderr)
+        return 2
+    except Exception:
+        if rclpy.ok():  # a shutdown between two calls of rclpy shows as an RCLError of whichever came second
+            raise
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        if executor is not None:
+            executor.shutdown()
+        if node is not None:
+            node.destroy_node()
+        rclpy.try_shutdown()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Settings that contradict the data: frames, signs, units, delays."""

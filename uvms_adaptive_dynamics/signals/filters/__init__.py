@@ -1,0 +1,1 @@
+"""Readings to motion and wrench at a tick."""

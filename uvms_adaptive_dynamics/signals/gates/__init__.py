@@ -1,0 +1,1 @@
+"""Raw measurements judged before they are smoothed."""

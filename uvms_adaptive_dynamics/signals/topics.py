@@ -1,0 +1,56 @@
+"""The topic table: what comes in, under which role and type, and what goes out (DESIGN section 10). No ROS import here."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..config import Config
+
+
+@dataclass(frozen=True)
+class Input:
+    """A topic that the front end reads; `role` is the name under which its messages are pushed."""
+
+    role: str
+    topic: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Output:
+    """A topic that the node publishes under its own name."""
+
+    name: str
+    type: str
+    meaning: str
+
+
+def inputs(config: Config) -> tuple[Input, ...]:
+    """The topics that this configuration needs."""
+    found = []
+    if config.robot.vehicle:
+        if config.imu.enabled:
+            found.append(Input("imu", config.imu.topic, config.imu.type))
+        if config.dvl.enabled:
+            found.append(Input("dvl", config.dvl.topic, config.dvl.type))
+        if config.depth.enabled:
+            found.append(Input("depth", config.depth.topic, config.depth.type))
+        if config.thrusters.source == "thrusters":
+            found.append(Input("thrusters", config.thrusters.topic, config.thrusters.type))
+            if config.battery.enabled:
+                found.append(Input("battery", config.battery.topic, config.battery.type))
+        elif config.thrusters.source == "wrench":
+            found.append(Input("wrench", config.thrusters.wrench_topic, "geometry_msgs/msg/WrenchStamped"))
+    if config.robot.joints:
+        found.append(Input("joint_states", config.joint_states.topic, config.joint_states.type))
+    return tuple(found)
+
+
+OUTPUTS = (
+    Output("parameters", "sensor_msgs/msg/JointState", "name: parameter, position: estimate, effort: standard deviation"),
+    Output("covariance", "std_msgs/msg/Float64MultiArray", "covariance of the parameters, rows and columns labelled"),
+    Output("predicted_wrench", "geometry_msgs/msg/WrenchStamped", "thruster wrench that the model predicts, arm included"),
+    Output("wrench_stddev", "geometry_msgs/msg/WrenchStamped", "its standard deviation"),
+    Output("predicted_joint_states", "sensor_msgs/msg/JointState", "joint efforts that the model predicts"),
+    Output("joint_stddev", "sensor_msgs/msg/JointState", "their standard deviation, in effort"),
+    Output("acceleration", "geometry_msgs/msg/AccelStamped", "filtered nu_dot"),
+)

@@ -1,0 +1,159 @@
+"""The problem stated once in readable form (CVXPY); the oracle for every faster path, with any solver CVXPY knows."""
+from __future__ import annotations
+
+import time
+import warnings
+
+import numpy as np
+
+from ..errors import SolverError
+from .problem import HorizonProblem, Solution, huber_threshold
+from .mosek_task import NO_LICENCE
+
+
+class CvxpySolver:
+    """Compiles one parametrized program per shape of problem and solves it with `solver`.
+
+    compile_once=False lets CVXPY canonicalize the tick's numbers anew each time, as a program without parameters would;
+    for long horizons that is the only way, since a program compiled once takes 0.5 GB at 100 samples and 10 GB at 500.
+    oracle=False leaves the solver its own tolerances.
+    """
+
+    def __init__(self, solver: str, compile_once: bool = True, oracle: bool = True):
+        try:
+            import cvxpy
+        except ImportError:
+            raise SolverError("cvxpy is not installed; pip install cvxpy", "missing") from None
+        self._cp = cvxpy
+        self._solver = solver.upper()
+        if self._solver not in cvxpy.installed_solvers():
+            raise SolverError(f"cvxpy has no solver '{self._solver}'; installed are {', '.join(cvxpy.installed_solvers())}", "missing")
+        self.name = f"cvxpy:{self._solver}"
+        self._options = {"ignore_dpp": not compile_once, **(OPTIONS.get(self._solver, {}) if oracle else {})}
+        self._programs: dict = {}
+
+    def solve(self, problem: HorizonProblem) -> Solution:
+        """See `solvers.Solver`."""
+        begin = time.perf_counter()
+        program = self._program(problem)
+        program.fill(problem)
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Solution may be inaccurate")     # the status says so, and is counted
+                program.problem.solve(solver=self._solver, **self._options)
+        except (self._cp.error.SolverError, ValueError, ArithmeticError) as error:
+            raise SolverError(_plain(self._solver, error), "error") from None
+        except Exception as error:
+            # A commercial solver raises its own class (mosek.Error without a licence); it is a failed solve like others.
+            if type(error).__module__.split(".")[0] != "mosek":
+                raise
+            raise SolverError(_plain(self._solver, error), "licence") from None
+        if program.problem.status not in ("optimal", "optimal_inaccurate") or program.pi.value is None:
+            raise SolverError(f"{self.name} ended with status '{program.problem.status}'", program.problem.status)
+        pi = program.expand(problem)
+        iterations = int(program.problem.solver_stats.num_iters or 0)
+        return Solution(pi, problem.objective(pi), iterations, time.perf_counter() - begin, program.problem.status)
+
+    def _program(self, problem: HorizonProblem) -> "_Program":
+        key = (problem.Y.shape, problem.grouping, problem.quantile >= 1.0, problem.free.tobytes(), id(problem.physical))
+        if key not in self._programs:
+            if len(self._programs) > 4:
+                self._programs.clear()
+            self._programs[key] = _Program(self._cp, problem)
+        return self._programs[key]
+
+
+# Tight enough to serve as an oracle.
+OPTIONS = {"CLARABEL": {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10, "max_iter": 400},
+           "SCS": {"eps_abs": 1e-7, "eps_rel": 1e-7, "max_iters": 50000}}
+
+
+class _Program:
+    """minimise arrival + sum of Huber subject to P, with every number of a tick as a CVXPY parameter."""
+
+    def __init__(self, cp, problem: HorizonProblem):
+        self.physical = problem.physical
+        table, (N, C, p) = problem.physical.table, problem.Y.shape
+        # Unknown is the step from the previous estimate: from the origin the cost is a small difference of large numbers, and
+        # solvers stop at a relative accuracy of those.
+        self.scale = table.scale
+        self.step, self.origin = cp.Variable(p, name="step_scaled"), cp.Parameter(p)
+        self.x = self.origin + self.step
+        self.pi = cp.multiply(self.scale, self.x)
+        self.root = cp.Parameter((p, p))
+        self.goal = cp.Parameter(p)
+        self.rows = cp.Parameter((N * C, p)) if N else None
+        self.measured = cp.Parameter(N * C) if N else None
+        self.rho = cp.Parameter(nonneg=True)
+        cost = cp.sum_squares(self.root @ self.step - self.goal)
+        if N:
+            cost += self._robust(cp, problem)
+        frozen = np.flatnonzero(~problem.free)
+        self.problem = cp.Problem(cp.Minimize(cost), self._constraints(cp, frozen))
+
+    def _robust(self, cp, problem: HorizonProblem):
+        N, C, _ = problem.Y.shape
+        r = self.measured - self.rows @ self.step   # rows carry the square root of their weight
+        if problem.quantile >= 1.0:
+            return cp.sum_squares(r)
+        # |r| <= u + v, cost u^2 + 2 rho v: the norm-Huber. The weight is inside r, so rho is scaled by its square root.
+        groups = {"sample": N, "channel": N * C, "horizon": 1}[problem.grouping]
+        self.thresholds = cp.Parameter(groups, nonneg=True)
+        u, v = cp.Variable(groups), cp.Variable(groups, nonneg=True)
+        if problem.grouping == "sample":
+            norms = cp.norm(cp.reshape(r, (N, C), order="C"), axis=1)
+        elif problem.grouping == "channel":
+            norms = cp.abs(r)
+        else:
+            norms = cp.reshape(cp.norm(r), (1,), order="C")
+        self._bound = [norms <= u + v]
+        return cp.sum_squares(u) + 2 * self.thresholds @ v
+
+    def _constraints(self, cp, frozen):
+        physical, pi = self.physical, self.pi
+        constraints = list(getattr(self, "_bound", []))
+        below, above = np.flatnonzero(np.isfinite(physical.lower)), np.flatnonzero(np.isfinite(physical.upper))
+        if below.size:
+            constraints.append(self.x[below] >= physical.lower[below] / self.scale[below])
+        if above.size:
+            constraints.append(self.x[above] <= physical.upper[above] / self.scale[above])
+        constraints += [pi[a] == pi[b] for a, b in physical.table.equal_pairs]
+        for lmi in physical.inequalities:
+            d = lmi.basis.shape[1]
+            matrix = sum(pi[place] * basis for place, basis in zip(lmi.places, lmi.basis))
+            constraints.append(matrix - physical.epsilon * np.eye(d) >> 0)
+        if frozen.size:
+            constraints.append(self.step[frozen] == 0)
+        return constraints
+
+    def fill(self, problem: HorizonProblem) -> None:
+        """Put the tick's numbers in."""
+        N, C, p = problem.Y.shape
+        s = self.scale
+        self.origin.value = problem.pi / s
+        values, vectors = np.linalg.eigh(problem.arrival.H * np.outer(s, s))
+        root = np.sqrt(np.maximum(values, 0))
+        self.root.value = root[:, None] * vectors.T
+        keep = root > 1e-12 * max(root.max(), 1e-300)
+        pull = problem.arrival.g - problem.arrival.H @ problem.pi
+        self.goal.value = np.where(keep, (vectors.T @ (pull * s)) / np.where(keep, root, 1.0), 0.0)
+        if not N:
+            return
+        w = np.sqrt(np.repeat(problem.weight, C))
+        self.rows.value = w[:, None] * problem.Y.reshape(N * C, p) * s
+        self.measured.value = w * (problem.tau - problem.Y @ problem.pi).ravel()
+        if problem.quantile < 1.0:
+            _, rho, weight = problem.group_norms(problem.tau)
+            # A group without valid rows has no threshold; its residual is zero, so any finite one is right.
+            self.thresholds.value = np.sqrt(weight) * np.where(np.isfinite(rho), rho, huber_threshold(C, problem.quantile))
+
+    def expand(self, problem: HorizonProblem) -> np.ndarray:
+        """pi (p,), frozen parameters exactly at their value."""
+        return np.where(problem.free, self.x.value * self.scale, problem.pi)
+
+
+def _plain(solver: str, error: Exception) -> str:
+    text = str(error)
+    if "1008" in text or "license" in text.lower():
+        return NO_LICENCE
+    return f"{solver} failed: {text.splitlines()[0] if text else type(error).__name__}"

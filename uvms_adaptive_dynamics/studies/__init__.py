@@ -1,0 +1,1 @@
+"""Commands that measure the package: campaigns, coverage, benchmarks."""

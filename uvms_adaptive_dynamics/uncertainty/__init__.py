@@ -1,0 +1,1 @@
+"""Covariances, noise, identifiability, and when a controller should not rely on the model."""

@@ -1,0 +1,114 @@
+"""Covariance of parameters: the paper's, of increments, and what the information of the robust, constrained fit leaves free.
+
+Paper, "Uncertainty Quantification"; DESIGN section 7.
+"""
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg.lapack import dposv, dpotrf, dtrtri
+
+from ..config import Uncertainty
+from ..errors import SolverError
+
+
+def deviations(covariance: np.ndarray) -> np.ndarray:
+    """(..., p) standard deviations on the diagonals of covariances (..., p, p); what rounding left below zero is zero."""
+    return np.sqrt(np.maximum(np.diagonal(covariance, axis1=-2, axis2=-1), 0.0))
+
+
+PENDING = 64        # increments that are summed at once
+
+
+class IncrementCovariance:
+    """The paper's exponentially weighted covariance of normalized increments w_t = pi_t - pi_{t-1}.
+
+    Sigma_pi = L S Sigma_w S with S = diag(max(|pi_{t-1}|, eps)) and L = 2 / alpha - 1, as published. The sums are formed
+    when they are asked for, or of many increments at once: a matrix product costs little more than a single increment.
+    """
+
+    def __init__(self, settings: Uncertainty, floor: np.ndarray):
+        """floor (p,): the eps of each parameter."""
+        self._alpha, self._epsilon, self._floor = settings.alpha, settings.epsilon, floor
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all increments."""
+        p = self._floor.size
+        self._mean, self._summed = np.zeros(p), np.zeros((p, p))
+        self._pending, self._count = np.empty((PENDING, p)), 0
+        self._scale = self._floor.copy()
+
+    def update(self, pi_before: np.ndarray, pi: np.ndarray) -> None:
+        """Take in one increment."""
+        if self._count == PENDING:
+            self._sum()
+        self._scale = np.maximum(np.abs(pi_before), self._floor)
+        off = (pi - pi_before) / self._scale - self._mean
+        self._pending[self._count] = off
+        self._count += 1
+        self._mean = self._mean + self._alpha * off
+
+    def _sum(self) -> None:
+        """Sigma_w = (1 - a) Sigma_w + a (w - mean before) (w - mean after)^T + eps I, for each that is pending."""
+        a, off = self._alpha, self._pending[:self._count]
+        ages = (1 - a) ** np.arange(self._count)[::-1]
+        self._summed = (1 - a) ** self._count * self._summed + (off.T * (a * (1 - a) * ages)) @ off
+        self._summed.flat[::len(self._summed) + 1] += self._epsilon * ages.sum()
+        self._count = 0
+
+    def covariance(self) -> np.ndarray:
+        """Sigma_pi (p, p)."""
+        self._sum()
+        return (2 / self._alpha - 1) * self._summed * np.outer(self._scale, self._scale)
+
+
+DEPENDENT = 1e-12   # relative; where constraints say the same twice
+STRONG = 2.0        # a constraint takes its direction out of the covariance when its multiplier is this many deviations from zero
+
+
+def constrained_inverse(information: np.ndarray, score: np.ndarray, normals: np.ndarray, equalities: int, gradient: np.ndarray,
+                        free: np.ndarray) -> np.ndarray:
+    """G (p, p): the inverse information on what constraints leave free; the estimate's covariance is G cov(score) G.
+
+    information A (p, p): half the Hessian of the cost, prior included; score B (p, p): covariance of half its gradient;
+    normals (k, p): gradients of the constraints that hold with equality, the first `equalities` of them always;
+    gradient (p,): half the cost's gradient at the estimate, which the constraints' multipliers balance; free (p,).
+    An inequality counts as a constraint only where the data push against it clearly: where they do not, the truth may
+    as well lie inside, and an interval of width zero at the bound would be a lie. Raises SolverError where A is singular.
+    """
+    every = bool(free.all())
+    A, B, N, g = (information, score, normals, gradient) if every else (
+        information[np.ix_(free, free)], score[np.ix_(free, free)], normals[:, free], gradient[free])
+    scale = 1 / np.sqrt(np.diag(A))
+    scales = scale[:, None] * scale
+    A = A * scales
+    A.flat[::len(A) + 1] += 1e-13
+    factor, info = dpotrf(A.T, lower=1, clean=1, overwrite_a=1)
+    if info or not np.isfinite(factor.diagonal()).all():     # LAPACK lets numbers pass that are none
+        raise SolverError("the information matrix is not positive definite, so that the estimate has no covariance", "singular")
+    root, _ = dtrtri(factor, lower=1, overwrite_c=1)          # A^-1 = root^T root
+    inverse = (root.T @ root) * scales
+    across = N @ inverse                                      # (k, p) what each constraint's gradient does to the estimate
+    lengths = np.sqrt(np.maximum(np.einsum("kp,kp->k", across, N), 1e-300))
+    across, N = across / lengths[:, None], N / lengths[:, None]
+    keep = np.arange(len(N)) < equalities
+    keep[equalities:] = _strong(across[equalities:], g, B)
+    if keep.any():
+        across, N = across[keep], N[keep]
+        within = across @ N.T
+        within.flat[::len(within) + 1] += DEPENDENT
+        _, taken, info = dposv(within, across, lower=1)
+        if info:
+            raise SolverError("the active constraints contradict each other, so that the estimate has no covariance", "singular")
+        inverse -= across.T @ taken
+    if every:
+        return inverse
+    whole = np.zeros_like(information)
+    whole[np.ix_(free, free)] = inverse
+    return whole
+
+
+def _strong(across: np.ndarray, gradient: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """(k,) whether the gradient along each normal is more than its noise explains; across (k, p): normals in the metric of A^-1."""
+    spread = np.sqrt(np.maximum(np.einsum("kp,kp->k", across @ B, across), 1e-300))
+    return np.abs(across @ gradient) > STRONG * spread
