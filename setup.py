@@ -7,31 +7,34 @@ package_name = "uvms_adaptive_dynamics"
 setup(
     name=package_name,
     version="0.1.0",
-    description="Online estimation of the dynamics parameters of an underwater vehicle with an arm.",
+    description="Online estimation of the dynamics parameters of an underwater vehicle with an "
+                "arm.",
     maintainer="uvms_adaptive_dynamics developers",
     maintainer_email="dev@example.com",
     license="Apache-2.0",
     python_requires=">=3.10",
     packages=find_packages(include=[f"{package_name}*"]),
-    package_data={package_name: ["robots/*"]},
-    data_files=[
-        ("share/ament_index/resource_index/packages", [f"resource/{package_name}"]),
-        (f"share/{package_name}", ["package.xml"]),
-        (f"share/{package_name}/launch", sorted(glob("launch/*.py"))),
-        (f"share/{package_name}/config", sorted(glob("config/*"))),
-    ],
+    package_data={package_name: ["robots/*", "evaluation/*.jinja"]},
+    data_files=[("share/ament_index/resource_index/packages", [f"resource/{package_name}"]),
+                (f"share/{package_name}", ["package.xml"]),
+                (f"share/{package_name}/launch", sorted(glob("launch/*.py"))),
+                (f"share/{package_name}/config", sorted(glob("config/*"))), ],
     # Robot descriptions are opened by path, which a zipped package does not have.
     zip_safe=False,
     # The lowest numpy is Ubuntu 24.04's, which ROS 2 Jazzy is built against.
-    install_requires=["numpy>=1.26", "scipy>=1.13", "cvxpy>=1.7", "clarabel>=0.11", "mosek>=11", "pyyaml>=6.0"],
+    install_requires=[
+        "numpy>=1.26", "scipy>=1.13", "cvxpy>=1.7", "clarabel>=0.11", "mosek>=11", "pyyaml>=6.0"
+    ],
     extras_require={
-        # Pinocchio is no requirement above, since pip knows apt's ros-jazzy-pinocchio by no name: requiring `pin` would
-        # install a second copy beside it, and fail the scripts of a colcon build once anything imports pkg_resources.
-        # Without apt's: pip install '.[standalone,ros,evaluation]'. 3.4.0 and 3.9.0 as published cannot be imported.
+        # Pinocchio is no requirement above, since pip knows apt's ros-jazzy-pinocchio by no name:
+        # requiring `pin` would install a second copy beside it, and fail the scripts of a colcon
+        # build once anything imports pkg_resources. Without apt's: pip install
+        # '.[standalone,ros,evaluation]'. 3.4.0 and 3.9.0 as published cannot be imported.
         "standalone": ["pin>=2.7,!=3.4.0,!=3.9.0"],
-        # Unpinned, ros-rclpy is ROS 2 Kilted; without [fastrtps] it has no middleware and cannot be imported.
+        # Unpinned, ros-rclpy is ROS 2 Kilted; without [fastrtps] it has no middleware and cannot be
+        # imported.
         "ros": ["ros-rclpy[fastrtps]==7.1.6", "ros-jazzy-common-interfaces==5.3.6"],
-        "evaluation": ["matplotlib>=3.6", "rosbags>=0.11"],
+        "evaluation": ["matplotlib>=3.6", "rosbags>=0.11", "jinja2>=3.1"],
         # colcon recognizes pytest by this extra; with tests_require it runs no test at all.
         "test": ["pytest>=7.4", "pytest-timeout>=2.2", "pytest-xdist>=3.5", "hypothesis>=6.98"],
     },

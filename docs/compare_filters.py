@@ -1,11 +1,13 @@
-"""Two designs of the acceleration filter on the simulated robot's sensors: table on stdout, gain and phase as a picture.
+"""Two designs of the acceleration filter on the simulated robot's sensors.
 
-    python docs/compare_filters.py [--seed 1] [--duration 60] [--output docs/acceleration_filters.png]
+    python docs/compare_filters.py [--seed 1] [--duration 60] [--output FILE.png]
 
-As built: local polynomials, IMU and DVL joined through a slow offset (`inertial`, `joint_filter`).
-Beside it: a fixed-lag Kalman smoother with a jerk model; velocity from the DVL, acceleration from the IMU with a bias
-state, in the frame that the gyro carries along; angular acceleration from the gyro; joints from position and velocity.
+The table goes to stdout, gain and phase into the picture. As built: local polynomials, IMU and DVL
+fused through a slow offset (`inertial`, `joints`). Beside it: a fixed-lag Kalman smoother with a
+jerk model; velocity from the DVL, acceleration from the IMU with a bias state, in the frame that
+the gyro carries along; angular acceleration from the gyro; joints from position and velocity.
 """
+
 import argparse
 import sys
 import time
@@ -16,28 +18,33 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 from frame_cases import decoded  # noqa: E402
+
 from uvms_adaptive_dynamics.config import Config  # noqa: E402
+from uvms_adaptive_dynamics.model.kernel import gaussian_kernel  # noqa: E402
+from uvms_adaptive_dynamics.model.robot import RobotModel  # noqa: E402
+from uvms_adaptive_dynamics.model.rotations import FRD_FROM_FLU, rotation  # noqa: E402
+from uvms_adaptive_dynamics.signals.decode.decoder import Decoder  # noqa: E402
 from uvms_adaptive_dynamics.signals.filters.inertial import InertialFilter  # noqa: E402
 from uvms_adaptive_dynamics.signals.filters.joints import JointFilter  # noqa: E402
-from uvms_adaptive_dynamics.model.robot import RobotModel  # noqa: E402
-from uvms_adaptive_dynamics.estimation.low_pass import gaussian_kernel  # noqa: E402
-from uvms_adaptive_dynamics.model.rotations import FRD_FROM_FLU  # noqa: E402
-from uvms_adaptive_dynamics.signals.decode.decoder import Decoder  # noqa: E402
-from uvms_adaptive_dynamics.signals.filters.vectors import rotation  # noqa: E402
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd  # noqa: E402
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot  # noqa: E402
 
-LAG = 0.35    # [s] of later measurements that either design may use
+LAG = 0.35  # [s] of later measurements that either design may use
 AXES = ("surge", "sway", "heave", "roll", "pitch", "yaw", "axis_e", "axis_d", "axis_c", "axis_b")
 GYRO, FORCE, DVL, BIAS_WALK = 0.003, 0.03, 0.01, 0.02
-JERK = {"linear": 1.5, "angular": 4.0, "joint": 8.0}     # white noise driving the jerk's integral, tuned on seed 0
+JERK = {
+    "linear": 1.5,
+    "angular": 4.0,
+    "joint": 8.0,
+}  # white noise driving the jerk's integral, tuned on seed 0
 
 
 class JerkSmoother:
-    """Kalman filter and fixed-lag Rauch-Tung-Striebel smoother of a chain of integrators, several equal axes at once."""
+    """Kalman filter and fixed-lag Rauch-Tung-Striebel smoother of a chain of integrators, several
+    equal axes at once."""
 
     def __init__(self, order, intensity, bias_walk=0.0):
-        self.n, self.q, self.bias = order, intensity ** 2, bias_walk ** 2
+        self.n, self.q, self.bias = order, intensity**2, bias_walk**2
         self.size = order + (1 if bias_walk else 0)
 
     def model(self, dt):
@@ -45,15 +52,16 @@ class JerkSmoother:
         F, Q = np.eye(self.size), np.zeros((self.size, self.size))
         g = np.ones(n)
         for k in range(1, n):
-            F[np.arange(n - k), np.arange(k, n)] = dt ** k / np.prod(np.arange(1, k + 1))
-            g[n - 1 - k] = dt ** k / np.prod(np.arange(1, k + 1))
+            F[np.arange(n - k), np.arange(k, n)] = dt**k / np.prod(np.arange(1, k + 1))
+            g[n - 1 - k] = dt**k / np.prod(np.arange(1, k + 1))
         Q[:n, :n] = self.q * dt * np.outer(g, g) / 3.0 + np.diag([0.0] * (n - 1) + [self.q * dt])
         if self.bias:
             Q[-1, -1] = self.bias * dt
         return F, Q
 
     def smooth(self, times, measurements, at):
-        """(len(at), size, axes) smoothed states; measurements: per time a list of (h (size,), z (axes,), variance)."""
+        """(len(at), size, axes) smoothed states; measurements: per time a list of (h (size,), z
+        (axes,), variance)."""
         axes = len(measurements[0][0][1])
         x, P = np.zeros((self.size, axes)), np.eye(self.size) * 100.0
         kept, before = [], times[0]
@@ -70,7 +78,10 @@ class JerkSmoother:
             kept.append((F, xp, Pp, x, P))
         found = np.zeros((len(at), self.size, axes))
         for i, t in enumerate(at):
-            k, last = np.searchsorted(times, t, "right") - 1, np.searchsorted(times, t + LAG, "right") - 1
+            k, last = (
+                np.searchsorted(times, t, "right") - 1,
+                np.searchsorted(times, t + LAG, "right") - 1,
+            )
             xs = kept[last][3]
             for j in range(last - 1, k - 1, -1):
                 F, xp, Pp = kept[j + 1][:3]
@@ -81,7 +92,8 @@ class JerkSmoother:
 
 
 def smoother_states(config, imu, dvl, joints, at):
-    """nu_dot (k, 6) and mu_ddot (k, n) of the second design; imu, dvl, joints: [(time, reading)]."""
+    """nu_dot (k, 6) and mu_ddot (k, n) of the second design; imu, dvl, joints: [(time,
+    reading)]."""
     turn = lambda phi: np.reshape(rotation(*phi), (3, 3))  # noqa: E731
     t, readings = np.array([a for a, _ in imu]), np.array([r for _, r in imu])
     n3, w, f = readings[:, :3], readings[:, 3:6], readings[:, 6:9]
@@ -91,18 +103,20 @@ def smoother_states(config, imu, dvl, joints, at):
     R = np.array(R)
     force = np.einsum("kij,kj->ki", R, f + config.robot.gravity * n3)
     lever, unit = FRD_FROM_FLU @ np.array(config.dvl.xyz), np.eye(5)
-    events = [(a, (unit[1] + unit[3], z, FORCE ** 2)) for a, z in zip(t, force)]
+    events = [(a, (unit[1] + unit[3], z, FORCE**2)) for a, z in zip(t, force)]
     for a, v in dvl:
         k = np.clip(np.searchsorted(t, a), 1, len(t) - 1)
         wa = w[k - 1] + (w[k] - w[k - 1]) * (a - t[k - 1]) / (t[k] - t[k - 1])
         G = R[k - 1] @ turn((a - t[k - 1]) * wa)
-        events.append((a, (unit[0], G @ (v - np.cross(wa, lever)), DVL ** 2)))
+        events.append((a, (unit[0], G @ (v - np.cross(wa, lever)), DVL**2)))
     events.sort(key=lambda e: e[0])
     linear = JerkSmoother(3, JERK["linear"], BIAS_WALK)
     h4 = lambda h: h[:4]  # noqa: E731
-    states = linear.smooth(np.array([e[0] for e in events]), [[(h4(h), z, r)] for _, (h, z, r) in events], at)
+    states = linear.smooth(
+        np.array([e[0] for e in events]), [[(h4(h), z, r)] for _, (h, z, r) in events], at
+    )
     angular = JerkSmoother(3, JERK["angular"])
-    turning = angular.smooth(t, [[(np.eye(3)[0], z, GYRO ** 2)] for z in w], at)
+    turning = angular.smooth(t, [[(np.eye(3)[0], z, GYRO**2)] for z in w], at)
     nu_dot = np.zeros((len(at), 6))
     for i, a in enumerate(at):
         k = np.searchsorted(t, a, "right") - 1
@@ -112,7 +126,13 @@ def smoother_states(config, imu, dvl, joints, at):
     s = config.joint_states
     joint = JerkSmoother(4, JERK["joint"])
     n = len(config.robot.joints)
-    rows = [[(np.eye(4)[0], np.array(r[:n]), s.position_stddev ** 2), (np.eye(4)[1], np.array(r[n:2 * n]), s.velocity_stddev ** 2)] for _, r in joints]
+    rows = [
+        [
+            (np.eye(4)[0], np.array(r[:n]), s.position_stddev**2),
+            (np.eye(4)[1], np.array(r[n : 2 * n]), s.velocity_stddev**2),
+        ]
+        for _, r in joints
+    ]
     return nu_dot, joint.smooth(np.array([a for a, _ in joints]), rows, at)[:, 2]
 
 
@@ -124,19 +144,38 @@ def differentiated_dvl(dvl, w_of, lever, at):
     return np.column_stack([np.interp(at, 0.5 * (t[1:] + t[:-1]), c) for c in slope.T])
 
 
+def wave_of(omega):
+    """A sine of unit amplitude, its derivative and its second derivative."""
+    return (
+        lambda t: np.sin(omega * t),
+        lambda t: omega * np.cos(omega * t),
+        lambda t: -omega * omega * np.sin(omega * t),
+    )
+
+
 def responses(config, robot, frequencies):
-    """Complex gain of either design for linear, angular and joint acceleration, by noise-free sines."""
+    """Complex gain of either design for each kind of acceleration, by noise-free sines."""
     found = {}
-    names = [("polynomial", k) for k in ("linear", "angular", "joint")] + [("jerk smoother", k) for k in ("linear", "angular", "joint")]
+    names = [("polynomial", k) for k in ("linear", "angular", "joint")] + [
+        ("jerk smoother", k) for k in ("linear", "angular", "joint")
+    ]
     for f in frequencies:
         o, end = 2 * np.pi * f, max(6.0, 3.0 / f)
-        sine, slope, bend = lambda t: np.sin(o * t), lambda t: o * np.cos(o * t), lambda t: -o * o * np.sin(o * t)
+        sine, slope, bend = wave_of(o)
         small, n = 0.05 / max(1.0, o), len(config.robot.joints)
-        t_imu, t_dvl, t_joint = np.arange(0, end, .01), np.arange(.003, end, .1), np.arange(.004, end, .02)
+        t_imu, t_dvl, t_joint = (
+            np.arange(0, end, 0.01),
+            np.arange(0.003, end, 0.1),
+            np.arange(0.004, end, 0.02),
+        )
         imu = [(t, [0, 0, 1, 0, 0, small * slope(t), 0, 0, slope(t) - 9.80665, 0]) for t in t_imu]
-        dvl = [(t, np.array([0, 0, sine(t)]) + np.cross(np.array([0, 0, small * slope(t)]), np.array([-.06, 0, .105]))) for t in t_dvl]
+        lever = np.array([-0.06, 0, 0.105])
+        dvl = [
+            (t, np.array([0, 0, sine(t)]) + np.cross([0, 0, small * slope(t)], lever))
+            for t in t_dvl
+        ]
         joints = [(t, [sine(t)] * n + [slope(t)] * n + [0.0] * n) for t in t_joint]
-        at = np.arange(2.0, end - 1.0, .02)
+        at = np.arange(2.0, end - 1.0, 0.02)
         a, j = InertialFilter(config), JointFilter(config, robot)
         for t, r in imu:
             a.add_imu(t, r)
@@ -149,7 +188,9 @@ def responses(config, robot, frequencies):
         nu_dot, mu_ddot = smoother_states(config, imu, dvl, joints, at)
         truth = [slope(at), small * bend(at), bend(at)]
         wave = np.column_stack([np.cos(o * at), np.sin(o * at), np.ones(len(at))])
-        for name, y, x in zip(names, first + [nu_dot[:, 2], nu_dot[:, 5], mu_ddot[:, 0]], truth + truth):
+        for name, y, x in zip(
+            names, first + [nu_dot[:, 2], nu_dot[:, 5], mu_ddot[:, 0]], truth + truth
+        ):
             (c, s, _), (d, e, _) = (np.linalg.lstsq(wave, z, rcond=None)[0] for z in (y, x))
             found.setdefault(name, []).append(complex(c, -s) / complex(d, -e))
     return {name: np.array(values) for name, values in found.items()}
@@ -157,8 +198,10 @@ def responses(config, robot, frequencies):
 
 def picture(path, found, frequencies):
     import matplotlib
+
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+
     figure, axes = plt.subplots(2, 3, figsize=(11, 5), sharex=True)
     for (design, kind), values in found.items():
         column = ("linear", "angular", "joint").index(kind)
@@ -171,8 +214,8 @@ def picture(path, found, frequencies):
     axes[1, 0].set_ylabel("phase [deg]")
     axes[0, 0].legend()
     for a in axes.ravel():
-        a.grid(alpha=.3)
-        a.set_xticks([.2, .5, 1, 2, 5], labels=["0.2", "0.5", "1", "2", "5"])
+        a.grid(alpha=0.3)
+        a.set_xticks([0.2, 0.5, 1, 2, 5], labels=["0.2", "0.5", "1", "2", "5"])
         a.minorticks_off()
     figure.tight_layout()
     figure.savefig(path, dpi=110)
@@ -186,51 +229,78 @@ def main():
     args = parser.parse_args()
     config = Config()
     robot = RobotModel.from_config(config)
-    simulated = SimulatedRobot(args.seed, args.duration, start_ns=1_767_225_600 * 10 ** 9)
+    simulated = SimulatedRobot(args.seed, args.duration, start_ns=1_767_225_600 * 10**9)
     messages = [decoded(m) for m in simulated]
     truth = simulated.truth()
     t0, decoder = truth.t[0], Decoder(config)
     begin = time.process_time()
     front, samples = SignalFrontEnd(config, robot), []
     for item in messages:
-        front.push(*item)
+        front.add_message(*item)
         samples += front.samples()
     cost_front = (time.process_time() - begin) / len(samples)
     series = {"imu": [], "dvl": [], "joint_states": []}
     for role, m, _ in messages:
         if role in series:
-            series[role].append((m.header.stamp.sec - t0 + 1e-9 * m.header.stamp.nanosec, decoder.decode(role, m)))
+            series[role].append(
+                (m.header.stamp.sec - t0 + 1e-9 * m.header.stamp.nanosec, decoder.decode(role, m))
+            )
     ticks = {round(s.t / config.filter.period): s for s in samples}
-    place = [k for k, t in enumerate(truth.t) if 3 < t - t0 < args.duration - 2 and round(t / config.filter.period) in ticks]
-    built = np.array([np.r_[ticks[round(truth.t[k] / config.filter.period)].nu_dot, ticks[round(truth.t[k] / config.filter.period)].mu_ddot]
-                      for k in place])
+    place = [
+        k
+        for k, t in enumerate(truth.t)
+        if 3 < t - t0 < args.duration - 2 and round(t / config.filter.period) in ticks
+    ]
+    built = np.array(
+        [
+            np.r_[
+                ticks[round(truth.t[k] / config.filter.period)].nu_dot,
+                ticks[round(truth.t[k] / config.filter.period)].mu_ddot,
+            ]
+            for k in place
+        ]
+    )
     at = truth.t[place] - t0
     begin = time.process_time()
     kalman = np.hstack(smoother_states(config, *series.values(), at))
     cost_kalman = (time.process_time() - begin) / len(at)
     t_imu, w = np.array([a for a, _ in series["imu"]]), np.array([r[3:6] for _, r in series["imu"]])
     naive = np.full_like(built, np.nan)
-    naive[:, :3] = differentiated_dvl(series["dvl"], lambda a: np.array([np.interp(a, t_imu, c) for c in w.T]),
-                                      np.array([-.06, 0, .105]), at)
+    naive[:, :3] = differentiated_dvl(
+        series["dvl"],
+        lambda a: np.array([np.interp(a, t_imu, c) for c in w.T]),
+        np.array([-0.06, 0, 0.105]),
+        at,
+    )
     true = np.hstack([truth.nu_dot, truth.mu_ddot])[place]
-    # The simulated joints stick and slip: their acceleration has a tenth of its power above 12 Hz, beyond what 50 Hz can hold. So the
-    # common low-pass is applied to both, and to the joints' truth before it is differentiated.
+    # The simulated joints stick and slip: a tenth of the power of their acceleration lies above
+    # 12 Hz, beyond what 50 Hz can show. So both are low-passed, and so is the joints' truth before
+    # it is differentiated.
     kernel = gaussian_kernel(config.filter)
     low = lambda x: np.apply_along_axis(np.convolve, 0, x, kernel, "valid")  # noqa: E731
     smooth_true = low(true)
     smooth_true[:, 6:] = np.gradient(low(truth.mu_dot[place]), config.filter.period, axis=0)
-    share = lambda e, x: np.sqrt(np.mean(e ** 2, axis=0) / np.mean(x ** 2, axis=0))  # noqa: E731
-    columns = [share(y - true, true) for y in (built, kalman, naive)] + [share(low(y) - smooth_true, smooth_true) for y in (built, kalman, naive)]
-    print("RMS error / RMS of the acceleration; before and after the common low-pass\n"
-          "axis     built  smoother  dvl'  | built  smoother  dvl'")
+    share = lambda e, x: np.sqrt(np.mean(e**2, axis=0) / np.mean(x**2, axis=0))  # noqa: E731
+    designs = built, kalman, naive
+    columns = [share(y - true, true) for y in designs]
+    columns += [share(low(y) - smooth_true, smooth_true) for y in designs]
+    print(
+        "RMS error / RMS of the acceleration; before and after the common low-pass\n"
+        "axis     built  smoother  dvl'  | built  smoother  dvl'"
+    )
     for c, name in enumerate(AXES):
-        print(f"{name:8s} " + "  ".join(f"{100 * x[c]:5.1f}%" for x in columns[:3]) + "  | " + "  ".join(f"{100 * x[c]:5.1f}%" for x in columns[3:]))
-    print(f"CPU per sample: built, everything, {1e3 * cost_front:.2f} ms; smoother alone {1e3 * cost_kalman:.2f} ms")
-    frequencies = np.geomspace(.15, 8.0, 22)
+        cells = [f"{100 * x[c]:5.1f}%" for x in columns]
+        print(f"{name:8s} " + "  ".join(cells[:3]) + "  | " + "  ".join(cells[3:]))
+    print(
+        f"CPU per sample: built, everything, {1e3 * cost_front:.2f} ms; "
+        f"smoother alone {1e3 * cost_kalman:.2f} ms"
+    )
+    frequencies = np.geomspace(0.15, 8.0, 22)
     found = responses(config, robot, frequencies)
     for name, values in found.items():
-        print(*name, "gain at 1, 2, 4 Hz:", *(f"{np.interp(f, frequencies, np.abs(values)):.3f}" for f in (1, 2, 4)),
-              f"largest phase below 4 Hz {np.degrees(np.abs(np.angle(values[frequencies < 4]))).max():.1f} deg")
+        gains = [f"{np.interp(f, frequencies, np.abs(values)):.3f}" for f in (1, 2, 4)]
+        phase = np.degrees(np.abs(np.angle(values[frequencies < 4]))).max()
+        print(*name, "gain at 1, 2, 4 Hz:", *gains, f"largest phase below 4 Hz {phase:.1f} deg")
     picture(args.output, found, frequencies)
 
 

@@ -1,11 +1,19 @@
-"""Directional forgetting with and without following changes (the default is with), uniform, and none: python docs/measure_forgetting.py [--seeds 1 2 3] [--payload 0.5].
+"""Forgetting: directional with and without following changes, uniform, and none.
 
-    held out   1 - R^2 on another recording, parameters frozen after two minutes of motion
-    calm       the same after 20 s of motion and, beside it, after five minutes of rest that follow: what is learned must survive
-    payload    1 - R^2 of predictions made before each row, in pieces of time after a mass was put into the gripper, two minutes after
-               the start; `before` are the last 30 s without it, `learnt anew` is an estimator that began with it
+    python docs/measure_forgetting.py [--seeds 1 2 3] [--payload 0.5]
 
-Simulated robot with all sensors, prior wrong by a factor of two, a solve at every tenth tick; means over the ten channels.
+held out
+    1 - R^2 on another recording, parameters frozen after two minutes of motion.
+calm
+    The same after 20 s of motion and, beside it, after five minutes of rest that follow: what is
+    learned must survive.
+payload
+    1 - R^2 of predictions made before each row, in pieces of time after a mass was put into the
+    gripper, two minutes after the start. `before`: the last 30 s without it. `from the start`: an
+    estimator that began with it.
+
+Simulated robot with all sensors, prior wrong by a factor of two, a solve at every tenth tick; means
+over the ten channels. The default follows changes.
 """
 from __future__ import annotations
 
@@ -17,11 +25,12 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "test")]
+sys.path[:0] = [str(folder) for folder in (ROOT, ROOT / "test", ROOT / "test/estimation")]
 
 import numpy as np  # noqa: E402
 from frame_cases import decoded  # noqa: E402
 from test_calm import r2, samples_of, stopping  # noqa: E402
+
 from uvms_adaptive_dynamics.config import Config  # noqa: E402
 from uvms_adaptive_dynamics.estimation.estimator import Estimator  # noqa: E402
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config  # noqa: E402
@@ -31,29 +40,41 @@ from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot  # noqa: E402
 from uvms_adaptive_dynamics.simulation.true_robot import TrueRobot  # noqa: E402
 
 EVERY, DURATION, REST = 10, 120.0, 300.0
-KINDS = {"default": {}, "directional": {"estimation.follow_changes": False}, "uniform": {"estimation.forgetting_kind": "uniform"},
-         "none": {"estimation.forgetting": 1.0, "estimation.follow_changes": False}}
+KINDS = {
+    "default": {},
+    "directional": {"estimation.follow_changes": False},
+    "uniform": {"estimation.forgetting_kind": "uniform"},
+    "none": {"estimation.forgetting": 1.0, "estimation.follow_changes": False},
+}
 PIECES = ((0.0, 10.0), (10.0, 30.0), (30.0, 60.0), (60.0, 120.0))
 
 
 def main() -> int:
     """Run, print, and return 0."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="simulated robots' motions and noises; default 1 2 3")
-    parser.add_argument("--payload", type=float, default=0.5, help="mass put into the gripper [kg]; default 0.5")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3],
+                        help="simulated robots' motions and noises; default 1 2 3")
+    parser.add_argument("--payload", type=float, default=0.5,
+                        help="mass put into the gripper [kg]; default 0.5")
     args = parser.parse_args()
     found: dict[str, list[dict[str, float]]] = {kind: [] for kind in KINDS}
     for seed in args.seeds:
         robot = RobotModel.from_config(Config())
-        moving, other = (recorded(robot, SimulatedRobot(s, DURATION, truth_period=None)) for s in (seed, 1000 + seed))
-        loaded = recorded(robot, SimulatedRobot(2000 + seed, DURATION, replace(TrueRobot(), payload_mass=args.payload), truth_period=None))
+        moving, other = (recorded(robot, SimulatedRobot(s, DURATION, truth_period=None))
+                         for s in (seed, 1000 + seed))
+        holding = replace(TrueRobot(), payload_mass=args.payload)
+        loaded = recorded(robot, SimulatedRobot(2000 + seed, DURATION, holding, truth_period=None))
         rested = recorded(robot, stopping(seed, REST))
         for kind, settings in KINDS.items():
-            found[kind].append(measured(Config().with_values(settings), robot, seed, moving, other, rested, loaded))
-            print(f"seed {seed}, {kind}: " + ", ".join(f"{name} {value:.4f}" for name, value in found[kind][-1].items()), flush=True)
+            figures = measured(Config().with_values(settings), robot, seed, moving, other, rested,
+                               loaded)
+            found[kind].append(figures)
+            shown = ", ".join(f"{name} {value:.4f}" for name, value in figures.items())
+            print(f"seed {seed}, {kind}: {shown}", flush=True)
     print("\n" + " ".join(f"{name:>14}" for name in ("1 - R^2", *KINDS)))
     for name in found["none"][0]:
-        print(f"{name:>14} " + " ".join(f"{np.mean([one[name] for one in found[kind]]):14.4f}" for kind in KINDS))
+        means = (np.mean([figures[name] for figures in found[kind]]) for kind in KINDS)
+        print(f"{name:>14} " + " ".join(f"{mean:14.4f}" for mean in means))
     return 0
 
 
@@ -62,7 +83,8 @@ def recorded(robot: RobotModel, simulated: SimulatedRobot) -> list[Sample]:
     return samples_of(Config(), robot, [decoded(message) for message in simulated])
 
 
-def measured(config: Config, robot: RobotModel, seed: int, moving, other, rested, loaded) -> dict[str, float]:
+def measured(config: Config, robot: RobotModel, seed: int, moving, other, rested,
+             loaded) -> dict[str, float]:
     """All figures of one kind of forgetting and one seed."""
     def begun() -> Estimator:
         return Estimator(config, perturbed(prior_from_config(config, robot), 2, seed), robot)
@@ -76,7 +98,7 @@ def measured(config: Config, robot: RobotModel, seed: int, moving, other, rested
     figures["before"] = unexplained(before, DURATION - 30.0, DURATION)
     for begin, end in PIECES:
         figures[f"{begin:.0f}-{end:.0f} s"] = unexplained(after, begin, end)
-    figures["learnt anew"] = unexplained(anew, *PIECES[-1])
+    figures["from the start"] = unexplained(anew, *PIECES[-1])
     estimator = begun()
     first = [sample for sample in rested if sample.t - rested[0].t <= 20.0]
     learn(estimator, first)
@@ -104,11 +126,15 @@ def lost(config: Config, robot: RobotModel, estimator: Estimator, samples: list[
 
 
 def unexplained(predictions: list, begin: float, end: float) -> float:
-    """1 - R^2 of predictions from `begin` to `end` [s] after the first, mean over channels; the variance is that of all of them."""
+    """1 - R^2 of predictions from `begin` to `end` [s] after the first, mean over channels; the
+    variance is that of all of them."""
     t = np.array([p.t for p in predictions]) - predictions[0].t
-    valid, tau, residual = (np.array([getattr(p, name) for p in predictions]) for name in ("valid", "measured", "residual"))
+    valid, tau, residual = (np.array([getattr(p, name) for p in predictions])
+                            for name in ("valid", "measured", "residual"))
     now = (t >= begin) & (t < end)
-    return float(np.mean([np.mean(residual[now & ok, c] ** 2) / np.var(tau[ok, c]) for c, ok in enumerate(valid.T)]))
+    shares = [np.mean(residual[now & ok, c] ** 2) / np.var(tau[ok, c])
+              for c, ok in enumerate(valid.T)]
+    return float(np.mean(shares))
 
 
 if __name__ == "__main__":

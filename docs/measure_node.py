@@ -1,7 +1,9 @@
-"""What the node takes of a core, and whether it keeps up: python docs/measure_node.py [--duration 600] (needs ROS 2 or the wheels of bootstrap.py).
+"""Measures the node's processor time and late solves: python docs/measure_node.py [--duration 600].
 
-Starts the node with its default settings and the simulated robot as processes of their own, over real DDS, and reads the node's
-processor time from /proc and its counters from /diagnostics.
+Needs ROS 2 or the wheels of bootstrap.py.
+
+Starts the node with its default settings and the simulated robot as processes of their own, over
+real DDS, and reads the node's processor time from /proc and its counters from /diagnostics.
 """
 from __future__ import annotations
 
@@ -22,20 +24,28 @@ STARTING = 20.0      # [s] of imports and the first window, which do not count
 def main() -> int:
     """Run, print, and return 0."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--duration", type=float, default=600.0, help="measured time [s]; default 600")
+    parser.add_argument("--duration", type=float, default=600.0,
+                        help="measured time [s]; default 600")
     duration = parser.parse_args().duration
-    environment = {**os.environ, "ROS_DOMAIN_ID": str(100 + os.getpid() % 100), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-                   "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])}
+    environment = {**os.environ, "ROS_DOMAIN_ID": str(100 + os.getpid() % 100),
+                   "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+                   "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]),
+                                                  os.environ.get("PYTHONPATH", "")])}
     os.environ.update(environment)
-    node = subprocess.Popen([sys.executable, "-m", "uvms_adaptive_dynamics.ros.node"], env=environment)
+    node = subprocess.Popen([sys.executable, "-m", "uvms_adaptive_dynamics.ros.node"],
+                            env=environment)
     time.sleep(5.0)
-    robot = subprocess.Popen([sys.executable, "-m", "uvms_adaptive_dynamics.ros.demo.simulated_robot", "--ros-args", "-p", f"duration:={duration + 2 * STARTING}"],
+    robot = subprocess.Popen([sys.executable, "-m",
+                              "uvms_adaptive_dynamics.ros.demo.simulated_robot", "--ros-args", "-p",
+                              f"duration:={duration + 2 * STARTING}"],
                              env=environment)
     values: dict[str, str] = {}
     rclpy.init()
     listener = Node("measure_node")
     listener.create_subscription(DiagnosticArray, "/diagnostics", lambda message: values.update(
-        {pair.key: pair.value for status in message.status if status.name.startswith("uvms_estimator") for pair in status.values}), 10)
+        {pair.key: pair.value
+         for status in message.status if status.name.startswith("uvms_estimator")
+         for pair in status.values}), 10)
     try:
         _listen(listener, STARTING)
         before, begin, counted = processor_time(node.pid), time.monotonic(), dict(values)

@@ -1,9 +1,11 @@
-"""Shared by the converters: gzipped CSV in, rosbag2 out (mcap, Jazzy types), for `evaluate` and for `ros2 bag play`."""
+"""Shared by the converters: gzipped CSV in, rosbag2 out (mcap, Jazzy types), for `evaluate` and for
+`ros2 bag play`."""
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Iterable, Mapping, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from rosbags.rosbag2 import StoragePlugin, Writer
@@ -35,14 +37,16 @@ def read_table(path: Path) -> dict[str, np.ndarray]:
     except (OSError, EOFError, ValueError) as error:
         raise ConversionError(f"'{path}' is not a gzipped CSV of numbers: {error}.") from None
     if values.shape[0] < 2 or values.shape[1] != len(names) or not np.all(np.isfinite(values)):
-        raise ConversionError(f"'{path}' has {values.shape[0]} rows of {values.shape[1]} numbers under {len(names)} names; "
-                              "expected at least two complete rows of finite numbers.")
+        raise ConversionError(
+            f"'{path}' has {values.shape[0]} rows of {values.shape[1]} numbers under {len(names)} "
+            "names; expected at least two complete rows of finite numbers.")
     return dict(zip(names, values.T))
 
 
 def header(stamp_ns: int, frame_id: str = "") -> Any:
     """std_msgs/Header."""
-    stamp = TYPES.types["builtin_interfaces/msg/Time"](sec=int(stamp_ns // 10**9), nanosec=int(stamp_ns % 10**9))
+    seconds, nanoseconds = divmod(int(stamp_ns), 10 ** 9)
+    stamp = TYPES.types["builtin_interfaces/msg/Time"](sec=seconds, nanosec=nanoseconds)
     return TYPES.types["std_msgs/msg/Header"](stamp=stamp, frame_id=frame_id)
 
 
@@ -51,17 +55,22 @@ def vector(xyz: np.ndarray) -> Any:
     return TYPES.types["geometry_msgs/msg/Vector3"](*(float(value) for value in xyz))
 
 
-def joint_state(stamp_ns: int, names: Iterable[str], position: np.ndarray, velocity: np.ndarray, effort: np.ndarray) -> Any:
+def joint_state(stamp_ns: int, names: Iterable[str], position: np.ndarray, velocity: np.ndarray,
+                effort: np.ndarray) -> Any:
     """sensor_msgs/JointState; an empty array means "not measured"."""
     return TYPES.types["sensor_msgs/msg/JointState"](
-        header=header(stamp_ns), name=list(names), position=np.array(position, float), velocity=np.array(velocity, float),
-        effort=np.array(effort, float))
+        header=header(stamp_ns), name=list(names), position=np.array(position, float),
+        velocity=np.array(velocity, float), effort=np.array(effort, float))
 
 
 def write_bag(path: Path, messages: Iterable[Message], notes: Mapping[str, str]) -> int:
-    """Write the messages in order of time and the notes into the bag's metadata; returns the number of messages."""
+    """Write the messages in order of time and the notes into the bag's metadata; returns the number
+    of messages."""
     if path.exists():
-        raise ConversionError(f"'{path}' exists already; a bag is never overwritten. Remove it or choose another --output.")
+        raise ConversionError(
+            f"'{path}' exists already; a bag is never overwritten. Remove it or choose another "
+            "--output."
+        )
     ordered = sorted(messages, key=lambda message: (message.stamp_ns, message.topic))
     connections: dict[str, Any] = {}
     with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as bag:
@@ -70,5 +79,6 @@ def write_bag(path: Path, messages: Iterable[Message], notes: Mapping[str, str])
         for stamp_ns, topic, content in ordered:
             if topic not in connections:
                 connections[topic] = bag.add_connection(topic, content.__msgtype__, typestore=TYPES)
-            bag.write(connections[topic], stamp_ns, TYPES.serialize_cdr(content, content.__msgtype__))
+            bag.write(connections[topic], stamp_ns,
+                      TYPES.serialize_cdr(content, content.__msgtype__))
     return len(ordered)

@@ -1,20 +1,23 @@
-"""Does the vehicle's own moment balance the arm's on runs that the estimate has not seen? And what would plain least squares say?
+"""Does the vehicle's own moment balance the arm's on runs that the estimate has not seen? And what
+would plain least squares say?
 
-The runs of `hinsdale_to_bag.py --all` are halved, every other one by name. On the first half all 27 parameters of the vehicle
-are estimated twice, the arm's fixed to the published ones:
+The runs of `hinsdale_to_bag.py --all` are halved, every other one by name. On the first half all 27
+parameters of the vehicle are estimated twice, the arm's fixed to the published ones:
 
     estimator      as on a robot: prior, robust, within the physical set
     least squares  plain, on the same rows, without prior or constraints
 
-On the second half the moment Y_v pi_v is compared with -Y_vm pi_m, the arm's: with the thrusters off they balance.
+On the second half the moment Y_v pi_v is compared with -Y_vm pi_m, the arm's: with the thrusters
+off they balance.
 """
 from __future__ import annotations
 
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, Sequence
+from typing import NamedTuple
 
 # Threads of BLAS only wait for each other on matrices of this size.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -25,17 +28,19 @@ import numpy as np
 
 from uvms_adaptive_dynamics.config import Config, load_config
 from uvms_adaptive_dynamics.errors import UvmsError
-from uvms_adaptive_dynamics.evaluation.metrics import channel_metrics
 from uvms_adaptive_dynamics.evaluation.run import Run, run
+from uvms_adaptive_dynamics.model.metrics import channel_metrics
 
 MOMENTS = ("roll", "pitch")
 RESTORING = ("W", "B", "xgW_xbB", "ygW_ybB", "zgW_zbB")
 
 
 class Comparison(NamedTuple):
-    """Parameters (p,) of both estimates, their R^2 on the tested half by moment, and the run that the estimator learnt from.
+    """Parameters (p,) of both estimates, their R^2 on the tested half by moment, and the run that
+    the estimator learnt from.
 
-    highest_damping is the largest of all damping coefficients of all (kept) estimates of that run; they are negative numbers.
+    highest_damping is the largest of all damping coefficients of all (kept) estimates of that run;
+    they are negative numbers.
     """
 
     learnt: Run
@@ -47,14 +52,19 @@ class Comparison(NamedTuple):
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("bags", type=Path, help="folder of the bags that hinsdale_to_bag.py --all has made")
-    parser.add_argument("--config", type=Path, default=Path(__file__).with_name("hinsdale.yaml"), help="default: hinsdale.yaml beside this file")
+    parser.add_argument("bags", type=Path,
+                        help="folder of the bags that hinsdale_to_bag.py --all has made")
+    parser.add_argument("--config", type=Path, default=Path(__file__).with_name("hinsdale.yaml"),
+                        help="default: hinsdale.yaml beside this file")
     parser.add_argument("--swap", action="store_true", help="exchange the halves")
     options = parser.parse_args(arguments)
     try:
         bags = sorted(path for path in options.bags.glob("*") if path.is_dir())
         if len(bags) < 2:
-            raise UvmsError(f"'{options.bags}' holds {len(bags)} bags; expected those of hinsdale_to_bag.py --all.")
+            raise UvmsError(
+                f"'{options.bags}' holds {len(bags)} bags; expected those of hinsdale_to_bag.py "
+                "--all."
+            )
         halves = (bags[1::2], bags[::2]) if options.swap else (bags[::2], bags[1::2])
         print(report(compare(*halves, load_config(options.config))))
     except UvmsError as error:
@@ -69,12 +79,15 @@ def compare(learnt_on: Sequence[Path], tested_on: Sequence[Path], config: Config
     # One frozen run holds the tested rows; each estimate predicts on them.
     tested = run(tested_on, config, learnt.final, frozen=True)
     parameters = {"estimator": learnt.final.values, "least squares": plain_least_squares(learnt)}
-    return Comparison(learnt, tested, parameters, {name: balance(tested, pi) for name, pi in parameters.items()},
+    return Comparison(learnt, tested, parameters,
+                      {name: balance(tested, pi)
+                       for name, pi in parameters.items()},
                       float(learnt.log.trajectory().pi[:, learnt.robot.table.nonpositive].max()))
 
 
 def balance(tested: Run, pi: np.ndarray) -> dict[str, float]:
-    """R^2 of the vehicle's moment Y_v pi_v against the arm's, -(Y_vm pi_m + buoyancy of its links), all rows pooled."""
+    """R^2 of the vehicle's moment Y_v pi_v against the arm's, -(Y_vm pi_m + buoyancy of its links),
+    all rows pooled."""
     rows, table = tested.log.rows(), tested.robot.table
     arm_alone, vehicle_alone = pi.copy(), pi.copy()
     arm_alone[table.vehicle_slice] = 0.0
@@ -85,24 +98,28 @@ def balance(tested: Run, pi: np.ndarray) -> dict[str, float]:
     for c, channel in enumerate(tested.robot.channels):
         if channel in MOMENTS:
             # `predict` adds the known buoyancy to both; it belongs to the arm.
-            found[channel] = channel_metrics(-arm[:, c], vehicle[:, c] - rows.known[:, c], rows.stddev[:, c], rows.valid[:, c], "N m")["r2"]
+            found[channel] = channel_metrics(-arm[:, c], vehicle[:, c] - rows.known[:, c],
+                                             rows.stddev[:, c], rows.valid[:, c], "N m")["r2"]
     return found
 
 
 def plain_least_squares(learnt: Run) -> np.ndarray:
-    """(p,) vehicle by ordinary least squares on the rows of a run, each divided by its channel's noise in the settings."""
+    """(p,) vehicle by ordinary least squares on the rows of a run, each divided by its channel's
+    noise in the settings."""
     rows, table, vehicle = learnt.log.rows(), learnt.robot.table, learnt.robot.vehicle_rows
     pi = learnt.prior.values.copy()
     pi[table.vehicle_slice] = 0.0
     arm, _ = learnt.log.predict(pi, None)
     places = range(table.vehicle_slice.start, table.vehicle_slice.stop)
     # A column of Y is the response to its parameter alone.
-    columns = [(learnt.log.predict(unit, None)[0] - rows.known)[:, vehicle] for unit in np.eye(table.size)[places.start:places.stop]]
+    columns = [(learnt.log.predict(unit, None)[0] - rows.known)[:, vehicle]
+               for unit in np.eye(table.size)[places.start:places.stop]]
     weight = 1 / np.array(learnt.config.estimation.noise_stddev[vehicle])
     valid = rows.valid[:, vehicle].ravel()
     A = np.column_stack([(column * weight).ravel()[valid] for column in columns])
     b = ((rows.measured - arm)[:, vehicle] * weight).ravel()[valid]
-    # W and B stand in the same rows with opposite signs: lstsq answers with the smallest of all solutions.
+    # W and B stand in the same rows with opposite signs: lstsq answers with the smallest of all
+    # solutions.
     pi[table.vehicle_slice] = np.linalg.lstsq(A, b, rcond=None)[0]
     return pi
 
@@ -110,13 +127,25 @@ def plain_least_squares(learnt: Run) -> np.ndarray:
 def report(found: Comparison) -> str:
     """The comparison as a table."""
     table, log = found.learnt.robot.table, found.learnt.log
-    lines = [f"learnt on {len(log)} rows, tested on {len(found.tested.log)}; of {log.updates} estimates {log.violations} outside the physical set, "
-             f"highest damping coefficient {found.highest_damping:.2g}", f"{'':<22}" + "".join(f"{name:>16}" for name in found.parameters)]
-    lines += [f"{'R^2 ' + channel:<22}" + "".join(f"{found.r2[name][channel]:>16.3f}" for name in found.parameters) for channel in MOMENTS]
-    lines += [f"{table.names[i]:<22}" + "".join(f"{pi[i]:>16.3f}" for pi in found.parameters.values())
-              for i in (*table.places(RESTORING), *table.nonpositive)]
+    lines = [
+        f"learnt on {len(log)} rows, tested on {len(found.tested.log)}; of {log.updates} estimates "
+        f"{log.violations} outside the physical set, highest damping coefficient "
+        f"{found.highest_damping:.2g}",
+        f"{'':<22}" + "".join(f"{name:>16}" for name in found.parameters)
+    ]
+    lines += [
+        f"{'R^2 ' + channel:<22}" + "".join(f"{found.r2[name][channel]:>16.3f}"
+                                            for name in found.parameters)
+        for channel in MOMENTS
+    ]
+    lines += [
+        f"{table.names[i]:<22}" + "".join(f"{pi[i]:>16.3f}"
+                                          for pi in found.parameters.values())
+        for i in (*table.places(RESTORING), *table.nonpositive)
+    ]
     wrong = [int(np.sum(pi[table.nonpositive] > 0)) for pi in found.parameters.values()]
-    return "\n".join(lines + [f"{'damping of wrong sign':<22}" + "".join(f"{count:>16}" for count in wrong)])
+    return "\n".join(
+        lines + [f"{'damping of wrong sign':<22}" + "".join(f"{count:>16}" for count in wrong)])
 
 
 if __name__ == "__main__":

@@ -1,44 +1,62 @@
-"""The published Hinsdale recordings (BlueROV2 with a Reach Alpha 5, drifting freely in a pool) as rosbag2 bags.
+"""The published Hinsdale recordings (BlueROV2 with a Reach Alpha 5, drifting freely in a pool) as
+rosbag2 bags.
 
-`joint_states` carries the joints by the names and zeros of the recording's own URDF and no effort; `imu/data` is the
-recorded one (it is ENU<-FLU already); `dvl/twist` is made from motion capture, forward-right-down, 10 Hz (see README.md).
+`joint_states` carries the joints by the names and zeros of the recording's own URDF and no effort;
+`imu/data` is the recorded one (it is ENU<-FLU already); `dvl/twist` is made from motion capture,
+forward-right-down, 10 Hz (see README.md).
 """
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Iterator
 
 import numpy as np
 import yaml
+from bag_writer import (
+    TYPES,
+    ConversionError,
+    Message,
+    header,
+    joint_state,
+    read_table,
+    vector,
+    write_bag,
+)
+from mocap_velocity import local_fit
 from scipy.spatial.transform import Rotation
 
-from bag_writer import TYPES, ConversionError, Message, header, joint_state, read_table, vector, write_bag
-from mocap_velocity import local_fit
-
-# Joint of the recording, joint of their URDF from base to tip, position in the recording at which the URDF's is zero [rad].
+# Joint of the recording, joint of their URDF from base to tip, position in the recording at which
+# the URDF's is zero [rad].
 JOINTS = (("axis_e", "r5m_joint5", 3.07), ("axis_d", "r5m_joint4", 0.0),
           ("axis_c", "r5m_joint3", 0.0), ("axis_b", "r5m_joint2", 2.879))
 EPOCH_NS = 1_690_000_000 * 10**9  # every run starts at zero; any fixed date serves
-REPEAT_TIMEOUT = 0.08           # [s] a bit-identical joint row counts as a new measurement only after this time
+# [s] a bit-identical joint row counts as a new measurement only after this time
+REPEAT_TIMEOUT = 0.08
 DVL_PERIOD = 0.1                # [s]
-POSITION_NOISE, YAW_NOISE = 1e-3, 2e-3  # [m], [rad] smallest noise of the motion capture that is believed
-MAX_ATTITUDE_GAP = 0.1          # [s] no velocity where the nearest attitude of the IMU is farther away than this
+# [m], [rad] smallest noise of the motion capture that is believed
+POSITION_NOISE, YAW_NOISE = 1e-3, 2e-3
+# [s] no velocity where the nearest attitude of the IMU is farther away than this
+MAX_ATTITUDE_GAP = 0.1
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder with the *_imu, *_joint_states and *_mocap.csv.gz")
+    parser.add_argument("--data", type=Path, required=True,
+                        help="folder with the *_imu, *_joint_states and *_mocap.csv.gz")
     chosen = parser.add_mutually_exclusive_group(required=True)
     chosen.add_argument("--run", help="name of one run, such as traj003-0")
-    chosen.add_argument("--all", action="store_true", help="every run of the folder, one bag each under --output")
-    parser.add_argument("--output", type=Path, required=True, help="bag to write, or folder of bags with --all")
+    chosen.add_argument("--all", action="store_true",
+                        help="every run of the folder, one bag each under --output")
+    parser.add_argument("--output", type=Path, required=True,
+                        help="bag to write, or folder of bags with --all")
     options = parser.parse_args(arguments)
     try:
         runs = runs_of(options.data)
         if options.run and options.run not in runs:
-            raise ConversionError(f"run '{options.run}' is not in '{options.data}'; it has {', '.join(runs)}.")
+            raise ConversionError(
+                f"run '{options.run}' is not in '{options.data}'; it has {', '.join(runs)}.")
         for run in runs if options.all else [options.run]:
             bag = options.output / run if options.all else options.output
             count = write_bag(bag, messages(options.data, run), notes(options.data, run))
@@ -58,9 +76,13 @@ def runs_of(data: Path) -> list[str]:
 
 
 def notes(data: Path, run: str) -> dict[str, str]:
-    """What goes into the bag's metadata; `arm_start_s` is the time [s after the epoch of the bag] at which the arm moves."""
-    entries = {"source": "github.com/hkolano/UVMS-SysID-with-EAs, data/hinsdale-data-2023", "licence": "MIT, (c) 2023 Hannah Kolano",
-               "run": run, "epoch_s": str(EPOCH_NS // 10**9), "dvl": "made from motion capture"}
+    """What goes into the bag's metadata; `arm_start_s` is the time [s after the epoch of the bag]
+    at which the arm moves."""
+    entries = {
+        "source": "github.com/hkolano/UVMS-SysID-with-EAs, data/hinsdale-data-2023",
+        "licence": "MIT, (c) 2023 Hannah Kolano", "run": run, "epoch_s": str(EPOCH_NS // 10 ** 9),
+        "dvl": "made from motion capture"
+    }
     metadata = data / f"metadata_{run.removeprefix('traj')}.yml"
     if metadata.is_file():
         try:
@@ -72,7 +94,8 @@ def notes(data: Path, run: str) -> dict[str, str]:
 
 def messages(data: Path, run: str) -> Iterator[Message]:
     """All messages of one run, topic after topic; raises ConversionError."""
-    imu, joints, mocap = (read_table(data / f"{run}_{kind}.csv.gz") for kind in ("imu", "joint_states", "mocap"))
+    imu, joints, mocap = (read_table(data / f"{run}_{kind}.csv.gz")
+                          for kind in ("imu", "joint_states", "mocap"))
     try:
         yield from joint_messages(joints)
         yield from imu_messages(imu)
@@ -86,18 +109,21 @@ def _stamp(time: float) -> int:
 
 
 def joint_messages(table: dict[str, np.ndarray]) -> Iterator[Message]:
-    """JointState [rad, rad/s], without effort. Two of three rows repeat the one before, bit by bit: they are old
-    measurements under new stamps, which would tell a filter that the joint had stopped, and are left out."""
+    """JointState [rad, rad/s], without effort. Two of three rows repeat the one before, bit by bit:
+    they are old measurements under new stamps, which would tell a filter that the joint had
+    stopped, and are left out."""
     position = np.column_stack([table[f"{axis}_pos"] - zero for axis, _, zero in JOINTS])
     velocity = np.column_stack([table[f"{axis}_vel"] for axis, _, _ in JOINTS])
     names = [joint for _, joint, _ in JOINTS]
     last = None
     for row, time in enumerate(table["time_secs"]):
-        repeated = last is not None and (position[row] == position[last]).all() and (velocity[row] == velocity[last]).all()
+        repeated = (last is not None and (position[row] == position[last]).all()
+                    and (velocity[row] == velocity[last]).all())
         if repeated and time - table["time_secs"][last] < REPEAT_TIMEOUT:
             continue
         last = row
-        yield Message(_stamp(time), "/joint_states", joint_state(_stamp(time), names, position[row], velocity[row], np.empty(0)))
+        yield Message(_stamp(time), "/joint_states",
+                      joint_state(_stamp(time), names, position[row], velocity[row], np.empty(0)))
 
 
 def imu_messages(table: dict[str, np.ndarray]) -> Iterator[Message]:
@@ -107,7 +133,8 @@ def imu_messages(table: dict[str, np.ndarray]) -> Iterator[Message]:
         x, y, z, w = (float(value) for value in quaternion[row])
         content = TYPES.types["sensor_msgs/msg/Imu"](
             header=header(_stamp(time), "base_link"),
-            orientation=TYPES.types["geometry_msgs/msg/Quaternion"](x=x, y=y, z=z, w=w), orientation_covariance=np.zeros(9),
+            orientation=TYPES.types["geometry_msgs/msg/Quaternion"](x=x, y=y, z=z, w=w),
+            orientation_covariance=np.zeros(9),
             angular_velocity=vector(rate[row]), angular_velocity_covariance=np.zeros(9),
             linear_acceleration=vector(force[row]), linear_acceleration_covariance=np.zeros(9))
         yield Message(_stamp(time), "/imu/data", content)
@@ -119,15 +146,18 @@ def _imu_columns(table: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray, 
             np.column_stack([table[f"{axis}_linacc"] for axis in "xyz"]))
 
 
-def velocity_messages(imu: dict[str, np.ndarray], mocap: dict[str, np.ndarray]) -> Iterator[Message]:
-    """TwistWithCovarianceStamped: velocity of the captured point [m/s], forward-right-down, where motion capture is sound.
+def velocity_messages(imu: dict[str, np.ndarray],
+                      mocap: dict[str, np.ndarray]) -> Iterator[Message]:
+    """TwistWithCovarianceStamped: velocity of the captured point [m/s], forward-right-down, where
+    motion capture is sound.
 
-    Heading comes from motion capture, since its world is not the IMU's; roll and pitch from the IMU, which has no glitches.
+    Heading comes from motion capture, since its world is not the IMU's; roll and pitch from the
+    IMU, which has no glitches.
     """
     quaternion, _, _ = _imu_columns(imu)
     imu_time, time = imu["time_secs"], mocap["time_secs"]
-    signals = [(mocap["x_pose"], POSITION_NOISE), (mocap["y_pose"], POSITION_NOISE), (mocap["z_pose"], POSITION_NOISE),
-               (np.unwrap(mocap["yaw"]), YAW_NOISE)]
+    signals = [(mocap["x_pose"], POSITION_NOISE), (mocap["y_pose"], POSITION_NOISE),
+               (mocap["z_pose"], POSITION_NOISE), (np.unwrap(mocap["yaw"]), YAW_NOISE)]
     for tick in range(int(np.ceil(time[0] / DVL_PERIOD)), int(time[-1] / DVL_PERIOD) + 1):
         at = tick * DVL_PERIOD
         nearest = int(np.argmin(np.abs(imu_time - at)))
@@ -140,10 +170,12 @@ def velocity_messages(imu: dict[str, np.ndarray], mocap: dict[str, np.ndarray]) 
         covariance = np.zeros((6, 6))
         # One isotropic figure: the rotation mixes the axes' errors.
         covariance[:3, :3] = np.eye(3) * max(fit.slope_stddev for fit in fits[:3]) ** 2
-        twist = TYPES.types["geometry_msgs/msg/Twist"](linear=vector([forward, -left, -up]), angular=vector(np.zeros(3)))
+        twist = TYPES.types["geometry_msgs/msg/Twist"](linear=vector([forward, -left, -up]),
+                                                       angular=vector(np.zeros(3)))
         content = TYPES.types["geometry_msgs/msg/TwistWithCovarianceStamped"](
             header=header(_stamp(at), "base_link_frd"),
-            twist=TYPES.types["geometry_msgs/msg/TwistWithCovariance"](twist=twist, covariance=covariance.ravel()))
+            twist=TYPES.types["geometry_msgs/msg/TwistWithCovariance"](
+                twist=twist, covariance=covariance.ravel()))
         yield Message(_stamp(at), "/dvl/twist", content)
 
 

@@ -1,4 +1,5 @@
-"""Velocity of a body from motion capture with glitches and gaps: a robust local polynomial, no filter that smears them."""
+"""Velocity of a body from motion capture with glitches and gaps: a robust local polynomial, no
+filter that smears them."""
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -8,7 +9,8 @@ import numpy as np
 HALF_WIDTH = 0.3        # [s] half of the window of one fit
 SHARE = 0.5             # of the window's samples that must agree with the fit
 AGREEMENT = 4.0         # samples farther from the fit than this many scales are glitches
-MAX_NOISE = 10.0        # times the believed noise: beyond it the parabola does not describe the motion
+# times the believed noise: beyond it the parabola does not describe the motion
+MAX_NOISE = 10.0
 ITERATIONS = 8
 
 
@@ -21,10 +23,12 @@ class LocalFit(NamedTuple):
 
 
 def local_fit(time: np.ndarray, signal: np.ndarray, at: float, floor: float) -> LocalFit | None:
-    """Quadratic through the samples within HALF_WIDTH of `at`, glitches weighted to zero (Tukey's biweight).
+    """Quadratic through the samples within HALF_WIDTH of `at`, glitches weighted to zero (Tukey's
+    biweight).
 
-    `floor` is the smallest scale of the noise that is believed, in the signal's unit. None where the window has a gap
-    longer than half of it, or where fewer than SHARE of its samples agree with one parabola.
+    `floor` is the smallest scale of the noise that is believed, in the signal's unit. None where
+    the window has a gap longer than half of it, or where fewer than SHARE of its samples agree with
+    one parabola.
     """
     first, end = np.searchsorted(time, [at - HALF_WIDTH, at + HALF_WIDTH])
     edges = np.concatenate([[at - HALF_WIDTH], time[first:end], [at + HALF_WIDTH]])
@@ -35,7 +39,8 @@ def local_fit(time: np.ndarray, signal: np.ndarray, at: float, floor: float) -> 
     weight = np.ones_like(lag)
     for _ in range(ITERATIONS):
         root = np.sqrt(weight)
-        # Weights of zero can leave fewer samples than coefficients; lstsq then answers with the smallest solution.
+        # Weights of zero can leave fewer samples than coefficients; lstsq then answers with the
+        # smallest solution.
         coefficient = np.linalg.lstsq(design * root[:, None], value * root, rcond=None)[0]
         residual = value - design @ coefficient
         scale = max(1.4826 * float(np.median(np.abs(residual))), floor)

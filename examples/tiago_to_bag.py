@@ -1,41 +1,51 @@
-"""The published TIAGo recording (torso lift and 7-joint arm, 100 Hz) as a rosbag2 bag with one topic, `joint_states`.
+"""The published TIAGo recording (torso lift and 7-joint arm, 100 Hz) as a rosbag2 bag with one
+topic, `joint_states`.
 
-Effort stays what was recorded, motor current [A]; `joint_states.effort_scale` turns it into torque (see README.md).
+Effort stays what was recorded, motor current [A]; `joint_states.effort_scale` turns it into torque
+(see README.md).
 """
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Iterator
 
 import numpy as np
-
 from bag_writer import ConversionError, Message, joint_state, read_table, write_bag
 
 JOINTS = ("torso_lift_joint", *(f"arm_{k}_joint" for k in range(1, 8)))
 USEFUL_ROWS = (921, 6791)       # before and after them the arm stands still
 TRAINING_SHARE = 0.7
 EPOCH_NS = 1_600_000_000 * 10**9  # the recording starts at zero; any fixed date serves
-# The recorded velocity is a filtered one and late against the positions [s]: moved ahead by this much it differs from their
-# slope by 2-4 % RMS on arm_2 to arm_7, unmoved by 13 % (torso and arm_1 fit best at 0.18 and 0.155).
+# The recorded velocity is a filtered one and late against the positions [s]: moved ahead by this
+# much it differs from their slope by 2-4 % RMS on arm_2 to arm_7, unmoved by 13 % (torso and arm_1
+# fit best at 0.18 and 0.155).
 VELOCITY_DELAY = 0.195
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder with tiago_position.csv.gz, _velocity and _effort")
-    parser.add_argument("--output", type=Path, required=True, help="bag to write (a folder that does not exist yet)")
-    parser.add_argument("--rows", type=_rows, default=USEFUL_ROWS, metavar="FIRST:END", help="rows used, 921:6791 by default")
-    parser.add_argument("--part", choices=("train", "test", "all"), default="all", help="first 70 %%, last 30 %% or all of the rows")
-    parser.add_argument("--velocity", choices=("aligned", "recorded", "none"), default="aligned",
-                        help="aligned: the recorded velocity moved 0.195 s ahead, onto the positions")
+    parser.add_argument("--data", type=Path, required=True,
+                        help="folder with tiago_position.csv.gz, _velocity and _effort")
+    parser.add_argument("--output", type=Path, required=True,
+                        help="bag to write (a folder that does not exist yet)")
+    parser.add_argument("--rows", type=_rows, default=USEFUL_ROWS, metavar="FIRST:END",
+                        help="rows used, 921:6791 by default")
+    parser.add_argument("--part", choices=("train", "test", "all"), default="all",
+                        help="first 70 %%, last 30 %% or all of the rows")
+    parser.add_argument(
+        "--velocity", choices=("aligned", "recorded", "none"), default="aligned",
+        help="aligned: the recorded velocity moved 0.195 s ahead, onto the positions")
     options = parser.parse_args(arguments)
     try:
         first, end = part_of(options.rows, options.part)
-        count = write_bag(options.output, messages(options.data, first, end, options.velocity), {
-            "source": "github.com/thanhndv212/figaroh-examples, examples/tiago", "licence": "Apache-2.0",
-            "rows": f"{first}:{end}", "effort": "motor current [A]", "velocity": options.velocity})
+        count = write_bag(
+            options.output, messages(options.data, first, end, options.velocity), {
+                "source": "github.com/thanhndv212/figaroh-examples, examples/tiago",
+                "licence": "Apache-2.0", "rows": f"{first}:{end}", "effort": "motor current [A]",
+                "velocity": options.velocity
+            })
     except ConversionError as error:
         print(f"tiago_to_bag: {error}", file=sys.stderr)
         return 1
@@ -59,25 +69,36 @@ def part_of(rows: tuple[int, int], part: str) -> tuple[int, int]:
 
 def messages(data: Path, first: int, end: int, velocity: str) -> Iterator[Message]:
     """One JointState [m, rad; m/s, rad/s; A] per row; raises ConversionError."""
-    tables = {quantity: read_table(data / f"tiago_{quantity}.csv.gz") for quantity in ("position", "velocity", "effort")}
+    tables = {
+        quantity: read_table(data / f"tiago_{quantity}.csv.gz")
+        for quantity in ("position", "velocity", "effort")
+    }
     time = tables["position"]["t"]
     if end > len(time):
         raise ConversionError(f"--rows ends at {end}, but the recording has {len(time)} rows.")
-    position, rate, current = (_columns(data, quantity, tables[quantity], time) for quantity in tables)
+    position, rate, current = (_columns(data, quantity, tables[quantity], time)
+                               for quantity in tables)
     if velocity == "aligned":
-        rate = np.column_stack([np.interp(time + VELOCITY_DELAY, time, column) for column in rate.T])
+        rate = np.column_stack(
+            [np.interp(time + VELOCITY_DELAY, time, column) for column in rate.T])
     elif velocity == "none":
         rate = np.empty((len(time), 0))
     for row in range(first, end):
         stamp_ns = EPOCH_NS + round(time[row] * 1e9)
-        yield Message(stamp_ns, "/joint_states", joint_state(stamp_ns, JOINTS, position[row], rate[row], current[row]))
+        yield Message(stamp_ns, "/joint_states",
+                      joint_state(stamp_ns, JOINTS, position[row], rate[row], current[row]))
 
 
-def _columns(data: Path, quantity: str, table: dict[str, np.ndarray], time: np.ndarray) -> np.ndarray:
-    """The joints' columns (rows, 8) in the order of JOINTS; the files name them '- arm_1_joint_position'."""
+def _columns(data: Path, quantity: str, table: dict[str, np.ndarray],
+             time: np.ndarray) -> np.ndarray:
+    """The joints' columns (rows, 8) in the order of JOINTS; the files name them '-
+    arm_1_joint_position'."""
     missing = [joint for joint in JOINTS if f"- {joint}_{quantity}" not in table]
     if missing or not np.array_equal(table["t"], time):
-        raise ConversionError(f"'{data / f'tiago_{quantity}.csv.gz'}' lacks {missing or 'the time column of the positions'}.")
+        raise ConversionError(
+            f"'{data / f'tiago_{quantity}.csv.gz'}' lacks "
+            f"{missing or 'the time column of the positions'}."
+        )
     return np.column_stack([table[f"- {joint}_{quantity}"] for joint in JOINTS])
 
 

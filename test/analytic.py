@@ -1,4 +1,4 @@
-"""A motion known in closed form, and the noise-free messages that sensors with real rates and delays would make of it."""
+"""A motion in closed form, and the noise-free messages of sensors with real rates and delays."""
 from types import SimpleNamespace as Message
 
 import numpy as np
@@ -21,7 +21,8 @@ class MultiSine:
         self.offset = offset
 
     def __call__(self, t, order=0):
-        value = np.sum(self.a * self.f ** order * np.sin(self.f * t + self.phase + order * np.pi / 2), axis=1)
+        waves = self.a * self.f ** order * np.sin(self.f * t + self.phase + order * np.pi / 2)
+        value = np.sum(waves, axis=1)
         return value + (self.offset if order == 0 else 0.0)
 
 
@@ -36,7 +37,7 @@ class AnalyticMotion:
         self.mu = MultiSine(rng, joints, low, high, np.full(joints, .3), offset=2.0)
 
     def sample(self, t, robot, pi=None) -> Sample:
-        """The exact state at time t after the start; efforts from the model itself when pi is given."""
+        """The exact state at time t after the start; efforts from the model if pi is given."""
         phi, theta, psi = angles = self.rpy(t)
         d = self.rpy(t, 1)
         R = from_rpy(*angles)
@@ -49,7 +50,8 @@ class AnalyticMotion:
 
         h = 1e-5
         w = rates(angles, d)
-        w_dot = (rates(self.rpy(t + h), self.rpy(t + h, 1)) - rates(self.rpy(t - h), self.rpy(t - h, 1))) / (2 * h)
+        w_dot = (rates(self.rpy(t + h), self.rpy(t + h, 1))
+                 - rates(self.rpy(t - h), self.rpy(t - h, 1))) / (2 * h)
         nu, nu_dot = np.concatenate([self.v(t), w]), np.concatenate([self.v(t, 1), w_dot])
         n, C = robot.table.n, robot.table.channels
         mu = (self.mu(t), self.mu(t, 1), self.mu(t, 2)) if n else (np.zeros(0),) * 3
@@ -59,7 +61,8 @@ class AnalyticMotion:
         raw = robot.raw_rows(sample)
         tau = raw.Y @ pi + raw.known
         head = 6 if robot.vehicle else 0
-        return Sample(START + t, R, nu, nu_dot, *mu, tau[:6] if head else np.zeros(6), tau[head:], np.ones(C, bool))
+        return Sample(START + t, R, nu, nu_dot, *mu, tau[:6] if head else np.zeros(6), tau[head:],
+                      np.ones(C, bool))
 
 
 def stamp(t):
@@ -81,9 +84,11 @@ def imu_message(s, config, t=None):
     """IMU at its configured place, REP-103."""
     r = FRD_FROM_FLU @ np.array(config.imu.xyz)
     v, w, w_dot = s.nu[:3], s.nu[3:], s.nu_dot[3:]
-    force = s.nu_dot[:3] + np.cross(w, v) + np.cross(w_dot, r) + np.cross(w, np.cross(w, r)) - config.robot.gravity * s.R_nb[2]
+    force = (s.nu_dot[:3] + np.cross(w, v) + np.cross(w_dot, r) + np.cross(w, np.cross(w, r))
+             - config.robot.gravity * s.R_nb[2])
     R_flu = NED_FROM_ENU @ s.R_nb @ FRD_FROM_FLU
-    return Message(header=stamp(s.t if t is None else t), orientation=quaternion(R_flu), angular_velocity=vector(FRD_FROM_FLU @ w),
+    return Message(header=stamp(s.t if t is None else t), orientation=quaternion(R_flu),
+                   angular_velocity=vector(FRD_FROM_FLU @ w),
                    linear_acceleration=vector(FRD_FROM_FLU @ force))
 
 
@@ -91,29 +96,46 @@ def dvl_message(s, config, covariance=1e-4):
     """DVL at its configured place, in forward-right-down axes."""
     r = FRD_FROM_FLU @ np.array(config.dvl.xyz)
     velocity = s.nu[:3] + np.cross(s.nu[3:], r)
-    return Message(header=stamp(s.t), twist=Message(twist=Message(linear=vector(velocity)), covariance=np.diag([covariance] * 6).ravel()))
+    return Message(header=stamp(s.t),
+                   twist=Message(twist=Message(linear=vector(velocity)),
+                                 covariance=np.diag([covariance] * 6).ravel()))
 
 
 def joint_message(s, names=("axis_e", "axis_d", "axis_c", "axis_b")):
-    return Message(header=stamp(s.t), name=list(names), position=s.mu.copy(), velocity=s.mu_dot.copy(), effort=s.joint_torque.copy())
+    return Message(header=stamp(s.t), name=list(names), position=s.mu.copy(),
+                   velocity=s.mu_dot.copy(), effort=s.joint_torque.copy())
 
 
 def wrench_message(s):
-    return Message(header=stamp(s.t), wrench=Message(force=vector(FRD_FROM_FLU @ s.wrench[:3]), torque=vector(FRD_FROM_FLU @ s.wrench[3:])))
+    return Message(header=stamp(s.t),
+                   wrench=Message(force=vector(FRD_FROM_FLU @ s.wrench[:3]),
+                                  torque=vector(FRD_FROM_FLU @ s.wrench[3:])))
 
 
 def pressure_message(s, depth=5.0):
     return Message(header=stamp(s.t), fluid_pressure=101325.0 + 9806.65 * depth)
 
 
-RATES = {"imu": (100, .003, .001), "dvl": (10, .1, .013), "joint_states": (50, .004, .007), "wrench": (50, .004, .002), "depth": (10, .01, .05)}
+# Rate [Hz], lateness [s] and phase [s] of each role.
+RATES = {
+    "imu": (100, .003, .001),
+    "dvl": (10, .1, .013),
+    "joint_states": (50, .004, .007),
+    "wrench": (50, .004, .002),
+    "depth": (10, .01, .05),
+}
 
 
 def stream(motion: AnalyticMotion, robot: RobotModel, pi, duration, rates=RATES):
-    """[(role, message, receive time)] in the order of reception; rate [Hz], lateness [s] and phase [s] per role."""
+    """[(role, message, receive time)] in the order of reception."""
     config, found = motion.config, []
-    make = {"imu": lambda s: imu_message(s, config), "dvl": lambda s: dvl_message(s, config), "joint_states": joint_message,
-            "wrench": wrench_message, "depth": pressure_message}
+    make = {
+        "imu": lambda s: imu_message(s, config),
+        "dvl": lambda s: dvl_message(s, config),
+        "joint_states": joint_message,
+        "wrench": wrench_message,
+        "depth": pressure_message,
+    }
     for role, (rate, late, phase) in rates.items():
         for k in range(int(duration * rate)):
             s = motion.sample(phase + k / rate, robot, pi)

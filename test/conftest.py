@@ -1,4 +1,5 @@
-"""Shared fixtures: where the shared material is, the default robot, and a message bus that stays on this machine."""
+"""Shared fixtures: where the shared material is, the default robot, and a message bus that stays on
+this machine."""
 import os
 import sys
 from pathlib import Path
@@ -8,15 +9,30 @@ os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+# No deadline: the tests may share a loaded machine. The same examples every time.
+settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=50)
+settings.load_profile("repeatable")
+
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of golden evaluations and recordings; tests that need it skip where it is absent."""
+    """The folder of golden evaluations and recordings; tests that need it skip without it."""
     path = Path(os.environ.get("UVMS_SHARED", ROOT.parent / "shared"))
     if not path.is_dir():
-        pytest.skip(f"shared material is not beside the checkout ({path}); set UVMS_SHARED to run this test")
+        pytest.skip(f"shared material is not beside the checkout ({path}); set UVMS_SHARED to run "
+                    "this test")
     return path
+
+
+@pytest.fixture(scope="session")
+def clean():
+    """(config, robot, pi, 12 s of noise-free messages with a wrench topic)."""
+    from analytic import AnalyticMotion, stream
+    from signal_runs import make
+    config, robot, pi = make()
+    return config, robot, pi, stream(AnalyticMotion(0, config=config), robot, pi, 12.0)

@@ -1,7 +1,9 @@
-"""Recordings of the simulated robot with one thing set wrong each, and what the frame checks must name.
+"""Recordings with one setting wrong each, and the warning that the frame checks must give.
 
-`python test/frame_cases.py [SEEDS]` runs the whole list on minutes of many seeds, and the correct recordings too.
+`python test/frame_cases.py [SEEDS]` runs the whole list on minutes of many seeds, and the correct
+recordings too.
 """
+
 import copy
 import sys
 import warnings
@@ -18,7 +20,13 @@ from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd  # noqa: E40
 from uvms_adaptive_dynamics.simulation.faults import Faults, with_faults  # noqa: E402
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot  # noqa: E402
 
-ROLES = {"imu/data": "imu", "dvl/twist": "dvl", "depth": "depth", "joint_states": "joint_states", "thruster_commands": "thrusters"}
+ROLES = {
+    "imu/data": "imu",
+    "dvl/twist": "dvl",
+    "depth": "depth",
+    "joint_states": "joint_states",
+    "thruster_commands": "thrusters",
+}
 
 
 def vector(x):
@@ -28,36 +36,54 @@ def vector(x):
 def decoded(message):
     """(role, message with the fields of its type, receive time [s]) of a simulated one."""
     p, role = message.payload, ROLES[message.topic]
-    header = Message(stamp=Message(sec=message.stamp // 10 ** 9, nanosec=message.stamp % 10 ** 9), frame_id="")
+    header = Message(
+        stamp=Message(sec=message.stamp // 10**9, nanosec=message.stamp % 10**9), frame_id=""
+    )
     if role == "imu":
         q = p["orientation"]
-        m = Message(header=header, orientation=Message(x=q[0], y=q[1], z=q[2], w=q[3]),
-                    angular_velocity=vector(p["angular_velocity"]), linear_acceleration=vector(p["linear_acceleration"]))
+        m = Message(
+            header=header,
+            orientation=Message(x=q[0], y=q[1], z=q[2], w=q[3]),
+            angular_velocity=vector(p["angular_velocity"]),
+            linear_acceleration=vector(p["linear_acceleration"]),
+        )
     elif role == "dvl":
         covariance = np.diag([*p["linear_variance"], 0, 0, 0]).ravel()
-        m = Message(header=header, twist=Message(twist=Message(linear=vector(p["linear"])), covariance=covariance))
+        m = Message(
+            header=header,
+            twist=Message(twist=Message(linear=vector(p["linear"])), covariance=covariance),
+        )
     elif role == "depth":
         m = Message(header=header, fluid_pressure=p["fluid_pressure"])
     elif role == "joint_states":
-        m = Message(header=header, name=list(p["name"]), **{k: np.array(p[k]) for k in ("position", "velocity", "effort")})
+        m = Message(
+            header=header,
+            name=list(p["name"]),
+            **{k: np.array(p[k]) for k in ("position", "velocity", "effort")},
+        )
     else:
         m = Message(data=np.array(p["data"]))
     return role, m, message.receive_time * 1e-9
 
 
-def recording(seed, duration=62.0, faults=Faults()):
+NO_FAULTS = Faults()
+
+
+def recording(seed, duration=62.0, faults=NO_FAULTS):
     """Messages of a run, clean or with faults."""
-    run = SimulatedRobot(seed, duration, start_ns=1_767_225_600 * 10 ** 9, truth_period=None)
+    run = SimulatedRobot(seed, duration, start_ns=1_767_225_600 * 10**9, truth_period=None)
     return [decoded(m) for m in with_faults(run, faults, seed)]
 
 
 def on(role, change):
     """A function on (role, message) that changes a copy of that role's messages in place."""
+
     def apply(r, m):
         if r == role:
             m = copy.deepcopy(m)
             change(m)
         return m
+
     return apply
 
 
@@ -69,6 +95,7 @@ def times(field, factors):
         else:
             for name, factor in factors.items():
                 setattr(value, name, getattr(value, name) * factor)
+
     return change
 
 
@@ -104,49 +131,104 @@ CASES = {
     "imu turned by 180": ({"imu.rpy": (0, 0, pi)}, None, "imu.rpy"),
     "imu pitched by 90": ({"imu.rpy": (0, pi / 2, 0)}, None, "imu.rpy"),
     "imu upside down": ({"imu.rpy": (pi, 0, 0)}, None, "imu."),
-    "rates in degrees": ({}, on("imu", times("angular_velocity", dict.fromkeys(XYZ, 57.3))), "imu.angular_velocity"),
-    "yaw rate's sign": ({}, on("imu", times("angular_velocity", {"z": -1})), "imu.angular_velocity"),
-    "pitch rate's sign": ({}, on("imu", times("angular_velocity", {"y": -1})), "imu.angular_velocity"),
-    "force's sign": ({}, on("imu", times("linear_acceleration", dict.fromkeys(XYZ, -1))), "imu.linear_acceleration"),
-    "force in g": ({}, on("imu", times("linear_acceleration", dict.fromkeys(XYZ, 1 / 9.80665))), "imu.linear_acceleration"),
+    "rates in degrees": (
+        {},
+        on("imu", times("angular_velocity", dict.fromkeys(XYZ, 57.3))),
+        "imu.angular_velocity",
+    ),
+    "yaw rate's sign": (
+        {},
+        on("imu", times("angular_velocity", {"z": -1})),
+        "imu.angular_velocity",
+    ),
+    "pitch rate's sign": (
+        {},
+        on("imu", times("angular_velocity", {"y": -1})),
+        "imu.angular_velocity",
+    ),
+    "force's sign": (
+        {},
+        on("imu", times("linear_acceleration", dict.fromkeys(XYZ, -1))),
+        "imu.linear_acceleration",
+    ),
+    "force in g": (
+        {},
+        on("imu", times("linear_acceleration", dict.fromkeys(XYZ, 1 / 9.80665))),
+        "imu.linear_acceleration",
+    ),
     "quaternion inverted": ({}, on("imu", times("orientation", dict.fromkeys(XYZ, -1))), "imu"),
     "quaternion w first": ({}, on("imu", scrambled), "imu"),
     "dvl.frame": ({"dvl.frame": "flu"}, None, "dvl.frame"),
     "dvl turned by 90": ({"dvl.rpy": (0, 0, pi / 2)}, None, "dvl.rpy"),
     "dvl turned by 180": ({"dvl.rpy": (0, 0, pi)}, None, "dvl.rpy"),
     "dvl turned by 45": ({"dvl.rpy": (0, 0, pi / 4)}, None, "dvl.rpy"),
-    "dvl's place": ({"dvl.xyz": (-.5, 0., .3)}, None, "dvl.xyz"),
+    "dvl's place": ({"dvl.xyz": (-0.5, 0.0, 0.3)}, None, "dvl.xyz"),
     "dvl surge's sign": ({}, dvl_times(x=-1), "dvl.frame"),
     "dvl sway's sign": ({}, dvl_times(y=-1), "dvl.frame"),
     "dvl heave's sign": ({}, dvl_times(z=-1), "dvl.frame"),
-    "dvl in mm/s": ({"dvl.max_speed": 5000.}, dvl_times(x=1000, y=1000, z=1000), "dvl.unit"),
+    "dvl in mm/s": ({"dvl.max_speed": 5000.0}, dvl_times(x=1000, y=1000, z=1000), "dvl.unit"),
     "pressure in hPa": ({}, pressure(lambda p: p / 100), "depth.unit"),
     "pressure in kPa": ({}, pressure(lambda p: p / 1000), "depth.unit"),
     "pressure in bar": ({}, pressure(lambda p: p / 1e5), "depth.unit"),
     "pressure relative": ({}, pressure(lambda p: p - 101325), "robot.surface_pressure"),
     "depth's sign": ({}, pressure(lambda p: 2 * 101325 - p), "depth.sign"),
-    "joint velocity's sign": ({}, on("joint_states", times("velocity", joint(1))), "joint_states.velocity"),
-    "joint velocity in degrees": ({}, on("joint_states", times("velocity", 57.3 * joint())), "joint_states.velocity"),
-    "joint velocity's order": ({}, on("joint_states", ordered("velocity", [1, 0, 2, 3])), "joint_states.velocity"),
-    "joint position in degrees": ({}, on("joint_states", times("position", 57.3 * joint())), "joint_states.position"),
-    "joint position's sign": ({}, on("joint_states", lambda m: (times("position", joint(2))(m), times("velocity", joint(2))(m))),
-                              "joint_states.position"),
-    "effort's sign": ({}, on("joint_states", times("effort", joint(3))), "joint_states.effort_scale"),
-    "effort in mN m": ({}, on("joint_states", times("effort", 1000 * joint())), "joint_states.effort_scale"),
+    "joint velocity's sign": (
+        {},
+        on("joint_states", times("velocity", joint(1))),
+        "joint_states.velocity",
+    ),
+    "joint velocity in degrees": (
+        {},
+        on("joint_states", times("velocity", 57.3 * joint())),
+        "joint_states.velocity",
+    ),
+    "joint velocity's order": (
+        {},
+        on("joint_states", ordered("velocity", [1, 0, 2, 3])),
+        "joint_states.velocity",
+    ),
+    "joint position in degrees": (
+        {},
+        on("joint_states", times("position", 57.3 * joint())),
+        "joint_states.position",
+    ),
+    "joint position's sign": (
+        {},
+        on(
+            "joint_states",
+            lambda m: (times("position", joint(2))(m), times("velocity", joint(2))(m)),
+        ),
+        "joint_states.position",
+    ),
+    "effort's sign": (
+        {},
+        on("joint_states", times("effort", joint(3))),
+        "joint_states.effort_scale",
+    ),
+    "effort in mN m": (
+        {},
+        on("joint_states", times("effort", 1000 * joint())),
+        "joint_states.effort_scale",
+    ),
     "thrusters.unit": ({"thrusters.unit": "normalized"}, None, "thrusters.unit"),
     "a thruster's sign": ({"thrusters.signs": (1, 1, -1, 1, 1, 1, 1, 1)}, None, "thrusters.signs"),
-    "the thrusters' order": ({}, on("thrusters", ordered("data", [0, 2, 1, 3, 4, 5, 6, 7])), "thrusters.allocation"),
+    "the thrusters' order": (
+        {},
+        on("thrusters", ordered("data", [0, 2, 1, 3, 4, 5, 6, 7])),
+        "thrusters.allocation",
+    ),
 }
 
 
 def warned(messages, settings, change, until=62.0):
-    """Warnings of a front end with these settings on the changed messages of the first `until` seconds."""
+    """Warnings of a front end with these settings on the changed messages of the first `until`
+    seconds."""
     config = Config().with_values(settings)
     front, begin = SignalFrontEnd(config, RobotModel.from_config(config)), messages[0][2]
     for role, message, t in messages:
         if t > begin + until:
             break
-        front.push(role, message if change is None else change(role, message), t)
+        front.add_message(role, message if change is None else change(role, message), t)
         front.samples()
     return front.warnings
 
@@ -163,7 +245,9 @@ def main(seeds):
             named = bool(said) and said[0].startswith(begin)
             wrong += not named
             if not named or seed == seeds[0]:
-                print(f"seed {seed}: {name}: {'' if named else 'NOT NAMED: '}{said[:2]}", flush=True)
+                print(
+                    f"seed {seed}: {name}: {'' if named else 'NOT NAMED: '}{said[:2]}", flush=True
+                )
     print(f"{wrong} of {len(seeds) * (len(CASES) + 1)} wrong")
     return wrong
 

@@ -1,11 +1,13 @@
-"""A message bus of a test's own: ROS domain, operator's node, and waiting for conditions instead of times."""
+"""A message bus of a test's own: ROS domain, operator's node, and waiting for conditions instead of
+times."""
 import contextlib
 import os
 import subprocess
 import sys
 import time
 
-# A domain for each test process keeps parallel runs apart; above 101 its ports meet those of outgoing connections.
+# A domain for each test process keeps parallel runs apart; above 101 its ports meet those of
+# outgoing connections.
 DOMAIN = 1 + os.getpid() % 100
 os.environ["ROS_DOMAIN_ID"] = str(DOMAIN)
 
@@ -17,13 +19,15 @@ TIMEOUT = 30.0
 
 
 class Bus:
-    """An operator's node; nodes under test may share its executor. Everything is spun by `until` on the test's thread."""
+    """An operator's node; nodes under test may share its executor. Everything is spun by `until` on
+    the test's thread."""
 
     def __init__(self, arguments=()):
         self.context = Context()
         rclpy.init(args=["test", *arguments], context=self.context, domain_id=DOMAIN)
         self.executor = SingleThreadedExecutor(context=self.context)
-        self.operator = rclpy.create_node("operator", context=self.context, use_global_arguments=False)
+        self.operator = rclpy.create_node("operator", context=self.context,
+                                          use_global_arguments=False)
         self.executor.add_node(self.operator)
 
     def until(self, condition, timeout=TIMEOUT, what=""):
@@ -43,7 +47,8 @@ class Bus:
     def publisher(self, kind, topic, qos, matched=1):
         """A publisher that has found its subscribers."""
         made = self.operator.create_publisher(kind, topic, qos)
-        self.until(lambda: made.get_subscription_count() >= matched, what=f"a subscriber of {topic}")
+        self.until(lambda: made.get_subscription_count() >= matched,
+                   what=f"a subscriber of {topic}")
         return made
 
     def call(self, kind, service, request=None):
@@ -71,10 +76,11 @@ def bus(arguments=()):
 
 
 def process(module, *arguments, **kwargs):
-    """A module of the package as a process of its own, in this domain, with its words in one pipe."""
+    """A module of the package as a process in this domain, with its output in one pipe."""
     environment = {key: value for key, value in os.environ.items() if not _of_this_process(key)}
-    return subprocess.Popen([sys.executable, "-m", module, *arguments], env=environment, text=True, stdout=subprocess.PIPE,
-                            stderr=subprocess.STDOUT, cwd=os.path.dirname(os.path.dirname(os.path.abspath(__file__))), **kwargs)
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return subprocess.Popen([sys.executable, "-m", module, *arguments], env=environment, text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=root, **kwargs)
 
 
 def _of_this_process(key):

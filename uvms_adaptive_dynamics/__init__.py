@@ -1,22 +1,22 @@
 """Online, uncertainty-aware estimation of the dynamics of underwater vehicle-manipulator robots.
 
-The stable names of the library (DESIGN section 13) are found here; they are imported on first use, so that a node
-which needs only the topic table does not load a solver.
+The library's stable names. They are imported on first use, so that a node which needs only the
+topic table does not load a solver.
 """
 from importlib import import_module
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Config": "config", "load_config": "config",
-    "Sample": "model.sample",
+    "Config": "config", "load_config": "config", "Sample": "model.sample",
     "Estimator": "estimation.estimator", "Estimate": "estimation.estimator",
-    "ParameterSet": "model.parameter_file", "load_parameters": "model.parameter_file", "save_parameters": "model.parameter_file",
-    "ParameterTable": "model.parameters", "RobotModel": "model.robot",
-    "vehicle_regressor": "model.vehicle",
+    "ParameterSet": "model.parameter_file", "load_parameters": "model.parameter_file",
+    "save_parameters": "model.parameter_file", "ParameterTable": "model.parameters",
+    "RobotModel": "model.robot", "vehicle_regressor": "model.vehicle",
     "ManipulatorModel": "model.manipulator", "Mount": "model.manipulator",
     "inverse_dynamics": "model.dynamics", "forward_dynamics": "model.dynamics",
-    "State": "model.dynamics", "simulate": "model.forward_simulation", "Disturbance": "model.forward_simulation",
+    "State": "model.dynamics", "simulate": "model.forward_simulation",
+    "Disturbance": "model.error_covariance",
 }
 __all__ = [*_HOMES, "__version__"]
 

@@ -1,26 +1,33 @@
-"""`python -m uvms_adaptive_dynamics {evaluate,simulate,campaign,coverage,intervals,forward,benchmark,demo}`: the command line; each subcommand loads only what it needs."""
+"""The command line: `python -m uvms_adaptive_dynamics COMMAND`; each command loads what it needs.
+"""
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from importlib import import_module
 
-# Before numpy: its matrices are 75 x 75 here, and BLAS threads cost more in waiting for each other than they win.
+# Before numpy: its matrices are 75 x 75 here, where BLAS threads cost more than they win.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from . import __version__
-from .errors import UvmsError
+from . import __version__  # noqa: E402
+from .errors import UvmsError  # noqa: E402
+from .options import Parser  # noqa: E402
 
 PROGRAM = "python -m uvms_adaptive_dynamics"
 COMMANDS = {
-    "evaluate": ("evaluation.command", "replay recordings through the estimator and measure its predictions"),
-    "simulate": ("simulation.command", "make a recording of the simulated robot"),
-    "campaign": ("studies.campaign", "identify simulated robots from wrong priors and test them held out"),
-    "coverage": ("studies.coverage", "intervals of parameters against the truth, on data of the linear model"),
-    "intervals": ("studies.intervals", "count how many unseen rows the 95 % intervals hold on simulated robots"),
-    "forward": ("studies.forward_check", "simulate a piece of a recording with a saved estimate, with the bands of its covariance"),
-    "benchmark": ("studies.benchmark.command", "time the complete update beside CVXPY's, over horizons, joints and solvers"),
+    "evaluate": ("evaluation.evaluate_command",
+                 "replay recordings through the estimator and measure its predictions"),
+    "simulate": ("simulation.simulate_command", "make a recording of the simulated robot"),
+    "campaign": ("studies.campaign",
+                 "identify simulated robots from wrong priors and test them held out"),
+    "coverage": ("studies.coverage",
+                 "intervals of parameters against the truth, on data of the linear model"),
+    "intervals": ("studies.intervals",
+                  "count how many unseen rows the 95 % intervals hold on simulated robots"),
+    "forward": ("studies.forward_check",
+                "simulate a piece of a recording with a saved estimate, with its bands"),
+    "benchmark": ("studies.benchmark.command",
+                  "time the complete update beside CVXPY's, over horizons, joints and solvers"),
     "demo": ("ros.demo.command", "simulate, identify, test held out, and report"),
 }
 
@@ -28,23 +35,25 @@ COMMANDS = {
 def main(arguments: list[str] | None = None) -> int:
     """Run a subcommand; returns its exit status (2 for anything that cannot be used)."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    parser = argparse.ArgumentParser(
-        prog=PROGRAM, description="Online estimation of the dynamics of underwater vehicle-manipulator robots.")
-    parser.add_argument("--version", action="version", version=f"uvms_adaptive_dynamics {__version__}")
-    subparsers = parser.add_subparsers(dest="command", required=True, metavar="{" + ",".join(COMMANDS) + "}")
+    parser = Parser(prog=PROGRAM, description="Online estimation of the dynamics of underwater "
+                                              "vehicle-manipulator robots.")
+    parser.add_argument("--version", action="version",
+                        version=f"uvms_adaptive_dynamics {__version__}")
+    subparsers = parser.add_subparsers(dest="command", required=True,
+                                       metavar="{" + ",".join(COMMANDS) + "}")
     for name, (_, meaning) in COMMANDS.items():
         subparsers.add_parser(name, help=meaning.replace("%", "%%"))
     chosen = next((argument for argument in arguments if argument in COMMANDS), None)
-    if chosen is not None:
+    try:
+        if chosen is None:
+            parser.parse_args(arguments)  # --help and --version exit, all else is refused
+            return 2
         command = import_module(f".{COMMANDS[chosen][0]}", __package__)
         command.add_arguments(subparsers.choices[chosen])
-        try:
-            return command.run(parser.parse_args(arguments))
-        except UvmsError as error:
-            print(f"{chosen}: {error}", file=sys.stderr)
-            return 2
-    parser.parse_args(arguments)  # exits: no subcommand was named, or --help or --version was
-    return 2
+        return int(command.run(parser.parse_args(arguments)))
+    except UvmsError as error:
+        print(f"{chosen or 'uvms_adaptive_dynamics'}: {error}", file=sys.stderr)
+        return 2
 
 
 if __name__ == "__main__":

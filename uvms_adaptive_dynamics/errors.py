@@ -1,4 +1,5 @@
-"""Errors that a person can act on: each message names the thing, what was got, what was expected and what to do."""
+"""Errors that a person can act on: each message names the thing, what was got, what was expected
+and what to do."""
 
 
 class UvmsError(Exception):

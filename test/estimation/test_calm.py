@@ -1,8 +1,9 @@
-"""A calm after the motion: nothing that was measured drifts, no interval shrinks for nothing, and the model stays as good."""
+"""A calm after the motion: nothing that was measured drifts, no interval shrinks for nothing, and
+the model stays as good."""
 import numpy as np
 import pytest
-
 from frame_cases import decoded, recording
+
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
@@ -16,7 +17,8 @@ EVERY = 10
 
 
 class MotionThatStops:
-    """A motion whose own time slows down at `stop` [s] and stands still from `stop` + STOPS_IN on."""
+    """A motion whose own time slows down at `stop` [s] and stands still from `stop` + STOPS_IN on.
+    """
 
     def __init__(self, motion, stop):
         self._motion, self._stop = motion, stop
@@ -32,13 +34,14 @@ class MotionThatStops:
 def samples_of(config, robot, messages):
     front, samples = SignalFrontEnd(config, robot), []
     for item in messages:
-        front.push(*item)
+        front.add_message(*item)
         samples += front.samples()
     return samples + front.flush()
 
 
 def stopping(seed, calm=CALM):
-    """Messages of a simulated robot that moves for 20 s, coming to rest in the last two, and then holds its pose for `calm` [s]."""
+    """Messages of a simulated robot that moves for 20 s, coming to rest in the last two, and then
+    holds its pose for `calm` [s]."""
     simulated = SimulatedRobot(seed=seed, duration=MOVING + STOPS_IN + calm, truth_period=None)
     motion = MotionThatStops(simulated.motion, MOVING)
     simulated.motion = simulated._pilot._motion = motion
@@ -46,14 +49,18 @@ def stopping(seed, calm=CALM):
 
 
 def test_reference_stops_smoothly():
-    """Rate and acceleration of the stopping reference are the derivatives of its value, and end at zero."""
+    """Rate and acceleration of the stopping reference are the derivatives of its value, and end at
+    zero."""
     motion = MotionThatStops(SimulatedRobot(seed=0, truth_period=None).motion, 1.0)
     h = 1e-5
     for t in (.5, 1.3, 2.4, 2.9):
         before, now, after = (motion.at(t + d) for d in (-h, 0, h))
         np.testing.assert_allclose(now.rate, (after.value - before.value) / (2 * h), atol=1e-6)
-        np.testing.assert_allclose(now.acceleration, (after.rate - before.rate) / (2 * h), atol=1e-5)
-    assert not motion.at(5.0).rate.any() and np.array_equal(motion.at(5.0).value, motion.at(9.0).value)
+        np.testing.assert_allclose(now.acceleration, (after.rate - before.rate) / (2 * h),
+                                   atol=1e-5)
+    assert not motion.at(5.0).rate.any() and np.array_equal(
+        motion.at(5.0).value,
+        motion.at(9.0).value)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +71,8 @@ def setup():
 
 
 def learnt(config, robot, seed):
-    """(estimator, its state when the motion ends) after motion and calm of a simulated robot, prior wrong by a factor of 2."""
+    """(estimator, its state when the motion ends) after motion and calm of a simulated robot, prior
+    wrong by a factor of 2."""
     estimator = Estimator(config, perturbed(prior_from_config(config, robot), 2, seed), robot)
     samples = samples_of(config, robot, [decoded(message) for message in stopping(seed)])
     moved = None
@@ -81,15 +89,20 @@ def r2(config, robot, parameters, samples):
     """R^2 of each channel on low-passed rows of other samples."""
     estimator = Estimator(config, parameters, robot, learn=False)
     found = [p for p in map(estimator.add, samples) if p is not None]
-    measured, predicted, valid = (np.array([getattr(p, name) for p in found]) for name in ("measured", "predicted", "valid"))
-    measured, error = np.where(valid, measured, np.nan), np.where(valid, measured - predicted, np.nan)
-    return 1 - np.nansum(error ** 2, axis=0) / np.nansum((measured - np.nanmean(measured, axis=0)) ** 2, axis=0)
+    measured, predicted, valid = (np.array([getattr(p, name)
+                                            for p in found])
+                                  for name in ("measured", "predicted", "valid"))
+    measured, error = np.where(valid, measured, np.nan), np.where(valid, measured - predicted,
+                                                                  np.nan)
+    return 1 - np.nansum(error ** 2, axis=0) / np.nansum(
+        (measured - np.nanmean(measured, axis=0)) ** 2, axis=0)
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_calm_neither_moves_nor_spoils_what_was_measured(setup, seed):
-    """60 s of calm after 20 s of excitation: no measured parameter moves by more than its standard deviation, no measured
-    interval becomes half as wide or a half wider (rows of the last motion count after it), and on another motion no R^2 falls by more than .02."""
+    """60 s of calm after 20 s of excitation: no measured parameter moves by more than its standard
+    deviation, no measured interval becomes half as wide or a half wider (rows of the last motion
+    count after it), and on another motion no R^2 falls by more than .02."""
     config, robot = setup
     estimator, before = learnt(config, robot, seed)
     after = estimator.parameter_set()
@@ -99,6 +112,7 @@ def test_calm_neither_moves_nor_spoils_what_was_measured(setup, seed):
     moved = np.abs(after.values - before.values)[measured] / deviation[measured]
     assert moved.max() < 1.0, dict(zip(np.array(before.names)[measured], moved.round(2)))
     ratio = np.sqrt(np.diag(after.covariance))[measured] / deviation[measured]
-    assert .5 < ratio.min() and ratio.max() < 1.5, dict(zip(np.array(before.names)[measured], ratio.round(2)))
+    assert ratio.min() > .5 and ratio.max() < 1.5, dict(
+        zip(np.array(before.names)[measured], ratio.round(2)))
     other = samples_of(config, robot, recording(11, 60.0))
     assert (r2(config, robot, before, other) - r2(config, robot, after, other)).max() < .02

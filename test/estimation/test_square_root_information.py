@@ -1,50 +1,68 @@
-"""Sums of rows in square-root form: what was added is in them, however many rows, and with the digits that products lose."""
+"""Rows in square-root form, channel by channel: what was added is in the factors, with the digits
+that products lose."""
 import numpy as np
 import pytest
 
-from uvms_adaptive_dynamics.estimation.horizon import RunningSum
-from uvms_adaptive_dynamics.estimation.square_root_information import FOLDED_AT, RootSum, triangular
+from uvms_adaptive_dynamics.estimation.square_root_information import (
+    WAITING,
+    ChannelInformation,
+    triangular,
+)
 
 
-def test_root_and_matrix_are_the_sum_of_all_rows():
-    """Rows one by one and in crowds, with weights, faded in between: both forms are what plain products give."""
+@pytest.mark.parametrize("channels", [1, 3, 18])
+def test_weighted_sums_are_those_of_all_rows(channels):
+    """Row after row, faded in between: factors and sums are what plain products give, for any
+    weights."""
     rng, size = np.random.default_rng(0), 6
-    root, plain = RootSum(size), RunningSum(size)
-    for count in (1, 10, FOLDED_AT, 3 * FOLDED_AT + 7, 10, 40):
-        rows, weight = rng.normal(size=(count, size + 1)), float(rng.uniform(.1, 2))
-        for one in (root, plain):
-            one.fade(.9)
-            one.add(rows, weight)
-        np.testing.assert_allclose(root.matrix, plain.matrix, rtol=1e-12, atol=1e-12)
-    R = root.root
-    np.testing.assert_allclose(R.T @ R, plain.matrix, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(root.matrix, plain.matrix, rtol=1e-12, atol=1e-12)
-    assert np.array_equal(R, np.triu(R))
-
-
-def test_a_prior_is_its_own_quadratic():
-    """sum of ((pi - prior) / stddev)^2."""
-    prior, stddev = np.array([1.0, -2.0, 0.5]), np.array([.1, 2.0, 1.0])
-    R = RootSum.of_prior(prior, stddev).root
-    pi = np.array([.3, 1.0, 1.0])
-    assert np.sum((R @ np.append(pi, -1.0)) ** 2) == pytest.approx(np.sum(((pi - prior) / stddev) ** 2))
+    kept, plain = ChannelInformation(channels, size), np.zeros((channels, size + 1, size + 1))
+    for k in range(3 * WAITING + 7):
+        rows, weight = rng.normal(size=(channels, size + 1)), float(rng.uniform(.1, 2))
+        kept.fade(.999)
+        plain *= .999
+        kept.add_row(rows, weight)
+        plain += weight * np.einsum("ci,cj->cij", rows, rows)
+        if k % 97 == 0:
+            weights = rng.uniform(.1, 5, channels)
+            np.testing.assert_allclose(kept.weighted(weights), np.tensordot(weights, plain, 1),
+                                       rtol=1e-10, atol=1e-10)
+    for c in range(channels):
+        R = kept.factor(c)
+        np.testing.assert_allclose(R.T @ R, plain[c], rtol=1e-10, atol=1e-10)
+        assert np.array_equal(R, np.triu(R))
 
 
 def test_the_root_keeps_what_products_lose():
-    """50,000 rows that all but agree: what they tell of one direction is 1e-18 of what they tell of the other. The root knows it to
-    one in a thousand; of the products' matrix nothing is left of it."""
+    """50,000 rows that all but agree: what they tell of one direction is 1e-18 of what they tell of
+    the other. The factor knows it to one in a thousand; of the products' matrix nothing is left of
+    it."""
     rng = np.random.default_rng(1)
     along, across = np.array([.6, .8, 0.0]), np.array([-.8, .6, 0.0])
-    root, plain, known = RootSum(2), RunningSum(2), 0.0
-    for _ in range(500):
-        amount = rng.normal(size=100)
-        rows = np.outer(1e9 * rng.normal(size=100), along) + np.outer(amount, across)
-        known += float(amount @ amount)
-        root.add(rows)
-        plain.add(rows, 1.0)
-    least = lambda singular: float(np.linalg.svd(singular)[1][-1])
-    assert least(root.root[:2, :2]) ** 2 == pytest.approx(known, rel=1e-3)
-    assert not least(plain.matrix[:2, :2]) == pytest.approx(known, rel=0.5)
+    kept, plain, known = ChannelInformation(1, 2), np.zeros((3, 3)), 0.0
+    for _ in range(50_000):
+        amount = rng.normal()
+        row = 1e9 * rng.normal() * along + amount * across
+        known += amount * amount
+        kept.add_row(row[None])
+        plain += np.outer(row, row)
+
+    def least(matrix):
+        return float(np.linalg.svd(matrix)[1][-1])
+    assert least(kept.factor(0)[:2, :2]) ** 2 == pytest.approx(known, rel=1e-3)
+    assert least(plain[:2, :2]) != pytest.approx(known, rel=0.5)
+
+
+def test_no_tick_transforms_all_channels():
+    """Ten channels wait for their transformations at different ticks."""
+    kept, done = ChannelInformation(10, 4), []
+    fold = kept._fold
+    kept._fold = lambda channel: done.append(channel) or fold(channel)
+    most = 0
+    for _ in range(5 * WAITING):
+        done.clear()
+        kept.add_row(np.ones((10, 5)))
+        most = max(most, len(done))
+    assert most == 1
 
 
 def test_triangular_of_few_rows_is_square():

@@ -1,4 +1,5 @@
-"""Reading recordings: both storages, names, types, and one sentence for everything that is wrong with a bag."""
+"""Reading recordings: both storages, names, types, and one sentence for everything that is wrong
+with a bag."""
 import shutil
 from collections import Counter
 
@@ -20,18 +21,23 @@ START = 1_700_000_000 * 10**9
 def joint_state(position):
     kinds = TYPES.types
     stamp = kinds["builtin_interfaces/msg/Time"](sec=1_700_000_000, nanosec=0)
-    return kinds["sensor_msgs/msg/JointState"](header=kinds["std_msgs/msg/Header"](stamp=stamp, frame_id=""), name=["axis_e"],
-                                               position=np.array([position]), velocity=np.zeros(1), effort=np.zeros(1))
+    return kinds["sensor_msgs/msg/JointState"](header=kinds["std_msgs/msg/Header"](
+        stamp=stamp, frame_id=""), name=["axis_e"], position=np.array([position]),
+                                               velocity=np.zeros(1), effort=np.zeros(1))
 
 
-def write(path, topics=("/joint_states",), count=20, storage=StoragePlugin.MCAP, kind="sensor_msgs/msg/JointState", raw=None):
-    """A bag with `count` messages on each topic, 20 ms apart; `raw` replaces the payload of every fifth."""
+def write(path, topics=("/joint_states",), count=20, storage=StoragePlugin.MCAP,
+          kind="sensor_msgs/msg/JointState", raw=None):
+    """A bag with `count` messages on each topic, 20 ms apart; `raw` replaces the payload of every
+    fifth."""
     with Writer(path, version=9, storage_plugin=storage) as bag:
         for topic in topics:
             connection = bag.add_connection(topic, kind, typestore=TYPES)
             for k in range(count):
-                message = joint_state(float(k)) if "Joint" in kind else TYPES.types[kind](data=float(k))
-                payload = raw if raw is not None and k % 5 == 0 else TYPES.serialize_cdr(message, kind)
+                message = (joint_state(float(k)) if "Joint" in kind
+                           else TYPES.types[kind](data=float(k)))
+                spoilt = raw is not None and k % 5 == 0
+                payload = raw if spoilt else TYPES.serialize_cdr(message, kind)
                 bag.write(connection, START + k * 20_000_000, payload)
     return path
 
@@ -49,16 +55,19 @@ def test_folder_and_single_file_give_the_same_messages(tmp_path, storage):
         read = list(read_messages(path, ARM))
         assert [role for role, _, _ in read] == ["joint_states"] * 20
         assert [message.position[0] for _, message, _ in read] == list(range(20))
-        assert np.allclose([t for _, _, t in read], 1_700_000_000 + 0.02 * np.arange(20), rtol=0, atol=1e-6)
+        assert np.allclose([t for _, _, t in read], 1_700_000_000 + 0.02 * np.arange(20), rtol=0,
+                           atol=1e-6)
     contents = check_bag(bag, ARM)
-    assert contents.topics == {"joint_states": "/joint_states"} and contents.end - contents.start == pytest.approx(0.38, abs=1e-5)
+    assert contents.topics == {"joint_states": "/joint_states"
+                               } and contents.end - contents.start == pytest.approx(0.38, abs=1e-5)
 
 
 def test_relative_name_matches_a_unique_namespace(tmp_path):
     """A relative topic is found under a namespace; an absolute one is taken by its letters."""
     bag = write(tmp_path / "bag", ["/alpha/joint_states", "/other"])
     assert check_bag(bag, ARM).topics == {"joint_states": "/alpha/joint_states"}
-    absolute = inputs(Config().with_values({"robot.vehicle": False, "joint_states.topic": "/joint_states"}))
+    absolute = inputs(Config().with_values(
+        {"robot.vehicle": False, "joint_states.topic": "/joint_states"}))
     with pytest.raises(BagError, match="no topic '/joint_states'"):
         check_bag(bag, absolute)
 
@@ -66,14 +75,16 @@ def test_relative_name_matches_a_unique_namespace(tmp_path):
 def test_the_exact_name_wins_and_two_namespaces_are_ambiguous(tmp_path):
     """Several topics under namespaces are named, unless one has exactly the configured name."""
     bag = write(tmp_path / "both", ["/a/joint_states", "/b/joint_states"])
-    with pytest.raises(BagError, match="'joint_states': /a/joint_states, /b/joint_states; set setting joint_states.topic"):
+    with pytest.raises(BagError, match="'joint_states': /a/joint_states, /b/joint_states; set "
+                                       "setting joint_states.topic"):
         check_bag(bag, ARM)
     exact = write(tmp_path / "exact", ["/a/joint_states", "/joint_states"])
     assert check_bag(exact, ARM).topics == {"joint_states": "/joint_states"}
 
 
 def test_missing_topic_names_what_is_there(tmp_path):
-    """The sentence has the missing topic, its type, the setting, and the topics of the bag with their types."""
+    """The sentence has the missing topic, its type, the setting, and the topics of the bag with
+    their types."""
     bag = write(tmp_path / "bag", ["/something"])
     with pytest.raises(BagError) as caught:
         check_bag(bag, ARM)
@@ -83,13 +94,16 @@ def test_missing_topic_names_what_is_there(tmp_path):
 
 
 def test_other_type_names_both_and_the_setting(tmp_path):
-    """A type that the package reads is proposed for the type setting, another one sends to the topic setting."""
+    """A type that the package reads is proposed for the type setting, another one sends to the
+    topic setting."""
     bag = write(tmp_path / "bag", ["/depth"], kind="std_msgs/msg/Float64")
     depth = tuple(i for i in inputs(Config()) if i.role == "depth")
-    with pytest.raises(BagError, match="is std_msgs/msg/Float64, expected sensor_msgs/msg/FluidPressure; set setting depth.type to"):
+    with pytest.raises(BagError, match="is std_msgs/msg/Float64, expected sensor_msgs/msg/"
+                                       "FluidPressure; set setting depth.type to"):
         check_bag(bag, depth)
     arm = inputs(Config().with_values({"robot.vehicle": False, "joint_states.topic": "depth"}))
-    with pytest.raises(BagError, match="expected sensor_msgs/msg/JointState; set setting joint_states.topic to a topic of that type"):
+    with pytest.raises(BagError, match="expected sensor_msgs/msg/JointState; set setting "
+                                       "joint_states.topic to a topic of that type"):
         check_bag(bag, arm)
 
 
@@ -110,15 +124,18 @@ def test_undecodable_messages_are_counted(tmp_path):
 
 
 def test_what_is_not_a_bag_is_refused(tmp_path):
-    """No such path, a folder without metadata, another file, a ROS 1 bag, an empty bag, a topic without messages."""
+    """No such path, a folder without metadata, another file, a ROS 1 bag, an empty bag, a topic
+    without messages."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "notes.txt").write_text("no bag")
     (tmp_path / "old.bag").write_bytes(b"#ROSBAG V2.0\n")
     (tmp_path / "zero.mcap").touch()
     write(tmp_path / "empty", ())
     write(tmp_path / "silent", count=0)
-    for name, part in (("nothing", "does not exist"), ("folder", "no metadata.yaml"), ("notes.txt", "not a rosbag2"), ("old.bag", "ROS 1"),
-                       ("zero.mcap", "cannot be read"), ("empty", "no messages"), ("silent", "no messages")):
+    for name, part in (("nothing", "does not exist"), ("folder", "no metadata.yaml"),
+                       ("notes.txt", "not a rosbag2"), ("old.bag", "ROS 1"),
+                       ("zero.mcap", "cannot be read"), ("empty", "no messages"),
+                       ("silent", "no messages")):
         with pytest.raises(BagError, match=part):
             list(read_messages(tmp_path / name, ARM))
 
@@ -134,7 +151,8 @@ def test_folder_without_metadata_names_its_files(tmp_path):
 
 @pytest.mark.parametrize("storage", [StoragePlugin.MCAP, StoragePlugin.SQLITE3])
 def test_damaged_files_give_a_sentence(tmp_path, storage):
-    """Files cut off anywhere or with flipped bytes are read, or refused as BagError: no other exception gets out."""
+    """Files cut off anywhere or with flipped bytes are read, or refused as BagError: no other
+    exception gets out."""
     bag = write(tmp_path / "bag", storage=storage)
     file = next(p for p in bag.iterdir() if p.suffix in (".mcap", ".db3"))
     whole, rng = file.read_bytes(), np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""The evaluation as a whole: metrics.json as DESIGN section 12 has it, on simulated bags, and bad input in one sentence."""
+"""The evaluation as a whole: metrics.json as documented, on simulated bags; bad input refused."""
 import csv
 import json
 from types import SimpleNamespace
@@ -11,13 +11,15 @@ from rosbags.typesys import Stores, get_typestore
 from uvms_adaptive_dynamics.__main__ import COMMANDS, main
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.evaluation.log import TRAJECTORY_POINTS, RunLog
-from uvms_adaptive_dynamics.evaluation.metrics import KEYS, channel_metrics
 from uvms_adaptive_dynamics.evaluation.run import evaluate, metrics_of, run
+from uvms_adaptive_dynamics.model.metrics import KEYS, channel_metrics
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.simulation.bag import write_bag
 
-CHANNELS = ["surge", "sway", "heave", "roll", "pitch", "yaw", "axis_e", "axis_d", "axis_c", "axis_b"]
+CHANNELS = [
+    "surge", "sway", "heave", "roll", "pitch", "yaw", "axis_e", "axis_d", "axis_c", "axis_b"
+]
 TIMES = ("solver", "update_ms")
 
 
@@ -33,7 +35,12 @@ def bag(tmp_path_factory):
 def result(bag, tmp_path_factory):
     """Folder of a run from the command line with everything that it can write."""
     folder = tmp_path_factory.mktemp("result")
-    assert main(["evaluate", str(bag), "--output", str(folder / "out"), "--save-parameters", str(folder / "saved.yaml")]) == 0
+    assert main([
+        "evaluate",
+        str(bag), "--output",
+        str(folder / "out"), "--save-parameters",
+        str(folder / "saved.yaml")
+    ]) == 0
     return folder
 
 
@@ -44,63 +51,82 @@ def strict(path):
 
 
 def altered(bag, path, change):
-    """A copy of the bag with `change(number, topic, message)` in place of every message, None to leave it out."""
+    """A copy of the bag with `change(number, topic, message)` in place of every message, None to
+    leave it out."""
     store = get_typestore(Stores.ROS2_JAZZY)
-    with Reader(bag) as reader, Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
-        made = {c.id: writer.add_connection(c.topic, c.msgtype, typestore=store) for c in reader.connections}
+    with Reader(bag) as reader, Writer(path, version=9,
+                                       storage_plugin=StoragePlugin.MCAP) as writer:
+        made = {
+            c.id: writer.add_connection(c.topic, c.msgtype, typestore=store)
+            for c in reader.connections
+        }
         for k, (connection, stamp, raw) in enumerate(reader.messages()):
             message = change(k, connection.topic, store.deserialize_cdr(raw, connection.msgtype))
             if message is not None:
-                writer.write(made[connection.id], stamp, store.serialize_cdr(message, connection.msgtype))
+                writer.write(made[connection.id], stamp,
+                             store.serialize_cdr(message, connection.msgtype))
     return path
 
 
-def test_a_setting_that_contradicts_the_sensors_is_said(tmp_path, capsys):
-    """What the front end finds in a bag is printed, with the bag's name and the likely setting; of a bag that is right nothing is."""
+def test_a_setting_that_contradicts_the_sensors_is_said(result, tmp_path, capsys):
+    """What the front end finds in a bag is printed, with the bag's name and the likely setting; of
+    a bag that is right nothing is. (Frozen: the front end needs no estimate for it.)"""
     write_bag(tmp_path / "dive", seed=2, duration=34.0)
+    frozen = ["--frozen", "--parameters", str(result / "saved.yaml"), "--no-report"]
     for settings, said in (([], False), (["--set", "dvl.frame=flu"], True)):
-        assert main(["evaluate", str(tmp_path / "dive"), "--no-report", *settings, "--output", str(tmp_path / "out")]) == 0
+        assert main(["evaluate", str(tmp_path / "dive"), *frozen, *settings,
+                     "--output", str(tmp_path / "out")]) == 0
         told = capsys.readouterr()
         assert ("dive: dvl.frame: " in told.out + told.err) == said
 
 
 def test_metrics_json_has_the_documented_form(result):
-    """Every key of DESIGN section 12, all channels, strict JSON."""
+    """Every documented key, all channels, strict JSON."""
     metrics = strict(result / "out" / "metrics.json")
-    assert list(metrics) == ["schema", "duration_s", "updates", "skipped", "channels", "prior", "final", "solver", "update_ms",
-                             "parameters", "physical"]
+    assert list(metrics) == [
+        "schema", "duration_s", "updates", "skipped", "channels", "prior", "final", "solver",
+        "update_ms", "parameters", "physical"
+    ]
     assert metrics["schema"] == 1 and metrics["duration_s"] == pytest.approx(12.0, abs=0.3)
     for block in (metrics["channels"], metrics["prior"]["channels"], metrics["final"]["channels"]):
         assert list(block) == CHANNELS
         assert all(set(channel) == {"unit", "n", "masked", *KEYS} for channel in block.values())
-        assert [block[name]["n"] for name in CHANNELS] == [metrics["channels"][name]["n"] for name in CHANNELS]
+        assert [block[name]["n"]
+                for name in CHANNELS] == [metrics["channels"][name]["n"] for name in CHANNELS]
     assert set(metrics["solver"]) == {"name", "median_ms", "p99_ms", "max_ms", "failures"}
-    assert set(metrics["update_ms"]) == {"median", "p99", "max"} and metrics["update_ms"]["median"] >= metrics["solver"]["median_ms"]
-    assert len(metrics["parameters"]["names"]) == len(metrics["parameters"]["value"]) == len(metrics["parameters"]["stddev"]) == 75
+    assert set(metrics["update_ms"]) == {"median", "p99", "max"}
+    assert metrics["update_ms"]["median"] >= metrics["solver"]["median_ms"]
+    assert [len(metrics["parameters"][key]) for key in ("names", "value", "stddev")] == [75] * 3
     assert metrics["physical"]["violations"] == 0 and len(metrics["physical"]["min_eig_J"]) == 4
     assert metrics["updates"] > 500
 
 
 def test_the_estimate_predicts_better_than_its_prior(result):
-    """The last estimate has less error than the prior on the rows it learnt, and good R^2 in the end."""
+    """The last estimate has less error than the prior on the rows it learnt, and good R^2 in the
+    end."""
     metrics = strict(result / "out" / "metrics.json")
     for name in CHANNELS:
-        assert metrics["final"]["channels"][name]["rmse"] < metrics["prior"]["channels"][name]["rmse"]
+        assert metrics["final"]["channels"][name]["rmse"] < metrics["prior"]["channels"][name][
+            "rmse"]
         assert metrics["final"]["channels"][name]["r2"] > 0.8
 
 
 def test_samples_csv_gives_the_same_metrics(result):
-    """Metrics recomputed from samples.csv are those of metrics.json; the arm's share stands beside the vehicle's channels."""
+    """Metrics recomputed from samples.csv are those of metrics.json; the arm's share stands beside
+    the vehicle's channels."""
     metrics = strict(result / "out" / "metrics.json")
     with open(result / "out" / "samples.csv") as stream:
         rows = list(csv.DictReader(stream))
-    assert list(rows[0])[:6] == ["t", "surge.measured", "surge.predicted", "surge.stddev", "surge.valid", "surge.arm"]
+    assert list(rows[0])[:6] == [
+        "t", "surge.measured", "surge.predicted", "surge.stddev", "surge.valid", "surge.arm"
+    ]
     assert "axis_e.arm" not in rows[0]
     for name in CHANNELS:
         measured, predicted, stddev = (np.array([float(r[f"{name}.{what}"] or "nan") for r in rows])
                                        for what in ("measured", "predicted", "stddev"))
         valid = np.array([r[f"{name}.valid"] == "1" for r in rows])
-        found = channel_metrics(measured, predicted, stddev, valid, metrics["channels"][name]["unit"])
+        found = channel_metrics(measured, predicted, stddev, valid,
+                                metrics["channels"][name]["unit"])
         for key in ("n", "masked", *KEYS):
             assert found[key] == pytest.approx(metrics["channels"][name][key], rel=1e-5, abs=1e-6)
     assert np.std([float(r["pitch.arm"]) for r in rows]) > 0.01
@@ -110,44 +136,58 @@ def test_report_is_self_contained(result):
     """One page with its images inside, and the same images as files."""
     page = (result / "out" / "report.html").read_text()
     images = {p.stem for p in (result / "out").glob("*.png")}
-    assert {"prediction_vehicle", "prediction_arm", "parity", "fixed_against_adapted", "eigenvalues", "solve_time",
-            "parameters_vehicle_inertia", "parameters_axis_b"} <= images
+    assert {
+        "prediction_vehicle", "prediction_arm", "parity", "fixed_against_adapted", "eigenvalues",
+        "solve_time", "parameters_vehicle_inertia", "parameters_axis_b"
+    } <= images
     assert page.count("data:image/png;base64,") == len(images) and "dive" in page
     assert '="http' not in page and "url(" not in page
 
 
 def test_report_shows_intervals_over_time_and_what_not_to_rely_on(result):
-    """A twelve second run is one piece of time with the coverage of metrics.json; links are named as not known one by one."""
+    """A twelve second run is one piece of time with the coverage of metrics.json; links are named
+    as not known one by one."""
     page = (result / "out" / "report.html").read_text()
     surge = strict(result / "out" / "metrics.json")["channels"]["surge"]
-    assert f"{100 * surge['coverage95']:.1f} % · {surge['interval_width']:.4g} · {surge['nll']:.2f}" in page
+    width, nll = surge["interval_width"], surge["nll"]
+    assert f"{100 * surge['coverage95']:.1f} % · {width:.4g} · {nll:.2f}" in page
     assert "not to rely on" in page and "links of axis_e" in page
 
 
 def test_the_same_bag_gives_the_same_numbers(bag, result):
     """Offline evaluation is deterministic: only times of solving differ."""
-    again = json.loads(json.dumps({k: v for k, v in evaluate([bag], Config()).items() if k not in TIMES}, default=lambda a: a.tolist()))
+    found = {k: v for k, v in evaluate([bag], Config()).items() if k not in TIMES}
+    again = json.loads(json.dumps(found, default=lambda a: a.tolist()))
     first = {k: v for k, v in strict(result / "out" / "metrics.json").items() if k not in TIMES}
     assert again == first
 
 
 def test_frozen_run_learns_nothing(bag, result, tmp_path):
-    """With --frozen the three blocks are one, nothing is updated, and the saved parameters come back unchanged."""
-    assert main(["evaluate", str(bag), "--parameters", str(result / "saved.yaml"), "--frozen", "--output", str(tmp_path)]) == 0
+    """With --frozen the three blocks are one, nothing is updated, and the saved parameters come
+    back unchanged."""
+    assert main([
+        "evaluate",
+        str(bag), "--parameters",
+        str(result / "saved.yaml"), "--frozen", "--output",
+        str(tmp_path)
+    ]) == 0
     metrics = strict(tmp_path / "metrics.json")
-    assert metrics["updates"] == 0 and metrics["solver"] is None and metrics["update_ms"]["median"] is None
+    assert metrics["updates"] == 0 and metrics["solver"] is None and metrics["update_ms"][
+        "median"] is None
     for name in CHANNELS:
         assert metrics["channels"][name] == pytest.approx(metrics["prior"]["channels"][name])
         assert metrics["channels"][name] == pytest.approx(metrics["final"]["channels"][name])
     saved = load_parameters(result / "saved.yaml")
     assert metrics["parameters"]["value"] == pytest.approx(saved.values)
     learnt = strict(result / "out" / "metrics.json")["final"]["channels"]
-    assert all(metrics["channels"][n]["rmse"] == pytest.approx(learnt[n]["rmse"], rel=1e-6) for n in CHANNELS)
+    assert all(metrics["channels"][n]["rmse"] == pytest.approx(learnt[n]["rmse"], rel=1e-6)
+               for n in CHANNELS)
     assert (tmp_path / "report.html").is_file()
 
 
 def test_several_bags_are_pooled_and_the_estimate_is_kept(bag, result):
-    """Twice the same bag: rows of both count, and the second pass starts from what the first one learnt."""
+    """Twice the same bag: rows of both count, and the second pass starts from what the first one
+    learnt."""
     once, done = strict(result / "out" / "metrics.json"), run([bag, bag], Config())
     rows, twice = done.log.rows(), metrics_of(done)
     assert all(twice["channels"][name]["n"] == 2 * once["channels"][name]["n"] for name in CHANNELS)
@@ -159,9 +199,11 @@ def test_several_bags_are_pooled_and_the_estimate_is_kept(bag, result):
 
 def test_vehicle_alone_and_arm_alone(bag, tmp_path):
     """A robot without an arm, or without a vehicle, gives its own channels and a report."""
-    assert main(["evaluate", str(bag), "--output", str(tmp_path / "v"), "--set", "robot.joints=[]"]) == 0
+    vehicle = ["--output", str(tmp_path / "v"), "--set", "robot.joints=[]"]
+    assert main(["evaluate", str(bag), *vehicle]) == 0
     assert list(strict(tmp_path / "v" / "metrics.json")["channels"]) == CHANNELS[:6]
-    assert main(["evaluate", str(bag), "--output", str(tmp_path / "a"), "--set", "robot.vehicle=false"]) == 0
+    arm = ["--output", str(tmp_path / "a"), "--set", "robot.vehicle=false"]
+    assert main(["evaluate", str(bag), *arm]) == 0
     metrics = strict(tmp_path / "a" / "metrics.json")
     assert list(metrics["channels"]) == CHANNELS[6:] and metrics["physical"]["min_eig_M"] is None
 
@@ -177,7 +219,8 @@ def test_single_bad_messages_do_not_spoil_a_run(bag, tmp_path):
     path = altered(bag, tmp_path / "nan", spoil)
     assert main(["evaluate", str(path), "--output", str(tmp_path / "out"), "--no-report"]) == 0
     metrics = strict(tmp_path / "out" / "metrics.json")
-    assert all(metrics["channels"][name]["n"] > 100 for name in CHANNELS) and not (tmp_path / "out" / "report.html").exists()
+    assert all(metrics["channels"][name]["n"] > 100
+               for name in CHANNELS) and not (tmp_path / "out" / "report.html").exists()
 
 
 @pytest.fixture
@@ -193,25 +236,26 @@ def refused(bag, tmp_path, capsys):
 
 
 def test_bad_input_is_refused_in_one_sentence(bag, tmp_path, refused):
-    """Missing or foreign bags, configurations and parameters: exit status 2 and a sentence that names the thing."""
+    """Missing or foreign bags, configurations and parameters: exit status 2 and a sentence that
+    names the thing."""
     (tmp_path / "foreign.mcap").write_bytes(b"not an mcap file")
     (tmp_path / "bad.yaml").write_text("a: [1, 2")
     (tmp_path / "other.yaml").write_text("a: 1")
     (tmp_path / "few.yaml").write_text("parameters: {W: 110}")
-    for arguments, part in (
-            ([tmp_path / "nowhere"], "does not exist"),
-            ([tmp_path / "foreign.mcap"], "cannot be read"),
-            ([bag, tmp_path / "nowhere"], "does not exist"),
-            ([bag, "--config", tmp_path / "none.yaml"], "cannot be read"),
-            ([bag, "--config", tmp_path / "bad.yaml"], "not valid YAML"),
-            ([bag, "--config", tmp_path / "other.yaml"], "not a ROS parameter file"),
-            ([bag, "--parameters", tmp_path / "few.yaml"], "missing"),
-            ([bag, "--frozen"], "--parameters"),
-            ([bag, "--solver", "guess"], "estimation.solver"),
-            ([bag, "--set", "estimation.horison=3"], "Did you mean"),
-            ([bag, "--set", "estimation.horizon"], "name=value"),
-            ([bag, "--set", "estimation.horizon=many"], "whole number"),
-            ([bag, "--save-parameters", tmp_path / "foreign.mcap" / "p.yaml"], "cannot be written")):
+    for arguments, part in (([tmp_path / "nowhere"], "does not exist"), ([
+            tmp_path / "foreign.mcap"
+    ], "cannot be read"), ([bag, tmp_path / "nowhere"], "does not exist"), ([
+            bag, "--config", tmp_path / "none.yaml"
+    ], "cannot be read"), ([bag, "--config", tmp_path / "bad.yaml"], "not valid YAML"), ([
+            bag, "--config", tmp_path / "other.yaml"
+    ], "not a ROS parameter file"), ([bag, "--parameters", tmp_path / "few.yaml"], "missing"), ([
+            bag, "--frozen"
+    ], "--parameters"), ([bag, "--solver", "guess"], "estimation.solver"), ([
+            bag, "--set", "estimation.horison=3"
+    ], "Did you mean"), ([bag, "--set", "estimation.horizon"], "name=value"), ([
+            bag, "--set", "estimation.horizon=many"
+    ], "whole number"), ([bag, "--save-parameters",
+                          tmp_path / "foreign.mcap" / "p.yaml"], "cannot be written")):
         assert part in refused(*arguments)
 
 
@@ -219,7 +263,8 @@ def test_bags_without_what_is_needed_are_refused(bag, tmp_path, refused):
     """No messages, a missing topic, and messages of which none can be used."""
     empty = altered(bag, tmp_path / "empty", lambda k, topic, message: None)
     assert "holds no messages" in refused(empty)
-    no_dvl = altered(bag, tmp_path / "no_dvl", lambda k, topic, message: None if topic == "/dvl/twist" else message)
+    no_dvl = altered(bag, tmp_path / "no_dvl", lambda k, topic, message: None
+                     if topic == "/dvl/twist" else message)
     assert "'/dvl/twist'" in refused(no_dvl)
 
     def blind(k, topic, message):
@@ -235,17 +280,19 @@ def test_output_that_cannot_be_written_is_refused(bag, tmp_path, capsys):
     """A file where the output folder should be: a sentence before any work is done."""
     (tmp_path / "taken").write_text("")
     assert main(["evaluate", str(bag), "--output", str(tmp_path / "taken")]) == 2
-    assert "cannot be written" in capsys.readouterr().err
+    assert f"--output: got '{tmp_path / 'taken'}', expected a folder" in capsys.readouterr().err
 
 
 def row(rng, C, p, t, pi):
-    return SimpleNamespace(t=t, pi=pi, noise_stddev=np.full(C, 0.5),
-                           measured=rng.standard_normal(C), predicted=rng.standard_normal(C), predicted_stddev=np.ones(C),
-                           valid=np.ones(C, bool), regressor=rng.standard_normal((C, p)), known=rng.standard_normal(C))
+    return SimpleNamespace(
+        t=t, pi=pi, noise_stddev=np.full(C, 0.5), measured=rng.standard_normal(C),
+        predicted=rng.standard_normal(C), predicted_stddev=np.ones(C), valid=np.ones(C, bool),
+        regressor=rng.standard_normal((C, p)), known=rng.standard_normal(C))
 
 
 def test_log_predicts_with_other_parameters_from_memory_and_from_file():
-    """Y pi + known and its stddev on the kept rows, the same from memory and from the temporary file."""
+    """Y pi + known and its stddev on the kept rows, the same from memory and from the temporary
+    file."""
     table, rng = RobotModel.from_config(Config()).table, np.random.default_rng(4)
     pi, root = rng.standard_normal(table.size), rng.standard_normal((table.size, 3))
     rows = [row(rng, table.channels, table.size, float(k), pi) for k in range(2100)]
@@ -265,13 +312,15 @@ def test_log_predicts_with_other_parameters_from_memory_and_from_file():
 
 
 def test_trajectory_is_thinned_evenly():
-    """However long the run, the kept trajectory is short, starts with the first estimate and keeps an even step."""
+    """However long the run, the kept trajectory is short, starts with the first estimate and keeps
+    an even step."""
     table = RobotModel.from_config(Config()).table
     log = RunLog(table)
     for k in range(5 * TRAJECTORY_POINTS):
         log.add_estimate(float(k), 0, np.full(table.size, k), np.zeros(table.size))
     t = log.trajectory().t
-    assert TRAJECTORY_POINTS / 2 < len(t) <= 2 * TRAJECTORY_POINTS + 1 and t[0] == 0 and len(set(np.diff(t))) == 1
+    assert TRAJECTORY_POINTS / 2 < len(t) <= 2 * TRAJECTORY_POINTS + 1
+    assert t[0] == 0 and len(set(np.diff(t))) == 1
 
 
 def test_help_names_every_command(capsys):

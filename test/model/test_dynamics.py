@@ -20,7 +20,9 @@ def pi(robot):
 
 
 def random_state(rng):
-    return State(from_rpy(*rng.uniform(-.5, .5, 3)), rng.normal(size=6) * .3, rng.uniform(1, 3, 4), rng.normal(size=4) * .3)
+    return State(from_rpy(*rng.uniform(-.5, .5, 3)),
+                 rng.normal(size=6) * .3, rng.uniform(1, 3, 4),
+                 rng.normal(size=4) * .3)
 
 
 def test_forward_dynamics_inverts_inverse_dynamics(robot, pi):
@@ -53,7 +55,8 @@ def test_acceleration_covariance_equals_finite_differences_over_parameters(robot
         return np.concatenate([a.nu_dot, a.mu_ddot])
 
     steps = 1e-6 * robot.table.scale
-    J = np.column_stack([(acceleration(pi + h * e) - acceleration(pi - h * e)) / (2 * h) for h, e in zip(steps, np.eye(robot.table.size))])
+    J = np.column_stack([(acceleration(pi + h * e) - acceleration(pi - h * e)) / (2 * h)
+                         for h, e in zip(steps, np.eye(robot.table.size))])
     expected = J @ sigma @ J.T
     got = forward_dynamics(robot, state, tau, pi, sigma).covariance
     np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-6 * np.max(np.abs(expected)))

@@ -1,6 +1,8 @@
-"""Simulation forward in time: the motion against independent integration, its bands against drawn parameters.
+"""Simulation forward in time: the motion against independent integration, its bands against drawn
+parameters.
 
-The whole Monte Carlo takes ten minutes: `python -m uvms_adaptive_dynamics forward BAG --parameters YAML --draws 2000` (docs/uncertainty.md).
+The whole Monte Carlo takes ten minutes: `python -m uvms_adaptive_dynamics forward BAG --parameters
+YAML --draws 2000` (docs/uncertainty.md).
 """
 import json
 from dataclasses import replace
@@ -12,14 +14,18 @@ from scipy.integrate import solve_ivp
 from uvms_adaptive_dynamics import Estimator
 from uvms_adaptive_dynamics.__main__ import main
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.model.dynamics import State, forward_dynamics
 from uvms_adaptive_dynamics.errors import ParameterError
-from uvms_adaptive_dynamics.studies.forward_check import band_ratios, error_names, monte_carlo
-from uvms_adaptive_dynamics.model.forward_simulation import FRICTION_SPEED, Disturbance, error_of, moving_covariance, simulate
+from uvms_adaptive_dynamics.model.dynamics import State, forward_dynamics
+from uvms_adaptive_dynamics.model.error_covariance import Disturbance
+from uvms_adaptive_dynamics.model.forward_simulation import error_of, simulate
+from uvms_adaptive_dynamics.model.motion import FRICTION_SPEED
+from uvms_adaptive_dynamics.model.parameter_draws import moving_covariance
 from uvms_adaptive_dynamics.model.parameter_file import ParameterSet, save_parameters
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.rotations import from_rotation_vector, from_rpy
 from uvms_adaptive_dynamics.simulation.bag import write_bag
+from uvms_adaptive_dynamics.studies.forward_check import error_names
+from uvms_adaptive_dynamics.studies.monte_carlo import band_ratios, monte_carlo
 
 
 def robot_and_pi(**settings):
@@ -37,7 +43,9 @@ def whole():
 def start_of(robot, seed=0):
     rng = np.random.default_rng(seed)
     n = robot.table.n
-    return State(from_rpy(0.1, -0.15, 0.4) if robot.vehicle else np.eye(3), 0.2 * rng.normal(size=6) * robot.vehicle, rng.uniform(1.5, 2.5, n), 0.3 * rng.choice([-1, 1], n))
+    R_nb = from_rpy(0.1, -0.15, 0.4) if robot.vehicle else np.eye(3)
+    return State(R_nb, 0.2 * rng.normal(size=6) * robot.vehicle, rng.uniform(1.5, 2.5, n),
+                 0.3 * rng.choice([-1, 1], n))
 
 
 def efforts_of(robot):
@@ -48,13 +56,15 @@ def efforts_of(robot):
 
 
 def in_motion(robot, pi):
-    """A state whose joint speeds belong to the efforts, and the efforts from there on: within milliseconds friction takes any other."""
+    """A state whose joint speeds belong to the efforts, and the efforts from there on: within
+    milliseconds friction takes any other."""
     efforts = efforts_of(robot)
     return simulate(robot, start_of(robot), efforts, pi, 0.3).states[-1], lambda t: efforts(t + 0.3)
 
 
 def test_motion_agrees_with_an_adaptive_integrator(whole):
-    """Against scipy's Radau with forward_dynamics: 1 s of vehicle and arm without Coulomb friction, which has no derivative there."""
+    """Against scipy's Radau with forward_dynamics: 1 s of vehicle and arm without Coulomb friction,
+    which has no derivative there."""
     _, robot, pi = whole
     pi = pi.copy()
     pi[robot.table.match(["*.fs"])] = 0.0
@@ -64,19 +74,25 @@ def test_motion_agrees_with_an_adaptive_integrator(whole):
         R, nu, mu, mu_dot = x[:9].reshape(3, 3), x[9:15], x[15:19], x[19:]
         a = forward_dynamics(robot, State(R, nu, mu, mu_dot), efforts(t), pi)
         w = nu[3:]
-        return np.concatenate([(R @ np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])).ravel(), a.nu_dot, mu_dot, a.mu_ddot])
+        R_dot = R @ np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])
+        return np.concatenate([R_dot.ravel(), a.nu_dot, mu_dot, a.mu_ddot])
 
-    exact = solve_ivp(slope, (0, 1), np.concatenate([start.R_nb.ravel(), start.nu, start.mu, start.mu_dot]), "Radau", rtol=1e-7, atol=1e-9).y[:, -1]
+    exact = solve_ivp(slope, (0, 1),
+                      np.concatenate([start.R_nb.ravel(), start.nu, start.mu, start.mu_dot]),
+                      "Radau", rtol=1e-7, atol=1e-9).y[:, -1]
     errors = []
     for step in (0.02, 0.01):
         end = simulate(robot, start, efforts, pi, 1.0, step=step).states[-1]
-        errors.append(np.abs(np.concatenate([end.R_nb.ravel(), end.nu, end.mu, end.mu_dot]) - exact).max())
+        x = np.concatenate([end.R_nb.ravel(), end.nu, end.mu, end.mu_dot])
+        errors.append(np.abs(x - exact).max())
     assert errors[1] < 2e-3 and errors[0] / errors[1] > 3    # of second order
 
 
 def test_a_joint_comes_to_rest_and_stays():
-    """Below the friction's torque an arm at rest creeps only, whatever the step: a sign function would swing."""
-    _, robot, pi = robot_and_pi(**{"robot.vehicle": False, "robot.gravity": 0.0})
+    """Below the friction's torque an arm at rest creeps only, whatever the step: a sign function
+    would swing."""
+    _, robot, pi = robot_and_pi(**{"robot.vehicle": False})
+    robot.arm.model.gravity.linear = np.zeros(3)    # settings have no weightlessness
     start = replace(start_of(robot), mu_dot=np.full(4, 0.4))
     for step in (0.02, 0.005):
         run = simulate(robot, start, lambda t: np.zeros(4), pi, 2.0, step=step)
@@ -85,50 +101,67 @@ def test_a_joint_comes_to_rest_and_stays():
 
 
 def misfit(band, expected, settled=10):
-    """(d,) RMS over time of what two deviations (T, d) differ, relative to the expected one's. Not counted are the first steps,
-    in which the speeds of joints that friction rules leave the certain start faster than a step can show."""
+    """(d,) RMS over time of what two deviations (T, d) differ, relative to the expected one's. Not
+    counted are the first steps, in which the speeds of joints that friction rules leave the certain
+    start faster than a step can show."""
     band, expected = band[settled:], expected[settled:]
-    return np.sqrt(np.mean((band - expected) ** 2, axis=0) / np.maximum(np.mean(expected ** 2, axis=0), 1e-24))
+    size = np.maximum(np.mean(expected ** 2, axis=0), 1e-24)
+    return np.sqrt(np.mean((band - expected) ** 2, axis=0) / size)
+
+
+def small_direction(robot, pi):
+    """A random direction (p,) of 1e-4 of each parameter's size."""
+    size = np.maximum(np.abs(pi), 0.1 * robot.table.scale)
+    return 1e-4 * size * np.random.default_rng(1).normal(size=pi.size)
 
 
 def distance(robot, start, efforts, pi, direction, duration, covariance):
     """The band's deviations (T, d), and half the distance of the runs at pi +- direction."""
     band = simulate(robot, start, efforts, pi, duration, covariance)
     runs = [simulate(robot, start, efforts, pi + sign * direction, duration) for sign in (1, -1)]
-    return band.stddev, np.abs(np.subtract(*(error_of(robot, run.states, run.position, band) for run in runs))) / 2
+    ends = (error_of(robot, run.states, run.position, band) for run in runs)
+    return band.stddev, np.abs(np.subtract(*ends)) / 2
 
 
-@pytest.mark.parametrize("settings", [{}, {"robot.vehicle": False}, {"robot.joints": ()}], ids=["whole", "arm", "vehicle"])
+@pytest.mark.parametrize("settings", [{}, {"robot.vehicle": False}, {"robot.joints": ()}],
+                         ids=["whole", "arm", "vehicle"])
 def test_bands_are_the_derivative_by_the_parameters(settings):
-    """To first order in a small covariance of one direction, the band is the distance of the two runs at pi +- that direction:
-    to 5 % without Coulomb friction, which is what steps of 10 ms leave (half of that with 5 ms)."""
+    """To first order in a small covariance of one direction, the band is the distance of the two
+    runs at pi +- that direction: to 5 % without Coulomb friction, which is what steps of 10 ms
+    leave (half of that with 5 ms)."""
     _, robot, pi = robot_and_pi(**settings)
     pi = pi.copy()
-    direction = 1e-4 * np.maximum(np.abs(pi), 0.1 * robot.table.scale) * np.random.default_rng(1).normal(size=pi.size)
+    direction = small_direction(robot, pi)
     if robot.table.n:
         pi[robot.table.match(["*.fs"])] = direction[robot.table.match(["*.fs"])] = 0.0
-    stddev, half = distance(robot, *in_motion(robot, pi), pi, direction, 1.5, np.outer(direction, direction))
-    assert np.all(misfit(stddev, half) < 0.05) and np.all(stddev[0] == 0), misfit(stddev, half).round(3)
+    stddev, half = distance(robot, *in_motion(robot, pi), pi, direction, 1.5,
+                            np.outer(direction, direction))
+    found = misfit(stddev, half)
+    assert np.all(found < 0.05) and np.all(stddev[0] == 0), found.round(3)
 
 
 def test_bands_stand_reversals_of_joints(whole):
-    """With Coulomb friction joints stop and turn within a step: vehicle and joint positions keep 5 %, the joints' speeds, whose
-    bands then jump, 20 %."""
+    """With Coulomb friction joints stop and turn within a step: vehicle and joint positions keep 5
+    %, the joints' speeds, whose bands then jump, 20 %."""
     _, robot, pi = whole
-    direction = 1e-4 * np.maximum(np.abs(pi), 0.1 * robot.table.scale) * np.random.default_rng(1).normal(size=pi.size)
+    direction = small_direction(robot, pi)
     start, efforts = in_motion(robot, pi)
-    stddev, half = distance(robot, start, efforts, pi, direction, 1.5, np.outer(direction, direction))
-    assert np.all(misfit(stddev, half)[:16] < 0.05) and np.all(misfit(stddev, half)[16:] < 0.2), misfit(stddev, half).round(3)
+    stddev, half = distance(robot, start, efforts, pi, direction, 1.5,
+                            np.outer(direction, direction))
+    found = misfit(stddev, half)
+    assert np.all(found[:16] < 0.05) and np.all(found[16:] < 0.2), found.round(3)
     signs = np.sign([state.mu_dot for state in simulate(robot, start, efforts, pi, 1.5).states])
     assert np.any(signs[0] != signs[-1])
 
 
 def test_bands_agree_with_drawn_parameters(whole):
-    """60 draws over 2 s: the band of the draws' own covariance is their spread, to what is not linear (5 %); that of the
-    covariance they were drawn from agrees to what 60 draws can tell (a standard deviation to 9 %; four of them)."""
+    """60 draws over 2 s: the band of the draws' own covariance is their spread, to what is not
+    linear (5 %); that of the covariance they were drawn from agrees to what 60 draws can tell (a
+    standard deviation to 9 %; four of them)."""
     config, robot, pi = whole
     rng = np.random.default_rng(3)
-    root = 0.01 * np.maximum(np.abs(pi), 0.02 * robot.table.scale)[:, None] * rng.normal(size=(pi.size, 20)) / np.sqrt(20)
+    size = 0.01 * np.maximum(np.abs(pi), 0.02 * robot.table.scale)
+    root = size[:, None] * rng.normal(size=(pi.size, 20)) / np.sqrt(20)
     estimate = ParameterSet(robot.table.names, pi, root @ root.T)
     start, efforts = in_motion(robot, pi)
     draws = monte_carlo(robot, start, efforts, estimate, config, 2.0, 0.02, 60, 0)
@@ -142,29 +175,37 @@ def test_bands_agree_with_drawn_parameters(whole):
     of_estimate, band = ratio(estimate.covariance)
     assert np.all(np.abs(of_draws - 1) < 0.05), of_draws.round(3)
     assert np.all(np.abs(of_estimate - 1) < 4 * 0.09) and draws.refused == 0
-    assert band_ratios(band, draws.errors).shape == (101, 20) and np.isnan(band_ratios(band, draws.errors)[0]).all()
+    ratios = band_ratios(band, draws.errors)
+    assert ratios.shape == (101, 20) and np.isnan(ratios[0]).all()
 
 
 def test_bands_of_a_disturbance_agree_with_drawn_disturbances(whole):
-    """60 runs under efforts with white noise of the same density: RMS of the band within four standard errors (9 % each)."""
+    """60 runs under efforts with white noise of the same density: RMS of the band within four
+    standard errors (9 % each)."""
     _, robot, pi = whole
     step, duration = 0.02, 1.0
     sigma, time = np.array([2., 2., 2., .4, .4, .4, .02, .02, .02, .02]), 0.24
     start, efforts = in_motion(robot, pi)
-    band = simulate(robot, start, efforts, pi, duration, disturbance=Disturbance(np.diag(sigma ** 2), time), step=step)
+    band = simulate(robot, start, efforts, pi, duration,
+                    disturbance=Disturbance(np.diag(sigma ** 2), time), step=step)
     rng, errors = np.random.default_rng(0), []
     for _ in range(60):
         # Trapezoids between the steps: the mean of two neighbours is what a step feels.
         noise = rng.normal(size=(round(duration / step) + 1, 10)) * sigma * np.sqrt(time / step)
-        run = simulate(robot, start, lambda t: efforts(t) + noise[min(round(t / step), len(noise) - 1)], pi, duration, step=step)
+
+        def disturbed(t, noise=noise):
+            return efforts(t) + noise[min(round(t / step), len(noise) - 1)]
+        run = simulate(robot, start, disturbed, pi, duration, step=step)
         errors.append(error_of(robot, run.states, run.position, band))
     slow = range(16)   # joint speeds follow the noise itself, whose neighbours the trapezoids mix
-    ratio = np.sqrt(np.mean(band.stddev[25:] ** 2, axis=0) / np.mean(np.var(errors, axis=0)[25:], axis=0))[slow]
+    drawn = np.mean(np.var(errors, axis=0)[25:], axis=0)
+    ratio = np.sqrt(np.mean(band.stddev[25:] ** 2, axis=0) / drawn)[slow]
     assert np.all(np.abs(ratio - 1) < 4 * 0.09), ratio.round(2)
 
 
 def test_start_covariance_turns_with_the_state(whole):
-    """A start whose attitude is uncertain: the band is that of two starts that are turned against each other."""
+    """A start whose attitude is uncertain: the band is that of two starts that are turned against
+    each other."""
     _, robot, pi = whole
     pi = pi.copy()
     pi[robot.table.match(["*.fs"])] = 0.0
@@ -172,8 +213,12 @@ def test_start_covariance_turns_with_the_state(whole):
     turn = np.zeros(20)
     turn[3:6] = 1e-4 * np.array([1.0, -2.0, 0.5])
     band = simulate(robot, start, efforts, pi, 0.5, start_covariance=np.outer(turn, turn))
-    runs = [simulate(robot, replace(start, R_nb=start.R_nb @ from_rotation_vector(sign * turn[3:6])), efforts, pi, 0.5) for sign in (1, -1)]
-    half = np.abs(np.subtract(*(error_of(robot, run.states, run.position, band) for run in runs))) / 2
+    runs = [
+        simulate(robot, replace(start, R_nb=start.R_nb @ from_rotation_vector(sign * turn[3:6])),
+                 efforts, pi, 0.5) for sign in (1, -1)
+    ]
+    half = np.abs(np.subtract(*(error_of(robot, run.states, run.position, band)
+                                for run in runs))) / 2
     assert np.all(misfit(band.stddev, half) < 0.03), misfit(band.stddev, half).round(3)
 
 
@@ -181,17 +226,22 @@ def test_without_any_covariance_there_are_no_bands(whole):
     """Simulation alone; the same motion as with bands."""
     _, robot, pi = whole
     start, efforts = start_of(robot), efforts_of(robot)
-    alone, banded = simulate(robot, start, efforts, pi, 0.2), simulate(robot, start, efforts, pi, 0.2, np.zeros((75, 75)))
+    alone, banded = simulate(robot, start, efforts, pi,
+                             0.2), simulate(robot, start, efforts, pi, 0.2, np.zeros((75, 75)))
     assert alone.covariance is None and np.all(banded.stddev == 0)
     np.testing.assert_array_equal(alone.states[-1].mu, banded.states[-1].mu)
 
 
 def test_draws_that_have_no_motion_are_refused_and_counted(whole):
-    """An arm whose last joint's inertia is as uncertain as it is large: about half of the draws have none; they are drawn again."""
+    """An arm whose last joint's inertia is as uncertain as it is large: about half of the draws
+    have none; they are drawn again."""
     config, robot, pi = whole
     variance = np.zeros(75)
-    variance[robot.table.places(["axis_b.Izz"])] = (3 * abs(pi[robot.table.places(["axis_b.Izz"])])) ** 2
-    draws = monte_carlo(robot, start_of(robot), efforts_of(robot), ParameterSet(robot.table.names, pi, np.diag(variance)), config, 0.04, 0.02, 10, 0)
+    variance[robot.table.places(["axis_b.Izz"
+                                 ])] = (3 * abs(pi[robot.table.places(["axis_b.Izz"])])) ** 2
+    draws = monte_carlo(robot, start_of(robot), efforts_of(robot),
+                        ParameterSet(robot.table.names, pi, np.diag(variance)), config, 0.04, 0.02,
+                        10, 0)
     assert draws.refused > 0 and draws.outside <= 10 and len(draws.values) == 10
     # Half a normal distribution has .36 of its variance, and its cut lies below the mean here.
     all_of_it, place = np.diag(variance), robot.table.places(["axis_b.Izz"])[0]
@@ -200,7 +250,8 @@ def test_draws_that_have_no_motion_are_refused_and_counted(whole):
 
 
 def test_what_has_no_motion_is_refused(whole):
-    """Parameters without inertia, and a motion that leaves all bounds, are errors with a sentence, not numbers without end."""
+    """Parameters without inertia, and a motion that leaves all bounds, are errors with a sentence,
+    not numbers without end."""
     _, robot, pi = whole
     without = pi.copy()
     without[robot.table.places(["m_X_du"])] = -30.0
@@ -211,14 +262,21 @@ def test_what_has_no_motion_is_refused(whole):
 
 
 def test_command_compares_bands_with_the_recording(whole, tmp_path, capsys):
-    """A recording and a saved estimate: bands and errors of all states at all instants, and the Monte Carlo's ratios."""
+    """A recording and a saved estimate: bands and errors of all states at all instants, and the
+    Monte Carlo's ratios."""
     _, robot, pi = whole
     write_bag(tmp_path / "bag", seed=1, duration=8.0)
-    save_parameters(tmp_path / "p.yaml", ParameterSet(robot.table.names, pi, np.diag((0.01 * np.abs(pi)) ** 2), np.full(10, 0.1)))
-    arguments = ["forward", str(tmp_path / "bag"), "--parameters", str(tmp_path / "p.yaml"), "--begin", "2", "--output", str(tmp_path / "out")]
+    covariance = np.diag((0.01 * np.abs(pi)) ** 2)
+    saved = ParameterSet(robot.table.names, pi, covariance, np.full(10, 0.1))
+    save_parameters(tmp_path / "p.yaml", saved)
+    arguments = ["forward", str(tmp_path / "bag"), "--parameters", str(tmp_path / "p.yaml"),
+                 "--begin", "2", "--output", str(tmp_path / "out")]
     assert main([*arguments, "--duration", "1", "--draws", "3", "--disturbance"]) == 0
     found = json.loads((tmp_path / "out" / "forward.json").read_text())
-    assert np.array(found["stddev"]).shape == (51, 20) == np.array(found["measured_minus_simulated"], float).shape
-    assert found["error_names"] == list(error_names(robot)) and "yaw [rad]" in capsys.readouterr().out
+    assert np.array(found["stddev"]).shape == (51, 20)
+    assert np.array(found["measured_minus_simulated"], float).shape == (51, 20)
+    assert found["error_names"] == list(error_names(robot))
+    assert "yaw [rad]" in capsys.readouterr().out
     assert len(found["monte_carlo"]["parameters that can move"]["overall"]) == 20
-    assert main([*arguments, "--duration", "60"]) == 2 and "begin earlier" in capsys.readouterr().err
+    assert main([*arguments, "--duration", "60"]) == 2
+    assert "begin earlier" in capsys.readouterr().err

@@ -1,4 +1,5 @@
-"""Arm regressors against the golden evaluations, RNEA, finite differences of energy, and on random robots."""
+"""Arm regressors against the golden evaluations, RNEA, finite differences of energy, and on random
+robots."""
 import ctypes
 import json
 
@@ -10,20 +11,33 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import RobotError
 from uvms_adaptive_dynamics.model.manipulator import OURS_FROM_PINOCCHIO, ManipulatorModel, Mount
 from uvms_adaptive_dynamics.model.robot import RobotModel
-from uvms_adaptive_dynamics.model.rotations import FRD_FROM_FLU, from_rotation_vector, from_rpy, to_quaternion
+from uvms_adaptive_dynamics.model.rotations import (
+    FRD_FROM_FLU,
+    from_rotation_vector,
+    from_rpy,
+    to_quaternion,
+)
 from uvms_adaptive_dynamics.model.sample import Sample
 
 
 def chain_urdf(joints):
     """URDF text of a serial chain; joints: (name, type, axis, xyz, rpy)."""
     links = "".join(f'<link name="l{k}"/>' for k in range(len(joints) + 1))
-    body = "".join(
-        f'<joint name="{name}" type="{kind}"><parent link="l{k}"/><child link="l{k + 1}"/>'
-        f'<origin xyz="{" ".join(map(repr, map(float, xyz)))}" rpy="{" ".join(map(repr, map(float, rpy)))}"/>'
-        f'<axis xyz="{" ".join(map(str, axis))}"/>'
-        + ('' if kind in ("continuous", "fixed") else '<limit lower="-3" upper="3" effort="9" velocity="9"/>') + '</joint>'
-        for k, (name, kind, axis, xyz, rpy) in enumerate(joints))
+    body = ""
+    for k, (name, kind, axis, xyz, rpy) in enumerate(joints):
+        unlimited = kind in ("continuous", "fixed")
+        limit = '' if unlimited else '<limit lower="-3" upper="3" effort="9" velocity="9"/>'
+        body += (
+            f'<joint name="{name}" type="{kind}"><parent link="l{k}"/><child link="l{k + 1}"/>'
+            f'<origin xyz="{" ".join(map(repr, map(float, xyz)))}" '
+            f'rpy="{" ".join(map(repr, map(float, rpy)))}"/>'
+            f'<axis xyz="{" ".join(map(str, axis))}"/>{limit}</joint>')
     return f'<robot name="chain">{links}{body}</robot>'
+
+
+def position_of(joint, angle):
+    """Pinocchio's position of a joint at `angle`: cosine and sine where it turns without end."""
+    return [np.cos(angle), np.sin(angle)] if joint.nq == 2 else [angle]
 
 
 GOLDEN_CHAIN = chain_urdf([  # the golden file's truncated angles (golden/README.md)
@@ -37,7 +51,8 @@ JOINTS = ("axis_e", "axis_d", "axis_c", "axis_b")
 def random_robot(rng, n):
     kinds = rng.choice(["revolute", "prismatic", "continuous"], size=n, p=[.6, .25, .15])
     axes = np.eye(3, dtype=int)[rng.integers(3, size=n)] * rng.choice([-1, 1], size=n)[:, None]
-    joints = [(f"j{k}", kinds[k], tuple(axes[k]), rng.normal(size=3) * .3, rng.uniform(-2, 2, 3)) for k in range(n)]
+    joints = [(f"j{k}", kinds[k], tuple(axes[k]), rng.normal(size=3) * .3, rng.uniform(-2, 2, 3))
+              for k in range(n)]
     names = tuple(j[0] for j in joints)
     mount = Mount(tuple(rng.normal(size=3) * .2), tuple(rng.uniform(-2, 2, 3)))
     return ManipulatorModel.from_urdf(chain_urdf(joints), names, mount), kinds
@@ -69,28 +84,35 @@ def golden(shared):
 
 
 def test_regressor_equals_every_golden_evaluation(golden):
-    """Y_m and Y_m pi_m agree to 1e-8, the base wrench to 1e-6, on all 200 samples with a tilted static base."""
+    """Y_m and Y_m pi_m agree to 1e-8, the base wrench to 1e-6, on all 200 samples with a tilted
+    static base."""
     assert len(golden) == 200
     for sample in golden:
         pose = sample["base_pose"]
-        arm = ManipulatorModel.from_urdf(GOLDEN_CHAIN, JOINTS, Mount(tuple(pose[:3]), tuple(pose[3:])), -(-sample["vec_g"][2]))
-        # world is north-west-up with the vehicle in FLU; NED and FRD are the same rotation about x apart
+        arm = ManipulatorModel.from_urdf(GOLDEN_CHAIN, JOINTS,
+                                         Mount(tuple(pose[:3]), tuple(pose[3:])),
+                                         sample["vec_g"][2])
+        # world is north-west-up with the vehicle in FLU; NED and FRD are the same rotation about x
+        # apart
         R_nb = FRD_FROM_FLU @ from_rpy(*sample["world_pose"][3:]) @ FRD_FROM_FLU
         np.testing.assert_allclose(R_nb, from_rpy(*sample["eta_ned_rpy"]), atol=1e-12)
-        Y, Y_base = arm.regressors(np.array(sample["q"]), np.array(sample["qd"]), np.array(sample["qdd"]), R_nb, np.zeros(6), np.zeros(6))
+        Y, Y_base = arm.regressors(np.array(sample["q"]), np.array(sample["qd"]),
+                                   np.array(sample["qdd"]), R_nb, np.zeros(6), np.zeros(6))
         golden_Y, pi = np.array(sample["Y_m"]), np.array(sample["pi_m"])
         assert np.max(np.abs(Y - golden_Y)) / np.max(np.abs(golden_Y)) < 1e-8
         tau = np.array(sample["tau"])
         assert np.max(np.abs(Y @ pi - tau)) / np.max(np.abs(tau)) < 1e-8
         wrench = Y_base @ pi
-        in_world_up = np.concatenate([FRD_FROM_FLU @ R_nb @ wrench[:3], FRD_FROM_FLU @ R_nb @ wrench[3:]])
+        in_world_up = np.concatenate(
+            [FRD_FROM_FLU @ R_nb @ wrench[:3], FRD_FROM_FLU @ R_nb @ wrench[3:]])
         oracle = np.array(sample["base_wrench_on_arm_independent"])
         assert np.max(np.abs(in_world_up - oracle)) / np.max(np.abs(oracle)) < 1e-6
 
 
 @pytest.mark.parametrize("n", [1, 2, 4, 7])
 def test_regressor_equals_recursive_newton_euler_on_random_robots(n):
-    """Y_m pi and Y_vm pi equal Pinocchio's RNEA with those inertias, plus friction, for any joints and base motion."""
+    """Y_m pi and Y_vm pi equal Pinocchio's RNEA with those inertias, plus friction, for any joints
+    and base motion."""
     rng = np.random.default_rng(n)
     for _ in range(10):
         arm, _ = random_robot(rng, n)
@@ -103,20 +125,23 @@ def test_regressor_equals_recursive_newton_euler_on_random_robots(n):
         v[:6], a[:6] = nu, nu_dot
         for j, name in enumerate(arm.joints):
             joint = model.joints[model.getJointId(name)]
-            model.inertias[model.getJointId(name)] = pin.Inertia.FromDynamicParameters(links[j][np.argsort(OURS_FROM_PINOCCHIO)])
-            q[joint.idx_q:joint.idx_q + joint.nq] = [np.cos(mu[j]), np.sin(mu[j])] if joint.nq == 2 else [mu[j]]
+            dynamic = links[j][np.argsort(OURS_FROM_PINOCCHIO)]
+            model.inertias[joint.id] = pin.Inertia.FromDynamicParameters(dynamic)
+            q[joint.idx_q:joint.idx_q + joint.nq] = position_of(joint, mu[j])
             v[joint.idx_v], a[joint.idx_v] = mu_dot[j], mu_ddot[j]
         tau = pin.rnea(model, model.createData(), q, v, a)
         Y, Y_base = arm.regressors(mu, mu_dot, mu_ddot, R_nb, nu, nu_dot)
         pi = with_friction(links, friction)
         order = [model.joints[model.getJointId(name)].idx_v for name in arm.joints]
         scale = np.max(np.abs(tau))
-        np.testing.assert_allclose(Y @ pi, tau[order] + friction[:, 0] * mu_dot + friction[:, 1] * np.sign(mu_dot), atol=1e-10 * scale)
+        expected = tau[order] + friction[:, 0] * mu_dot + friction[:, 1] * np.sign(mu_dot)
+        np.testing.assert_allclose(Y @ pi, expected, atol=1e-10 * scale)
         np.testing.assert_allclose(Y_base @ pi, tau[:6], atol=1e-10 * scale)
 
 
 def test_regressor_is_block_upper_triangular():
-    """The torque of a joint does not depend on links nearer to the base (paper, Regressor Structure)."""
+    """The torque of a joint does not depend on links nearer to the base (paper, Regressor
+    Structure)."""
     rng = np.random.default_rng(5)
     arm, _ = random_robot(rng, 5)
     Y = arm.regressor(*random_motion(rng, 5))
@@ -125,7 +150,8 @@ def test_regressor_is_block_upper_triangular():
 
 
 def test_static_torque_is_the_gradient_of_potential_energy():
-    """At rest Y_m pi equals the finite difference of -m g . c over the joints (no Pinocchio dynamics in the oracle)."""
+    """At rest Y_m pi equals the finite difference of -m g . c over the joints (no Pinocchio
+    dynamics in the oracle)."""
     rng = np.random.default_rng(6)
     arm, _ = random_robot(rng, 4)
     links = random_links(rng, 4)
@@ -136,22 +162,24 @@ def test_static_torque_is_the_gradient_of_potential_energy():
         q[3:7] = pin.Quaternion(R_nb).coeffs()
         for j, name in enumerate(arm.joints):
             joint = arm.model.joints[arm.model.getJointId(name)]
-            q[joint.idx_q:joint.idx_q + joint.nq] = [np.cos(angles[j]), np.sin(angles[j])] if joint.nq == 2 else [angles[j]]
+            q[joint.idx_q:joint.idx_q + joint.nq] = position_of(joint, angles[j])
         data = arm.model.createData()
         pin.forwardKinematics(arm.model, data, q)
-        return sum(-9.80665 * (links[j, 0] * data.oMi[arm.model.getJointId(name)].translation[2]
-                               + (data.oMi[arm.model.getJointId(name)].rotation @ links[j, 1:4])[2])
-                   for j, name in enumerate(arm.joints))
+        placements = [data.oMi[arm.model.getJointId(name)] for name in arm.joints]
+        return sum(-9.80665 * (link[0] * M.translation[2] + (M.rotation @ link[1:4])[2])
+                   for link, M in zip(links, placements))
 
     h = 1e-6
     gradient = [(potential(mu + h * e) - potential(mu - h * e)) / (2 * h) for e in np.eye(4)]
     zero = np.zeros(4)
-    torque = arm.regressor(mu, zero, zero, R_nb, np.zeros(6), np.zeros(6)) @ with_friction(links, np.zeros((4, 2)))
+    Y = arm.regressor(mu, zero, zero, R_nb, np.zeros(6), np.zeros(6))
+    torque = Y @ with_friction(links, np.zeros((4, 2)))
     np.testing.assert_allclose(torque, gradient, rtol=1e-5, atol=1e-7)
 
 
 def test_power_balance_with_moving_base():
-    """Effort times velocity equals the rate of kinetic and potential energy of the links, by finite difference."""
+    """Effort times velocity equals the rate of kinetic and potential energy of the links, by finite
+    difference."""
     rng = np.random.default_rng(7)
     arm, _ = random_robot(rng, 3)
     links = random_links(rng, 3)
@@ -160,20 +188,22 @@ def test_power_balance_with_moving_base():
     model.inertias[1] = pin.Inertia.Zero()
     ids = [model.getJointId(name) for name in arm.joints]
     for j, i in enumerate(ids):
-        model.inertias[i] = pin.Inertia.FromDynamicParameters(links[j][np.argsort(OURS_FROM_PINOCCHIO)])
+        model.inertias[i] = pin.Inertia.FromDynamicParameters(
+            links[j][np.argsort(OURS_FROM_PINOCCHIO)])
     q0, v0, a0 = pin.neutral(model), np.zeros(model.nv), np.zeros(model.nv)
     q0[3:7] = pin.Quaternion(R_nb).coeffs()
     v0[:6], a0[:6] = nu, nu_dot
     for j, i in enumerate(ids):
         joint = model.joints[i]
-        q0[joint.idx_q:joint.idx_q + joint.nq] = [np.cos(mu[j]), np.sin(mu[j])] if joint.nq == 2 else [mu[j]]
+        q0[joint.idx_q:joint.idx_q + joint.nq] = position_of(joint, mu[j])
         v0[joint.idx_v], a0[joint.idx_v] = mu_dot[j], mu_ddot[j]
 
     def energy(s):
         data = model.createData()
         q = pin.integrate(model, q0, s * v0)
         v = v0 + s * a0
-        return pin.computeKineticEnergy(model, data, q, v) + pin.computePotentialEnergy(model, data, q)
+        kinetic = pin.computeKineticEnergy(model, data, q, v)
+        return kinetic + pin.computePotentialEnergy(model, data, q)
 
     h = 1e-5
     rate = (energy(h) - energy(-h)) / (2 * h)
@@ -183,7 +213,8 @@ def test_power_balance_with_moving_base():
 
 
 def test_buoyancy_is_negative_weight_at_its_centre():
-    """The buoyancy load of a link equals the static load of a negative mass at the centre of buoyancy."""
+    """The buoyancy load of a link equals the static load of a negative mass at the centre of
+    buoyancy."""
     rng = np.random.default_rng(8)
     arm, _ = random_robot(rng, 4)
     mu, _, _, R_nb, _, _ = random_motion(rng, 4)
@@ -213,27 +244,32 @@ def test_prismatic_joints_are_recognized():
 
 @pytest.mark.parametrize("angle", [0.0, 1e-9, 0.3, 2.0, 3.1, np.pi - 1e-9, np.pi])
 def test_quaternions_turn_as_their_matrices_do(angle):
-    """Rotations about all kinds of axes, half turns included, against pinocchio's matrix of the quaternion."""
+    """Rotations about all kinds of axes, half turns included, against pinocchio's matrix of the
+    quaternion."""
     for axis in (*np.eye(3), -np.eye(3)[1], *np.random.default_rng(0).normal(size=(6, 3))):
         R = from_rotation_vector(angle * axis / np.linalg.norm(axis))
         q = to_quaternion(R)
         assert np.linalg.norm(q) == pytest.approx(1, abs=1e-15)
-        np.testing.assert_allclose(pin.Quaternion(np.array(q)).toRotationMatrix(), R, atol=1e-15 + 1e-14 * (angle > 1))
+        np.testing.assert_allclose(
+            pin.Quaternion(np.array(q)).toRotationMatrix(), R, atol=1e-15 + 1e-14 * (angle > 1))
 
 
 def test_regressors_keep_no_memory():
-    """What malloc has given out does not grow with the number of calls (a conversion of pinocchio's lost 80 bytes each time)."""
+    """What malloc has given out does not grow with the number of calls (a conversion of pinocchio's
+    lost 80 bytes each time)."""
     try:
         used = ctypes.CDLL("libc.so.6").mallinfo2
     except (OSError, AttributeError):
         pytest.skip("mallinfo2 needs glibc 2.33 or newer.")
 
     class Info(ctypes.Structure):
-        _fields_ = [(name, ctypes.c_size_t) for name in
-                    ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")]
+        _fields_ = [(name, ctypes.c_size_t)
+                    for name in ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks",
+                                 "fsmblks", "uordblks", "fordblks", "keepcost")]
     used.restype = Info
     robot = RobotModel.from_config(Config())
-    sample = Sample(0.0, from_rpy(.1, .2, .3), *np.zeros((2, 6)), *np.full((3, 4), .1), np.zeros(6), np.zeros(4), np.ones(10, bool))
+    sample = Sample(0.0, from_rpy(.1, .2, .3), *np.zeros((2, 6)), *np.full((3, 4), .1), np.zeros(6),
+                    np.zeros(4), np.ones(10, bool))
     for _ in range(200):
         robot.raw_rows(sample)
     before = used().uordblks

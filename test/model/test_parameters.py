@@ -20,7 +20,8 @@ def test_vehicle_with_four_joints_has_75_named_parameters():
     assert np.all(t.scale > 0)
 
 
-@pytest.mark.parametrize("n, vehicle, rotor, size", [(0, True, False, 27), (8, False, False, 96), (2, True, True, 53)])
+@pytest.mark.parametrize("n, vehicle, rotor, size", [(0, True, False, 27), (8, False, False, 96),
+                                                     (2, True, True, 53)])
 def test_size_follows_the_robot(n, vehicle, rotor, size):
     """Any number of joints, with or without a vehicle, with or without rotor inertias."""
     joints = tuple(f"j{k}" for k in range(n))
@@ -42,11 +43,15 @@ def test_pseudo_inertia_of_point_masses():
     t, pi = table(), np.zeros(75)
     masses, places = rng.uniform(.1, 1, 6), rng.normal(size=(6, 3))
     inertia = sum(m * (x @ x * np.eye(3) - np.outer(x, x)) for m, x in zip(masses, places))
-    pi[t.link_slice(2)] = [masses.sum(), *(masses @ places), *np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2], 0, 0]
+    pi[t.link_slice(2)] = [
+        masses.sum(), *(masses @ places), *np.diag(inertia), inertia[0, 1], inertia[0, 2],
+        inertia[1, 2], 0, 0
+    ]
     points = np.hstack([places, np.ones((6, 1))])
     np.testing.assert_allclose(t.pseudo_inertia(pi, 2), (points.T * masses) @ points, atol=1e-12)
     S = np.diag([10, 10, 10, 1]) / np.sqrt(.2)
-    np.testing.assert_allclose(t.scaled_pseudo_inertias(pi)[2], S @ t.pseudo_inertia(pi, 2) @ S, atol=1e-10)
+    np.testing.assert_allclose(
+        t.scaled_pseudo_inertias(pi)[2], S @ t.pseudo_inertia(pi, 2) @ S, atol=1e-10)
 
 
 def test_patterns_choose_parameters_and_typos_are_named():

@@ -1,13 +1,13 @@
-"""Vehicle regressor against the golden evaluations and against an independent statement of Fossen's equations."""
+"""Vehicle regressor against the golden evaluations and against an independent statement of Fossen's
+equations."""
 import json
 
 import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.model.parameters import VEHICLE
+from uvms_adaptive_dynamics.model.rotations import from_rpy, skew
 from uvms_adaptive_dynamics.model.vehicle import vehicle_regressor
-from uvms_adaptive_dynamics.model.rotations import skew
-from uvms_adaptive_dynamics.model.rotations import from_rpy
 
 # The golden files' order is inertia | restoring | linear | quadratic (golden/README.md).
 OURS_FROM_GOLDEN = np.r_[0:10, 15:27, 10:15]
@@ -29,7 +29,8 @@ def test_regressor_equals_every_golden_evaluation(golden):
         R = from_rpy(*sample["eta"][3:])
         Y = vehicle_regressor(np.array(sample["nu"]), np.array(sample["nudot"]), R)
         assert relative(Y, np.array(sample["Y_v"])[:, OURS_FROM_GOLDEN]) < 1e-9
-        assert relative(Y @ np.array(sample["pi_v"])[OURS_FROM_GOLDEN], np.array(sample["tau"])) < 1e-9
+        assert relative(Y @ np.array(sample["pi_v"])[OURS_FROM_GOLDEN],
+                        np.array(sample["tau"])) < 1e-9
 
 
 def random_state(rng):
@@ -37,7 +38,8 @@ def random_state(rng):
 
 
 def test_regressor_is_the_sum_of_fossens_terms():
-    """Y_v pi equals M nu_dot + C(nu) nu + D(nu) nu + g written with matrices, for unsymmetric M too."""
+    """Y_v pi equals M nu_dot + C(nu) nu + D(nu) nu + g written with matrices, for unsymmetric M
+    too."""
     rng = np.random.default_rng(0)
     for _ in range(50):
         nu, nu_dot, R = random_state(rng)
@@ -49,7 +51,9 @@ def test_regressor_is_the_sum_of_fossens_terms():
         D = -np.diag(pi[10:16]) - np.diag(pi[16:22] * np.abs(nu))
         n3 = R.T @ [0, 0, 1]
         g = np.concatenate([-(pi[22] - pi[23]) * n3, -np.cross(pi[24:27], n3)])
-        np.testing.assert_allclose(vehicle_regressor(nu, nu_dot, R) @ pi, M @ nu_dot + C @ nu + D @ nu + g, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(
+            vehicle_regressor(nu, nu_dot, R) @ pi, M @ nu_dot + C @ nu + D @ nu + g, rtol=1e-12,
+            atol=1e-12)
 
 
 def test_coriolis_forces_do_no_work():
@@ -75,5 +79,7 @@ def test_inertial_part_is_the_lagrangian_derivative():
     momentum = lambda s: M @ (nu + s * nu_dot)  # noqa: E731
     p_dot = (momentum(h) - momentum(-h)) / (2 * h)
     p, w = M @ nu, nu[3:]
-    expected = np.concatenate([p_dot[:3] + np.cross(w, p[:3]), p_dot[3:] + np.cross(w, p[3:]) + np.cross(nu[:3], p[:3])])
-    np.testing.assert_allclose(vehicle_regressor(nu, nu_dot, R) @ pi, expected, rtol=1e-6, atol=1e-8)
+    expected = np.concatenate(
+        [p_dot[:3] + np.cross(w, p[:3]), p_dot[3:] + np.cross(w, p[3:]) + np.cross(nu[:3], p[:3])])
+    np.testing.assert_allclose(
+        vehicle_regressor(nu, nu_dot, R) @ pi, expected, rtol=1e-6, atol=1e-8)

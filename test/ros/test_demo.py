@@ -1,4 +1,5 @@
-"""The demonstration's own parts: refusals, children that fail, words for people. The whole of it is tried by hand."""
+"""The demonstration's own parts: refusals, children that fail, words for people. The whole of it is
+tried by hand."""
 import argparse
 
 import numpy as np
@@ -7,15 +8,16 @@ from diagnostic_msgs.msg import DiagnosticArray
 from ros_bus import bus  # first: it sets the domain
 from sensor_msgs.msg import JointState
 
-from uvms_adaptive_dynamics.ros.demo import command as demo
-from uvms_adaptive_dynamics.ros import messages
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.ros.demo.view import SHOWN, View
 from uvms_adaptive_dynamics.errors import UvmsError
-from uvms_adaptive_dynamics.ros.outputs import LATCHED
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.ros import messages
+from uvms_adaptive_dynamics.ros.demo import command as demo
+from uvms_adaptive_dynamics.ros.demo.child import Child, run_command
+from uvms_adaptive_dynamics.ros.demo.view import SHOWN, View
+from uvms_adaptive_dynamics.ros.outputs import LATCHED
 
 
 def arguments(*given):
@@ -44,18 +46,37 @@ def test_the_prior_is_wrong_by_the_factor_everywhere(tmp_path):
     wrong = load_parameters(demo._wrong_prior(tmp_path / "prior.yaml", 1)).values
     ratio = wrong[right != 0] / right[right != 0]
     assert set(np.round(ratio, 9)) == {0.5, 2.0}
-    assert not np.array_equal(wrong, load_parameters(demo._wrong_prior(tmp_path / "other.yaml", 2)).values)
+    assert not np.array_equal(wrong, load_parameters(demo._wrong_prior(tmp_path / "other.yaml",
+                                                                       2)).values)
 
 
 def test_a_child_that_fails_shows_its_last_lines(tmp_path):
     """Whoever runs the demonstration sees why, and where the rest is."""
-    child = demo.Child("estimator", tmp_path / "log", "uvms_adaptive_dynamics.ros.node", "--ros-args", "-p", "filter.period:=-1.0")
+    child = Child("estimator", tmp_path / "log", "uvms_adaptive_dynamics.ros.node", "--ros-args",
+                  "-p", "filter.period:=-1.0")
     child.process.wait(30)
     with pytest.raises(UvmsError) as caught:
         child.check()
     assert "estimator ended with status 1" in str(caught.value)
     assert "| uvms_estimator: setting 'filter.period' is -1.0" in str(caught.value)
     assert str(tmp_path / "log") in str(caught.value)
+
+
+def test_a_command_that_fails_ends_the_demonstration(tmp_path, capfd):
+    """Its own sentence stands on the terminal, and the error names the command."""
+    with pytest.raises(UvmsError, match="evaluate .*nowhere.* ended with status 2"):
+        run_command("evaluate", tmp_path / "nowhere", "--output", tmp_path / "out", quiet=True)
+    assert "nowhere" in capfd.readouterr().err
+
+
+def test_the_held_out_table_has_a_line_for_each_channel():
+    """Figures that do not exist are dashes."""
+    table = demo.held_out_table(
+        {"surge": {"r2": -0.5}, "yaw": {"r2": None}},
+        {"surge": {"r2": 0.98, "coverage95": 0.95}, "yaw": {"r2": None, "coverage95": None}})
+    surge, yaw = table.splitlines()[-2:]
+    assert surge.split() == ["surge", "-0.50", "0.980", "95.0%"]
+    assert yaw.split() == ["yaw", "-", "-", "-"]
 
 
 def test_the_domain_is_never_the_callers(monkeypatch):
@@ -70,15 +91,22 @@ def test_the_view_shows_what_the_topics_say(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("uvms_adaptive_dynamics.ros.demo.view.PLAIN_EVERY_S", 0.0)
     prior = demo._wrong_prior(tmp_path / "prior.yaml", 0)
     names = load_parameters(prior).names
-    statuses = [messages.diagnostic_status(0, f"uvms_estimator: {name}", "fine", values, "") for name, values in (
-        ("overall", {}), ("predictions", {"surge R^2": 0.9876, "surge coverage": 0.951, "yaw R^2": -1234.0, "yaw coverage": 0.5}),
-        ("solver", {"solver": "clarabel", "solve median [ms]": 2.5, "solve 99th percentile [ms]": 9.0, "skipped solves": 3, "failures": 0}))]
+    statuses = [messages.diagnostic_status(0, f"uvms_estimator: {name}", "fine", values, "")
+                for name, values in (
+        ("overall", {}),
+        ("predictions",
+         {"surge R^2": 0.9876, "surge coverage": 0.951, "yaw R^2": -1234.0, "yaw coverage": 0.5}),
+        ("solver",
+         {"solver": "clarabel", "solve median [ms]": 2.5, "solve 99th percentile [ms]": 9.0,
+          "skipped solves": 3, "failures": 0}))]
     view = View(prior)
     try:
         with bus() as ros:
-            publishers = [ros.publisher(JointState, "/uvms_estimator/parameters", LATCHED), ros.publisher(DiagnosticArray, "/diagnostics", 10)]
+            publishers = [ros.publisher(JointState, "/uvms_estimator/parameters", LATCHED),
+                          ros.publisher(DiagnosticArray, "/diagnostics", 10)]
             publishers[1].publish(messages.diagnostic_array(10.0, statuses))
-            publishers[0].publish(messages.parameters_message(10.0, names, np.ones(len(names)), np.eye(len(names)) / 4))
+            publishers[0].publish(messages.parameters_message(10.0, names, np.ones(len(names)),
+                                                              np.full(len(names), .5)))
             while not (view._parameters and view._status):
                 view.spin(0.05)
             view.spin(0.05)
@@ -86,6 +114,7 @@ def test_the_view_shows_what_the_topics_say(tmp_path, monkeypatch, capsys):
     finally:
         view.close()
     words = capsys.readouterr().out
-    for expected in ("surge 0.99", "yaw < -9", "m_X_du 1±1", "clarabel 2.5 ms a solve", "3 skipped", "0.988", "95%"):
+    for expected in ("surge 0.99", "yaw < -9", "m_X_du 1±1", "clarabel 2.5 ms a solve", "3 skipped",
+                     "0.988", "95%"):
         assert expected in words, words
     assert all(name in words for name in SHOWN)

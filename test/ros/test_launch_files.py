@@ -1,7 +1,8 @@
-"""The launch files, run against a recorder in the place of `launch` and `launch_ros`, which pip does not have.
+"""The launch files, run against a recorder in the place of `launch` and `launch_ros`, which pip
+does not have.
 
-What they declare and start is checked here against the package's own names; trials with the real `ros2 launch` are made
-by hand.
+What they declare and start is checked here against the package's own names; trials with the real
+`ros2 launch` are made by hand.
 """
 import ast
 import importlib.util
@@ -19,7 +20,8 @@ LAUNCH = ROOT / "launch"
 # What the files import, module by module.
 MODULES = {
     "launch": ("LaunchDescription",),
-    "launch.actions": ("DeclareLaunchArgument", "IncludeLaunchDescription", "OpaqueFunction", "RegisterEventHandler", "Shutdown"),
+    "launch.actions": ("DeclareLaunchArgument", "IncludeLaunchDescription", "OpaqueFunction",
+                       "RegisterEventHandler", "Shutdown"),
     "launch.event_handlers": ("OnProcessExit",),
     "launch.launch_description_sources": ("PythonLaunchDescriptionSource",),
     "launch.substitutions": ("LaunchConfiguration", "PathJoinSubstitution"),
@@ -62,7 +64,8 @@ def actions(description, kind):
 
 
 def arguments(description):
-    return {action.args[0]: action.kwargs for action in actions(description, "DeclareLaunchArgument")}
+    return {action.args[0]: action.kwargs
+            for action in actions(description, "DeclareLaunchArgument")}
 
 
 def estimator_node(module, params_file=__file__, **values):
@@ -76,10 +79,12 @@ def estimator_node(module, params_file=__file__, **values):
 def executables():
     """Names of the console scripts in setup.py."""
     text = (ROOT / "setup.py").read_text()
-    return {line.split('"')[1].split("=")[0].strip() for line in text.splitlines() if "{package_name}." in line and ":main" in line}
+    return {line.split('"')[1].split("=")[0].strip()
+            for line in text.splitlines() if "{package_name}." in line and ":main" in line}
 
 
-@pytest.mark.parametrize("file", sorted(path.name for path in LAUNCH.iterdir() if path.suffix == ".py"))
+@pytest.mark.parametrize("file",
+                         sorted(path.name for path in LAUNCH.iterdir() if path.suffix == ".py"))
 def test_only_the_launch_api_is_imported(file):
     """A launch file must load on a station without this package's Python dependencies."""
     for statement in ast.walk(ast.parse((LAUNCH / file).read_text())):
@@ -92,12 +97,14 @@ def test_only_the_launch_api_is_imported(file):
 def test_the_estimator_has_its_arguments(launch_file):
     """Each argument has a default and a meaning."""
     declared = arguments(launch_file("estimator.launch.py").generate_launch_description())
-    assert set(declared) == {"params_file", "namespace", "use_sim_time", "solver", "record", "log_level"}
+    assert set(declared) == {"params_file", "namespace", "use_sim_time", "solver", "record",
+                             "log_level"}
     assert all("default_value" in kwargs and kwargs["description"] for kwargs in declared.values())
 
 
 def test_the_estimator_node_is_the_package_s(launch_file):
-    """Executable and node name are those of setup.py and config; the parameter file comes first, so that arguments win."""
+    """Executable and node name are those of setup.py and config; the parameter file comes first, so
+    that arguments win."""
     node = estimator_node(launch_file("estimator.launch.py"))
     assert node.kwargs["executable"] in executables() and node.kwargs["name"] == NODE_NAME
     file, overrides = node.kwargs["parameters"]
@@ -113,20 +120,24 @@ def test_a_missing_parameter_file_is_refused(launch_file):
 
 def test_arguments_become_settings_that_exist(launch_file):
     """solver and record override settings of the config, as texts."""
-    overrides = estimator_node(launch_file("estimator.launch.py"), solver="clarabel", record="/tmp/bag").kwargs["parameters"][1]
+    overrides = estimator_node(launch_file("estimator.launch.py"), solver="clarabel",
+                               record="/tmp/bag").kwargs["parameters"][1]
     known = {name for name, _, _ in Config().settings()}
     assert set(overrides) - {"use_sim_time"} == {"estimation.solver", "output.record"} <= known
-    assert all(overrides[name].kwargs == {"value_type": str} for name in ("estimation.solver", "output.record"))
+    assert all(overrides[name].kwargs == {"value_type": str}
+               for name in ("estimation.solver", "output.record"))
 
 
 def test_the_default_parameter_file_is_in_the_package(launch_file):
     """What the default points at is installed by setup.py from config/."""
-    default = arguments(launch_file("estimator.launch.py").generate_launch_description())["params_file"]["default_value"]
+    declared = arguments(launch_file("estimator.launch.py").generate_launch_description())
+    default = declared["params_file"]["default_value"]
     assert (ROOT / Path(*default.args[0][1:])).is_file()
 
 
 def test_the_demo_starts_both_and_ends_with_the_robot(launch_file):
-    """The estimator's launch file is included by its name in the package; the run is over when the robot is."""
+    """The estimator's launch file is included by its name in the package; the run is over when the
+    robot is."""
     description = launch_file("demo.launch.py").generate_launch_description()
     assert set(arguments(description)) == {"seed", "duration", "record"}
     robot, = actions(description, "Node")
@@ -135,6 +146,8 @@ def test_the_demo_starts_both_and_ends_with_the_robot(launch_file):
     included, = actions(description, "IncludeLaunchDescription")
     path = included.args[0].args[0].args[0]
     assert (ROOT / Path(*path[1:])).is_file()
-    assert set(dict(included.kwargs["launch_arguments"])) <= {"params_file", "namespace", "use_sim_time", "solver", "record", "log_level"}
+    assert set(dict(included.kwargs["launch_arguments"])) <= {"params_file", "namespace",
+                                                              "use_sim_time", "solver", "record",
+                                                              "log_level"}
     handler, = actions(description, "RegisterEventHandler")
     assert handler.args[0].kwargs["target_action"] is robot

@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 
-from uvms_adaptive_dynamics.ros import messages
 from uvms_adaptive_dynamics.config import Output
+from uvms_adaptive_dynamics.ros import messages
 
 FLU, FRD = Output(), Output(frame="frd")
 SIX = np.array([1., 2., 3., 4., 5., 6.])
@@ -52,17 +52,12 @@ def test_acceleration_is_turned_too():
 
 def test_parameters_carry_name_estimate_and_standard_deviation():
     """position is the estimate, effort its standard deviation, both doubles to the last bit."""
-    pi, covariance = np.array([1 / 3, -2.0]), np.diag([4.0, 1e-20])
-    message = through_the_wire(messages.parameters_message(1e9 + .02, ("W", "X_u"), pi, covariance))
+    pi, stddev = np.array([1 / 3, -2.0]), np.array([2.0, 1e-10])
+    message = through_the_wire(messages.parameters_message(1e9 + .02, ("W", "X_u"), pi, stddev))
     assert list(message.name) == ["W", "X_u"]
     assert list(message.position) == list(pi)
     assert list(message.effort) == [2.0, 1e-10]
     assert message.header.stamp.nanosec == 20_000_000
-
-
-def test_a_variance_below_zero_by_rounding_is_zero():
-    """A covariance that is singular may have a diagonal of -1e-18."""
-    assert messages.parameters_message(0., ("W",), np.ones(1), np.array([[-1e-18]])).effort[0] == 0.0
 
 
 def test_covariance_is_row_by_row_with_labelled_dimensions():
@@ -70,7 +65,8 @@ def test_covariance_is_row_by_row_with_labelled_dimensions():
     covariance = np.arange(9.).reshape(3, 3)
     message = through_the_wire(messages.covariance_message(covariance))
     rows, columns = message.layout.dim
-    assert (rows.label, rows.size, rows.stride, columns.label, columns.size, columns.stride) == ("rows", 3, 9, "columns", 3, 3)
+    assert (rows.label, rows.size, rows.stride, columns.label, columns.size,
+            columns.stride) == ("rows", 3, 9, "columns", 3, 3)
     assert message.data[columns.stride * 1 + 2] == covariance[1, 2]
 
 
@@ -81,8 +77,10 @@ def test_covariance_of_another_memory_order_is_the_same():
 
 
 def test_float32_and_integers_become_doubles():
-    """rclpy writes garbage for a np.float32 in a float64 field without checks; the border converts."""
-    message = through_the_wire(messages.wrench_message(1, np.array([1, 2, 3, 4, 5, 6], np.float32), FLU))
+    """rclpy writes garbage for a np.float32 in a float64 field without checks; the border
+    converts."""
+    message = through_the_wire(messages.wrench_message(1, np.array([1, 2, 3, 4, 5, 6], np.float32),
+                                                       FLU))
     assert message.wrench.force.x == 1.0
     assert list(through_the_wire(messages.effort_message(1, ("a",), np.array([2]))).effort) == [2.0]
 
@@ -96,8 +94,8 @@ def test_what_is_not_finite_is_not_published(bad):
     assert messages.acceleration_message(0., six, FLU) is None
     assert messages.acceleration_message(0., None, FLU) is None
     assert messages.covariance_message(np.full((2, 2), bad)) is None
-    assert messages.parameters_message(0., ("W",), np.array([bad]), np.eye(1)) is None
-    assert messages.parameters_message(0., ("W",), np.ones(1), np.array([[bad]])) is None
+    assert messages.parameters_message(0., ("W",), np.array([bad]), np.ones(1)) is None
+    assert messages.parameters_message(0., ("W",), np.ones(1), np.array([bad])) is None
 
 
 def test_a_joint_without_a_value_is_left_out():
@@ -109,7 +107,9 @@ def test_a_joint_without_a_value_is_left_out():
 
 def test_diagnostics_are_text():
     """Level is one byte, values are strings of a readable length."""
-    status = messages.diagnostic_status(1, "node: imu", "late", {"rate [Hz]": 99.98765432, "count": 3}, "node")
+    status = messages.diagnostic_status(1, "node: imu", "late",
+                                        {"rate [Hz]": 99.98765432, "count": 3}, "node")
     message = through_the_wire(messages.diagnostic_array(5.5, [status]))
     assert message.status[0].level == b"\x01"
-    assert [(v.key, v.value) for v in message.status[0].values] == [("rate [Hz]", "99.99"), ("count", "3")]
+    assert [(v.key, v.value) for v in message.status[0].values] == [("rate [Hz]", "99.99"),
+                                                                    ("count", "3")]

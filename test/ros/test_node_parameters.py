@@ -1,4 +1,5 @@
-"""ROS parameters from the settings: types, descriptions, ranges, overrides, and words for what cannot be used."""
+"""ROS parameters from the settings: types, descriptions, ranges, overrides, and words for what
+cannot be used."""
 import pytest
 import rclpy
 from rcl_interfaces.msg import ParameterType
@@ -7,7 +8,12 @@ from ros_bus import bus
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import ConfigError
-from uvms_adaptive_dynamics.ros.parameters import CHANGEABLE, TYPES, config_from_parameters, watch_changes
+from uvms_adaptive_dynamics.ros.parameters import (
+    CHANGEABLE,
+    TYPES,
+    config_from_parameters,
+    watch_changes,
+)
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +24,8 @@ def context():
 
 @pytest.fixture
 def declared(context):
-    """Makes a node with overrides from the text of a parameter file, and declares the settings on it."""
+    """Makes a node with overrides from the text of a parameter file, and declares the settings on
+    it."""
     nodes = []
 
     def make(tmp_path=None, text=None, arguments=()):
@@ -26,7 +33,8 @@ def declared(context):
             path = tmp_path / "parameters.yaml"
             path.write_text(text)
             arguments = ["--params-file", str(path), *arguments]  # the last word wins
-        node = rclpy.create_node("uvms_estimator", context=context, cli_args=["--ros-args", *arguments] if arguments else None,
+        node = rclpy.create_node("uvms_estimator", context=context,
+                                 cli_args=["--ros-args", *arguments] if arguments else None,
                                  use_global_arguments=False)
         nodes.append(node)
         return node, config_from_parameters(node)
@@ -46,7 +54,8 @@ def test_without_overrides_the_config_is_the_default(declared):
 
 
 def test_every_setting_is_declared_with_its_type_and_words(declared):
-    """`ros2 param describe` shows type, meaning and unit of each; empty lists have their type too."""
+    """`ros2 param describe` shows type, meaning and unit of each; empty lists have their type
+    too."""
     node, config = declared()
     for name, entry, value in config.settings():
         described, meta = node.describe_parameter(name), entry.metadata
@@ -67,7 +76,8 @@ def test_ranges_are_in_the_descriptors(declared):
     assert (horizon.from_value, horizon.to_value, horizon.step) == (1, 20000, 1)
     alpha = node.describe_parameter("uncertainty.alpha").floating_point_range[0]
     assert (alpha.from_value, alpha.to_value) == (1e-6, 1.0)
-    assert node.describe_parameter("estimation.noise_stddev").additional_constraints.startswith("Every element at least 1e-09.")
+    noise = node.describe_parameter("estimation.noise_stddev")
+    assert noise.additional_constraints.startswith("Every element at least 1e-09.")
     assert "One of flu, frd." in node.describe_parameter("imu.frame").additional_constraints
 
 
@@ -81,27 +91,34 @@ def test_whole_numbers_stand_for_floats(declared, tmp_path):
 
 def test_empty_lists_are_accepted(declared, tmp_path):
     """`[]` arrives without a type; it means the empty list of the setting's own type."""
-    node, config = declared(tmp_path, file_with("estimation:", "  frozen: []", "  noise_stddev: []", "robot.joints: []"))
+    node, config = declared(tmp_path,
+                            file_with("estimation:", "  frozen: []", "  noise_stddev: []",
+                                      "robot.joints: []"))
     assert config.robot.joints == () and config.estimation.frozen == ()
     assert node.get_parameter("robot.joints").type_ is Parameter.Type.STRING_ARRAY
-    assert node.get_parameter("estimation.noise_stddev").get_parameter_value().type == ParameterType.PARAMETER_DOUBLE_ARRAY
+    noise = node.get_parameter("estimation.noise_stddev").get_parameter_value()
+    assert noise.type == ParameterType.PARAMETER_DOUBLE_ARRAY
 
 
 def test_the_node_name_and_the_command_line_are_heard(declared, tmp_path):
     """What a node's own section says wins over /**, and -p wins over the file."""
-    text = file_with("filter.period: 0.05", "dvl.delay: 0.1") + "uvms_estimator:\n  ros__parameters:\n    dvl:\n      delay: 0.2\n"
+    text = file_with("filter.period: 0.05", "dvl.delay: 0.1")
+    text += "uvms_estimator:\n  ros__parameters:\n    dvl:\n      delay: 0.2\n"
     _, config = declared(tmp_path, text, ["-p", "filter.period:=0.04"])
     assert (config.filter.period, config.dvl.delay) == (0.04, 0.2)
 
 
 def test_ros_own_parameters_are_not_settings(declared, tmp_path):
     """use_sim_time and QoS overrides may stand in the same file."""
-    _, config = declared(tmp_path, file_with("use_sim_time: true", "qos_overrides:", "  /imu/data:", "    subscription:", "      depth: 5"))
+    _, config = declared(tmp_path,
+                         file_with("use_sim_time: true", "qos_overrides:", "  /imu/data:",
+                                   "    subscription:", "      depth: 5"))
     assert config == Config()
 
 
 @pytest.mark.parametrize("line, words", [
-    ("estimation.horizn: 5", ["'estimation.horizn' does not exist", "Did you mean 'estimation.horizon'"]),
+    ("estimation.horizn: 5",
+     ["'estimation.horizn' does not exist", "Did you mean 'estimation.horizon'"]),
     ("estimation.horizon: 0", ["'estimation.horizon' is 0", "from 1 to 20000"]),
     ("estimation.horizon: 2.5", ["'estimation.horizon' is 2.5", "a whole number"]),
     ("estimation.horizon: []", ["'estimation.horizon' is []", "a whole number"]),
@@ -122,12 +139,14 @@ def test_what_cannot_be_used_is_refused_with_a_sentence(declared, tmp_path, line
 
 
 def test_settings_that_may_change_are_checked_and_applied(declared):
-    """A good value reaches the config, a bad one is refused with the sentence, a fixed one is read-only."""
+    """A good value reaches the config, a bad one is refused with the sentence, a fixed one is
+    read-only."""
     node, config = declared()
     held = [config]
     watch_changes(node, lambda: held[0], lambda new: held.__setitem__(0, new))
     good, bad, fixed = node.set_parameters([
-        Parameter("output.file", value="other.yaml"), Parameter("output.diagnostics_period", value=0.0),
+        Parameter("output.file", value="other.yaml"),
+        Parameter("output.diagnostics_period", value=0.0),
         Parameter("estimation.horizon", value=50)])
     assert good.successful and held[0].output.file == "other.yaml"
     assert not bad.successful and "output.diagnostics_period" in bad.reason

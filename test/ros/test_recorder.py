@@ -1,14 +1,20 @@
-"""Recordings: bytes and times as they came, never overwritten, and no failure of theirs disturbs the node."""
+"""Recordings: bytes and times as they came, never overwritten, and no failure of theirs disturbs
+the node."""
 import sys
 import types
 
 import pytest
+from rclpy.serialization import serialize_message
 from rosbags.rosbag2 import Reader
 from std_msgs.msg import Float64
-from rclpy.serialization import serialize_message
 
 from uvms_adaptive_dynamics.errors import BagError, ConfigError
-from uvms_adaptive_dynamics.ros.recorder import Rosbag2PyWriter, Recorder, RosbagsWriter, available_writer
+from uvms_adaptive_dynamics.ros.recorder import (
+    Recorder,
+    Rosbag2PyWriter,
+    RosbagsWriter,
+    available_writer,
+)
 
 TOPICS = {"/a": "std_msgs/msg/Float64", "/b": "std_msgs/msg/Float64"}
 DATA = serialize_message(Float64(data=1.5))
@@ -16,13 +22,15 @@ DATA = serialize_message(Float64(data=1.5))
 
 def contents(path):
     with Reader(path) as reader:
-        return [(connection.topic, stamp, bytes(raw)) for connection, stamp, raw in reader.messages()]
+        return [(connection.topic, stamp, bytes(raw))
+                for connection, stamp, raw in reader.messages()]
 
 
 def test_bytes_times_and_order_are_kept(tmp_path):
     """What is read is what was written, also where two messages are one nanosecond apart."""
     recorder = Recorder(tmp_path / "bag", TOPICS)
-    written = [("/a", 10**18, DATA), ("/b", 10**18 + 1, DATA), ("/a", 10**18 + 2, serialize_message(Float64(data=-2.0)))]
+    written = [("/a", 10**18, DATA), ("/b", 10**18 + 1, DATA),
+               ("/a", 10**18 + 2, serialize_message(Float64(data=-2.0)))]
     for topic, stamp, data in written:
         recorder.write(topic, stamp, data)
     recorder.close()
@@ -87,7 +95,8 @@ def test_definitions_of_installed_packages_are_found(tmp_path, monkeypatch):
     (share / "msg").mkdir(parents=True)
     (share / "msg" / "Beam.msg").write_text("float64 range\n")
     (share / "msg" / "Dvl.msg").write_text("std_msgs/Header header\nBeam[] beams\n")
-    monkeypatch.setattr("ament_index_python.packages.get_package_share_directory", lambda package: str(share))
+    monkeypatch.setattr("ament_index_python.packages.get_package_share_directory",
+                        lambda package: str(share))
     recorder = Recorder(tmp_path / "bag", {"/dvl": "sonar_msgs/msg/Dvl"})
     recorder.write("/dvl", 1, DATA)
     recorder.close()
@@ -96,7 +105,8 @@ def test_definitions_of_installed_packages_are_found(tmp_path, monkeypatch):
 
 
 def test_rosbag2_py_stands_in_where_rosbags_is_missing(tmp_path, monkeypatch):
-    """On a station with apt packages alone the C++ writer is used, with topics and receive times as they are."""
+    """On a station with apt packages alone the C++ writer is used, with topics and receive times as
+    they are."""
     calls = []
 
     class SequentialWriter:
@@ -109,15 +119,18 @@ def test_rosbag2_py_stands_in_where_rosbags_is_missing(tmp_path, monkeypatch):
         def write(self, topic, data, stamp):
             calls.append(("write", topic, data, stamp))
 
-    named = lambda **values: types.SimpleNamespace(**values)
+    def named(**values):
+        return types.SimpleNamespace(**values)
     monkeypatch.setitem(sys.modules, "rosbag2_py", types.SimpleNamespace(
-        SequentialWriter=SequentialWriter, StorageOptions=named, TopicMetadata=named, ConverterOptions=lambda *formats: formats))
+        SequentialWriter=SequentialWriter, StorageOptions=named, TopicMetadata=named,
+        ConverterOptions=lambda *formats: formats))
     monkeypatch.setitem(sys.modules, "rosbags.rosbag2", None)
     assert available_writer() is Rosbag2PyWriter
     recorder = Recorder(tmp_path / "bag", {"/a": "std_msgs/msg/Float64"})
     recorder.write("/a", 5, DATA)
     recorder.close()
-    assert calls == [("open", str(tmp_path / "bag"), "mcap"), ("topic", 0, "/a", "std_msgs/msg/Float64", "cdr"), ("write", "/a", DATA, 5)]
+    assert calls == [("open", str(tmp_path / "bag"), "mcap"),
+                     ("topic", 0, "/a", "std_msgs/msg/Float64", "cdr"), ("write", "/a", DATA, 5)]
 
 
 def test_without_either_library_the_sentence_names_both(monkeypatch):

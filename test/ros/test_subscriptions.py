@@ -1,4 +1,5 @@
-"""Collecting messages: the order of reception, receive times on the node's clock, and clocks that stand, jump or run fast."""
+"""Collecting messages: the order of reception, receive times on the node's clock, and clocks that
+stand, jump or run fast."""
 import threading
 import time
 from types import SimpleNamespace
@@ -19,7 +20,8 @@ class World:
         self.node_time, self.wall = node_time, WALL
         self.imu, self.dvl = SimpleNamespace(waiting=[]), SimpleNamespace(waiting=[])
         for source in (self.imu, self.dvl):
-            source.taken = lambda source=source: [source.waiting.pop(0) for _ in list(source.waiting)]
+            source.taken = lambda source=source: [source.waiting.pop(0)
+                                                  for _ in list(source.waiting)]
         clock = SimpleNamespace(now=lambda: SimpleNamespace(nanoseconds=self.node_time))
         monkeypatch.setattr(subscriptions.time, "time_ns", lambda: self.wall)
         self.poll = InputPoll(SimpleNamespace(get_clock=lambda: clock), [self.imu, self.dvl])
@@ -27,13 +29,15 @@ class World:
 
     def pass_by(self, wall: int, node: int | None = None):
         """Let time pass [ns] and collect."""
-        self.wall, self.node_time = self.wall + wall, self.node_time + (wall if node is None else node)
+        self.wall, self.node_time = self.wall + wall, self.node_time + (wall if node is None
+                                                                        else node)
         return self.poll.collect()
 
 
 @pytest.mark.parametrize("rate", [1, 10])
 def test_receive_times_are_those_of_reception_on_the_nodes_clock(monkeypatch, rate):
-    """Between two collections messages keep their order over all topics, and their places in time at the clock's own rate."""
+    """Between two collections messages keep their order over all topics, and their places in time
+    at the clock's own rate."""
     world = World(monkeypatch, 50 * SECOND)
     world.imu.waiting += [(WALL + 4_000_000, b"first"), (WALL + 14_000_000, b"third")]
     world.dvl.waiting += [(WALL + 9_000_000, b"second")]
@@ -41,7 +45,9 @@ def test_receive_times_are_those_of_reception_on_the_nodes_clock(monkeypatch, ra
     assert not jumped
     assert [message.data for message in came] == [b"first", b"second", b"third"]
     assert [message.source for message in came] == [world.imu, world.dvl, world.imu]
-    assert [message.receive_ns - 50 * SECOND for message in came] == [rate * 4_000_000, rate * 9_000_000, rate * 14_000_000]
+    assert [message.receive_ns - 50 * SECOND for message in came] == [rate * 4_000_000,
+                                                                      rate * 9_000_000,
+                                                                      rate * 14_000_000]
 
 
 def test_receive_times_strictly_increase(monkeypatch):

@@ -1,16 +1,21 @@
-"""The worker's thread: every sample is taken, the latest is solved for, and nothing that is raised ends it."""
+"""The worker's thread: every sample is taken, the latest is solved for, and nothing that is raised
+ends it."""
+import gc
 import threading
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from types import SimpleNamespace
 
 import pytest
 
-from uvms_adaptive_dynamics.ros.worker import Worker
+from uvms_adaptive_dynamics.ros import worker as worker_module
+from uvms_adaptive_dynamics.ros.worker import Knowledge, Worker, WorkerBusyError
 
 
 class SlowEstimator:
     """Counts what is asked of it; `gate` holds up solves."""
 
-    learn = True
+    learn, status = True, "optimal"
 
     def __init__(self):
         self.added, self.solved = [], []
@@ -24,18 +29,30 @@ class SlowEstimator:
         self.added.append(sample)
         return None if sample == "filling" else sample
 
-    def solve(self, begin):
+    def snapshot(self):
+        return SimpleNamespace(learn=self.learn, added=len(self.added))
+
+    def identifiable_rank(self):
+        return 62
+
+    def known_from(self):
+        return ["measured", "weak"]
+
+    def solve(self):
         self.solving.set()
         self.gate.wait(10)
+        if self.added[-1] == "fails":
+            raise ZeroDivisionError
         self.solved.append(self.added[-1])
-        return SimpleNamespace(sample=self.added[-1], solve_ms=1.0, update_ms=2.0)
+        return SimpleNamespace(sample=self.added[-1], solve_ms=1.0, status=self.status)
 
 
 @pytest.fixture
 def made():
     """A running worker with what it has said."""
     heard = SimpleNamespace(estimator=SlowEstimator(), predictions=[], estimates=[], errors=[])
-    heard.worker = Worker(heard.estimator, 0.0, heard.predictions.append, lambda e: heard.estimates.append(e.sample), heard.errors.append)
+    heard.worker = Worker(heard.estimator, 0.0, heard.predictions.append,
+                          lambda e: heard.estimates.append(e.sample), heard.errors.append)
     heard.worker.start()
     yield heard
     heard.estimator.gate.set()
@@ -52,11 +69,13 @@ def test_each_sample_is_predicted_and_solved_for_when_there_is_time(made):
         made.worker.submit(sample)
         finish(made)
     assert made.predictions == made.estimates == [1, 2, 3]
-    assert (made.worker.skipped, made.worker.backlog, list(made.worker.solve_ms)) == (0, 0, [1.0, 1.0, 1.0])
+    assert (made.worker.skipped, made.worker.backlog,
+            list(made.worker.solve_ms)) == (0, 0, [1.0, 1.0, 1.0])
 
 
 def test_late_solves_are_skipped_and_no_sample_is(made):
-    """While a solve takes long, samples queue; all enter the horizon, and the latest alone is solved for."""
+    """While a solve takes long, samples queue; all enter the horizon, and the latest alone is
+    solved for."""
     made.estimator.gate.clear()
     made.worker.submit(1)
     assert made.estimator.solving.wait(10)
@@ -71,7 +90,8 @@ def test_late_solves_are_skipped_and_no_sample_is(made):
 def test_a_burst_is_solved_for_tick_by_tick_when_it_is_not_late():
     """Two samples at once cost no solve, so that live and offline runs agree."""
     estimator, estimates = SlowEstimator(), []
-    worker = Worker(estimator, 100.0, lambda p: None, lambda e: estimates.append(e.sample), lambda e: None)
+    worker = Worker(estimator, 100.0, lambda p: None, lambda e: estimates.append(e.sample),
+                    lambda e: None)
     for sample in (1, 2, 3):
         worker.submit(sample)
     worker.start()
@@ -85,11 +105,13 @@ def test_an_exception_costs_one_sample(made):
         made.worker.submit(sample)
     finish(made)
     assert made.estimates == [1] and made.worker.exceptions == 1
-    assert isinstance(made.errors[0], ValueError) and made.worker.last_error == "ValueError: no such sample"
+    assert isinstance(made.errors[0],
+                      ValueError) and made.worker.last_error == "ValueError: no such sample"
 
 
 def test_a_call_hands_back_result_and_exception(made):
-    """What a service asks of the estimator runs on the worker's thread, and fails there without harm."""
+    """What a service asks of the estimator runs on the worker's thread, and fails there without
+    harm."""
     assert made.worker.call(lambda estimator: threading.current_thread().name) == "estimator"
     with pytest.raises(ZeroDivisionError):
         made.worker.call(lambda estimator: 1 / 0)
@@ -122,3 +144,144 @@ def test_stop_finishes_what_is_queued():
     worker.stop()
     worker.stop()
     assert estimator.added == [1]
+
+
+# --- what others may read ------------------------------------------------------------------------
+
+def test_a_snapshot_is_published_before_the_start_and_after_each_sample(made):
+    """Readers never wait for the worker and never touch the estimator."""
+    assert made.worker.snapshot.added == 0
+    for count, sample in enumerate((1, "filling", "fails"), start=1):
+        made.worker.submit(sample)
+        finish(made)
+        assert made.worker.snapshot.added == count
+    made.worker.submit("bad")
+    finish(made)
+    assert made.worker.snapshot.added == 3
+
+
+def test_a_snapshot_is_published_after_each_request(made):
+    """Also after one that failed half way."""
+    made.worker.call(lambda estimator: setattr(estimator, "learn", False))
+    assert not made.worker.snapshot.learn
+
+    def half_way(estimator):
+        estimator.learn = True
+        raise ValueError
+    with pytest.raises(ValueError):
+        made.worker.call(half_way)
+    assert made.worker.snapshot.learn
+
+
+def test_knowledge_is_published_on_request(made):
+    """One request at a time, however often it is asked for."""
+    assert made.worker.knowledge is None
+    made.worker.request_knowledge()
+    finish(made)
+    assert made.worker.knowledge == Knowledge(62, ("measured", "weak"))
+    made.estimator.gate.clear()
+    made.worker.submit(1)
+    assert made.estimator.solving.wait(10)
+    for _ in range(5):
+        made.worker.request_knowledge()
+    assert made.worker._queue.qsize() == 1
+    made.estimator.gate.set()
+
+
+def test_solves_that_ran_out_of_time_are_counted(made):
+    """'deadline' and 'held' are answers that came from the clock."""
+    for made.estimator.status in ("optimal", "near-optimal", "deadline", "held"):
+        made.worker.submit(1)
+        finish(made)
+    assert made.worker.out_of_time == 2 and len(made.estimates) == 4
+
+
+# --- a worker that is slow -----------------------------------------------------------------------
+
+class OldTimeoutError(Exception):
+    """concurrent.futures.TimeoutError as it is before Python 3.11: no builtin TimeoutError."""
+
+
+class OldFuture(Future):
+    """A future of that time."""
+
+    def result(self, timeout=None):
+        try:
+            return super().result(timeout)
+        except FutureTimeoutError:
+            raise OldTimeoutError from None
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_a_call_that_takes_too_long_is_withdrawn(made, monkeypatch, old):
+    """It says so in a sentence, on every Python, and does not take effect later."""
+    if old:
+        monkeypatch.setattr(worker_module, "Future", OldFuture)
+        monkeypatch.setattr(worker_module, "FutureTimeoutError", OldTimeoutError)
+    made.estimator.gate.clear()
+    made.worker.submit(1)
+    assert made.estimator.solving.wait(10)
+    called = []
+    with pytest.raises(WorkerBusyError, match="within 0.05 s, 1 samples wait. Nothing was changed"):
+        made.worker.call(called.append, timeout=0.05)
+    made.estimator.gate.set()
+    finish(made)
+    assert called == []
+
+
+def test_a_call_that_has_begun_cannot_be_withdrawn(made):
+    """And the sentence does not say that it was."""
+    release = threading.Event()
+    with pytest.raises(WorkerBusyError, match="may still take effect"):
+        made.worker.call(lambda estimator: release.wait(10), timeout=0.05)
+    release.set()
+    finish(made)
+
+
+def test_a_timeout_of_the_action_itself_is_handed_back(made):
+    """It is the action's answer, not the worker's."""
+    def action(estimator):
+        raise TimeoutError("of the disk")
+    with pytest.raises(TimeoutError, match="of the disk"):
+        made.worker.call(action)
+
+
+# --- garbage -------------------------------------------------------------------------------------
+
+def test_no_full_collection_happens_over_ticks(made):
+    """Ticks that leave cyclic garbage behind: young generations are collected, the oldest is
+    not."""
+    generations = []
+
+    def heard(phase, info):
+        if phase == "start":
+            generations.append(info["generation"])
+
+    kept = []
+
+    def littering(prediction):
+        for k in range(600):
+            cycle = [prediction]
+            cycle.append(cycle)
+            if k % 4 == 0:      # old objects must grow, or Python itself puts the collection off
+                kept.append(cycle)
+
+    made.worker._on_prediction = littering
+    gc.callbacks.append(heard)
+    try:
+        for sample in range(500):
+            made.worker.submit(sample)
+        finish(made)
+    finally:
+        gc.callbacks.remove(heard)
+    assert generations and 2 not in generations
+
+
+def test_the_process_collects_as_before_when_the_worker_has_stopped():
+    """Whoever runs a node inside another program gets it back as it was."""
+    before = gc.get_threshold()
+    worker = Worker(SlowEstimator(), 0.02, lambda p: None, lambda e: None, lambda e: None)
+    worker.start()
+    assert gc.get_threshold() != before
+    worker.stop()
+    assert gc.get_threshold() == before

@@ -1,18 +1,20 @@
-"""The moving horizon problem: solvers against each other, against closed forms, and the constraints they must keep."""
+"""The moving horizon problem: solvers against each other, against closed forms, and the
+constraints they must keep."""
+
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from problems import Unconstrained, admissible, make_problem, make_table
 
 from uvms_adaptive_dynamics.config import Estimation
 from uvms_adaptive_dynamics.model.physical_set import PhysicalSet
-from uvms_adaptive_dynamics.solvers.problem import HorizonProblem, Quadratic, huber, huber_threshold
-from uvms_adaptive_dynamics.model.parameters import ParameterTable
-from uvms_adaptive_dynamics.solvers import choose_solver, projection_problem
-from uvms_adaptive_dynamics.solvers.native.solver import ClarabelSolver
+from uvms_adaptive_dynamics.solvers import projection_problem
+from uvms_adaptive_dynamics.solvers.clarabel_solver import ClarabelSolver
 from uvms_adaptive_dynamics.solvers.cvxpy_solver import CvxpySolver
-
-from problems import Unconstrained, admissible, make_problem, make_table
+from uvms_adaptive_dynamics.solvers.native.solver import NativeSolver
+from uvms_adaptive_dynamics.solvers.problem import HorizonProblem, huber, huber_threshold
 
 
 def test_huber_is_the_papers_norm_huber():
@@ -26,52 +28,99 @@ def test_huber_is_the_papers_norm_huber():
 
 @pytest.mark.parametrize("rows, rho", [(1, 1.96), (10, 4.28), (1000, 32.8)])
 def test_threshold_is_the_quantile_of_the_norm(rows, rho):
-    """DESIGN: 2.0 for a channel, 4.3 for ten rows, 33 for a stack of a thousand."""
-    assert huber_threshold(rows, .95) == pytest.approx(rho, abs=.05)
+    """2.0 for a channel, 4.3 for ten rows, 33 for a stack of a thousand."""
+    assert huber_threshold(rows, 0.95) == pytest.approx(rho, abs=0.05)
     assert huber_threshold(rows, 1.0) == np.inf
 
 
-@pytest.mark.parametrize("solver", [ClarabelSolver, lambda: CvxpySolver("CLARABEL")])
+def normalized_before(problem):
+    """The same problem with rows that are in units of their noise already."""
+    return replace(
+        problem,
+        Y=problem.normalized_Y(),
+        tau=problem.scale * problem.tau,
+        scale=np.ones_like(problem.scale),
+    )
+
+
+@pytest.mark.parametrize("grouping", ["sample", "channel", "horizon"])
+@pytest.mark.parametrize(
+    "solver",
+    [NativeSolver, ClarabelSolver, lambda: CvxpySolver("CLARABEL")],
+    ids=["native", "clarabel", "cvxpy"],
+)
+def test_rows_in_si_units_are_weighed_by_the_noise(solver, grouping):
+    """A problem with noise deviations from 0.02 to 50 has the answer of the one whose rows were
+    normalized beforehand."""
+    rng = np.random.default_rng(21)
+    table = make_table()
+    scale = 10 ** rng.uniform(-1.7, 1.7, table.channels)
+    problem = make_problem(table, rng, N=12, grouping=grouping, scale=scale, frozen=(3, 6, 30))
+    before = normalized_before(problem)
+    np.testing.assert_allclose(
+        problem.residuals(problem.pi), before.residuals(problem.pi), atol=1e-9
+    )
+    assert problem.objective(problem.pi) == pytest.approx(before.objective(problem.pi), rel=1e-10)
+    ours, expected = solver().solve(problem), solver().solve(before)
+    assert ours.objective == pytest.approx(expected.objective, rel=1e-8)
+    np.testing.assert_allclose(ours.pi / table.scale, expected.pi / table.scale, atol=1e-4)
+
+
+@pytest.mark.parametrize("solver", [NativeSolver, lambda: CvxpySolver("CLARABEL")])
 def test_without_huber_and_constraints_it_is_least_squares(solver):
-    """rho to infinity and P inactive: the closed-form solution, parameters to 1e-6 (well conditioned)."""
+    """rho to infinity and P inactive: the closed-form solution, parameters to 1e-6 (well
+    conditioned)."""
     rng = np.random.default_rng(0)
     table = make_table(vehicle=False)
     for _ in range(5):
-        problem = make_problem(table, rng, quantile=1.0, outliers=0, noise=.01)
+        problem = make_problem(table, rng, quantile=1.0, outliers=0, noise=0.01)
         problem = HorizonProblem(**{**vars(problem), "physical": Unconstrained(table)})
         solution = solver().solve(problem)
         exact = np.linalg.solve(problem.total.H, problem.total.g)
-        np.testing.assert_allclose(solution.pi / table.scale, exact / table.scale, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(
+            solution.pi / table.scale, exact / table.scale, rtol=1e-6, atol=1e-6
+        )
 
 
 def test_rank_deficient_problems_agree_in_objective_and_prediction():
-    """Data that determine few directions: objective to 1e-8, Y pi to 1e-5 of its RMS, against the closed form."""
+    """Data that determine few directions: objective to 1e-8, Y pi to 1e-5 of its RMS, against
+    the closed form."""
     rng = np.random.default_rng(1)
     table = make_table(vehicle=False)
     for _ in range(5):
         problem = make_problem(table, rng, quantile=1.0, outliers=0, rank=6, prior=1e-3)
         problem = HorizonProblem(**{**vars(problem), "physical": Unconstrained(table)})
-        pi = ClarabelSolver().solve(problem).pi
+        pi = NativeSolver().solve(problem).pi
         exact = np.linalg.solve(problem.total.H, problem.total.g)
         assert problem.objective(pi) == pytest.approx(problem.objective(exact), rel=1e-8)
         prediction = problem.Y.reshape(-1, table.size) @ exact
-        assert np.max(np.abs(problem.Y.reshape(-1, table.size) @ (pi - exact))) < 1e-5 * np.sqrt(np.mean(prediction ** 2))
+        assert np.max(np.abs(problem.Y.reshape(-1, table.size) @ (pi - exact))) < 1e-5 * np.sqrt(
+            np.mean(prediction**2)
+        )
 
 
 @pytest.mark.parametrize("grouping", ["sample", "channel", "horizon"])
-@pytest.mark.parametrize("case", ["plain", "rank deficient", "frozen", "many outliers", "forgetting"])
+@pytest.mark.parametrize(
+    "case", ["plain", "rank deficient", "frozen", "many outliers", "forgetting"]
+)
 def test_direct_solver_equals_the_readable_statement(grouping, case):
-    """Clarabel on the condensed problem and CVXPY's statement: objective to 1e-6, Y pi to 1e-5 of its RMS, P kept to 1e-8."""
+    """Clarabel on the condensed problem and CVXPY's statement: objective to 1e-6, Y pi to 1e-5
+    of its RMS, P kept to 1e-8."""
     rng = np.random.default_rng(zlib.crc32(f"{grouping} {case}".encode()))
     table = make_table()
-    options = {"plain": {}, "rank deficient": {"rank": 5, "prior": .1}, "frozen": {"frozen": (3, 6, 22, 30, 31, 40)},
-               "many outliers": {"outliers": .3}, "forgetting": {"weight": .95 ** np.arange(20)[::-1]}}[case]
+    options = {
+        "plain": {},
+        "rank deficient": {"rank": 5, "prior": 0.1},
+        "frozen": {"frozen": (3, 6, 22, 30, 31, 40)},
+        "many outliers": {"outliers": 0.3},
+        "forgetting": {"weight": 0.95 ** np.arange(20)[::-1]},
+    }[case]
     # The truth sits on the edge of P, so that constraints are active at the optimum.
     truth = admissible(table, rng)
     truth[table.nonpositive[::2]] = 0
     truth[table.nonnegative[0]] = 0
     problem = make_problem(table, rng, grouping=grouping, truth=truth, **options)
-    fast, oracle = ClarabelSolver().solve(problem), CvxpySolver("CLARABEL").solve(problem)
+    fast, oracle = NativeSolver().solve(problem), CvxpySolver("CLARABEL").solve(problem)
     assert fast.objective == pytest.approx(oracle.objective, rel=1e-6)
     Y = problem.Y.reshape(-1, table.size)
     rms = np.sqrt(np.mean((Y @ oracle.pi) ** 2))
@@ -86,9 +135,9 @@ def test_each_grouping_follows_its_definition(grouping):
     """The optimum has zero gradient of the definition written out by hand (no constraints)."""
     rng = np.random.default_rng(4)
     table = make_table(vehicle=False)
-    problem = make_problem(table, rng, grouping=grouping, outliers=.1, N=30)
+    problem = make_problem(table, rng, grouping=grouping, outliers=0.1, N=30)
     problem = HorizonProblem(**{**vars(problem), "physical": Unconstrained(table)})
-    pi = ClarabelSolver().solve(problem).pi
+    pi = NativeSolver().solve(problem).pi
 
     def cost(pi):
         r = problem.tau - problem.Y @ pi
@@ -100,8 +149,8 @@ def test_each_grouping_follows_its_definition(grouping):
         else:
             groups = [(np.linalg.norm(r), problem.valid.sum())]
         for norm, rows in groups:
-            rho = huber_threshold(int(rows), .95)
-            value += norm ** 2 if norm <= rho else 2 * rho * norm - rho ** 2
+            rho = huber_threshold(int(rows), 0.95)
+            value += norm**2 if norm <= rho else 2 * rho * norm - rho**2
         return value
 
     pi0 = np.linalg.solve(problem.arrival.H, problem.arrival.g)
@@ -113,16 +162,26 @@ def test_each_grouping_follows_its_definition(grouping):
 
 
 def test_outliers_are_rejected_by_sample_groups_and_not_by_the_stack():
-    """The letter of the paper (one norm over the horizon) cannot reject single outliers; one norm per instant does."""
+    """The letter of the paper (one norm over the horizon) cannot reject single outliers; one
+    norm per instant does."""
     rng = np.random.default_rng(5)
     table = make_table()
     truth = admissible(table, rng)
     error = {}
     for grouping in ("sample", "horizon"):
-        problem = make_problem(table, np.random.default_rng(6), N=60, grouping=grouping, truth=truth, outliers=.01, noise=.1, prior=.01)
-        pi = ClarabelSolver().solve(problem).pi
+        problem = make_problem(
+            table,
+            np.random.default_rng(6),
+            N=60,
+            grouping=grouping,
+            truth=truth,
+            outliers=0.01,
+            noise=0.1,
+            prior=0.01,
+        )
+        pi = NativeSolver().solve(problem).pi
         error[grouping] = np.linalg.norm((pi - truth) / table.scale)
-    assert error["sample"] < .5 * error["horizon"]
+    assert error["sample"] < 0.5 * error["horizon"]
 
 
 def test_random_problems_keep_every_constraint():
@@ -130,12 +189,20 @@ def test_random_problems_keep_every_constraint():
     rng = np.random.default_rng(7)
     tables = [make_table(1), make_table(2), make_table(3, vehicle=False), make_table(0)]
     worst = 0.0
-    solver = ClarabelSolver()
+    solver = NativeSolver(behind=ClarabelSolver())
     for k in range(1000):
         table = tables[k % 4]
         truth = admissible(table, rng) * rng.choice([1, 1, 1, -1, 0, 3], size=table.size)
-        problem = make_problem(table, rng, N=int(rng.integers(0, 8)), grouping=["sample", "channel", "horizon"][k % 3],
-                               truth=truth, outliers=rng.uniform(0, .3), prior=10 ** rng.uniform(-2, 1), noise=10 ** rng.uniform(-3, 1))
+        problem = make_problem(
+            table,
+            rng,
+            N=int(rng.integers(0, 8)),
+            grouping=["sample", "channel", "horizon"][k % 3],
+            truth=truth,
+            outliers=rng.uniform(0, 0.3),
+            prior=10 ** rng.uniform(-2, 1),
+            noise=10 ** rng.uniform(-3, 1),
+        )
         start = admissible(table, rng)
         problem = HorizonProblem(**{**vars(problem), "pi": start})
         worst = max(worst, problem.physical.violation(solver.solve(problem).pi))
@@ -148,20 +215,12 @@ def test_projection_leaves_admissible_points_and_repairs_others():
     table = make_table()
     physical = PhysicalSet(table, Estimation())
     inside = admissible(table, rng)
-    np.testing.assert_allclose(ClarabelSolver().solve(projection_problem(table, physical, inside)).pi, inside, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(
+        NativeSolver().solve(projection_problem(table, physical, inside)).pi,
+        inside,
+        rtol=1e-6,
+        atol=1e-7,
+    )
     outside = -inside
-    repaired = ClarabelSolver().solve(projection_problem(table, physical, outside)).pi
+    repaired = NativeSolver().solve(projection_problem(table, physical, outside)).pi
     assert physical.violation(outside) > 1 and physical.violation(repaired) < 1e-8
-
-
-def test_solver_is_chosen_by_a_trial_solve():
-    """Without a licence 'auto' is Clarabel and says why not MOSEK; asking for a missing solver is an error."""
-    from uvms_adaptive_dynamics.errors import SolverError
-    table = make_table()
-    solver, notes = choose_solver("auto", table)
-    if solver.name == "clarabel":
-        assert any("licence" in note or "not installed" in note or "no solver" in note for note in notes)
-    else:
-        assert solver.name == "mosek"
-    with pytest.raises(SolverError, match="NOSUCH"):
-        choose_solver("cvxpy:NOSUCH", table)

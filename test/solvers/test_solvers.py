@@ -1,28 +1,35 @@
-"""The fast solver against the readable statement on ticks of the simulated robot, with every kind of constraint active, and when it fails.
+"""The fast solver against the readable statement on ticks of the simulated robot, with every
+kind of constraint active, and when it fails.
 
-The oracle (CVXPY with Clarabel) ends many ticks as 'optimal_inaccurate': it could not get as far as it was asked. Its objective
-may then be above the true optimum, so ours must never be higher by more than 1e-6, and may be lower by more only then.
+The oracle (CVXPY with Clarabel) ends many ticks as 'near-optimal': it could not get as far as
+it was asked. Its objective may then be above the true optimum, so ours must never be higher by
+more than 1e-6, and may be lower by more only then.
 """
+
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-pytest.importorskip("rosbags")   # the simulated robot's messages
+pytest.importorskip("rosbags")  # the simulated robot's messages
 
-from uvms_adaptive_dynamics.studies.benchmark.compare import Oracle  # noqa: E402
-from uvms_adaptive_dynamics.studies.benchmark.memory import resident_mb  # noqa: E402
-from uvms_adaptive_dynamics.studies.benchmark.samples import simulated_samples, with_outliers  # noqa: E402
+from problems import admissible, make_problem, make_table  # noqa: E402
+
 from uvms_adaptive_dynamics.config import Config  # noqa: E402
 from uvms_adaptive_dynamics.errors import SolverError  # noqa: E402
 from uvms_adaptive_dynamics.estimation.estimator import Estimator  # noqa: E402
-from uvms_adaptive_dynamics.solvers.problem import Solution  # noqa: E402
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config  # noqa: E402
 from uvms_adaptive_dynamics.model.robot import RobotModel  # noqa: E402
-from uvms_adaptive_dynamics.solvers import Guarded
-from uvms_adaptive_dynamics.solvers.native import solver as clarabel_direct  # noqa: E402
-from uvms_adaptive_dynamics.solvers.native.solver import ClarabelSolver  # noqa: E402
-from problems import admissible, make_problem, make_table  # noqa: E402
+from uvms_adaptive_dynamics.solvers import Guarded  # noqa: E402
+from uvms_adaptive_dynamics.solvers.clarabel_solver import ClarabelSolver  # noqa: E402
+from uvms_adaptive_dynamics.solvers.native import solver as native  # noqa: E402
+from uvms_adaptive_dynamics.solvers.native.answer import Stopped  # noqa: E402
+from uvms_adaptive_dynamics.solvers.native.solver import NativeSolver  # noqa: E402
+from uvms_adaptive_dynamics.solvers.problem import Quadratic, Solution  # noqa: E402
+from uvms_adaptive_dynamics.studies.benchmark.compare import Oracle  # noqa: E402
+from uvms_adaptive_dynamics.studies.benchmark.measure import Watched  # noqa: E402
+from uvms_adaptive_dynamics.studies.benchmark.memory import resident_mb  # noqa: E402
+from uvms_adaptive_dynamics.studies.benchmark.samples import simulated_samples, with_outliers  # noqa: E402
 
 FROZEN = ["axis_b.*", "W", "X_*", "mzg_X_dq"]
 
@@ -43,53 +50,66 @@ def table():
 
 
 def estimator_of(robot, **values):
-    config = Config().with_values({"estimation.solver": "clarabel", **{f"estimation.{k}": v for k, v in values.items()}})
+    config = Config().with_values(
+        {"estimation.solver": "native", **{f"estimation.{k}": v for k, v in values.items()}}
+    )
     return Estimator(config, perturbed(prior_from_config(config, robot), 2, 1), robot)
-
-
-class Watched:
-    """Keeps the problem and the answer of the last tick."""
-
-    def __init__(self, solver):
-        self.solver, self.name = solver, solver.name
-
-    def solve(self, problem):
-        self.problem, self.solution = problem, self.solver.solve(problem)
-        return self.solution
 
 
 def assert_agree(problem, ours, oracle):
     """Objective to 1e-6, Y pi to 1e-5 of its RMS, constraints to 1e-8."""
     excess = (ours.objective - oracle.objective) / abs(oracle.objective)
     assert excess < 1e-6
-    assert excess > -1e-6 or oracle.status == "optimal_inaccurate"
+    assert excess > -1e-6 or oracle.status == "near-optimal"
     assert ours.objective == pytest.approx(problem.objective(ours.pi), rel=1e-6)
-    Y = problem.Y.reshape(-1, problem.Y.shape[-1])
+    Y = problem.normalized_Y().reshape(-1, problem.Y.shape[-1])
     assert np.linalg.norm(Y @ (ours.pi - oracle.pi)) < 1e-5 * np.linalg.norm(Y @ oracle.pi)
     assert problem.physical.violation(ours.pi) < 1e-8
     assert ours.gap < 1e-6
 
 
 @pytest.mark.parametrize("grouping", ["sample", "channel", "horizon"])
-@pytest.mark.parametrize("case, ticks, outliers, values", [
-    ("default", 60, .03, {}), ("many outliers", 60, .2, {}), ("frozen", 30, .03, {"frozen": FROZEN}),
-    ("rank deficient", 30, .03, {"arrival": "relative", "horizon": 4, "relative_weight": 1e-2})])
+@pytest.mark.parametrize(
+    "case, ticks, outliers, values",
+    [
+        ("default", 60, 0.03, {}),
+        ("many outliers", 60, 0.2, {}),
+        ("frozen", 30, 0.03, {"frozen": FROZEN}),
+        (
+            "rank deficient",
+            30,
+            0.03,
+            {"arrival": "relative", "horizon": 4, "relative_weight": 1e-2},
+        ),
+    ],
+)
 def test_every_tick_equals_the_oracle(grouping, case, ticks, outliers, values, robot, samples):
-    """Consecutive ticks of the simulated robot, solved with what the tick before knew, against the statement solved from scratch
-    (500 ticks at the default horizon: `benchmark --compare`)."""
+    """Consecutive ticks of the simulated robot, solved with what the tick before knew, against
+    the statement solved from scratch (500 ticks at the default horizon: `benchmark
+    --compare`)."""
     estimator = estimator_of(robot, **{"horizon": 12, "grouping": grouping, **values})
     estimator._solver = watched = Watched(estimator._solver)
     oracle, compared, unanswered = Oracle(), 0, 0
     for sample in with_outliers(samples, outliers, robot.default_noise(estimator.config), seed=3):
-        if estimator.step(sample) is None or estimator.horizon_filled < estimator.config.estimation.horizon:
+        if (
+            estimator.step(sample) is None
+            or estimator.information.window.filled < estimator.config.estimation.horizon
+        ):
             continue
         try:
             exact = oracle.solve(watched.problem)
         except SolverError:
-            unanswered += 1      # CVXPY with Clarabel has no answer at all on a rare tick; ours was certified by its gap
+            # CVXPY with Clarabel has no answer at all on a rare tick; ours was certified by its gap
+            unanswered += 1
+            continue
+        if watched.solution.status == "held":
+            excess = (watched.solution.objective - exact.objective) / watched.solution.objective
+            assert -1e-6 < excess <= watched.solution.gap + 1e-6
             continue
         assert_agree(watched.problem, watched.solution, exact)
-        assert np.array_equal(watched.solution.pi[~estimator.free], estimator.prior.values[~estimator.free])
+        assert np.array_equal(
+            watched.solution.pi[~estimator.free], estimator.prior.values[~estimator.free]
+        )
         compared += 1
         if compared == ticks:
             break
@@ -104,87 +124,126 @@ def at(table, pi, **values):
 
 
 def link(table, pi, points):
-    """The first link made of mass points (k, 3), in units of its reference length: rank of J is one less than what they span."""
+    """The first link made of mass points (k, 3), in units of its reference length: rank of J is
+    one less than what they span."""
     pi, l, m = pi.copy(), table.reference_length[0], table.reference_mass[0]
     points, mass = np.atleast_2d(points) * l, m / len(np.atleast_2d(points))
     I = sum(mass * (x @ x * np.eye(3) - np.outer(x, x)) for x in points)
-    pi[table.link_slice(0)][:10] = [m, *(mass * points.sum(axis=0)), *np.diag(I), I[0, 1], I[0, 2], I[1, 2]]
+    pi[table.link_slice(0)][:10] = [
+        m,
+        *(mass * points.sum(axis=0)),
+        *np.diag(I),
+        I[0, 1],
+        I[0, 2],
+        I[1, 2],
+    ]
     return pi
 
 
 ACTIVE = {
     "damping": (1, lambda t, pi: at(t, pi, X_u=5.0)),
-    "friction": (1, lambda t, pi: at(t, pi, **{"j0.fs": -.2})),
+    "friction": (1, lambda t, pi: at(t, pi, **{"j0.fs": -0.2})),
     "weight low": (1, lambda t, pi: at(t, pi, W=60.0)),
     "weight high": (1, lambda t, pi: at(t, pi, W=240.0)),
-    "inertia of a scalar axis": (1, lambda t, pi: at(t, pi, Iz_N_dr=-.1)),
-    "inertia block of surge and pitch": (1, lambda t, pi: at(t, pi, m_X_du=10.0, Iy_M_dq=.05, mzg_X_dq=2.0, mzg_M_du=2.0)),
-    "inertia block of sway and roll": (1, lambda t, pi: at(t, pi, m_Y_dv=10.0, Ix_K_dp=.05, mzg_Y_dp=-2.0, mzg_K_dv=-2.0)),
-    "flat link": (1, lambda t, pi: link(t, pi, [[.3, 0, 0], [-1, .4, 0], [.1, -.9, 0]])),
-    "link on a line": (2, lambda t, pi: link(t, pi, [[1.2, 0, 0], [.4, 0, 0]])),
-    "link at a point": (3, lambda t, pi: link(t, pi, [[.8, .3, .2]])),
-    "link of negative mass": (4, lambda t, pi: at(t, pi, **{"j0.m": -.3, "j0.Ixx": -.01, "j0.Iyy": -.01, "j0.Izz": -.01}))}
+    "inertia of a scalar axis": (1, lambda t, pi: at(t, pi, Iz_N_dr=-0.1)),
+    "inertia block of surge and pitch": (
+        1,
+        lambda t, pi: at(t, pi, m_X_du=10.0, Iy_M_dq=0.05, mzg_X_dq=2.0, mzg_M_du=2.0),
+    ),
+    "inertia block of sway and roll": (
+        1,
+        lambda t, pi: at(t, pi, m_Y_dv=10.0, Ix_K_dp=0.05, mzg_Y_dp=-2.0, mzg_K_dv=-2.0),
+    ),
+    "flat link": (1, lambda t, pi: link(t, pi, [[0.3, 0, 0], [-1, 0.4, 0], [0.1, -0.9, 0]])),
+    "link on a line": (2, lambda t, pi: link(t, pi, [[1.2, 0, 0], [0.4, 0, 0]])),
+    "link at a point": (3, lambda t, pi: link(t, pi, [[0.8, 0.3, 0.2]])),
+    "link of negative mass": (
+        4,
+        lambda t, pi: at(
+            t, pi, **{"j0.m": -0.3, "j0.Ixx": -0.01, "j0.Iyy": -0.01, "j0.Izz": -0.01}
+        ),
+    ),
+}
 
 
 @pytest.mark.parametrize("grouping", ["sample", "channel", "horizon"])
 @pytest.mark.parametrize("kind", ACTIVE)
 def test_each_kind_of_constraint_active(kind, grouping, table):
-    """Data of a truth on or beyond the edge of P: the constraint holds with equality at the optimum, which is the oracle's."""
+    """Data of a truth on or beyond the edge of P: the constraint holds with equality at the
+    optimum, which is the oracle's."""
     directions, move = ACTIVE[kind]
     rng = np.random.default_rng(11)
     inside = admissible(table, rng)
-    problem = make_problem(table, rng, N=25, grouping=grouping, truth=move(table, inside), outliers=.05, noise=.02, prior=.1)
+    problem = make_problem(
+        table,
+        rng,
+        N=25,
+        grouping=grouping,
+        truth=move(table, inside),
+        outliers=0.05,
+        noise=0.02,
+        prior=0.1,
+    )
     problem = replace(problem, pi=inside)
-    ours = ClarabelSolver().solve(problem)
+    ours = NativeSolver(behind=ClarabelSolver()).solve(problem)
     assert_agree(problem, ours, Oracle().solve(problem))
     equalities = len(table.equal_pairs)
     assert len(problem.physical.active_normals(ours.pi, 1e-5)) >= equalities + directions
 
 
+def breaks_down(cost, cones, start, *_):
+    """A method that ends where it began."""
+    return Stopped(start, np.zeros(cones.places.size), np.zeros((cones.count, 4, 4)), 0)
+
+
 def test_each_method_behind_the_first_gives_the_same_answer(table, monkeypatch):
-    """Without the active set's answer the interior point, without that Clarabel: same optimum, each counted."""
+    """Without the active set's answer the interior point, without that Clarabel: same optimum,
+    each named."""
     rng = np.random.default_rng(12)
     problem = make_problem(table, rng, N=30, truth=at(table, admissible(table, rng), X_u=0.0))
-    usual = ClarabelSolver().solve(problem)
-    monkeypatch.setattr(clarabel_direct, "solve_interior", lambda *_, **__: None)
-    solver = ClarabelSolver()
-    assert_agree(problem, solver.solve(problem), usual)
-    assert solver.ticks["clarabel"] == 1
-    monkeypatch.setattr(clarabel_direct, "solve_active_set", lambda *_, **__: None)
-    assert_agree(problem, ClarabelSolver().solve(problem), usual)
+    usual = NativeSolver().solve(problem)
+    assert usual.method == "interior point"
+    again = NativeSolver()
+    again.solve(problem)
+    assert again.solve(replace(problem, pi=usual.pi)).method == "active set"
+    monkeypatch.setattr(native, "solve_interior", breaks_down)
+    with pytest.raises(SolverError, match="broke down"):
+        NativeSolver().solve(problem)
+    polished = NativeSolver(ClarabelSolver()).solve(problem)
+    assert_agree(problem, polished, usual)
+    assert (polished.method, polished.status) == ("clarabel", "optimal")
+    monkeypatch.setattr(native, "solve_active_set", breaks_down)
+    bare = NativeSolver(ClarabelSolver()).solve(problem)
+    assert_agree(problem, bare, usual)
+    assert bare.method == "clarabel"
 
 
-@pytest.mark.parametrize("broken, method", [((), "interior point"), (("arm",), "clarabel"), (("arm", "vehicle"), "clarabel")])
-def test_vehicle_and_arm_are_solved_apart_where_the_whole_breaks_down(broken, method, table, monkeypatch):
-    """Same optimum with multipliers of both; the answer's active set serves the next tick; the method is the last resort of the two."""
-    problem = make_problem(table, np.random.default_rng(14), N=30, grouping="channel", coupled=False,
-                           truth=at(table, admissible(table, np.random.default_rng(15)), X_u=0.0))
-    usual = ClarabelSolver().solve(problem)
-    sizes = {"whole": table.size - 2, "vehicle": 27 - 2, "arm": table.size - 27}
-    solve_interior = clarabel_direct.solve_interior
-
-    def breaks(cost, cones, *others):
-        return None if cones.coordinates.size in [sizes[name] for name in ("whole", *broken)] else solve_interior(cost, cones, *others)
-
-    monkeypatch.setattr(clarabel_direct, "solve_interior", breaks)
-    solver = ClarabelSolver()
-    far = admissible(table, np.random.default_rng(17))
-    assert_agree(problem, solver.solve(replace(problem, pi=far)), usual)
-    assert solver.ticks[method] == 1
-    assert_agree(problem, solver.solve(replace(problem, pi=usual.pi)), usual)
-    assert solver.ticks["active set"] == 1
-
-
-@pytest.mark.parametrize("changes", [{"coupled": True}, {"grouping": "sample"}, {"grouping": "horizon"}])
-def test_what_has_a_row_or_a_norm_in_common_is_not_taken_apart(changes, table, monkeypatch):
-    """The whole goes to Clarabel."""
-    problem = make_problem(table, np.random.default_rng(16), N=30, **{"grouping": "channel", "coupled": False, **changes})
-    usual = ClarabelSolver().solve(problem)
-    monkeypatch.setattr(clarabel_direct, "solve_interior", lambda cost, cones, *_: None)
-    monkeypatch.setattr(clarabel_direct, "PartOfCost", None)
-    solver = ClarabelSolver()
-    assert_agree(problem, solver.solve(problem), usual)
-    assert solver.ticks["clarabel"] == 1
+def test_a_tick_whose_active_set_fails_is_held_once(table, monkeypatch):
+    """The previous estimate stays, with a true bound; the next tick goes to the interior point
+    and ends the hold."""
+    rng = np.random.default_rng(13)
+    problem = make_problem(table, rng, N=40, prior=3.0)
+    solver = NativeSolver()
+    first = solver.solve(problem)
+    moved = replace(
+        problem,
+        pi=first.pi,
+        tau=problem.tau + 1e-3 * rng.normal(size=problem.tau.shape) * problem.valid,
+    )
+    rows, target = moved.Y.reshape(-1, table.size), moved.tau.ravel()
+    moved = replace(
+        moved,
+        total=moved.arrival + Quadratic(rows.T @ rows, rows.T @ target, float(target @ target)),
+    )
+    best = NativeSolver().solve(moved)
+    with monkeypatch.context() as patch:
+        patch.setattr(native, "solve_active_set", breaks_down)
+        held = solver.solve(moved)
+        assert (held.status, held.method) == ("held", "active set")
+        np.testing.assert_allclose(held.pi, first.pi, rtol=1e-9)
+        assert 0 <= held.objective - best.objective <= held.gap * moved.cost_size(held.objective)
+        assert solver.solve(moved).method == "interior point"
+    assert solver.solve(moved).method == "active set"
 
 
 class Misbehaving:
@@ -195,46 +254,48 @@ class Misbehaving:
     def __init__(self, solver):
         self.solver, self.mood = solver, "well"
 
-    def solve(self, problem):
+    def solve(self, problem, deadline=None):
         if self.mood in ("fails", "stalls"):
-            raise SolverError(f"it {self.mood}", {"fails": "NumericalError", "stalls": "stalled"}[self.mood])
+            raise SolverError(
+                f"it {self.mood}", {"fails": "NumericalError", "stalls": "stalled"}[self.mood]
+            )
         if self.mood == "breaks down":
             raise np.linalg.LinAlgError("Eigenvalues did not converge")
         solution = self.solver.solve(problem)
-        return {"is inaccurate": replace(solution, status="optimal_inaccurate"),
-                "answers nonsense": replace(solution, pi=np.nan * solution.pi)}.get(self.mood, solution)
+        return {
+            "is inaccurate": replace(solution, status="near-optimal"),
+            "answers nonsense": replace(solution, pi=np.nan * solution.pi),
+        }.get(self.mood, solution)
 
 
-@pytest.mark.parametrize("mood", ["fails", "stalls", "breaks down", "answers nonsense", "is inaccurate"])
+@pytest.mark.parametrize(
+    "mood", ["fails", "stalls", "breaks down", "answers nonsense", "is inaccurate"]
+)
 def test_a_misbehaving_solver_is_survived(mood, robot, samples):
-    """Ticks go on, the status says what happened, failures are counted, and afterwards everything is as if it had not been."""
+    """Ticks go on, the status says what happened, failures are counted, and afterwards
+    everything is as if it had not been."""
     a, b = estimator_of(robot, horizon=20), estimator_of(robot, horizon=20)
     solver = Misbehaving(b._solver.inner)
     b._solver = Guarded(solver)
+    a._solver.statuses.clear()
     for k, sample in enumerate(samples[:120]):
         solver.mood = mood if 70 <= k < 75 else "well"
         usual, estimate = a.step(sample), b.step(sample)
         if 70 <= k < 75:
             assert estimate.status != "optimal" and b.physical.violation(estimate.pi) < 1e-7
             assert np.isfinite(estimate.covariance).all() and np.isfinite(estimate.predicted).all()
-    assert (b.solver_counts["failures"], b.solver_counts["inaccurate answers"]) == ((0, 5) if mood == "is inaccurate" else (5, 0))
+    assert (b.solver_counts["failures"], b.solver_counts["inaccurate answers"]) == (
+        (0, 5) if mood == "is inaccurate" else (5, 0)
+    )
     assert estimate.status == "optimal"
-    np.testing.assert_allclose(estimate.predicted, usual.predicted, atol=.05 * np.abs(usual.predicted).max())
-
-
-def test_clarabels_own_bad_ends_become_sentences(table, monkeypatch):
-    """A status without a usable answer is a SolverError that carries it."""
-    problem = make_problem(table, np.random.default_rng(13))
-    monkeypatch.setattr(clarabel_direct, "solve_active_set", lambda *_, **__: None)
-    monkeypatch.setattr(clarabel_direct, "solve_interior", lambda *_, **__: None)
-    monkeypatch.setattr(clarabel_direct, "USABLE", ())
-    with pytest.raises(SolverError, match="clarabel ended with status 'Solved'") as caught:
-        ClarabelSolver().solve(problem)
-    assert caught.value.status == "Solved"
+    np.testing.assert_allclose(
+        estimate.predicted, usual.predicted, atol=0.05 * np.abs(usual.predicted).max()
+    )
 
 
 def test_memory_does_not_grow(robot, samples):
-    """1,200 ticks in a loop, after 600 to warm up: under 4 MB more (100,000 ticks: `benchmark --endurance 100000`)."""
+    """1,200 ticks in a loop, after 600 to warm up: under 4 MB more (100,000 ticks: `benchmark
+    --endurance 100000`)."""
     estimator = estimator_of(robot, horizon=50)
     length = samples[-1].t - samples[0].t + estimator.config.filter.period
     sizes = []
@@ -248,4 +309,12 @@ def test_memory_does_not_grow(robot, samples):
 
 def test_solution_is_a_plain_value():
     """Whoever keeps answers keeps no problem alive with them."""
-    assert set(Solution.__dataclass_fields__) == {"pi", "objective", "iterations", "seconds", "status", "gap"}
+    assert set(Solution.__dataclass_fields__) == {
+        "pi",
+        "objective",
+        "iterations",
+        "seconds",
+        "status",
+        "gap",
+        "method",
+    }

@@ -1,12 +1,16 @@
 """The benchmark: its samples, its figures on a small case, and the lines that say what is met."""
+
 import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-pytest.importorskip("rosbags")   # the simulated robot's messages
+pytest.importorskip("rosbags")  # the simulated robot's messages
 
+from uvms_adaptive_dynamics.config import Config  # noqa: E402
+from uvms_adaptive_dynamics.model.physical_set import PhysicalSet  # noqa: E402
+from uvms_adaptive_dynamics.model.prior import prior_from_config  # noqa: E402
 from uvms_adaptive_dynamics.studies.benchmark import acceptance, cases, command, report  # noqa: E402
 from uvms_adaptive_dynamics.studies.benchmark.cases import Case  # noqa: E402
 from uvms_adaptive_dynamics.studies.benchmark.chain import chain_robot, chain_samples  # noqa: E402
@@ -14,9 +18,6 @@ from uvms_adaptive_dynamics.studies.benchmark.endurance import memory_over  # no
 from uvms_adaptive_dynamics.studies.benchmark.measure import measure  # noqa: E402
 from uvms_adaptive_dynamics.studies.benchmark.samples import simulated_samples, with_outliers  # noqa: E402
 from uvms_adaptive_dynamics.studies.benchmark.times import Times, spread  # noqa: E402
-from uvms_adaptive_dynamics.config import Config  # noqa: E402
-from uvms_adaptive_dynamics.model.physical_set import PhysicalSet  # noqa: E402
-from uvms_adaptive_dynamics.model.prior import prior_from_config  # noqa: E402
 
 SMALL = Case("horizon", horizon=8, joints=1, ticks=12, compared=3, each_tick=1, settle=2)
 
@@ -29,8 +30,10 @@ def test_chain_is_a_robot_whose_links_are_possible(n):
     truth = prior_from_config(config, robot).values
     assert PhysicalSet(robot.table, config.estimation).violation(truth) < 1e-9
     samples = chain_samples(config, robot, truth, 40)
-    residual = np.array([(raw := robot.raw_rows(s)).tau - raw.Y @ truth - raw.known for s in samples])
-    assert .3 < np.mean(residual.std(axis=0) / robot.default_noise(config)) < .7
+    residual = np.array(
+        [(raw := robot.raw_rows(s)).tau - raw.Y @ truth - raw.known for s in samples]
+    )
+    assert 0.3 < np.mean(residual.std(axis=0) / robot.default_noise(config)) < 0.7
     assert np.allclose(np.diff([s.t for s in samples]), config.filter.period)
 
 
@@ -49,21 +52,41 @@ def test_outliers_are_gross_and_as_many_as_asked():
     config, robot = chain_robot(Config(), 2)
     samples = chain_samples(config, robot, prior_from_config(config, robot).values, 600)
     noise = robot.default_noise(config)
-    spoilt = with_outliers(samples, .1, noise, seed=1)
-    error = np.array([np.r_[b.wrench - a.wrench, b.joint_torque - a.joint_torque] for a, b in zip(samples, spoilt)]) / noise
+    spoilt = with_outliers(samples, 0.1, noise, seed=1)
+    error = (
+        np.array(
+            [
+                np.r_[b.wrench - a.wrench, b.joint_torque - a.joint_torque]
+                for a, b in zip(samples, spoilt)
+            ]
+        )
+        / noise
+    )
     hit = np.abs(error).max(axis=1) > 0
-    assert .06 < hit.mean() < .14 and np.abs(error[error != 0]).min() > 4.9 and np.abs(error).max() < 20.1
+    assert (
+        0.06 < hit.mean() < 0.14
+        and np.abs(error[error != 0]).min() > 4.9
+        and np.abs(error).max() < 20.1
+    )
     assert all(a.nu is b.nu and a.mu is b.mu for a, b in zip(samples, spoilt))
     assert with_outliers(samples, 0.0, noise) == samples
 
 
 def test_a_case_has_all_its_figures(tmp_path):
-    """Times of both clocks, agreement with the oracle, certificates, memory; in JSON without NaN, and drawn."""
+    """Times of both clocks, agreement with the oracle, certificates, memory; in JSON without
+    NaN, and drawn."""
     result = measure(SMALL)
     assert result["update_ms"]["median"] > result["solve_ms"]["median"] > 0
-    assert result["compared"] == 3 and abs(result["objective_excess"][1]) < 1e-6 and result["prediction_difference"] < 1e-5
+    assert (
+        result["compared"] == 3
+        and abs(result["objective_excess"][1]) < 1e-6
+        and result["prediction_difference"] < 1e-5
+    )
     assert result["worst_violation"] < 1e-8 and result["failures"] == 0
-    assert result["cvxpy_compiled_once"]["speedup"] > 0 and result["cvxpy_compiled_each_tick"]["solve_ms"]["median"] > 0
+    assert (
+        result["cvxpy_compiled_once"]["speedup"] > 0
+        and result["cvxpy_compiled_each_tick"]["solve_ms"]["median"] > 0
+    )
     assert result["peak_with_cvxpy_mb"] >= result["peak_mb"] > 10
     entries = [{"label": SMALL.label, "case": vars(SMALL), "result": result}]
     report.write_json(tmp_path / "b.json", entries)
@@ -80,12 +103,25 @@ def test_a_solver_that_is_not_there_is_named_not_replaced():
 
 
 def test_command_runs_cases_in_processes_of_their_own(tmp_path, monkeypatch, capsys):
-    """JSON and plot are there, progress is printed, a missing solver does not stop the others, the profile is shown."""
-    missing = Case("solver", horizon=8, joints=0, solver="cvxpy:NOSUCH", ticks=5, compared=0, each_tick=0)
-    monkeypatch.setattr(cases, "quick_grid", lambda: [Case("horizon", horizon=8, joints=0, ticks=10, compared=0, each_tick=0, settle=0), missing])
+    """JSON and plot are there, progress is printed, a missing solver does not stop the others,
+    the profile is shown."""
+    missing = Case(
+        "solver", horizon=8, joints=0, solver="cvxpy:NOSUCH", ticks=5, compared=0, each_tick=0
+    )
+    monkeypatch.setattr(
+        cases,
+        "quick_grid",
+        lambda: [
+            Case("horizon", horizon=8, joints=0, ticks=10, compared=0, each_tick=0, settle=0),
+            missing,
+        ],
+    )
     parser = command.argparse.ArgumentParser()
     command.add_arguments(parser)
-    assert command.run(parser.parse_args(["--quick", "--profile", "--output", str(tmp_path / "out")])) == 0
+    assert (
+        command.run(parser.parse_args(["--quick", "--profile", "--output", str(tmp_path / "out")]))
+        == 0
+    )
     printed = capsys.readouterr().out
     assert "[1/2]" in printed and "not run:" in printed and "tottime" in printed
     found = json.loads((tmp_path / "out" / "benchmark.json").read_text())
@@ -95,38 +131,77 @@ def test_command_runs_cases_in_processes_of_their_own(tmp_path, monkeypatch, cap
 
 def test_verdicts_say_asked_and_measured():
     """Met and not met are told apart, each with both numbers."""
+
     def entry(group, update, **case):
         figures = {"median": update, "p99": 3 * update, "max": 4 * update}
-        return {"label": group, "case": vars(Case(group, **case)), "result": {
-            "ticks": 2000, "failures": 0, "update_ms": figures, "update_cpu_ms": figures, "solve_ms": figures, "solve_cpu_ms": figures,
-            "worst_violation": 0.0, "oracle_violation": 1e-9, "objective_excess": [-1e-9, 1e-9], "prediction_difference": 1e-7, "compared": 5,
-            "oracle_statuses": {"optimal": 5}, "cvxpy_compiled_each_tick": None,
-            "cvxpy_compiled_once": {"speedup": 30.0, "speedup_cpu": 31.0, "update_ms": figures}}}
-    lines = acceptance.verdicts([entry("acceptance", 1.5), entry("horizon", 1.0, horizon=50), entry("horizon", 2.0, horizon=2000),
-                                 entry("joints", 1.0, joints=4), entry("joints", 3.0, joints=12)])
+        return {
+            "label": group,
+            "case": vars(Case(group, **case)),
+            "result": {
+                "ticks": 2000,
+                "failures": 0,
+                "update_ms": figures,
+                "update_cpu_ms": figures,
+                "solve_ms": figures,
+                "solve_cpu_ms": figures,
+                "worst_violation": 0.0,
+                "oracle_violation": 1e-9,
+                "objective_excess": [-1e-9, 1e-9],
+                "prediction_difference": 1e-7,
+                "compared": 5,
+                "oracle_statuses": {"optimal": 5},
+                "cvxpy_compiled_each_tick": None,
+                "cvxpy_compiled_once": {"speedup": 30.0, "speedup_cpu": 31.0, "update_ms": figures},
+            },
+        }
+
+    lines = acceptance.verdicts(
+        [
+            entry("acceptance", 1.5),
+            entry("horizon", 1.0, horizon=50),
+            entry("horizon", 2.0, horizon=2000),
+            entry("joints", 1.0, joints=4),
+            entry("joints", 3.0, joints=12),
+        ]
+    )
     met = {line[9:].split(":")[0]: line.startswith("met") for line in lines}
-    assert met["update, median"] and met["update, p99"] and not met["horizon 2000 against 50, update"] and met["joints 12 against 4, update"]
+    assert (
+        met["update, median"]
+        and met["update, p99"]
+        and not met["horizon 2000 against 50, update"]
+        and met["joints 12 against 4, update"]
+    )
     assert all("asked" in line and "measured" in line for line in lines)
 
 
 def test_spread_of_times():
     """Median, p99 and maximum of each clock; None of nothing."""
     found = spread("update", [Times(float(k), 2.0 * k) for k in range(1, 102)])
-    assert found["update_ms"] == {"median": 51.0, "p99": 100.0, "max": 101.0} and found["update_cpu_ms"]["median"] == 102.0
+    assert (
+        found["update_ms"] == {"median": 51.0, "p99": 100.0, "max": 101.0}
+        and found["update_cpu_ms"]["median"] == 102.0
+    )
     assert spread("solve", [])["solve_ms"] is None
 
 
 def test_endurance_reports_memory():
     """Ten figures, the last at the end."""
     found = memory_over(100, lap=60, case=Case("endurance", joints=0, horizon=8))
-    assert [ticks for ticks, _ in found] == list(range(10, 101, 10)) and all(mb > 10 for _, mb in found)
+    assert [ticks for ticks, _ in found] == list(range(10, 101, 10)) and all(
+        mb > 10 for _, mb in found
+    )
 
 
 def test_with_little_data_answers_are_worth_what_they_say():
-    """Ten samples behind a weak prior: the cost is so steep against its optimum that a step inside the constraints can undo an
-    answer. No tick is above the oracle by more than 1e-6, and predictions agree to 1e-5 of their RMS."""
-    [case] = [case for case in cases.comparison_cases() if case.arrival == "relative" and case.grouping == "sample"]
+    """Ten samples behind a weak prior: the cost is so steep against its optimum that a step
+    inside the constraints can undo an answer. No tick is above the oracle by more than 1e-6,
+    and predictions agree to 1e-5 of their RMS."""
+    [case] = [
+        case
+        for case in cases.comparison_cases()
+        if case.arrival == "relative" and case.grouping == "sample"
+    ]
     found = measure(replace(case, ticks=80, compared=80))
     assert found["compared"] >= 75 and found["failures"] == 0
-    assert -1e-5 < found["objective_excess"][0] and found["objective_excess"][1] < 1e-6
+    assert found["objective_excess"][0] > -1e-5 and found["objective_excess"][1] < 1e-6
     assert found["prediction_difference"] < 1e-5

@@ -1,24 +1,27 @@
-"""The campaign of intervals: what counts as nominal, pooled figures, resuming; and the paper's intervals from its own recursion.
+"""The campaign of intervals: what counts as nominal, pooled figures, resuming; and the paper's
+intervals from its own recursion.
 
-Twenty seeds of 300 s take longer than a test may: `python -m uvms_adaptive_dynamics intervals --output DIR` (docs/uncertainty.md).
+Twenty seeds of 300 s take longer than a test may: `python -m uvms_adaptive_dynamics intervals
+--output DIR` (docs/uncertainty.md).
 """
 import json
 from types import SimpleNamespace as Message
 
 import numpy as np
 import pytest
-
 from frame_cases import recording
+
 from uvms_adaptive_dynamics.__main__ import main
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.studies.interval_table import channel_figures, kind_table, pooled
-from uvms_adaptive_dynamics.studies.noise_kinds import OUTLIERS, Hit, nominal, with_outliers
-from uvms_adaptive_dynamics.studies.prequential import Predicted, paper_stddev
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.simulation.coloured import Colour, with_coloured_noise
 from uvms_adaptive_dynamics.simulation.sensors import DVL_NOISE, EFFORT_NOISE
+from uvms_adaptive_dynamics.studies.interval_table import channel_figures, kind_table, pooled
+from uvms_adaptive_dynamics.studies.noise_kinds import OUTLIERS, Hit, nominal, with_outliers
+from uvms_adaptive_dynamics.studies.prequential import Predicted, paper_stddev
 
-CHANNELS = ("surge", "sway", "heave", "roll", "pitch", "yaw", "axis_e", "axis_d", "axis_c", "axis_b")
+CHANNELS = ("surge", "sway", "heave", "roll", "pitch", "yaw", "axis_e", "axis_d", "axis_c",
+            "axis_b")
 
 
 @pytest.fixture(scope="module")
@@ -27,12 +30,16 @@ def messages():
 
 
 def values(stream, role):
-    take = {"dvl": lambda m: [getattr(m.twist.twist.linear, a) for a in "xyz"], "joint_states": lambda m: m.effort, "thrusters": lambda m: m.data}[role]
+    take = {
+        "dvl": lambda m: [getattr(m.twist.twist.linear, a) for a in "xyz"],
+        "joint_states": lambda m: m.effort, "thrusters": lambda m: m.data
+    }[role]
     return np.array([take(m) for r, m, _ in stream if r == role])
 
 
 def test_hits_are_exactly_what_was_spoiled(messages):
-    """Every changed message, and no other, is in the list, with the places of its changed values."""
+    """Every changed message, and no other, is in the list, with the places of its changed values.
+    """
     hits = []
     spoiled = list(with_outliers(messages, OUTLIERS, 3, hits))
     for role in ("dvl", "joint_states", "thrusters"):
@@ -40,11 +47,14 @@ def test_hits_are_exactly_what_was_spoiled(messages):
         assert [hit.role for hit in hits].count(role) == changed.sum() > 5
     efforts = values(messages, "joint_states") != values(spoiled, "joint_states")
     listed = [hit.values for hit in hits if hit.role == "joint_states"]
-    assert all(np.array_equal(np.flatnonzero(row), places) for row, places in zip(efforts[efforts.any(axis=1)], listed))
+    assert all(
+        np.array_equal(np.flatnonzero(row), places)
+        for row, places in zip(efforts[efforts.any(axis=1)], listed))
 
 
 def test_coloured_noise_has_its_deviation_and_its_time(messages):
-    """What was added to effort and DVL has the sensors' deviation and decays as exp(-t / time); the given messages stay as they were."""
+    """What was added to effort and DVL has the sensors' deviation and decays as exp(-t / time); the
+    given messages stay as they were."""
     quiet = [("joint_states", Message(effort=np.zeros(4)), 0.02 * k) for k in range(60_000)]
     before = values(messages, "dvl").copy()
     added = values(with_coloured_noise(quiet, Colour(time=0.5), 1), "joint_states") / EFFORT_NOISE
@@ -52,29 +62,36 @@ def test_coloured_noise_has_its_deviation_and_its_time(messages):
     # 1200 s of noise that is alike over .5 s, four joints: the variance is known to 2 %.
     assert np.mean(added ** 2) == pytest.approx(1.0, abs=0.08)
     for lag in (5, 25):
-        assert np.mean(added[lag:] * added[:-lag]) == pytest.approx(np.exp(-lag * 0.02 / 0.5), abs=0.08)
+        assert np.mean(added[lag:] * added[:-lag]) == pytest.approx(np.exp(-lag * 0.02 / 0.5),
+                                                                    abs=0.08)
     moved = values(with_coloured_noise(messages, seed=1), "dvl") - before
-    assert 0.5 * DVL_NOISE < moved.std() < 1.5 * DVL_NOISE and np.array_equal(values(messages, "dvl"), before)
+    assert 0.5 * DVL_NOISE < moved.std() < 1.5 * DVL_NOISE and np.array_equal(
+        values(messages, "dvl"), before)
 
 
 def test_nominal_rows_keep_clear_of_faults():
-    """A bad effort spoils its joint alone, over the low-pass; a bad DVL sample the vehicle, over the DVL's window too."""
+    """A bad effort spoils its joint alone, over the low-pass; a bad DVL sample the vehicle, over
+    the DVL's window too."""
     config = Config()
     robot, t = RobotModel.from_config(config), np.arange(0, 10, 0.02)
     effort, dvl = Hit("joint_states", 2.0, np.array([1])), Hit("dvl", 6.0, np.array([0]))
     clean = nominal(t, [effort, dvl], config, robot)
     lowpass = 3 * config.filter.lowpass
     spoiled = {c: t[~clean[:, c]] for c in range(10)}
-    assert spoiled[7].min() == pytest.approx(2.0 - lowpass, abs=0.05) and spoiled[7].max() == pytest.approx(2.0 + lowpass, abs=0.05)
+    assert spoiled[7].min() == pytest.approx(
+        2.0 - lowpass, abs=0.05) and spoiled[7].max() == pytest.approx(2.0 + lowpass, abs=0.05)
     for c in range(6):
-        assert 6.0 - spoiled[c].min() > lowpass + config.filter.dvl_window and spoiled[c].max() - 6.0 > lowpass + config.filter.dvl_window
+        assert 6.0 - spoiled[c].min() > lowpass + config.filter.dvl_window and spoiled[c].max(
+        ) - 6.0 > lowpass + config.filter.dvl_window
     assert all(spoiled[c].size == 0 for c in (6, 8, 9)) and nominal(t, [], config, robot).all()
 
 
 def test_the_papers_interval_by_hand():
-    """Half of the newest squared residual and half of before; as published it holds its own row, and then nothing can lie outside."""
+    """Half of the newest squared residual and half of before; as published it holds its own row,
+    and then nothing can lie outside."""
     rng = np.random.default_rng(0)
-    residual, fit, valid = rng.standard_t(2, (200, 1)), np.full((200, 1), 0.1), rng.random((200, 1)) < 0.9
+    residual, fit, valid = rng.standard_t(2, (200, 1)), np.full((200, 1), 0.1), rng.random(
+        (200, 1)) < 0.9
     rows = Predicted(np.arange(200.0), residual, residual, fit, residual, valid)
     published, causal = (paper_stddev(rows, np.array([3.0]), kind) for kind in (False, True))
     variance = 9.0
@@ -95,23 +112,31 @@ def run_of(coverage, n, width=1.0, ideal=1.0):
 
 
 def test_pooled_coverage_counts_rows_and_keeps_the_worst_run():
-    """100 rows at 80 % and 300 at 100 % are 95 % of 400; both ends are kept, and a run without rows is none."""
+    """100 rows at 80 % and 300 at 100 % are 95 % of 400; both ends are kept, and a run without rows
+    is none."""
     found = pooled([run_of(0.8, 100), run_of(1.0, 300), run_of(None, 0)])["nominal"]["own"]["surge"]
-    assert found["n"] == 400 and found["coverage95"] == pytest.approx(0.95) and (found["lowest"], found["highest"]) == (0.8, 1.0)
+    assert found["n"] == 400 and found["coverage95"] == pytest.approx(0.95) and (
+        found["lowest"], found["highest"]) == (0.8, 1.0)
 
 
-@pytest.mark.parametrize("runs, said", [([run_of(0.95, 100)], "holds"), ([run_of(0.92, 100)], "not pooled"), ([run_of(0.98, 100)], "not pooled"),
-                                        ([run_of(0.87, 100), run_of(0.97, 900)], "not single"), ([run_of(0.95, 100, 1.4)], "not width")])
+@pytest.mark.parametrize("runs, said", [([run_of(0.95, 100)], "holds"),
+                                        ([run_of(0.92, 100)], "not pooled"),
+                                        ([run_of(0.98, 100)], "not pooled"),
+                                        ([run_of(0.87, 100), run_of(0.97, 900)], "not single"),
+                                        ([run_of(0.95, 100, 1.4)], "not width")])
 def test_what_is_asked_is_judged(runs, said):
-    """93-97 % pooled, 88-99 % in each run, at most 1.3 times the ideal width: each failure is named, alone."""
+    """93-97 % pooled, 88-99 % in each run, at most 1.3 times the ideal width: each failure is
+    named, alone."""
     assert kind_table(pooled(runs), "own").splitlines()[1].endswith("  " + said)
 
 
 def test_figures_of_a_right_interval():
-    """A known normal residual: 95 %, the ideal width, and the entropy of the normal distribution as NLL."""
+    """A known normal residual: 95 %, the ideal width, and the entropy of the normal distribution as
+    NLL."""
     residual = np.random.default_rng(4).normal(size=40_000)
     found = channel_figures(residual, np.ones(40_000), residual)
-    assert found["coverage95"] == pytest.approx(0.95, abs=0.005) and found["width"] == pytest.approx(found["ideal_width"], rel=0.03)
+    assert found["coverage95"] == pytest.approx(
+        0.95, abs=0.005) and found["width"] == pytest.approx(found["ideal_width"], rel=0.03)
     assert found["nll"] == pytest.approx(0.5 * np.log(2 * np.pi * np.e), abs=0.02)
 
 
@@ -119,38 +144,50 @@ def test_figures_of_a_right_interval():
 def campaign(tmp_path_factory):
     """One seed of 60 s under all noises by the command: folder and what it said."""
     folder = tmp_path_factory.mktemp("intervals")
-    assert main(["intervals", "--seeds", "5", "--duration", "60", "--compare-paper", "--output", str(folder)]) == 0
+    assert main([
+        "intervals", "--seeds", "5", "--duration", "60", "--compare-paper", "--output",
+        str(folder)
+    ]) == 0
     return folder
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "coloured", "outliers"])
 def test_intervals_hold_in_a_short_campaign(campaign, kind):
-    """60 s from a prior wrong by a factor of two: each run of each channel holds 88 to 99.9 % of all rows; the first ten
-    seconds, in which the prior's doubt makes intervals wide, weigh five times what they weigh in 300 s."""
-    found = json.loads((campaign / "intervals.json").read_text())["kinds"][kind]["all"]["this package"]
+    """60 s from a prior wrong by a factor of two: each run of each channel holds 88 to 99.9 % of
+    all rows; the first ten seconds, in which the prior's doubt makes intervals wide, weigh five
+    times what they weigh in 300 s."""
+    found = json.loads(
+        (campaign / "intervals.json").read_text())["kinds"][kind]["all"]["this package"]
     assert set(found) == set(CHANNELS)
     for figures in found.values():
         assert 0.88 <= figures["coverage95"] <= 0.999
 
 
 def test_intervals_are_sharper_than_the_papers(campaign):
-    """NLL and width below the paper's on every channel, whose published interval holds every row."""
+    """NLL and width below the paper's on every channel, whose published interval holds every row.
+    """
     found = json.loads((campaign / "intervals.json").read_text())["kinds"]["gaussian"]["all"]
     for channel in CHANNELS:
         own, paper = found["this package"][channel], found["paper"][channel]
-        assert own["nll"] < paper["nll"] and own["width"] < paper["width"] and found["paper, as published"][channel]["coverage95"] > 0.999
+        assert own["nll"] < paper["nll"] and own["width"] < paper["width"] and found[
+            "paper, as published"][channel]["coverage95"] > 0.999
 
 
 def test_a_campaign_goes_on_where_it_stopped(campaign, capsys):
     """Finished runs are found again; another setting makes its own."""
-    arguments = ["intervals", "--seeds", "5", "--duration", "60", "--kinds", "coloured", "--output", str(campaign)]
+    arguments = [
+        "intervals", "--seeds", "5", "--duration", "60", "--kinds", "coloured", "--output",
+        str(campaign)
+    ]
     assert main([*arguments, "--compare-paper"]) == 0
     assert "[1/1] seed 5, coloured: found" in capsys.readouterr().out
     assert main(arguments) == 0
     assert "[1/1] seed 5, coloured: run" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("arguments, part", [(["--duration", "2"], "--duration"), (["--solve-every", "0"], "--solve-every"), (["--seeds", "-1"], "--seeds")])
+@pytest.mark.parametrize("arguments, part", [(["--duration", "2"], "--duration"),
+                                             (["--solve-every", "0"], "--solve-every"),
+                                             (["--seeds", "-1"], "--seeds")])
 def test_bad_arguments_are_refused(arguments, part, tmp_path, capsys):
     """Exit status 2 and one sentence that names the argument."""
     assert main(["intervals", "--output", str(tmp_path), *arguments]) == 2

@@ -1,22 +1,26 @@
-"""What the package promises as a whole, on a simulated robot and on recordings of others; the numbers stand in README.md.
+"""What the package promises as a whole, on a simulated robot and on recordings of others; the
+numbers stand in README.md.
 
 Three seeds, the paper's arrival cost and other splits take longer than a test may:
-    python -m uvms_adaptive_dynamics campaign --seeds 1 2 3 --duration 120 --held-out --compare-relative --output DIR
+    python -m uvms_adaptive_dynamics campaign --seeds 1 2 3 --duration 120 --held-out \\
+        --compare-relative --output DIR
     python examples/hinsdale_compare.py BAGS --swap
 """
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROOT
 
 from uvms_adaptive_dynamics.__main__ import main
 from uvms_adaptive_dynamics.config import Config, load_config
-from uvms_adaptive_dynamics.studies.campaign import Task, best_linear, run_seed, simulated, truth_file
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.simulation.true_robot import TrueRobot
+from uvms_adaptive_dynamics.studies.campaign import Task, run_seed
+from uvms_adaptive_dynamics.studies.simulated_runs import best_linear, simulated, truth_file
 
+ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 sys.path.insert(0, str(EXAMPLES))
 
@@ -24,7 +28,8 @@ import hinsdale_compare  # noqa: E402
 import hinsdale_to_bag  # noqa: E402
 import tiago_to_bag  # noqa: E402
 
-CHANNELS = ("surge", "sway", "heave", "roll", "pitch", "yaw", "axis_e", "axis_d", "axis_c", "axis_b")
+CHANNELS = ("surge", "sway", "heave", "roll", "pitch", "yaw", "axis_e", "axis_d", "axis_c",
+            "axis_b")
 TIAGO_ARM = [f"arm_{k}_joint" for k in range(1, 5)]
 
 
@@ -35,7 +40,7 @@ def recording(shared, name):
     return folder
 
 
-# --- simulated robot ------------------------------------------------------------------------------------------------
+# --- simulated robot ------------------------------------------------------------------------------
 
 @pytest.fixture(scope="module")
 def bags(tmp_path_factory):
@@ -45,13 +50,17 @@ def bags(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def identified(bags):
-    """One simulated robot, 120 s from a prior wrong by a factor of 2, then 120 s of another motion with frozen parameters."""
-    return run_seed(Task(seed=1, duration=120.0, held_out=120.0, prior_factor=2.0, config=Config(), compare_relative=False, bags=bags))
+    """One simulated robot, 120 s from a prior wrong by a factor of 2, then 120 s of another motion
+    with frozen parameters."""
+    return run_seed(
+        Task(seed=1, duration=120.0, held_out=120.0, prior_factor=2.0, config=Config(),
+             compare_relative=False, bags=bags))
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_simulated_robot_is_predicted_while_learning_and_held_out(identified, channel):
-    """R^2 at least .90 in the second half and, frozen, on another motion, where the slope is within .9 and 1.1."""
+    """R^2 at least .90 in the second half and, frozen, on another motion, where the slope is within
+    .9 and 1.1."""
     found = identified["arrival"]["information"]
     assert found["second_half"][channel]["r2"] >= 0.90
     held_out = found["held_out"][channel]
@@ -66,7 +75,8 @@ def test_simulated_robot_stays_physical(identified):
 
 
 def test_estimate_is_as_good_as_the_model_allows(identified):
-    """Held out, no channel explains much less than the best linear model of the true states and efforts."""
+    """Held out, no channel explains much less than the best linear model of the true states and
+    efforts."""
     held_out = identified["arrival"]["information"]["held_out"]
     for channel in CHANNELS:
         assert held_out[channel]["r2"] > identified["best_linear"][channel]["r2"] - 0.03
@@ -81,28 +91,39 @@ def test_bags_of_a_campaign_are_used_again(bags, identified):
 
 
 def test_best_linear_model_explains_the_truth(bags, identified):
-    """Its parameters hold robot and arm afloat: weights less buoyancies are the simulator's, to the drag that rows of Y lack."""
+    """Its parameters hold robot and arm afloat: weights less buoyancies are the simulator's, to the
+    drag that rows of Y lack."""
     config, true = Config(), TrueRobot()
     robot = RobotModel.from_config(config)
     found = best_linear(truth_file(bags / "seed1_120s"), config, robot)
-    W, B, *links = found.values[robot.table.places(["W", "B", *(f"{joint}.m" for joint in config.robot.joints)])]
-    displaced = true.buoyancy + true.water_density * true.gravity * sum(link.volume for link in true.links)
+    W, B, *links = found.values[robot.table.places(
+        ["W", "B", *(f"{joint}.m" for joint in config.robot.joints)])]
+    displaced = true.buoyancy + true.water_density * true.gravity * sum(link.volume
+                                                                        for link in true.links)
     weight = true.gravity * (true.mass + sum(link.mass for link in true.links))
     assert W - B + true.gravity * sum(links) == pytest.approx(weight - displaced, abs=0.4)
 
 
 def test_campaign_command_compares_arrival_costs(tmp_path, capsys):
     """One short seed: a table for each arrival cost, and the same figures in campaign.json."""
-    assert main(["campaign", "--seeds", "4", "--duration", "10", "--held-out", "--compare-relative", "--output", str(tmp_path)]) == 0
+    assert main([
+        "campaign", "--seeds", "4", "--duration", "10", "--held-out", "--compare-relative",
+        "--output",
+        str(tmp_path)
+    ]) == 0
     said, content = capsys.readouterr().out, json.loads((tmp_path / "campaign.json").read_text())
     assert "arrival 'information'" in said and "arrival 'relative'" in said
     outcome = content["seeds"]["4"]
-    assert set(outcome["arrival"]) == {"information", "relative"} and set(outcome["best_linear"]) == set(CHANNELS)
+    assert set(outcome["arrival"]) == {"information", "relative"} and set(
+        outcome["best_linear"]) == set(CHANNELS)
     assert f"{outcome['arrival']['relative']['held_out']['heave']['r2']:.3f}" in said
 
 
-@pytest.mark.parametrize("arguments, part", [(["--duration", "2"], "--duration"), (["--jobs", "0"], "--jobs"), (["--seeds", "-1"], "--seeds"),
-                                             (["--set", "estimation.horison=3"], "Did you mean"), (["--prior-factor", "0"], "--prior-factor")])
+@pytest.mark.parametrize("arguments, part", [(["--duration", "2"], "--duration"),
+                                             (["--jobs", "0"], "--jobs"),
+                                             (["--seeds", "-1"], "--seeds"),
+                                             (["--set", "estimation.horison=3"], "Did you mean"),
+                                             (["--prior-factor", "0"], "--prior-factor")])
 def test_campaign_refuses_bad_arguments(arguments, part, tmp_path, capsys):
     """Exit status 2 and one sentence that names the argument."""
     assert main(["campaign", "--output", str(tmp_path), *arguments]) == 2
@@ -110,17 +131,33 @@ def test_campaign_refuses_bad_arguments(arguments, part, tmp_path, capsys):
     assert part in error and error.count("\n") == 1 and not (tmp_path / "campaign.json").exists()
 
 
-# --- TIAGo ----------------------------------------------------------------------------------------------------------
+# --- TIAGo ----------------------------------------------------------------------------------------
 
 @pytest.fixture(scope="module")
 def tiago(shared, tmp_path_factory):
-    """metrics.json of the first 70 % (learning) and of the last 30 % (frozen), by the commands of examples/README.md."""
+    """metrics.json of the first 70 % (learning) and of the last 30 % (frozen), by the commands of
+    examples/README.md."""
     folder, data = tmp_path_factory.mktemp("tiago"), recording(shared, "tiago")
-    common = ["--config", str(EXAMPLES / "tiago.yaml"), "--set", f"robot.urdf={data / 'tiago_48_schunk.urdf'}", "--no-report"]
-    for part, extra in (("train", ["--save-parameters", str(folder / "saved.yaml")]), ("test", ["--parameters", str(folder / "saved.yaml"), "--frozen"])):
-        assert tiago_to_bag.main(["--data", str(data), "--part", part, "--output", str(folder / part)]) == 0
-        assert main(["evaluate", str(folder / part), *common, *extra, "--output", str(folder / f"{part}_metrics")]) == 0
-    return tuple(json.loads((folder / f"{part}_metrics" / "metrics.json").read_text()) for part in ("train", "test"))
+    common = [
+        "--config",
+        str(EXAMPLES / "tiago.yaml"), "--set", f"robot.urdf={data / 'tiago_48_schunk.urdf'}",
+        "--no-report"
+    ]
+    for part, extra in (("train", ["--save-parameters",
+                                   str(folder / "saved.yaml")]),
+                        ("test", ["--parameters",
+                                  str(folder / "saved.yaml"), "--frozen"])):
+        assert tiago_to_bag.main(
+            ["--data", str(data), "--part", part, "--output",
+             str(folder / part)]) == 0
+        assert main([
+            "evaluate",
+            str(folder / part), *common, *extra, "--output",
+            str(folder / f"{part}_metrics")
+        ]) == 0
+    return tuple(
+        json.loads((folder / f"{part}_metrics" / "metrics.json").read_text())
+        for part in ("train", "test"))
 
 
 @pytest.mark.parametrize("joint", TIAGO_ARM)
@@ -137,14 +174,15 @@ def test_tiago_stays_physical(tiago):
     assert learnt["physical"]["violations"] == 0 and learnt["solver"]["failures"] == 0
 
 
-# --- Hinsdale -------------------------------------------------------------------------------------------------------
+# --- Hinsdale -------------------------------------------------------------------------------------
 
 @pytest.fixture(scope="module")
 def hinsdale(shared, tmp_path_factory):
     """Both estimates of examples/hinsdale_compare.py from every other run, tested on the rest."""
     folder, data = tmp_path_factory.mktemp("hinsdale") / "bags", recording(shared, "hinsdale_uvms")
     assert hinsdale_to_bag.main(["--data", str(data), "--all", "--output", str(folder)]) == 0
-    config = load_config(EXAMPLES / "hinsdale.yaml").with_values({"robot.urdf": str(data / "blue_rov_hardware_fixedjaw.urdf")})
+    config = load_config(EXAMPLES / "hinsdale.yaml").with_values(
+        {"robot.urdf": str(data / "blue_rov_hardware_fixedjaw.urdf")})
     bags = sorted(folder.glob("*"))
     found = hinsdale_compare.compare(bags[::2], bags[1::2], config)
     print(hinsdale_compare.report(found))
@@ -152,8 +190,10 @@ def hinsdale(shared, tmp_path_factory):
 
 
 def test_hinsdale_vehicle_balances_its_arm(hinsdale):
-    """On the other half of the runs, pooled: R^2 of Y_v pi_v against -Y_vm pi_m at least .95 in roll and in pitch."""
-    assert set(hinsdale.r2["estimator"]) == {"roll", "pitch"} and min(hinsdale.r2["estimator"].values()) >= 0.95
+    """On the other half of the runs, pooled: R^2 of Y_v pi_v against -Y_vm pi_m at least .95 in
+    roll and in pitch."""
+    assert set(hinsdale.r2["estimator"]) == {"roll", "pitch"} and min(
+        hinsdale.r2["estimator"].values()) >= 0.95
 
 
 def test_hinsdale_restoring_stiffness(hinsdale):
@@ -163,7 +203,8 @@ def test_hinsdale_restoring_stiffness(hinsdale):
 
 
 def test_hinsdale_damping_has_the_right_sign_where_least_squares_has_not(hinsdale):
-    """From rows whose least squares solution has damping that drives the vehicle, no estimate has a positive coefficient."""
+    """From rows whose least squares solution has damping that drives the vehicle, no estimate has a
+    positive coefficient."""
     damping = hinsdale.learnt.robot.table.nonpositive
     assert hinsdale.learnt.log.violations == 0 and hinsdale.highest_damping <= 0
     assert hinsdale.parameters["least squares"][damping].max() > 0.1
@@ -171,6 +212,8 @@ def test_hinsdale_damping_has_the_right_sign_where_least_squares_has_not(hinsdal
 
 def test_hinsdale_arm_is_fixed_and_the_vehicle_free(hinsdale):
     """What was compared is an estimate of all of the vehicle and of nothing else."""
-    table, moved = hinsdale.learnt.robot.table, hinsdale.learnt.final.values != hinsdale.learnt.prior.values
+    learnt = hinsdale.learnt
+    table, moved = learnt.robot.table, learnt.final.values != learnt.prior.values
     assert moved[table.vehicle_slice].all() and not moved[table.arm_slice].any()
-    assert np.array_equal(hinsdale.parameters["least squares"][table.arm_slice], hinsdale.learnt.prior.values[table.arm_slice])
+    assert np.array_equal(hinsdale.parameters["least squares"][table.arm_slice],
+                          hinsdale.learnt.prior.values[table.arm_slice])

@@ -1,4 +1,5 @@
-"""bootstrap.py: every obstacle is told in one sentence with what to do; a ready environment is entered as it is."""
+"""bootstrap.py: every obstacle is told in one sentence with what to do; a ready environment is
+entered as it is."""
 import importlib.util
 import os
 import re
@@ -11,7 +12,8 @@ from types import SimpleNamespace
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-THIS_MACHINE = dict(version=(3, 12), implementation="CPython", system="Linux", machine="x86_64", bits="64bit", libc=("glibc", "2.39"))
+THIS_MACHINE = dict(version=(3, 12), implementation="CPython", system="Linux", machine="x86_64",
+                    bits="64bit", libc=("glibc", "2.39"))
 
 
 def load(folder):
@@ -38,7 +40,8 @@ def bootstrap(checkout):
 
 @pytest.fixture
 def ready_checkout(checkout):
-    """A checkout whose environment is complete, its Python a script that tells how it was called."""
+    """A checkout whose environment is complete, its Python a script that tells how it was called.
+    """
     bootstrap = load(checkout)
     python = Path(bootstrap.PYTHON)
     python.parent.mkdir(parents=True)
@@ -50,9 +53,11 @@ def ready_checkout(checkout):
 
 def run(checkout, *arguments, cwd=None, **variables):
     environment = {**os.environ, **variables}
-    return subprocess.run([sys.executable, str(checkout / "bootstrap.py"), *arguments], cwd=cwd or checkout,
-                          env={name: value for name, value in environment.items() if value is not None},
-                          capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        [sys.executable, str(checkout / "bootstrap.py"), *arguments], cwd=cwd or checkout,
+        env={name: value
+             for name, value in environment.items()
+             if value is not None}, capture_output=True, text=True, timeout=120)
 
 
 def refusal(capsys):
@@ -62,7 +67,8 @@ def refusal(capsys):
     return lines[0]
 
 
-@pytest.mark.parametrize("found", [{}, {"version": (3, 10)}, {"version": (3, 14)}, {"libc": ("glibc", "2.28")}])
+@pytest.mark.parametrize(
+    "found", [{}, {"version": (3, 10)}, {"version": (3, 14)}, {"libc": ("glibc", "2.28")}])
 def test_platforms_of_the_ros_wheels_are_accepted(bootstrap, found):
     bootstrap.check_platform(**{**THIS_MACHINE, **found})
 
@@ -134,8 +140,9 @@ def test_an_unknown_command_lists_the_commands(bootstrap, arguments, capsys):
 
 
 def test_unreachable_index_shows_pip_and_says_what_to_check(checkout):
-    result = run(checkout, "test", PIP_INDEX_URL="http://127.0.0.1:9/simple", PIP_CONFIG_FILE=os.devnull, PIP_RETRIES="0",
-                 PIP_FIND_LINKS=None, PIP_EXTRA_INDEX_URL=None)
+    result = run(checkout, "test", PIP_INDEX_URL="http://127.0.0.1:9/simple",
+                 PIP_CONFIG_FILE=os.devnull, PIP_RETRIES="0", PIP_FIND_LINKS=None,
+                 PIP_EXTRA_INDEX_URL=None)
     assert result.returncode == 2
     assert "ERROR: " in result.stderr and "Traceback" not in result.stderr
     assert "could not reach the package index" in result.stderr.splitlines()[-1]
@@ -157,6 +164,13 @@ def test_test_passes_arguments_and_exit_status_through(ready_checkout, tmp_path)
     assert f"folder: {ready_checkout}" in result.stdout
 
 
+@pytest.mark.parametrize("command, tool", [("lint", "-m ruff check"), ("types", "-m mypy")])
+def test_checks_run_in_the_checkout(ready_checkout, tmp_path, command, tool):
+    """Their settings lie beside bootstrap.py, wherever it is called from."""
+    result = run(ready_checkout, command, cwd=tmp_path)
+    assert f"arguments: {tool}\n" in result.stdout and f"folder: {ready_checkout}" in result.stdout
+
+
 def test_demo_runs_the_checkout_where_the_caller_is(ready_checkout, tmp_path):
     result = run(ready_checkout, "demo", cwd=tmp_path)
     assert "arguments: -m uvms_adaptive_dynamics demo" in result.stdout
@@ -165,10 +179,12 @@ def test_demo_runs_the_checkout_where_the_caller_is(ready_checkout, tmp_path):
 
 
 def test_a_sourced_ros_installation_stays_outside(ready_checkout):
-    result = run(ready_checkout, "demo", PYTHONPATH="/opt/ros/jazzy/lib", LD_LIBRARY_PATH="/opt/ros/jazzy/lib",
-                 AMENT_PREFIX_PATH="/opt/ros/jazzy", RMW_IMPLEMENTATION="rmw_cyclonedds_cpp", _ROS_WHEELS_BOOTSTRAP_COMPLETE="1")
+    result = run(ready_checkout, "demo", PYTHONPATH="/opt/ros/jazzy/lib",
+                 LD_LIBRARY_PATH="/opt/ros/jazzy/lib", AMENT_PREFIX_PATH="/opt/ros/jazzy",
+                 RMW_IMPLEMENTATION="rmw_cyclonedds_cpp", _ROS_WHEELS_BOOTSTRAP_COMPLETE="1")
     assert "/opt/ros/jazzy" not in result.stdout
-    assert "RMW_IMPLEMENTATION" not in result.stdout and "_ROS_WHEELS_BOOTSTRAP_COMPLETE" not in result.stdout
+    for name in ("RMW_IMPLEMENTATION", "_ROS_WHEELS_BOOTSTRAP_COMPLETE"):
+        assert name not in result.stdout
 
 
 def test_children_keep_to_one_thread_and_this_machine_and_find_the_shared_folder(ready_checkout):
@@ -176,15 +192,18 @@ def test_children_keep_to_one_thread_and_this_machine_and_find_the_shared_folder
     shared.mkdir()
     unset = dict(OMP_NUM_THREADS=None, ROS_AUTOMATIC_DISCOVERY_RANGE=None)
     result = run(ready_checkout, "demo", UVMS_SHARED=None, **unset)
-    for line in ("OMP_NUM_THREADS=1", "ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST", f"UVMS_SHARED={shared}"):
+    for line in ("OMP_NUM_THREADS=1", "ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST",
+                 f"UVMS_SHARED={shared}"):
         assert line in result.stdout.splitlines()
-    assert "UVMS_SHARED=/elsewhere" in run(ready_checkout, "demo", UVMS_SHARED="/elsewhere", **unset).stdout.splitlines()
+    assert "UVMS_SHARED=/elsewhere" in run(ready_checkout, "demo", UVMS_SHARED="/elsewhere",
+                                           **unset).stdout.splitlines()
 
 
 def test_launch_and_config_files_are_found_in_the_checkout_itself(bootstrap, checkout):
     bootstrap.index_checkout()
     share = Path(bootstrap.VENV) / "share"
-    assert (share / "ament_index" / "resource_index" / "packages" / "uvms_adaptive_dynamics").is_file()
+    assert (share / "ament_index" / "resource_index" / "packages"
+            / "uvms_adaptive_dynamics").is_file()
     assert (share / "uvms_adaptive_dynamics").resolve() == checkout
 
 

@@ -1,14 +1,16 @@
-"""The converters of examples/: bags on the default topics, with the values and the times of the recordings."""
+"""The converters of examples/: bags on the default topics, with the values and the times of the
+recordings."""
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROOT
 from rosbags.highlevel import AnyReader
 from scipy.integrate import trapezoid  # numpy's has another name before 2.0
 from scipy.spatial.transform import Rotation
 
+ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 sys.path.insert(0, str(EXAMPLES))
 
@@ -22,11 +24,14 @@ RUN = "traj005-0"
 
 def convert(script, *arguments):
     """The finished process of a converter, run as a user runs it."""
-    return subprocess.run([sys.executable, str(EXAMPLES / script), *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        [sys.executable, str(EXAMPLES / script), *map(str, arguments)], capture_output=True,
+        text=True, timeout=120)
 
 
 def read(bag):
-    """Messages by topic: lists of (stamp of the header [s], message); the header's stamp is the bag's."""
+    """Messages by topic: lists of (stamp of the header [s], message); the header's stamp is the
+    bag's."""
     content = {}
     with AnyReader([bag]) as reader:
         for connection, stamp_ns, raw in reader.messages():
@@ -48,7 +53,8 @@ def tiago(shared, tmp_path_factory):
     folder = recording(shared, "tiago")
     output = tmp_path_factory.mktemp("tiago")
     for part in ("train", "test"):
-        done = convert("tiago_to_bag.py", "--data", folder, "--output", output / part, "--part", part)
+        done = convert("tiago_to_bag.py", "--data", folder, "--output", output / part, "--part",
+                       part)
         assert done.returncode == 0, done.stderr
     return folder, read(output / "train"), read(output / "test")
 
@@ -63,16 +69,19 @@ def hinsdale(shared, tmp_path_factory):
 
 
 def test_tiago_parts_are_seventy_and_thirty_percent_of_the_useful_rows_in_order_of_time(tiago):
-    """every useful row is in exactly one part, and no stamp of the test part is older than one of the training part"""
+    """every useful row is in exactly one part, and no stamp of the test part is older than one of
+    the training part"""
     _, train, test = tiago
     assert set(train) == set(test) == {"/joint_states"}
     stamps = np.array([t for t, _ in train["/joint_states"] + test["/joint_states"]])
     assert (len(train["/joint_states"]), len(test["/joint_states"])) == (4109, 1761)
-    assert (np.diff(stamps) > 0).all() and np.median(np.diff(stamps)) == pytest.approx(0.01, abs=1e-4)
+    assert (np.diff(stamps) > 0).all() and np.median(np.diff(stamps)) == pytest.approx(
+        0.01, abs=1e-4)
 
 
 def test_tiago_values_are_those_of_the_recording(tiago):
-    """position and current of the first useful row stand in the first message, by the URDF's names"""
+    """position and current of the first useful row stand in the first message, by the URDF's names
+    """
     folder, train, _ = tiago
     stamp, message = train["/joint_states"][0]
     position = bag_writer.read_table(folder / "tiago_position.csv.gz")
@@ -84,7 +93,8 @@ def test_tiago_values_are_those_of_the_recording(tiago):
 
 
 def test_tiago_velocity_is_the_derivative_of_the_position(tiago):
-    """position gains in 0.1 s what velocity adds up to, and does so best when moved by no more than two samples"""
+    """position gains in 0.1 s what velocity adds up to, and does so best when moved by no more than
+    two samples"""
     _, train, _ = tiago
     stamps = np.array([t for t, _ in train["/joint_states"]])
     position = np.array([m.position for _, m in train["/joint_states"]])[:, 4]
@@ -93,7 +103,8 @@ def test_tiago_velocity_is_the_derivative_of_the_position(tiago):
 
     def misfit(delay):
         shifted = np.interp(stamps + delay, stamps, velocity)
-        total = np.concatenate([[0.0], np.cumsum((shifted[1:] + shifted[:-1]) / 2 * np.diff(stamps))])
+        total = np.concatenate([[0.0],
+                                np.cumsum((shifted[1:] + shifted[:-1]) / 2 * np.diff(stamps))])
         return np.std(gain - (total[10:] - total[:-10]))
 
     delays = np.linspace(-0.25, 0.25, 51)
@@ -101,10 +112,14 @@ def test_tiago_velocity_is_the_derivative_of_the_position(tiago):
 
 
 def test_hinsdale_bag_has_the_default_topics_at_the_rates_of_the_recording(hinsdale):
-    """joints and IMU at 20 Hz, velocity at 10 Hz, in order of time, on the clock of the recording"""
+    """joints and IMU at 20 Hz, velocity at 10 Hz, in order of time, on the clock of the recording
+    """
     _, bag, content = hinsdale
-    assert {topic: len(entries) for topic, entries in content.items()} == {
-        "/imu/data": 401, "/joint_states": pytest.approx(415, abs=2), "/dvl/twist": pytest.approx(200, abs=5)}
+    assert {topic: len(entries)
+            for topic, entries in content.items()} == {
+                "/imu/data": 401, "/joint_states": pytest.approx(415, abs=2),
+                "/dvl/twist": pytest.approx(200, abs=5)
+            }
     for entries in content.values():
         stamps = np.array([t for t, _ in entries]) - hinsdale_to_bag.EPOCH_NS * 1e-9
         assert (np.diff(stamps) > 0).all() and stamps[0] >= 0 and stamps[-1] < 21
@@ -112,20 +127,25 @@ def test_hinsdale_bag_has_the_default_topics_at_the_rates_of_the_recording(hinsd
 
 
 def test_hinsdale_joints_have_the_zeros_of_their_urdf_and_no_effort(hinsdale):
-    """positions are the recorded ones less the offset, and no row repeats the one before within its sampling time"""
+    """positions are the recorded ones less the offset, and no row repeats the one before within its
+    sampling time"""
     folder, _, content = hinsdale
     table = bag_writer.read_table(folder / f"{RUN}_joint_states.csv.gz")
     stamp, first = content["/joint_states"][0]
     assert first.name == ["r5m_joint5", "r5m_joint4", "r5m_joint3", "r5m_joint2"]
-    assert first.position == pytest.approx([table["axis_e_pos"][0] - 3.07, table["axis_d_pos"][0], table["axis_c_pos"][0],
-                                            table["axis_b_pos"][0] - 2.879])
+    assert first.position == pytest.approx([
+        table["axis_e_pos"][0] - 3.07, table["axis_d_pos"][0], table["axis_c_pos"][0],
+        table["axis_b_pos"][0] - 2.879
+    ])
     assert all(len(message.effort) == 0 for _, message in content["/joint_states"])
     rows = [(t, tuple(m.position) + tuple(m.velocity)) for t, m in content["/joint_states"]]
-    assert all(a != b or later - earlier >= hinsdale_to_bag.REPEAT_TIMEOUT for (earlier, a), (later, b) in zip(rows, rows[1:]))
+    assert all(a != b or later - earlier >= hinsdale_to_bag.REPEAT_TIMEOUT
+               for (earlier, a), (later, b) in zip(rows, rows[1:]))
 
 
 def test_hinsdale_attitude_is_enu_from_flu(hinsdale):
-    """the specific force points up in the world of the orientation; 0.03 rad allows for the offset of the accelerometer"""
+    """the specific force points up in the world of the orientation; 0.03 rad allows for the offset
+    of the accelerometer"""
     _, _, content = hinsdale
     up = []
     for _, message in content["/imu/data"]:
@@ -138,7 +158,8 @@ def test_hinsdale_attitude_is_enu_from_flu(hinsdale):
 
 
 def test_hinsdale_velocity_is_that_of_the_captured_point(hinsdale):
-    """vertical displacement in the world is the sum of the velocities (to 1 cm in 20 s); the third axis points down"""
+    """vertical displacement in the world is the sum of the velocities (to 1 cm in 20 s); the third
+    axis points down"""
     folder, _, content = hinsdale
     mocap = bag_writer.read_table(folder / f"{RUN}_mocap.csv.gz")
     attitude = {round(t, 1): m.orientation for t, m in content["/imu/data"]}
@@ -149,7 +170,8 @@ def test_hinsdale_velocity_is_that_of_the_captured_point(hinsdale):
         down.append(-Rotation.from_quat([q.x, q.y, q.z, q.w]).apply([v.x, -v.y, -v.z])[2])
         stamps.append(t - hinsdale_to_bag.EPOCH_NS * 1e-9)
     sunk = trapezoid(down, stamps)
-    expected = -(np.interp(stamps[-1], mocap["time_secs"], mocap["z_pose"]) - np.interp(stamps[0], mocap["time_secs"], mocap["z_pose"]))
+    expected = -(np.interp(stamps[-1], mocap["time_secs"], mocap["z_pose"])
+                 - np.interp(stamps[0], mocap["time_secs"], mocap["z_pose"]))
     assert sunk == pytest.approx(expected, abs=0.01) and abs(expected) > 0.1
 
 
@@ -165,11 +187,13 @@ def test_local_fit_is_not_moved_by_glitches():
 
 @pytest.mark.parametrize("time", [np.r_[0.0:0.8:0.01, 1.2:2.0:0.01], np.r_[0.0:1.0:0.01]])
 def test_local_fit_is_silent_in_a_gap_and_at_the_end(time):
-    """where half of the window has no sample there is no velocity rather than an extrapolated one"""
+    """where half of the window has no sample there is no velocity rather than an extrapolated one
+    """
     assert mocap_velocity.local_fit(time, np.zeros_like(time), 1.0, floor=1e-3) is None
 
 
-@pytest.mark.parametrize("script, arguments", [("tiago_to_bag.py", ()), ("hinsdale_to_bag.py", ("--all",))])
+@pytest.mark.parametrize("script, arguments", [("tiago_to_bag.py", ()),
+                                               ("hinsdale_to_bag.py", ("--all",))])
 def test_missing_data_is_one_sentence(script, arguments, tmp_path):
     """a wrong --data ends with its path in one line and leaves no bag behind"""
     done = convert(script, "--data", tmp_path / "nowhere", "--output", tmp_path / "bag", *arguments)
@@ -179,7 +203,8 @@ def test_missing_data_is_one_sentence(script, arguments, tmp_path):
 
 def test_unknown_run_is_answered_with_the_known_ones(hinsdale, tmp_path):
     """the message lists the runs there are"""
-    done = convert("hinsdale_to_bag.py", "--data", hinsdale[0], "--run", "traj999-9", "--output", tmp_path / "bag")
+    done = convert("hinsdale_to_bag.py", "--data", hinsdale[0], "--run", "traj999-9", "--output",
+                   tmp_path / "bag")
     assert done.returncode == 1 and "traj999-9" in done.stderr and RUN in done.stderr
 
 
@@ -187,7 +212,8 @@ def test_existing_bag_is_not_overwritten(tiago, tmp_path):
     """an existing --output is refused and stays as it is"""
     (tmp_path / "bag").mkdir()
     done = convert("tiago_to_bag.py", "--data", tiago[0], "--output", tmp_path / "bag")
-    assert done.returncode == 1 and "exists already" in done.stderr and not list((tmp_path / "bag").iterdir())
+    assert done.returncode == 1 and "exists already" in done.stderr and not list(
+        (tmp_path / "bag").iterdir())
 
 
 def test_damaged_file_is_named(tmp_path):
@@ -198,19 +224,26 @@ def test_damaged_file_is_named(tmp_path):
 
 
 def test_configurations_fit_the_recordings(shared):
-    """every setting exists, the URDF has the joints, the Hinsdale prior is complete and admissible and all of the vehicle is free"""
+    """every setting exists, the URDF has the joints, the Hinsdale prior is complete and admissible
+    and all of the vehicle is free"""
     from uvms_adaptive_dynamics.config import load_config
-    from uvms_adaptive_dynamics.model.physical_set import PhysicalSet
     from uvms_adaptive_dynamics.model.parameter_file import load_parameters
+    from uvms_adaptive_dynamics.model.physical_set import PhysicalSet
     from uvms_adaptive_dynamics.model.robot import RobotModel
 
-    for name, urdf in (("tiago", "tiago/tiago_48_schunk.urdf"), ("hinsdale", "hinsdale_uvms/blue_rov_hardware_fixedjaw.urdf")):
-        config = load_config(EXAMPLES / f"{name}.yaml").with_values({"robot.urdf": str(recording(shared, urdf.split("/")[0]).parent / urdf)})
+    for name, urdf in (("tiago", "tiago/tiago_48_schunk.urdf"),
+                       ("hinsdale", "hinsdale_uvms/blue_rov_hardware_fixedjaw.urdf")):
+        config = load_config(EXAMPLES / f"{name}.yaml").with_values(
+            {"robot.urdf": str(recording(shared,
+                                         urdf.split("/")[0]).parent / urdf)})
         table = RobotModel.from_config(config).table
         if name == "hinsdale":
             prior = load_parameters(config.prior.file).for_table(table)
             assert PhysicalSet(table, config.estimation).violation(prior.values) <= 0.0
-            free = [name for name, frozen in zip(table.names, table.match(config.estimation.frozen)) if not frozen]
+            free = [
+                name for name, frozen in zip(table.names, table.match(config.estimation.frozen))
+                if not frozen
+            ]
             assert free == list(table.names[table.vehicle_slice])
         else:
             assert config.robot.joints == tiago_to_bag.JOINTS

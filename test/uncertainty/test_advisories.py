@@ -1,15 +1,18 @@
-"""Sentences that tell a controller's owner what not to rely on, and when there is nothing to say."""
+"""Sentences that tell a controller's owner what not to rely on, and when there is nothing to say.
+"""
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.evaluation.metrics import channel_metrics
 from uvms_adaptive_dynamics.model.robot import RobotModel
-from uvms_adaptive_dynamics.ros.diagnostics import OK, WARN, Diagnostics
 from uvms_adaptive_dynamics.ros.recent_fit import RecentFit
-from uvms_adaptive_dynamics.uncertainty.advisories import block_warnings, channel_warnings, link_note
+from uvms_adaptive_dynamics.uncertainty.advisories import (
+    block_warnings,
+    channel_warnings,
+    link_note,
+)
 
 PERIOD = 0.02
 
@@ -20,12 +23,15 @@ def table():
 
 
 def filled(scale=(1.0, 1.0), fit=(0.1, 0.1), seconds=10.0):
-    """Ten seconds of two channels whose residuals are `scale` times as large as their intervals say, a share `fit` of doubt in these."""
+    """Ten seconds of two channels whose residuals are `scale` times as large as their intervals
+    say, a share `fit` of doubt in these."""
     rng, recent = np.random.default_rng(0), RecentFit(("surge", "axis_e"), ("N", "N m"), PERIOD)
     for _ in range(round(seconds / PERIOD)):
         predicted = rng.normal(size=2)
-        recent.add(SimpleNamespace(measured=predicted + np.array(scale) * rng.normal(size=2), predicted=predicted, predicted_stddev=np.ones(2),
-                                   noise_stddev=np.sqrt(1 - np.array(fit)), valid=np.ones(2, bool)))
+        recent.add(
+            SimpleNamespace(measured=predicted + np.array(scale) * rng.normal(size=2),
+                            predicted=predicted, predicted_stddev=np.ones(2),
+                            noise_stddev=np.sqrt(1 - np.array(fit)), valid=np.ones(2, bool)))
     return recent
 
 
@@ -39,10 +45,12 @@ def test_right_intervals_give_no_warning():
 
 
 def test_a_channel_whose_intervals_fail_is_named_with_its_coverage():
-    """Residuals three times too large on one channel: one sentence, about that channel, with the share that was held."""
+    """Residuals three times too large on one channel: one sentence, about that channel, with the
+    share that was held."""
     recent = filled(scale=(3.0, 1.0))
     (said,) = sentences(recent)
-    assert said.startswith("surge: ") and f"{recent.metrics()['surge']['coverage95']:.0%}" in said and "10 s" in said
+    assert said.startswith(
+        "surge: ") and f"{recent.metrics()['surge']['coverage95']:.0%}" in said and "10 s" in said
 
 
 def test_a_channel_that_is_mostly_doubt_is_named():
@@ -56,31 +64,21 @@ def test_few_rows_say_nothing():
     assert sentences(filled(scale=(9.0, 9.0), seconds=1.0)) == []
 
 
-def test_recent_fit_agrees_with_the_evaluations_figures():
-    """Coverage, width and NLL of the window are those of the same rows in `evaluate`; rows before it are forgotten."""
-    rng, recent, kept = np.random.default_rng(1), RecentFit(("surge",), ("N",), PERIOD), []
-    for _ in range(700):
-        row = rng.normal(size=3)
-        kept.append(row)
-        recent.add(SimpleNamespace(measured=row[:1], predicted=row[1:2], predicted_stddev=np.exp(row[2:]), noise_stddev=np.exp(row[2:]),
-                                   valid=np.ones(1, bool)))
-    last = np.array(kept)[-500:]
-    expected = channel_metrics(last[:, 0], last[:, 1], np.exp(last[:, 2]), np.ones(500, bool), "N")
-    found = recent.metrics()["surge"]
-    for key in ("n", "coverage95", "interval_width", "nll"):
-        assert found[key] == pytest.approx(expected[key])
-
-
 def test_blocks_are_named_until_they_are_measured(table):
-    """All prior: every block of the vehicle and every joint's friction; all measured: none; frozen ones do not count."""
+    """All prior: every block of the vehicle and every joint's friction; all measured: none; frozen
+    ones do not count."""
     first = block_warnings(table, ["prior"] * table.size)
-    assert [said.split(":")[0] for said in first] == ["vehicle inertia", "vehicle damping", "vehicle restoring",
-                                                      *(f"{joint} friction" for joint in table.joints)]
-    assert block_warnings(table, ["measured"] * table.size) == [] == block_warnings(table, ["frozen"] * table.size)
+    assert [said.split(":")[0] for said in first] == [
+        "vehicle inertia", "vehicle damping", "vehicle restoring",
+        *(f"{joint} friction" for joint in table.joints)
+    ]
+    assert block_warnings(table, ["measured"] * table.size) == [] == block_warnings(
+        table, ["frozen"] * table.size)
 
 
 def test_a_block_is_judged_by_half_of_it(table):
-    """W and B are never measured: the restoring block stands with three of five, and falls with two."""
+    """W and B are never measured: the restoring block stands with three of five, and falls with
+    two."""
     words = np.array(["measured"] * table.size, object)
     words[table.places(["W", "B"])] = "prior"
     assert block_warnings(table, words) == []
@@ -92,47 +90,10 @@ def test_a_block_is_judged_by_half_of_it(table):
 def test_links_that_only_their_sum_is_known_of_are_a_note(table):
     """Most values of two links from the prior: named in the note, and in no warning."""
     words = np.array(["measured"] * table.size, object)
-    words[table.places([f"{joint}.{name}" for joint in ("axis_e", "axis_c") for name in ("m", "mlx", "mly", "mlz", "Ixx", "Iyy")])] = "prior"
+    words[table.places([
+        f"{joint}.{name}" for joint in ("axis_e", "axis_c")
+        for name in ("m", "mlx", "mly", "mlz", "Ixx", "Iyy")
+    ])] = "prior"
     assert block_warnings(table, words) == []
-    assert link_note(table, words).startswith("links of axis_e, axis_c:") and link_note(table, ["measured"] * table.size) is None
-
-
-def reported(table, recent, words, loaded=False, change=""):
-    """The statuses 'estimate' and 'predictions' of the node's second report, by name: what the worker answers to the first is in it."""
-    estimator = SimpleNamespace(
-        table=table, learn=True, changes=0, last_change=change, solver_failures=0, solver_counts={"failures": 0}, solver_name="active_set", horizon_filled=100, estimate=SimpleNamespace(status="optimal"),
-        prior=SimpleNamespace(covariance=np.eye(table.size) if loaded else None), identifiable_rank=lambda: 62, known_from=lambda: tuple(words))
-    answer = SimpleNamespace(done=lambda: True, exception=lambda: None, result=lambda: (62, tuple(words)))
-    worker = SimpleNamespace(skipped=0, exceptions=0, last_error="", backlog=0, solve_ms=[], update_ms=[], request=lambda action: answer)
-    front_end = SimpleNamespace(status=lambda now: [], masked={}, counters={})
-    diagnostics = Diagnostics(Config(), worker, estimator, recent)
-    diagnostics.statuses(front_end, 0.0, 100, {}, None)
-    estimator.changes = int(bool(change))
-    return {status.name: status for status in diagnostics.statuses(front_end, 1.0, 200, {}, None)}
-
-
-def test_the_node_warns_in_plain_sentences(table):
-    """Diagnostics: WARN with the sentence where intervals fail and blocks are unknown, and the overall status says so."""
-    found = reported(table, filled(scale=(3.0, 1.0)), ["prior"] * table.size)
-    assert found["predictions"].level == WARN and "surge" in found["predictions"].message and "controller" in found["predictions"].message
-    assert found["estimate"].level == WARN and "vehicle damping" in found["estimate"].message
-    assert found["overall"].level == WARN and found["estimate"].values["links"].startswith("links of axis_e")
-
-
-def test_the_node_says_that_the_robot_has_changed(table):
-    """WARN with the sentence in the report after it, and the count."""
-    found = reported(table, filled(), ["measured"] * table.size, change="axis_b link not what it was")
-    assert found["estimate"].level == found["overall"].level == WARN and "axis_b link" in found["overall"].message
-    assert found["estimate"].values["changes of the robot"] == 1 and found["estimate"].values["last change"] == "axis_b link not what it was"
-
-
-def test_the_node_shows_coverage_width_and_nll(table):
-    """Good intervals and measured blocks: OK, and three figures per channel beside R^2."""
-    found = reported(table, filled(), ["measured"] * table.size)
-    assert found["predictions"].level == found["estimate"].level == found["overall"].level == OK
-    assert {"surge coverage", "surge width [N]", "surge NLL [nats]", "axis_e width [N m]"} <= set(found["predictions"].values)
-
-
-def test_a_loaded_estimate_is_not_called_unknown(table):
-    """How much of a loaded file's deviation is left says nothing of what the file knew."""
-    assert reported(table, filled(), ["prior"] * table.size, loaded=True)["estimate"].level == OK
+    assert link_note(table, words).startswith("links of axis_e, axis_c:") and link_note(
+        table, ["measured"] * table.size) is None

@@ -2,80 +2,195 @@
 import numpy as np
 import pytest
 
-from uvms_adaptive_dynamics.uncertainty.channel_noise import ChannelNoise
 from uvms_adaptive_dynamics.config import Filter
-from uvms_adaptive_dynamics.estimation.low_pass import gaussian_kernel
+from uvms_adaptive_dynamics.model.kernel import gaussian_kernel
+from uvms_adaptive_dynamics.uncertainty.channel_noise import (
+    WINSOR,
+    WINSOR_MEAN,
+    ChannelNoise,
+    LongRunNoise,
+)
 
 
 def coverage(residual, initial=1.0):
     """Share of residuals inside an interval that was made from earlier ones only."""
-    noise = ChannelNoise(np.array([initial]), .02, 5.0, True)
+    noise = ChannelNoise(np.array([initial]), .02, 5.0, 5000.0, True)
     inside = []
     for r in residual:
         predicted = noise.interval_stddev
         inside.append(abs(r) < 1.96 * predicted[0])
-        noise.update(np.array([r]), np.ones(1, bool), predicted)
+        noise.add_residual(np.array([r]), np.ones(1, bool), predicted)
     return np.array(inside)
 
 
-@pytest.mark.parametrize("kind", ["gaussian", "low-passed", "heavy tails", "flat", "wrong initial", "growing"])
+@pytest.mark.parametrize(
+    "kind", ["gaussian", "low-passed", "heavy tails", "flat", "wrong initial", "growing"])
 def test_intervals_cover_whatever_the_noise_is(kind):
-    """95 % of unseen residuals lie inside, for any shape, colour and scale; widths follow a change of scale."""
+    """95 % of unseen residuals lie inside, for any shape, colour and scale; widths follow a change
+    of scale."""
     rng = np.random.default_rng(5)
     n = 60_000
     white = rng.normal(size=n)
-    residual = {"gaussian": white, "low-passed": 4 * np.convolve(white, gaussian_kernel(Filter()), "same"),
-                "heavy tails": rng.standard_t(3, size=n), "flat": rng.uniform(-1, 1, n), "wrong initial": white,
-                "growing": white * np.linspace(1, 5, n)}[kind]
+    residual = {
+        "gaussian": white, "low-passed": 4 * np.convolve(white, gaussian_kernel(Filter()), "same"),
+        "heavy tails": rng.standard_t(3, size=n), "flat": rng.uniform(-1, 1, n),
+        "wrong initial": white, "growing": white * np.linspace(1, 5, n)
+    }[kind]
     inside = coverage(residual, initial=50.0 if kind == "wrong initial" else 1.0)
     assert .935 < inside[5000:].mean() < .965
 
 
 def test_outliers_do_not_widen_the_interval_of_the_others():
-    """With 5 % gross outliers the interval of nominal rows stays within 1.3 of what it is without them."""
+    """With 5 % gross outliers the interval of nominal rows stays within 1.3 of what it is without
+    them."""
     rng = np.random.default_rng(6)
     white = rng.normal(size=40_000)
     outlier = rng.random(40_000) < .05
-    noise = ChannelNoise(np.ones(1), .02, 5.0, True)
+    noise = ChannelNoise(np.ones(1), .02, 5.0, 5000.0, True)
     widths, inside = [], []
     for r, bad in zip(np.where(outlier, 20 * rng.choice([-1, 1], 40_000), white), outlier):
         predicted = noise.interval_stddev
         widths.append(predicted[0])
         if not bad:
             inside.append(abs(r) < 1.96 * predicted[0])
-        noise.update(np.array([r]), np.ones(1, bool), predicted)
+        noise.add_residual(np.array([r]), np.ones(1, bool), predicted)
     assert np.mean(widths[5000:]) < 1.3 and .93 < np.mean(inside[5000:]) < .97
 
 
 def test_masked_channels_do_not_change():
     """A channel that is not valid keeps its noise; others follow theirs."""
-    noise = ChannelNoise(np.ones(2), .02, 5.0, True)
+    noise = ChannelNoise(np.ones(2), .02, 5.0, 5000.0, True)
     for _ in range(100):
-        noise.update(np.array([9.0, 9.0]), np.array([False, True]), np.array([1.0, 10.0]))
+        noise.add_residual(np.array([9.0, 9.0]), np.array([False, True]), np.array([1.0, 10.0]))
     assert noise.stddev[0] == 1.0 and noise.stddev[1] > 2.0
 
 
 def test_intervals_follow_residuals_that_come_and_go():
-    """Two seconds of large and two of small residuals in turn: 95 % overall, and the interval is wide when it must be."""
+    """Two seconds of large and two of small residuals in turn: 95 % overall, and the interval is
+    wide when it must be."""
     rng = np.random.default_rng(7)
     large = (np.arange(60_000) // 100) % 2 == 0
-    noise = ChannelNoise(np.ones(1), .02, 5.0, True)
+    noise = ChannelNoise(np.ones(1), .02, 5.0, 5000.0, True)
     widths, inside = np.empty(60_000), np.empty(60_000, bool)
     for k, r in enumerate(rng.normal(size=60_000) * np.where(large, 2.0, 0.5)):
         predicted = noise.interval_stddev
         widths[k], inside[k] = predicted[0], abs(r) < 1.96 * predicted[0]
-        noise.update(np.array([r]), np.ones(1, bool), predicted)
+        noise.add_residual(np.array([r]), np.ones(1, bool), predicted)
     assert .935 < inside[5000:].mean() < .965
     assert widths[5000:][large[5000:]].mean() > 1.4 * widths[5000:][~large[5000:]].mean()
 
 
 def test_what_is_saved_is_not_of_the_last_half_second():
-    """A burst of half a second moves the next row's interval, and hardly the noise for another time."""
+    """A burst of half a second moves the next row's interval, and hardly the noise for another
+    time."""
     rng = np.random.default_rng(8)
-    noise = ChannelNoise(np.ones(1), .02, 5.0, True)
+    noise = ChannelNoise(np.ones(1), .02, 5.0, 5000.0, True)
     for r in rng.normal(size=5000):
-        noise.update(np.array([r]), np.ones(1, bool), noise.interval_stddev)
+        noise.add_residual(np.array([r]), np.ones(1, bool), noise.interval_stddev)
     before = noise.interval_stddev, noise.lasting_stddev
     for r in 4 * rng.normal(size=25):
-        noise.update(np.array([r]), np.ones(1, bool), noise.interval_stddev)
+        noise.add_residual(np.array([r]), np.ones(1, bool), noise.interval_stddev)
     assert noise.interval_stddev > 1.4 * before[0] and noise.lasting_stddev < 1.3 * before[1]
+
+
+def long_run(residual, initial=1.0, memory=5000.0):
+    """The long-run noise of one channel after residuals (T,)."""
+    noise = LongRunNoise(np.array([initial]), memory)
+    for r in residual:
+        noise.add_residual(np.array([r]), np.ones(1, bool))
+    for _ in range(25):
+        # a turn, in which the scale of all so far is formed
+        noise.add_residual(np.zeros(1), np.zeros(1, bool))
+    return float(noise.stddev[0])
+
+
+def test_long_run_noise_is_the_deviation_of_gaussian_noise():
+    """Whatever was assumed at first, a hundred times too large or too small."""
+    white = 3.0 * np.random.default_rng(0).normal(size=8000)
+    for initial in (.03, 3.0, 300.0):
+        assert long_run(white, initial) == pytest.approx(3.0, rel=.06)
+
+
+def test_long_run_noise_withstands_outliers():
+    """5 % of outliers a hundred times too large move it by less than a fifth; the deviation of all
+    is twenty times larger."""
+    rng = np.random.default_rng(1)
+    residual = np.where(rng.random(8000) < .05, 100.0, 1.0) * rng.normal(size=8000)
+    assert .9 < long_run(residual) < 1.2
+
+
+def test_long_run_noise_does_not_depend_on_the_order():
+    """A quiet and a lively recording, whichever comes first, with a long memory: the same scale,
+    and the lively one's within a third."""
+    rng = np.random.default_rng(2)
+    quiet, lively = .01 * rng.normal(size=6000), rng.normal(size=4000)
+    first, last = (long_run(np.concatenate(parts), memory=1e9)
+                   for parts in ((quiet, lively), (lively, quiet)))
+    assert first == pytest.approx(last, rel=.35)
+    assert min(first, last) > .33
+
+
+def test_long_run_noise_follows_a_new_level_within_its_memory():
+    """Noise that becomes thirty times larger: a quarter of it is there after four tenths of the
+    memory, two thirds after one."""
+    rng = np.random.default_rng(3)
+    before = rng.normal(size=20_000)
+    assert long_run(np.concatenate([before, 30.0 * rng.normal(size=2000)])) > 7.5
+    assert long_run(np.concatenate([before, 30.0 * rng.normal(size=5000)])) > 20.0
+
+
+def test_proposal_2_is_solved():
+    """The scale satisfies its equation on the residuals themselves, to the histogram's grain."""
+    rng = np.random.default_rng(4)
+    residual = rng.standard_t(2, size=20_000)
+    s = long_run(residual, memory=1e9)
+    assert np.mean(np.minimum(residual ** 2, WINSOR ** 2 * s ** 2)) / s ** 2 == pytest.approx(
+        WINSOR_MEAN, rel=.1)
+
+
+def test_a_saved_noise_is_gone_on_from():
+    """After a restart with a saved noise it is the noise of weights and intervals, and hardly moves
+    within a second."""
+    noise = ChannelNoise(np.ones(2), .02, 5.0, 5000.0, True)
+    noise.restart(np.array([.1, 5.0]))
+    for _ in range(50):
+        noise.add_residual(np.array([.3, 1.0]), np.ones(2, bool), noise.interval_stddev)
+    np.testing.assert_allclose(noise.long_run, [.1, 5.0], rtol=.6)
+    noise.restart()
+    np.testing.assert_allclose(noise.long_run, 1.0)
+
+
+def test_clipped_squares_of_gaussian_noise_have_the_stated_mean():
+    """The constant that makes the scale right for Gaussian noise, by numerical integration."""
+    z = np.linspace(-12, 12, 2_000_001)
+    density = np.exp(-z ** 2 / 2) / np.sqrt(2 * np.pi)
+    assert np.sum(np.minimum(z ** 2, WINSOR ** 2) * density) * (z[1] - z[0]) == pytest.approx(
+        WINSOR_MEAN, abs=1e-4)
+
+
+def test_noise_is_put_back_as_it_was():
+    """A record of before, put back after seconds of large residuals: long-run and local noise are
+    those of before."""
+    rng = np.random.default_rng(9)
+    noise = ChannelNoise(np.ones(2), .02, 5.0, 5000.0, True)
+    for r in rng.normal(size=(1500, 2)):
+        noise.add_residual(r, np.ones(2, bool), noise.interval_stddev)
+    record, before = noise.record(), (noise.long_run, noise.stddev)
+    for r in 50 * rng.normal(size=(400, 2)):
+        noise.add_residual(r, np.ones(2, bool), noise.interval_stddev)
+    assert (noise.long_run > 2 * before[0]).all()
+    noise.put_back(record)
+    np.testing.assert_allclose(noise.long_run, before[0], rtol=.05)
+    np.testing.assert_array_equal(noise.stddev, before[1])
+
+
+def test_what_the_parameters_explain_is_not_noise():
+    """Ten seconds in which the parameters' uncertainty makes residuals ten times larger, and says
+    so: the long-run noise is the noise's."""
+    rng = np.random.default_rng(10)
+    noise = ChannelNoise(np.ones(1), .02, 5.0, 5000.0, True)
+    for k in range(1500):
+        doubt = 10.0 if k < 500 else 0.0
+        noise.add_residual(np.hypot(1.0, doubt) * rng.normal(size=1), np.ones(1, bool),
+                           np.hypot(noise.interval_stddev, doubt))
+    assert noise.long_run[0] == pytest.approx(1.0, rel=.15)

@@ -1,29 +1,15 @@
-"""Covariance of the gradient's noise against noise drawn many times; colours against their definition; rows at rest."""
+"""Covariance of the gradient's noise against noise drawn many times."""
 import numpy as np
 import pytest
+from low_passed_noise import KERNEL, PERIOD, noise
 
-from uvms_adaptive_dynamics.uncertainty.residual_autocovariance import ResidualColours
-from uvms_adaptive_dynamics.config import Config, Filter
-from uvms_adaptive_dynamics.estimation.row_excitation import RowExcitation
-from uvms_adaptive_dynamics.model.robot import RobotModel
-from uvms_adaptive_dynamics.estimation.low_pass import gaussian_kernel
-from uvms_adaptive_dynamics.uncertainty.gradient_covariance import Score
-
-PERIOD, KERNEL = .02, gaussian_kernel(Filter())
-
-
-def noise(rng, count, colour, draws=1):
-    """(draws, count) AR(1) noise of unit variance behind the low-pass."""
-    e = rng.normal(size=(draws, count + 400)) * np.sqrt(1 - colour ** 2)
-    for k in range(1, e.shape[1]):
-        e[:, k] += colour * e[:, k - 1]
-    low = np.array([np.convolve(row, KERNEL, "same") for row in e])[:, 200:200 + count]
-    return low / np.std(low)
+from uvms_adaptive_dynamics.uncertainty.gradient_covariance import BATCH, STRIDE, GradientCovariance
 
 
 @pytest.mark.parametrize("colour, bound", [(0.0, .15), (.9, .25), (.98, .45)])
 def test_covariance_is_that_of_many_draws(colour, bound):
-    """Regressors constant, slow (0.1 Hz) and fast (1.5 Hz): the estimate from one minute of one noise equals the spread of 400 sums."""
+    """Regressors constant, slow (0.1 Hz) and fast (1.5 Hz): the estimate from one minute of one
+    noise equals the spread of 400 sums."""
     rng, n = np.random.default_rng(0), 3000
     t = PERIOD * np.arange(n)
     Y = np.stack([np.ones(n), np.sin(2 * np.pi * .1 * t), np.sin(2 * np.pi * 1.5 * t)], axis=1)
@@ -31,71 +17,66 @@ def test_covariance_is_that_of_many_draws(colour, bound):
     true = np.sqrt(np.mean(drawn ** 2, axis=0))
     found = []
     for e in noise(rng, n, colour, 8):
-        score = Score(1, 3, KERNEL, PERIOD, 1.0, 1.0)
+        gradient = GradientCovariance(1, 3, KERNEL, PERIOD, 1.0, 1.0)
         for y, r in zip(Y, e):
-            score.push(y[None], np.array([r]), np.ones(1))
-        found.append(np.diag(score.covariance))
+            gradient.add_row(y[None], np.array([r]), np.ones(1, bool), np.ones(1), np.ones(1))
+        found.append(np.diag(gradient.covariance))
     np.testing.assert_allclose(np.sqrt(np.mean(found, axis=0)), true, rtol=bound)
 
 
-def test_white_noise_is_called_white():
-    """Chance does not make a white noise slow: in a minute of it hardly any share is given to the slow colours."""
-    rng = np.random.default_rng(1)
-    colours = ResidualColours(40, KERNEL, PERIOD, 1.0)
-    for e in noise(rng, 3000, 0.0, 40).T:
-        colours.push(e, np.ones(40))
-    slow = colours._shares[:, 1:].sum(axis=1)
-    assert np.mean(slow) < .03 and np.mean(colours._shares.sum(axis=1)) == pytest.approx(1, abs=.1)
+def fed(ticks, weights, scale=1.0, channels=2, decay=1.0, seed=0):
+    """A gradient covariance after `ticks` random rows whose second channel is in units 1 / scale.
+    """
+    rng, unit = np.random.default_rng(seed), np.array([1.0, scale])[:channels]
+    gradient = GradientCovariance(channels, 3, KERNEL, PERIOD, decay, 1.0)
+    for _ in range(ticks):
+        Y, r = rng.normal(size=(channels, 3)), rng.normal(size=channels)
+        gradient.add_row(Y * unit[:, None], r * unit, np.ones(channels, bool), weights, unit ** 2)
+    return gradient
 
 
-def test_no_row_after_a_gap_is_a_neighbour_of_one_before():
-    """Products across a gap are not formed."""
-    colours = ResidualColours(1, KERNEL, PERIOD, 1.0)
-    for k in range(600):
-        if k % 3 == 0:
-            colours.break_off()
-        colours.push(np.array([1.0]), np.ones(1))
-    assert np.all(colours._sum[1, colours._lags > 2] == 0)
+def test_units_of_a_channel_do_not_matter():
+    """A channel in millinewtons with a weight to match is the channel in newtons."""
+    one, other = fed(400, np.array([1.0, 1.0])), fed(400, np.array([1.0, 1e-6]), scale=1e3)
+    np.testing.assert_allclose(one.covariance, other.covariance, rtol=1e-9)
 
 
-def rows(robot, table, still_from, count=1500, seed=0):
-    """Random smooth rows of one channel that stop changing at `still_from`."""
-    rng = np.random.default_rng(seed)
-    phase, speed = rng.uniform(0, 6, (table.channels, table.size)), rng.uniform(.5, 3, (table.channels, table.size))
-    for k in range(count):
-        yield np.sin(speed * PERIOD * min(k, still_from) + phase)
+def test_weights_are_those_of_now():
+    """What a row counted for when it came is forgotten: only the weights in use at the end matter,
+    one turn later."""
+    steady = fed(400, np.array([2.0, .5]))
+    changed = GradientCovariance(2, 3, KERNEL, PERIOD, 1.0, 1.0)
+    rng = np.random.default_rng(0)
+    for k in range(400):
+        Y, r = rng.normal(size=(2, 3)), rng.normal(size=2)
+        weights = np.array([2.0, .5]) if k >= 380 - 1 else np.array([9.0, 9.0])
+        changed.add_row(Y, r, np.ones(2, bool), weights, np.ones(2))
+    np.testing.assert_allclose(changed.covariance, steady.covariance, rtol=1e-9)
 
 
-def test_rows_at_rest_stop_counting_and_surprises_count_again():
-    """Within a few seconds of standing still rows no longer count nor tell of noise; one that is far off counts."""
-    robot = RobotModel.from_config(Config())
-    table = robot.table
-    excitation = RowExcitation(table, PERIOD)
-    pi, valid, noise_stddev = np.array(table.scale), np.ones(table.channels, bool), np.full(table.channels, .05)
-    seen = [excitation.push(Y, pi, valid, np.zeros(table.channels), noise_stddev) for Y in rows(robot, table, 700)]
-    assert all(e.counts.all() and e.moves.all() for e in seen[100:700])
-    assert not any(e.counts.any() or e.moves.any() for e in seen[1200:])
-    surprised = excitation.push(next(rows(robot, table, 0)), pi, valid, np.eye(1, table.channels)[0], noise_stddev)
-    assert surprised.counts[0]
+def turn(gradient):
+    for _ in range(2 * STRIDE * BATCH):
+        gradient.add_row(np.zeros((2, 3)), np.zeros(2), np.zeros(2, bool), np.ones(2), np.ones(2))
 
 
-def test_calm_start_tells_nothing_of_the_noise():
-    """Before anything has moved no residual is taken for the noise, and rows count for the first second only."""
-    robot = RobotModel.from_config(Config())
-    table = robot.table
-    excitation = RowExcitation(table, PERIOD)
-    seen = [excitation.push(Y, np.array(table.scale), np.ones(table.channels, bool), np.zeros(table.channels), np.full(table.channels, .05))
-            for Y in rows(robot, table, 0, 300)]
-    assert not any(e.moves.any() for e in seen) and seen[0].counts.all() and not seen[-1].counts.any()
+def test_a_map_acts_at_once_and_lasts():
+    """Of old rows the covariance becomes T B T^T at once, of new ones it stays; the sums say the
+    same a turn later."""
+    gradient, T = fed(800, np.ones(2)), np.diag([1.0, .5, 0.0])
+    turn(gradient)
+    before = gradient.covariance
+    for _ in gradient.mapped(T, close=True):     # nothing is old yet
+        np.testing.assert_allclose(gradient.covariance, before, rtol=1e-12)
+    for _ in gradient.mapped(T, close=False):
+        np.testing.assert_allclose(gradient.covariance, T @ before @ T.T, rtol=1e-12)
+    turn(gradient)
+    np.testing.assert_allclose(gradient.covariance, T @ before @ T.T, rtol=1e-9,
+                               atol=1e-9 * before.max())
 
 
-def test_what_is_usual_is_seen_with_the_estimate_of_now():
-    """A prior many times too large makes the first seconds look like far more motion than there ever is again, and its correction
-    like a jump: the same motion goes on counting."""
-    robot = RobotModel.from_config(Config())
-    table = robot.table
-    excitation = RowExcitation(table, PERIOD)
-    valid, nothing, noise_stddev = np.ones(table.channels, bool), np.zeros(table.channels), np.full(table.channels, .05)
-    seen = [excitation.push(Y, np.array(table.scale) * (30.0 if k < 200 else 1.0), valid, nothing, noise_stddev)
-            for k, Y in enumerate(rows(robot, table, 700, 700))]
-    assert all(e.counts.all() and e.moves.all() for e in seen[100:200] + seen[230:])
+def test_a_slice_a_tick_forms_the_whole():
+    """Every sum is gathered once a turn: twice the channels' rows, uniformly forgotten, are twice
+    the covariance."""
+    one = fed(2000, np.ones(1), channels=1, decay=.999)
+    np.testing.assert_allclose(one.covariance, one.covariance.T, rtol=1e-9)
+    assert np.linalg.eigvalsh(one.covariance).min() > 0

@@ -5,32 +5,42 @@ from scipy.stats import truncnorm
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
-from uvms_adaptive_dynamics.studies.coverage import judge_flags, run_seed, summary
-from uvms_adaptive_dynamics.studies.linear_data import linear_samples, true_parameters
-from uvms_adaptive_dynamics.uncertainty.identifiability import _cut_off, _echelon, _written, directions, known_from
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.studies.coverage import judge_flags, run_seed
+from uvms_adaptive_dynamics.studies.coverage_table import summary
+from uvms_adaptive_dynamics.studies.linear_data import linear_samples, true_parameters
+from uvms_adaptive_dynamics.uncertainty.identifiability import (
+    _cut_off,
+    _echelon,
+    _written,
+    directions,
+    known_from,
+)
 
 
 def test_flags_by_what_is_left_and_by_the_priors_part():
-    """Measured needs both a narrow interval and one that is not the prior's; what only physics narrows is weak; without a prior
-    deviation it is frozen."""
+    """Measured needs both a narrow interval and one that is not the prior's; what only physics
+    narrows is weak; without a prior deviation it is frozen."""
     left = np.array([.2, .2, .5, .95, .95, 0.])
-    words = known_from(left, np.array([1., 1., 1., 1., 1., 0.]), np.array([.05, .15, .1, .9, .9, 0.]), np.where(np.arange(6) == 4, .4, left))
+    words = known_from(left, np.array([1., 1., 1., 1., 1., 0.]),
+                       np.array([.05, .15, .1, .9, .9, 0.]), np.where(np.arange(6) == 4, .4, left))
     assert words == ("measured", "weak", "weak", "prior", "weak", "frozen")
 
 
 def test_cut_off_normal_distribution_is_scipys():
     """Deviation of a normal distribution between two limits, one-sided, narrow and wide."""
     for down, up in ((0., 10.), (.5, 2.), (.001, .002), (10., 10.), (3., 0.)):
-        assert _cut_off(np.array([down]), np.array([up]))[0] == pytest.approx(truncnorm.std(-down, up), rel=1e-3)
+        assert _cut_off(np.array([down]),
+                        np.array([up]))[0] == pytest.approx(truncnorm.std(-down, up), rel=1e-3)
 
 
 def test_combinations_are_written_as_people_do():
     """Elimination finds sparse combinations; a long one is not written."""
     N = np.array([[1., 1.], [1., -1.], [2., 0.]])
     assert np.count_nonzero(_echelon(N)) <= 4
-    assert _written(np.array([2., -2.]), ["W", "B"]) == "W - B" and _written(np.array([1., 0., .5]), list("abc")) == "a + 0.5 c"
+    assert _written(np.array([2., -2.]), ["W", "B"]) == "W - B" and _written(
+        np.array([1., 0., .5]), list("abc")) == "a + 0.5 c"
     assert _written(np.ones(9), list("abcdefghi")) == ""
 
 
@@ -40,7 +50,9 @@ def learnt():
     robot = RobotModel.from_config(config)
     truth = true_parameters(config, robot, np.random.default_rng(3))
     estimator = Estimator(config, perturbed(truth, 2, 3), robot)
-    for k, sample in enumerate(linear_samples(config, robot, Estimator(config, truth, robot).prior.values, 20.0, 3)):
+    for k, sample in enumerate(
+            linear_samples(config, robot,
+                           Estimator(config, truth, robot).prior.values, 20.0, 3)):
         estimator.add(sample)
         if k % 25 == 24:
             estimator.solve()
@@ -53,7 +65,8 @@ def test_weight_and_buoyancy_only_as_their_difference(learnt):
 
 
 def test_rank_and_null_space_are_those_of_an_svd_of_the_rows():
-    """Rank of random rows of low rank by an independent SVD, and the null directions leave every row as it is."""
+    """Rank of random rows of low rank by an independent SVD, and the null directions leave every
+    row as it is."""
     config = Config()
     table = RobotModel.from_config(config).table
     rng = np.random.default_rng(0)
@@ -63,28 +76,36 @@ def test_rank_and_null_space_are_those_of_an_svd_of_the_rows():
     s = np.linalg.svd(reduced / np.linalg.norm(reduced, axis=0), compute_uv=False)
     assert found.rank == np.sum(s > 1e-6 * s[0]) == 30
     assert found.condition == pytest.approx(s[0] / s[29], rel=1e-6)
-    assert np.abs(reduced @ found.null).max() < 1e-6 * np.abs(reduced).max() * np.abs(found.null).max()
+    assert np.abs(
+        reduced @ found.null).max() < 1e-6 * np.abs(reduced).max() * np.abs(found.null).max()
 
 
 def test_blocks_that_the_motion_shows_are_trusted_and_others_warned_of(learnt):
-    """Vehicle and friction are known after 20 s of full motion, the first link is not; the summary says which."""
+    """Vehicle and friction are known after 20 s of full motion, the first link is not; the summary
+    says which."""
     found = learnt.identifiability()
     left = {block.name: block.left for block in found.blocks}
-    assert left["vehicle inertia"] < .1 and left["axis_b friction"] < .1 and left["axis_e link"] > .3
-    assert any(w.startswith("axis_e link") for w in found.warnings) and not any(w.startswith("vehicle") for w in found.warnings)
+    assert left["vehicle inertia"] < .1 and left["axis_b friction"] < .1
+    assert left["axis_e link"] > .3
+    assert any(
+        w.startswith("axis_e link")
+        for w in found.warnings) and not any(w.startswith("vehicle") for w in found.warnings)
     assert found.rank == learnt.identifiable_rank() < found.size == 73
 
 
 def test_nothing_is_known_before_the_first_row():
     """Rank zero, every parameter the prior's, every one without effect so far."""
     config = Config()
-    found = Estimator(config, prior_from_config(config, RobotModel.from_config(config))).identifiability()
-    assert found.rank == 0 and set(found.known_from) == {"prior"} and "no effect on any row so far" in found.sentences[-1]
+    found = Estimator(config, prior_from_config(config,
+                                                RobotModel.from_config(config))).identifiability()
+    assert found.rank == 0 and set(
+        found.known_from) == {"prior"} and "no effect on any row so far" in found.sentences[-1]
 
 
 def test_flags_are_right_for_nearly_all_parameters():
-    """Against the truth, over draws of prior and noise (docs/uncertainty.md): at least 95 %, strictly too."""
-    found = judge_flags(Config(), 0, 40.0, 8)
+    """Against the truth, over draws of prior and noise (docs/uncertainty.md): at least 95 %,
+    strictly too."""
+    found = judge_flags(Config(), 0, 40.0, 16)
     assert found["right"] >= found["strictly"] >= .95, found["wrong"]
     assert found["cautious"] < .3
 
@@ -98,8 +119,9 @@ def test_wrong_flags_are_seen(word, monkeypatch):
 
 
 def test_intervals_hold_the_true_parameters():
-    """Short form of the `coverage` command: 6 robots of 60 s, white noise; pooled over what is flagged as measured. (In the first 40 s
-    the tracked noise is still too large, and intervals hold more.)"""
+    """Short form of the `coverage` command: 6 robots of 60 s, white noise; pooled over what is
+    flagged as measured. (In the first 40 s the tracked noise is still too large, and intervals hold
+    more.)"""
     found = summary([run_seed(Config(), seed, 60.0) for seed in range(6)])
     assert found["measured_per_seed"] > 20
     assert .90 < found["covariance"]["information"]["pooled"] < .985

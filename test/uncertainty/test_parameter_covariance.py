@@ -2,27 +2,31 @@
 import numpy as np
 import pytest
 
-from uvms_adaptive_dynamics.config import Uncertainty
-from uvms_adaptive_dynamics.estimation.low_pass import correlation_length, gaussian_kernel
-from uvms_adaptive_dynamics.config import Filter
-from uvms_adaptive_dynamics.uncertainty.parameter_covariance import IncrementCovariance, constrained_inverse
+from uvms_adaptive_dynamics.config import Filter, Uncertainty
+from uvms_adaptive_dynamics.model.kernel import correlation_length, gaussian_kernel
+from uvms_adaptive_dynamics.uncertainty.parameter_covariance import (
+    IncrementCovariance,
+    constrained_inverse,
+)
 
 
 def test_increment_covariance_is_the_papers_recursion():
-    """Mean, covariance with + epsilon I, scaling S and L = 2 / alpha - 1, written out step by step."""
+    """Mean, covariance with + epsilon I, scaling S and L = 2 / alpha - 1, written out step by step.
+    """
     rng = np.random.default_rng(0)
     settings, floor = Uncertainty(alpha=.1, epsilon=1e-6), np.full(3, .01)
     tracked = IncrementCovariance(settings, floor)
     path = np.cumsum(rng.normal(size=(50, 3)), axis=0)
     mean, cov = np.zeros(3), np.zeros((3, 3))
     for before, after in zip(path, path[1:]):
-        tracked.update(before, after)
+        tracked.add_increment(before, after)
         s = np.maximum(np.abs(before), floor)
         w = (after - before) / s
         new = .9 * mean + .1 * w
         cov = .9 * cov + .1 * np.outer(w - mean, w - new) + 1e-6 * np.eye(3)
         mean = new
-    np.testing.assert_allclose(tracked.covariance(), (2 / .1 - 1) * np.diag(s) @ cov @ np.diag(s), rtol=1e-12)
+    np.testing.assert_allclose(tracked.covariance(), (2 / .1 - 1) * np.diag(s) @ cov @ np.diag(s),
+                               rtol=1e-12)
 
 
 def random_fit(rng, p=6, rows=60):
@@ -44,13 +48,16 @@ def test_without_constraints_it_is_the_sandwich():
     _, A = random_fit(rng)
     B = random_fit(rng)[1]
     free = np.ones(6, bool)
-    np.testing.assert_allclose(information_covariance(A, A, NOTHING, 0, np.zeros(6), free), np.linalg.inv(A), rtol=1e-9)
+    np.testing.assert_allclose(information_covariance(A, A, NOTHING, 0, np.zeros(6), free),
+                               np.linalg.inv(A), rtol=1e-9)
     inverse = np.linalg.inv(A)
-    np.testing.assert_allclose(information_covariance(A, B, NOTHING, 0, np.zeros(6), free), inverse @ B @ inverse, rtol=1e-8)
+    np.testing.assert_allclose(information_covariance(A, B, NOTHING, 0, np.zeros(6), free),
+                               inverse @ B @ inverse, rtol=1e-8)
 
 
 def test_equalities_leave_what_elimination_leaves():
-    """With x0 = x1 the covariance equals that of the problem in which one variable stands for both."""
+    """With x0 = x1 the covariance equals that of the problem in which one variable stands for both.
+    """
     rng = np.random.default_rng(2)
     _, A = random_fit(rng)
     E = np.eye(6)[:, 1:]
@@ -61,7 +68,8 @@ def test_equalities_leave_what_elimination_leaves():
 
 
 def test_only_a_clearly_active_bound_narrows():
-    """A bound that the data push against hard removes its direction; one that they hardly touch does not."""
+    """A bound that the data push against hard removes its direction; one that they hardly touch
+    does not."""
     rng = np.random.default_rng(3)
     _, A = random_fit(rng)
     normals, gradient = np.eye(6)[:1], np.zeros(6)
@@ -79,7 +87,8 @@ def test_frozen_parameters_have_no_variance():
     _, A = random_fit(rng)
     free = np.array([True, False, True, True, False, True])
     got = information_covariance(A, A, NOTHING, 0, np.zeros(6), free)
-    np.testing.assert_allclose(got[np.ix_(free, free)], np.linalg.inv(A[np.ix_(free, free)]), rtol=1e-9)
+    np.testing.assert_allclose(got[np.ix_(free, free)], np.linalg.inv(A[np.ix_(free, free)]),
+                               rtol=1e-9)
     assert np.all(got[~free] == 0)
 
 

@@ -1,13 +1,14 @@
-"""Self-describing settings: a dataclass field with unit, range and choices, checked once on construction.
+"""Self-describing settings: dataclass fields with unit, range and choices, checked on construction.
 
-The node's ROS parameters, their descriptions and ranges, the YAML reader and the README's table are all generated
-from these fields; nothing else declares a setting.
+The node's ROS parameters, their descriptions and ranges, the YAML reader and the README's table are
+all generated from these fields; nothing else declares a setting.
 """
 from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar, NoReturn
 
 from ..errors import ConfigError
 
@@ -15,11 +16,12 @@ from ..errors import ConfigError
 KINDS = ("bool", "int", "float", "string", "floats", "strings")
 
 
-def setting(default: Any, doc: str, unit: str = "", low: float | None = None, high: float | None = None,
-            choices: tuple[str, ...] = (), kind: str = "") -> Any:
+def setting(default: Any, doc: str, unit: str = "", low: float | None = None,
+            high: float | None = None, choices: tuple[str, ...] = (), kind: str = "") -> Any:
     """A dataclass field that knows its unit, its range and its meaning.
 
-    `low` and `high` are inclusive and hold for every element of an array; `kind` is needed only for empty arrays.
+    `low` and `high` are inclusive and hold for every element of an array; `kind` is needed only for
+    empty arrays.
     """
     if not kind:
         kind = _kind_of(default)
@@ -39,17 +41,22 @@ def _kind_of(value: Any) -> str:
     return "strings" if value and isinstance(value[0], str) else "floats"
 
 
-def checked(section: str, field: dataclasses.Field, value: Any) -> Any:
-    """`value` as the field's kind, or a ConfigError that names the setting, what was got and what is expected."""
+def checked(section: str, field: dataclasses.Field[Any], value: Any) -> Any:
+    """`value` as the field's kind, or a ConfigError that names the setting, what was got and what
+    is expected."""
     name, meta = f"{section}.{field.name}", field.metadata
     try:
         value = _convert(meta["kind"], value)
-    except (TypeError, ValueError):
-        raise ConfigError(f"setting '{name}' is {value!r}; expected {_expected(meta)}. {meta['doc']}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise _refusal(name, value, meta) from None
     for element in value if isinstance(value, tuple) else (value,):
         if not _allowed(meta, element):
-            raise ConfigError(f"setting '{name}' is {value!r}; expected {_expected(meta)}. {meta['doc']}")
+            raise _refusal(name, value, meta)
     return value
+
+
+def _refusal(name: str, value: Any, meta: Mapping[str, Any]) -> ConfigError:
+    return ConfigError(f"setting '{name}' is {value!r}; expected {_expected(meta)}. {meta['doc']}")
 
 
 def _convert(kind: str, value: Any) -> Any:
@@ -75,7 +82,7 @@ def _convert(kind: str, value: Any) -> Any:
     return tuple(_convert(scalar, element) for element in (value if value is not None else ()))
 
 
-def _allowed(meta: Any, value: Any) -> bool:
+def _allowed(meta: Mapping[str, Any], value: Any) -> bool:
     if isinstance(value, float) and not math.isfinite(value):
         return False
     if meta["choices"] and value not in meta["choices"]:
@@ -88,9 +95,10 @@ def _allowed(meta: Any, value: Any) -> bool:
     return True
 
 
-def _expected(meta: Any) -> str:
-    words = {"bool": "true or false", "int": "a whole number", "float": "a number", "string": "a text",
-             "floats": "a list of numbers", "strings": "a list of texts"}[meta["kind"]]
+def _expected(meta: Mapping[str, Any]) -> str:
+    words = {"bool": "true or false", "int": "a whole number", "float": "a number",
+             "string": "a text", "floats": "a list of numbers",
+             "strings": "a list of texts"}[meta["kind"]]
     if meta["choices"]:
         words = "one of " + ", ".join(repr(c) for c in meta["choices"])
     if meta["low"] is not None and meta["high"] is not None:
@@ -102,19 +110,23 @@ def _expected(meta: Any) -> str:
     return words + (f" [{meta['unit']}]" if meta["unit"] else "")
 
 
+@dataclasses.dataclass(frozen=True)
 class Section:
-    """Base of a group of settings (a frozen dataclass): converts and checks every field on construction."""
+    """Base of a group of settings (a frozen dataclass): converts and checks fields on construction.
+    """
 
-    NAME = ""
+    NAME: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            object.__setattr__(self, field.name, checked(self.NAME, field, getattr(self, field.name)))
+            value = checked(self.NAME, field, getattr(self, field.name))
+            object.__setattr__(self, field.name, value)
         self.validate()
 
     def validate(self) -> None:
         """Cross-checks between fields of one section; the default has none."""
 
-    def refuse(self, field: str, got: Any, expected: str) -> None:
+    def refuse(self, field: str, got: Any, expected: str) -> NoReturn:
         """Raise the ConfigError for a field of this section."""
-        raise ConfigError(f"setting '{self.NAME}.{field}' is {got!r}; expected {expected}.")
+        raise ConfigError(
+            f"setting '{self.NAME}.{field}' is {got!r}; expected {expected}.")

@@ -1,4 +1,7 @@
-"""The teaching parameter file, generated from the settings: `python -m uvms_adaptive_dynamics.config.template > config/bluerov2_alpha5.yaml`."""
+"""The teaching parameter file, generated from the settings.
+
+    python -m uvms_adaptive_dynamics.config.template > config/bluerov2_alpha5.yaml
+"""
 from __future__ import annotations
 
 import json
@@ -9,23 +12,25 @@ from typing import Any
 
 from . import Config
 
-WIDTH = 118
+WIDTH = 98
 
 HEAD = """\
-# BlueROV2 Heavy with a Reach Alpha 5: every setting of uvms_adaptive_dynamics with its default value.
+# BlueROV2 Heavy with a Reach Alpha 5: every setting of uvms_adaptive_dynamics with its default.
 #
-# One form for everything: the node (--ros-args --params-file, or params_file:= of estimator.launch.py) and the offline
-# evaluation (--config) read this file. Leave out what you do not change. The values here are the defaults; this file is
-# generated from the code (python -m uvms_adaptive_dynamics.config.template), so copy it before you edit.
+# One form for everything: the node (--ros-args --params-file, or params_file:= of
+# estimator.launch.py) and the offline evaluation (--config) read this file. Leave out what you do
+# not change. The values here are the defaults; this file is generated from the code
+# (python -m uvms_adaptive_dynamics.config.template), so copy it before you edit.
 #
-# - Units are in brackets, ranges are inclusive. Places and axes of sensors are in REP-103 body axes: x forward, y left,
-#   z up, from the body's origin. A wrong value is refused at start with a sentence that names the setting.
+# - Units are in brackets, ranges are inclusive. Places and axes of sensors are in REP-103 body
+#   axes: x forward, y left, z up, from the body's origin. A wrong value is refused at start with a
+#   sentence that names the setting.
 # - ROS wants the numbers of one list all with, or all without, a decimal point.
 # - Lines that start with '#' and a name are lists that are empty by default.
 # - The QoS of an input can be set as for any ROS node, for example
 #   qos_overrides./imu/data.subscription.reliability: "reliable"
-# - output.file, output.covariance_period and output.diagnostics_period may be changed while the node runs; everything
-#   else takes effect at its next start.
+# - output.file, output.covariance_period and output.diagnostics_period may be changed while the
+#   node runs; everything else takes effect at its next start.
 """
 
 
@@ -73,12 +78,14 @@ def _list(name: str, elements: list[str]) -> list[str]:
         return [one_line]
     # The allocation matrix is the only long list, and reads best as its six rows.
     columns = len(elements) // 6 if len(elements) % 6 == 0 else 10
-    rows = [", ".join(f"{element:>7}" for element in elements[i:i + columns]) for i in range(0, len(elements), columns)]
+    rows = [", ".join(f"{element:>7}" for element in elements[i:i + columns])
+            for i in range(0, len(elements), columns)]
     return [f"      {name}: [", *(f"        {row}," for row in rows[:-1]), f"        {rows[-1]}]"]
 
 
 def _scalar(value: Any) -> str:
-    """YAML that both PyYAML and ROS read as the same type: floats always with a point, texts always quoted."""
+    """YAML that both PyYAML and ROS read as the same type: floats always with a point, texts always
+    quoted."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -90,7 +97,8 @@ def _scalar(value: Any) -> str:
 
 
 def _comment(text: str, indent: int) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=" " * indent + "# ", subsequent_indent=" " * indent + "#   ",
+    return textwrap.wrap(text, WIDTH, initial_indent=" " * indent + "# ",
+                         subsequent_indent=" " * indent + "#   ",
                          break_long_words=False, break_on_hyphens=False)
 
 

@@ -1,1 +1,2 @@
-"""From rows to parameters: low-pass, information, forgetting, changes, and the estimator that orchestrates them."""
+"""From rows to parameters: low-pass, information, forgetting, changes, and the estimator that
+orchestrates them."""

@@ -1,299 +1,379 @@
-"""The estimator: samples in, physically consistent parameters with covariance and predictions out (DESIGN section 6).
+"""The estimator: samples in, physically consistent parameters with covariance and predictions out.
 
-The node, `evaluate` and the library use this one class.
-"""
+The node, `evaluate` and the library use this one class. docs/mathematics.md has the equations in
+the order of `add` and `solve`."""
 from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
-from .changes import ChangeFollower
-from ..uncertainty.channel_noise import ChannelNoise
 from ..config import Config
-from ..model.physical_set import PhysicalSet
-from ..errors import ParameterError, SolverError
-from .row_excitation import Excited, RowExcitation
-from .horizon import Horizon, moved_arm
-from ..uncertainty.identifiability import ExcitationGram, Identifiability, directions, identifiability, known_from, limited_by_physics
-from ..solvers.problem import HorizonProblem, huber_weight
+from ..errors import SolverError
+from ..model.covariance import deviations
 from ..model.parameter_file import ParameterSet
+from ..model.physical_set import PhysicalSet
 from ..model.prior import prior_from_config, prior_stddev
 from ..model.robot import RawRows, RobotModel
-from .low_pass import Row, RowFilter
 from ..model.sample import Sample
-from ..uncertainty.gradient_covariance import Score
 from ..solvers import choose_solver, projection_problem
-from ..uncertainty.parameter_covariance import IncrementCovariance, constrained_inverse, deviations
+from ..solvers.problem import HorizonProblem, Solution
+from ..uncertainty.identifiability import (
+    Identifiability,
+    at_least,
+    directions,
+    identifiability,
+    known_from,
+    limited_by_physics,
+)
+from ..uncertainty.parameter_covariance import (
+    IncrementCovariance,
+    MatrixCovariance,
+    ParameterCovariance,
+    SandwichCovariance,
+    constrained_inverse,
+)
+from .changes import Change, ChangeDetector, change_detector
+from .information import InformationState
+from .low_pass import RowFilter
+from .prediction import Estimate, Prediction, predict
+from .prior_information import PriorInformation, prior_information
+from .sample_check import SampleCheck, leverage_points
+from .snapshot import EstimatorSnapshot
 
 log = logging.getLogger(__name__)
-OUTSIDE = 1e-6           # (scaled) violation of the constraints with which no solver's answer is taken
-LIMITED_BY_NOISE = 0.25  # a residual tells of noise where the estimate's own variance is less than this share of it
 
-
-@dataclass(frozen=True)
-class Prediction:
-    """What was predicted for an instant before its rows were used, and what was measured.
-
-    t [s]; pi (p,) and covariance (p, p) used; predicted, predicted_stddev, measured, residual (C,) in N and N m;
-    predicted_covariance (C, C); valid (C,); regressor (C, p) and known (C,): predicted = regressor pi + known.
-    """
-
-    t: float
-    pi: np.ndarray
-    covariance: np.ndarray
-    predicted: np.ndarray
-    predicted_covariance: np.ndarray
-    predicted_stddev: np.ndarray
-    measured: np.ndarray
-    residual: np.ndarray
-    valid: np.ndarray
-    regressor: np.ndarray
-    known: np.ndarray
-    noise_stddev: np.ndarray
-    nu_dot: np.ndarray | None = None
-
-    @property
-    def doubted(self) -> np.ndarray:
-        """(C,) variance of the predictions that the parameters' own covariance makes, up to rounding."""
-        return self.predicted_stddev ** 2 - self.noise_stddev ** 2
-
-
-@dataclass(frozen=True)
-class Estimate(Prediction):
-    """An estimate after a tick: pi and covariance are new, the prediction is the one made before (prequential).
-
-    status: 'optimal', or why the last good estimate was kept; solve_ms and update_ms: solver, and sample to estimate.
-    """
-
-    status: str = "optimal"
-    solve_ms: float = 0.0
-    update_ms: float = 0.0
+# (scaled) violation of the constraints with which no solver's answer is accepted
+OUTSIDE = 1e-6
+# solves that fail in a row until the estimator restarts from its last good estimate
+RECOVER_AFTER = 10
+STAMP_JITTER = 0.5  # share of a period within which two stamps are the same instant
 
 
 class Estimator:
     """Moving horizon estimation of all parameters of a robot.
 
-    `step(sample)` = `add(sample)` and `solve()`. With learn=False nothing is estimated: `add` predicts only.
-    """
+    `step(sample)` = `add(sample)` and `solve()`. With learn=False nothing is estimated: `add`
+    predicts only. pi (p,): the present estimate, read-only; prior: what it began from; prediction:
+    of the last row; status: of the last solve; solved: whether there was one since it began."""
 
-    def __init__(self, config: Config, prior: ParameterSet | None = None, robot: RobotModel | None = None, learn: bool = True):
+    pi: np.ndarray
+    prior: ParameterSet
+    prediction: Prediction | None
+    status: str
+    solved: bool
+    _covariance: ParameterCovariance
+    _frozen_covariance: np.ndarray
+    _increments: IncrementCovariance
+    _detector: ChangeDetector
+    _inverse: np.ndarray | None
+    _first_t: float | None
+    _last_t: float | None
+
+    def __init__(self, config: Config, prior: ParameterSet | None = None,
+                 robot: RobotModel | None = None, learn: bool = True, real_time: bool = False):
+        """prior: a prior, or a saved estimate to go on from; the configuration's if None.
+        real_time: a solve without a deadline of its own gets half a period; elsewhere results must
+        not depend on the machine's speed. Raises UvmsError for what cannot be used."""
         self.config = config
         self.robot = robot or RobotModel.from_config(config)
         self.table = self.robot.table
         self.learn = learn
         self.notes: list[str] = []
         self.physical = PhysicalSet(self.table, config.estimation)
-        self._solver, notes = choose_solver(config.estimation.solver, self.table)
-        self._note(*notes)
-        self._filter = RowFilter(config.filter, self.table.channels, self.table.size)
-        self.noise = ChannelNoise(self.robot.default_noise(config), config.filter.period, config.estimation.noise_time, config.estimation.adapt_noise)
-        self.solver_failures = 0
-        self.changes, self.last_change = 0, ""     # how often the robot was found to be another one, and what was said
-        self.not_finite = 0      # rows that claimed to be valid and were not numbers
-        self._start_from(prior or prior_from_config(config, self.robot))
-
-    def _start_from(self, given: ParameterSet) -> None:
-        given = given.for_table(self.table, "prior")
-        self.free = ~self.table.match(self.config.estimation.frozen)
+        self.free = ~self.table.match(config.estimation.frozen)
         for a, b in self.table.equal_pairs:
             self.free[a] = self.free[b] = self.free[a] and self.free[b]
-        self.prior = ParameterSet(self.table.names, self._admissible(given.values), given.covariance, given.noise_stddev,
-                                  {"joints": list(self.table.joints), "vehicle": self.table.vehicle, "channels": list(self.robot.channels)})
-        self.pi = self.prior.values.copy()
-        stddev = prior_stddev(self.pi, self.table, self.config.estimation.prior_stddev)
-        self._horizon = Horizon(self.config.estimation, self.physical, self.pi, stddev)
-        decay = self._horizon.decay if self.config.estimation.arrival == "information" else 1 - 1 / self.config.estimation.horizon
-        floor = self.config.estimation.relative_epsilon * self.table.scale
-        self._excitation = RowExcitation(self.table, self.config.filter.period)
-        self._increments = IncrementCovariance(self.config.uncertainty, floor)
-        self._prior_covariance = given.covariance if given.covariance is not None else np.diag(np.where(self.free, stddev, 0.0) ** 2)
-        self._score = Score(self.table.channels, self.table.size, self._filter.kernel, self.config.filter.period, decay, self.config.estimation.forgetting)
-        self._changes = self._follower()
-        self._gram = ExcitationGram(self.table.size, self._horizon.decay)
-        self._inverse: np.ndarray | None = None
-        self.covariance = self._prior_covariance
-        self.noise.reset()
-        if given.noise_stddev is not None and len(given.noise_stddev) == self.table.channels:
-            self.noise.set(given.noise_stddev)
-        self._filter.reset()
-        self._last_t: float | None = None
-        self.prediction: Prediction | None = None
-        self.estimate: Estimate | None = None
+        self._solver, notes = choose_solver(config.estimation.solver, self.table)
+        self._note(*notes)
+        # Alternatives are estimated by our own solver, which is made and tried before data come.
+        self._second_solver, _ = choose_solver("native", self.table)
+        half_a_period = 0.5 * config.filter.period if real_time else None
+        self._deadline = config.estimation.deadline or half_a_period
+        self._check = SampleCheck(config.limits, self.table)
+        self._low_pass = RowFilter(config.filter, self.table.channels, self.table.size)
+        # White noise is so much larger before the low-pass.
+        self._raw_noise_ratio = np.sqrt(self._low_pass.correlation_length)
+        self.information = InformationState(config, self.physical, self._low_pass.kernel,
+                                            self.robot.default_noise(config))
+        self.solver_failures = 0
+        self.changes, self.last_change = 0, ""
+        self.implausible = 0        # rows that claimed to be valid and cannot be
+        self.repeated_stamps = 0    # samples whose instant had come before
+        self.recoveries = 0         # restarts after solves that failed in a row
+        self._given = prior or prior_from_config(config, self.robot)
+        self.restart()
+        if learn:
+            for solver in (self._solver, self._second_solver):
+                solver.warm_up(self.physical, self.free, self.pi)
 
-    def _follower(self) -> ChangeFollower | None:
-        settings = self.config.estimation
-        if not (self._horizon.directional and settings.follow_changes and settings.forgetting < 1.0):
-            return None
-        return ChangeFollower(self.table, self.free, self.config.filter.period, self._horizon, self._score, self.noise,
-                              lambda: choose_solver(self.solver_name, self.table)[0])
-
-    def _admissible(self, values: np.ndarray) -> np.ndarray:
-        """The prior, projected onto P with a message where it lies outside."""
-        if self.physical.violation(values) <= 1e-9:
-            return values
-        projected = self._solver.solve(projection_problem(self.table, self.physical, values)).pi
-        moved = np.abs(projected - values) / self.table.scale
-        worst = np.argsort(moved)[::-1][:3]
-        self._note("prior is not physically consistent and was projected: most moved are "
-                   + ", ".join(f"{self.table.names[i]} {values[i]:.4g} -> {projected[i]:.4g}" for i in worst))
-        return projected
-
-    # --- the tick -----------------------------------------------------------------------------------------------
+    # --- a tick -----------------------------------------------------------------------------------
 
     def step(self, sample: Sample) -> Estimate | None:
-        """Take in a sample and solve; None while the low-pass fills."""
+        """Add a sample and solve; None while the low-pass fills."""
         begin = time.perf_counter()
         if self.add(sample) is None:
             return None
         return self.solve(begin)
 
     def add(self, sample: Sample) -> Prediction | None:
-        """Sample to horizon: regressor, low-pass, prediction with what was known before, then the row enters.
+        """From a sample to a prediction with what was known before, and to new information.
 
-        None while the low-pass fills, that is for its delay after a start or a gap.
+        None while the low-pass fills, that is for its length after a start or a gap, and for an
+        instant that was there before. Raises ParameterError for a sample that is not of this robot.
         """
-        if sample.valid.shape != (self.table.channels,):
-            raise ParameterError(f"sample.valid has {sample.valid.size} entries, expected {self.table.channels} (one per channel).")
-        self._mind_gap(sample.t)
+        self._check.require_form(sample)
+        if not self._is_new_instant(sample.t):
+            return None
+        # tau = Y pi + known, of the rows that can be believed
         raw = self.robot.raw_rows(sample)
-        row = self._filter.push(sample.t, raw, self._usable(sample.valid, raw), sample.nu_dot if self.table.vehicle else None)
+        valid = sample.valid & self._believable(sample, raw)
+        # one linear low-pass on every column of Y and on tau alike
+        row = self._low_pass.add_row(sample.t, raw, valid,
+                                     sample.nu_dot if self.table.vehicle else None)
         if row is None:
             return None
-        self.prediction = self._predict(row)
-        excited = self._excitation.push(row.Y, self.pi, row.valid, self.prediction.residual, self.noise.stddev)
+        # the prediction uses nothing of this row but its regressor
+        prediction = predict(row, self.pi, self._covariance, self.information.noise)
+        self.prediction = prediction
+        # which rows say something new
+        excited = self.information.observe(prediction)
         if self.learn:
-            self._enter(row, excited)
-            self._mind_changes(row, excited)
-        self.noise.update(self.prediction.residual, row.valid, self.prediction.predicted_stddev, excited.moves)
-        return self.prediction
+            # the window, the old data and the gradient's covariance
+            self.information.add_row(prediction, excited)
+            # the part of the robot that has changed, if any, is re-estimated
+            change = self._detector.judge(prediction, excited, self.information)
+            if change is not None:
+                self._follow(change, row.t)
+            # what new data replace is forgotten
+            self.information.forget()
+        # the noise that weighs rows and makes intervals
+        self.information.learn_noise(prediction, excited)
+        self.information.refresh_weights()
+        return prediction
 
     def solve(self, begin: float | None = None) -> Estimate | None:
-        """Solve the horizon problem as it stands; keeps the last good estimate when the solver fails."""
+        """Minimize the horizon's cost over P as it stands; a failed solve keeps the last good
+        estimate.
+
+        begin: `time.perf_counter()` at which the tick began, for `update_ms`.
+        """
         if self.prediction is None or not self.learn:
             return None
         begin = time.perf_counter() if begin is None else begin
-        problem = self._horizon.problem(self.pi, self.free)
+        begin_solve = time.perf_counter()
+        problem = self.information.problem(self.pi, self.free)
         try:
-            solution = self._solver.solve(problem)
-            status, seconds = solution.status, solution.seconds
-            self._accept(problem, solution.pi)
+            solution = self._minimum(problem)
+            covariance = self._covariance_at(problem, solution.pi)
+            self._accept(problem, solution.pi, covariance)
+            self.status, seconds = solution.status, solution.seconds
+            self._failed_in_a_row = 0
         except SolverError as error:
-            self.solver_failures += 1
-            status, seconds = f"kept the last estimate: {error}", time.perf_counter() - begin
-            log.warning("solve at t = %.2f s failed, the last estimate is kept: %s", self.prediction.t, error)
-        before = {name: getattr(self.prediction, name) for name in Prediction.__dataclass_fields__}
-        before.update(pi=self.pi, covariance=self.covariance)
-        self.estimate = Estimate(**before, status=status, solve_ms=1e3 * seconds, update_ms=1e3 * (time.perf_counter() - begin))
-        return self.estimate
+            self._keep_last(error)
+            seconds = time.perf_counter() - begin_solve
+        return Estimate(self.prediction, self.pi, self._covariance, self.status, 1e3 * seconds,
+                        1e3 * (time.perf_counter() - begin))
 
-    def _usable(self, valid: np.ndarray, raw: RawRows) -> np.ndarray:
-        """The valid rows that are finite: one that is not would spoil every later estimate; it is counted."""
-        finite = np.isfinite(raw.Y).all(axis=1) & np.isfinite(raw.tau) & np.isfinite(raw.known)
-        self.not_finite += int(np.sum(valid & ~finite))
-        return valid & finite
-
-    def _mind_gap(self, t: float) -> None:
-        """A gap or a jump of time breaks the low-pass; a long one the window too."""
-        if self._last_t is not None and not 0.5 < (t - self._last_t) / self.config.filter.period < 1.5:
-            self._filter.reset()
-            self._score.break_off()
-            if self._changes is not None:
-                self._changes.break_off()
-            if not 0 < t - self._last_t < self.config.filter.gap:
-                self._horizon.empty(self.pi)
+    def _is_new_instant(self, t: float) -> bool:
+        """A gap or a jump of time breaks off what links neighbouring rows; a repeated stamp is
+        refused."""
+        last = self._last_t
+        if last is not None:
+            ticks = (t - last) / self.config.filter.period
+            if abs(ticks) < STAMP_JITTER:
+                self.repeated_stamps += 1
+                return False
+            if not 0 < ticks < 1 + STAMP_JITTER:
+                self._break_off(close_window=not 0 < t - last < self.config.filter.gap)
+        if self._first_t is None:
+            self._first_t = t
         self._last_t = t
+        return True
 
-    def _predict(self, row: Row) -> Prediction:
-        fit = row.Y @ self.covariance @ row.Y.T
-        noise = self.noise.interval_stddev
-        covariance = fit + np.diag(noise ** 2)
-        predicted = row.Y @ self.pi + row.known
-        return Prediction(row.t, self.pi, self.covariance, predicted, covariance, np.sqrt(np.diag(covariance)), row.tau,
-                          row.tau - predicted, row.valid, row.Y, row.known, noise, row.nu_dot)
+    def _believable(self, sample: Sample, raw: RawRows) -> np.ndarray:
+        """(C,) rows whose motion and effort can be; what claims to be valid and cannot be is
+        counted."""
+        believable = self._check.plausible(sample)
+        if believable.any():
+            doubt = np.diagonal(self._covariance.of_rows(raw.Y))
+            noise = self._raw_noise_ratio * self.information.noise.long_run
+            suspect = leverage_points(raw.tau - raw.known - raw.Y @ self.pi, doubt, noise)
+            # A regressor is absurd because the motion is, which all rows share.
+            believable &= not (sample.valid & suspect).any()
+        self.implausible += int(np.sum(sample.valid & ~believable))
+        return believable
 
-    def _enter(self, row: Row, excited: Excited) -> None:
-        """Normalize by the noise known now."""
-        scale = 1 / self.noise.stddev
-        Y, tau = row.Y * scale[:, None], (row.tau - row.known) * scale
-        if not excited.counts.any() and (self._horizon.directional or not row.valid.any()):
+    def _follow(self, change: Change, t: float) -> None:
+        """Re-estimate the part that has changed; what was learned of the others stays."""
+        if not self.information.marginalize(change.places, self.pi):
             return
-        self._gram.push(Y[excited.counts])
-        self._horizon.push(Y, tau, excited.counts, self.pi)
-        forgotten = self._horizon.forget()
-        if forgotten is not None:
-            self._score.forget(forgotten)
-        self._gather_score(Y, tau, excited)
+        # The residuals since then were the change's.
+        self.information.noise.put_back(change.noise_before)
+        self.changes += 1
+        since = t - (self._first_t or 0.0)
+        self.last_change = (f"{change.part}: dynamics changed at {since:.1f} s (payload, damage?); "
+                            "re-estimating")
+        self._note(self.last_change)
 
-    def _mind_changes(self, row: Row, excited: Excited) -> None:
-        if self._changes is None:
-            return
-        doubt = np.sqrt(np.maximum(self.prediction.doubted, 0.0))
-        part = self._changes.push(row, self.pi, self.prediction.residual, excited.counts, doubt, self._excitation.variation)
-        if part is not None:
-            self.changes += 1
-            self.last_change = f"at t = {row.t:.2f} s: {part} not what it was (a payload, a damage?); learnt anew"
-            self._note(self.last_change)
-
-    def _gather_score(self, Y: np.ndarray, tau: np.ndarray, excited: Excited) -> None:
-        """What this instant adds to the noise of the cost's gradient."""
-        if self.config.estimation.coupling == "reaction" and self.table.vehicle:
-            Y, tau = moved_arm(self.table, Y, tau, self.pi)
-        residual = (tau - Y @ self.pi) * excited.counts
-        residual *= self._horizon.robust_weight(excited.counts, residual)
-        tells = excited.moves & (self.prediction.doubted < LIMITED_BY_NOISE * self.prediction.noise_stddev ** 2)
-        self._score.push(Y * excited.counts[:, None], residual, tells / self.noise.stddev)
-
-    def _accept(self, problem: HorizonProblem, pi: np.ndarray) -> None:
-        outside = self.physical.violation(pi)
+    def _minimum(self, problem: HorizonProblem) -> Solution:
+        solution = self._solver.solve(problem, self._deadline)
+        outside = self.physical.violation(solution.pi)
         if not outside < OUTSIDE:
-            raise SolverError(f"the answer is outside the physical constraints by {outside:.1e} (scaled)", "outside")
-        # Before anything is taken over: an estimate without a covariance is a failed solve, too.
-        inverse, covariance = self._information_covariance(problem, pi)
-        before, self.pi = self.pi, pi
-        self._inverse = inverse
-        self._increments.update(before, pi)
-        if problem.grouping == "horizon":
-            norms, rho, _ = problem.group_norms(problem.residuals(pi))
-            self._horizon.stack_weight = float(huber_weight(norms, rho)[0])
-        self.covariance = self._increments.covariance() if self.config.uncertainty.covariance == "increments" else covariance
+            raise SolverError(
+                f"the answer is outside the physical constraints by {outside:.1e} (scaled)",
+                "outside")
+        return solution
 
-    def _information_covariance(self, problem: HorizonProblem, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(G, G cov(score) G)."""
-        score = self._score.covariance + self._horizon.prior_score()
-        gradient = problem.total.H @ pi - problem.total.g
-        G = constrained_inverse(problem.total.H, score, self.physical.active_normals(pi), len(self.table.equal_pairs), gradient, self.free)
-        covariance = G @ score @ G
-        return G, 0.5 * (covariance + covariance.T)
+    def _covariance_at(self, problem: HorizonProblem, pi: np.ndarray) -> SandwichCovariance:
+        """G B G on what constraints leave free, and the frozen parameters' share."""
+        A, B = problem.total.H, self.information.gradient_covariance()
+        gradient = A @ pi - problem.total.g
+        G = constrained_inverse(A, B, self.physical.active_normals(pi), len(self.table.equal_pairs),
+                                gradient, self.free)
+        self._inverse = G
+        return SandwichCovariance(G, B, A, self.free, self._frozen_covariance)
+
+    def _accept(self, problem: HorizonProblem, pi: np.ndarray,
+                covariance: SandwichCovariance) -> None:
+        self._increments.add_increment(self.pi, pi)
+        self.pi = pi
+        self.pi.setflags(write=False)
+        self.information.note_solution(problem, pi)
+        by_increments = self.config.uncertainty.covariance == "increments"
+        self._covariance = self._covariance_of_increments() if by_increments else covariance
+        self.solved = True
+
+    def _covariance_of_increments(self) -> MatrixCovariance:
+        """The paper's, which knows only of parameters that move; frozen ones keep theirs."""
+        matrix, frozen = self._increments.covariance(), np.flatnonzero(~self.free)
+        matrix[frozen] = matrix[:, frozen] = 0.0
+        matrix[np.ix_(frozen, frozen)] = self._frozen_covariance
+        return MatrixCovariance(matrix)
+
+    def _keep_last(self, error: SolverError) -> None:
+        self.solver_failures += 1
+        self._failed_in_a_row += 1
+        self.status = f"kept the last estimate: {error}"
+        t = self.prediction.t if self.prediction is not None else 0.0
+        log.warning("solve at t = %.2f s failed, the last estimate is kept: %s", t, error)
+        if self._failed_in_a_row >= RECOVER_AFTER:
+            self.recoveries += 1
+            self._note(
+                f"{RECOVER_AFTER} solves failed in a row up to t = {t:.2f} s; the data behind them "
+                "are dropped, and the estimation restarts from the last good estimate")
+            covariance = MatrixCovariance(self._covariance.matrix)
+            known = ParameterSet(self.table.names, self.pi, covariance.matrix)
+            noise = self.information.noise
+            self.information.restart(self._knowledge(self.pi, known), noise.lasting_stddev,
+                                     noise.long_run)
+            self._covariance, self._failed_in_a_row = covariance, 0
+            self._detector.break_off()
+
+    # --- knowledge --------------------------------------------------------------------------------
+
+    def restart(self, saved: ParameterSet | None = None) -> None:
+        """Begin again: from a saved estimate with its covariance and noise, or (None) from the
+        prior.
+
+        Raises ParameterError for a set that is not of this robot.
+        """
+        settings = self.config.estimation
+        saved = (self._given if saved is None else saved).for_table(self.table, "prior")
+        values = self._admissible(saved.values)
+        values.setflags(write=False)
+        robot = {"joints": list(self.table.joints), "vehicle": self.table.vehicle,
+                 "channels": list(self.robot.channels)}
+        self.prior = ParameterSet(
+            self.table.names, values, saved.covariance, saved.noise_stddev, robot,
+            known_from=saved.known_from, identifiability=saved.identifiability)
+        self.pi = values
+        self.information.restart(self._knowledge(values, saved), saved.noise_stddev,
+                                 saved.row_noise_stddev)
+        known = self.information.prior
+        frozen = np.flatnonzero(~self.free)
+        self._frozen_covariance = known.covariance[np.ix_(frozen, frozen)]
+        self._covariance = MatrixCovariance(known.covariance)
+        self._increments = IncrementCovariance(
+            self.config.uncertainty, settings.relative_epsilon * np.array(self.table.scale))
+        self._detector = change_detector(self.config, self.table, self.free,
+                                         self.information.follows_changes, self._second_solver,
+                                         self._low_pass.correlation_length)
+        self._inverse = None
+        self._low_pass.reset()
+        self._last_t = self._first_t = None
+        self._failed_in_a_row = 0
+        self.prediction = None
+        self.status, self.solved = "", False
+
+    def break_off(self) -> None:
+        """A gap or a jump of time, or another recording: the window closes, the estimate stays."""
+        self._break_off(close_window=True)
+        self._last_t = None
+
+    def _break_off(self, close_window: bool) -> None:
+        self._low_pass.reset()
+        self.information.break_off(self.pi, close_window)
+        self._detector.break_off()
+
+    def _knowledge(self, values: np.ndarray, saved: ParameterSet) -> PriorInformation:
+        """What a prior or a saved estimate with these values (p,) knows."""
+        settings = self.config.estimation
+        stddev = prior_stddev(values, self.table, settings.prior_stddev)
+        # A projected estimate no longer minimizes the cost that was saved with it.
+        moved = not np.array_equal(values, saved.values)
+        return prior_information(replace(saved, values=values), moved, stddev, self.free,
+                                 self._low_pass.correlation_length, settings.prior_inflation)
+
+    def _admissible(self, values: np.ndarray) -> np.ndarray:
+        """The prior, projected onto P with a message where it lies outside."""
+        if self.physical.violation(values) <= 1e-9:
+            return values.copy()
+        projected = self._solver.solve(projection_problem(self.table, self.physical, values)).pi
+        moved = np.abs(projected - values) / self.table.scale
+        worst = np.argsort(moved)[::-1][:3]
+        self._note("the prior is not physically consistent and was projected; moved most: "
+                   + ", ".join(f"{self.table.names[i]} {values[i]:.4g} -> {projected[i]:.4g}"
+                               for i in worst))
+        return projected.copy()
+
+    # --- answers ----------------------------------------------------------------------------------
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """(p, p) of the present estimate, read-only."""
+        return self._covariance.matrix
 
     @property
     def increments_covariance(self) -> np.ndarray:
         """(p, p) the paper's covariance, tracked beside the other whichever is used."""
         return self._increments.covariance()
 
-    # --- state --------------------------------------------------------------------------------------------------
-
-    def reset(self) -> None:
-        """Back to the prior; all data are forgotten."""
-        self._start_from(self.prior)
-
-    def reset_horizon(self) -> None:
-        """Empty the window and the low-pass (time jumped, next bag); the estimate stays."""
-        self._filter.reset()
-        self._horizon.empty(self.pi)
-        self._last_t = None
-
-    def load(self, parameters: ParameterSet) -> None:
-        """Go on from a saved estimate as the new prior; all data are forgotten."""
-        self._start_from(parameters)
-
     def parameter_set(self) -> ParameterSet:
-        """The estimate with all that predictions with intervals need."""
-        found = self.identifiability()
-        return ParameterSet(self.table.names, self.pi.copy(), self.covariance.copy(), self.noise.lasting_stddev, self.prior.robot,
-                            known_from=found.known_from, identifiability=found.for_file())
+        """The estimate with all that predictions with intervals need, and that a restart goes on
+        from."""
+        words, summary = self.prior.known_from, self.prior.identifiability
+        if self.information.rows_learned or not words:
+            found = self.identifiability()
+            words, summary = found.known_from, found.for_file()
+        information, gradient = self.information.cost(self.pi) if self.solved else (None, None)
+        return ParameterSet(self.table.names, self.pi.copy(), self.covariance.copy(),
+                            self.information.noise.lasting_stddev, self.prior.robot,
+                            known_from=words, identifiability=summary,
+                            row_noise_stddev=1 / self.information.scale, information=information,
+                            gradient=gradient)
+
+    def snapshot(self) -> EstimatorSnapshot:
+        """What others may know of this estimator; a frozen copy for any thread."""
+        noise = self.noise_stddev
+        noise.setflags(write=False)
+        return EstimatorSnapshot(self.learn, None if self.prediction is None else self.prediction.t,
+                                 self.status, self.solver_name, self.solver_counts,
+                                 self.solver_failures, noise, self.information.window.filled,
+                                 self.changes, self.last_change, self.information.prior.saved,
+                                 self.implausible, self.repeated_stamps, self.recoveries)
 
     @property
     def solver_name(self) -> str:
@@ -302,41 +382,51 @@ class Estimator:
 
     @property
     def solver_counts(self) -> dict[str, int]:
-        """Solves without an answer, answers that the solver called less than optimal, and how many each of its methods gave."""
-        return {"failures": self.solver_failures, "inaccurate answers": self._solver.inaccurate,
-                **{f"answered by {method}": count for method, count in self._solver.ticks.items() if count}}
+        """Solves without an answer, answers that the solver called less than optimal, and how many
+        each of its methods gave."""
+        return {
+            "failures": self.solver_failures,
+            "inaccurate answers": self._solver.statuses["near-optimal"], **{
+                f"answered by {method}": count
+                for method, count in self._solver.answered.items() if count
+            }
+        }
 
     @property
     def noise_stddev(self) -> np.ndarray:
         """(C,) noise of each channel's predictions as known now [N, N m]."""
-        return self.noise.interval_stddev
-
-    @property
-    def horizon_filled(self) -> int:
-        """Samples in the window."""
-        return self._horizon.filled
+        return self.information.noise.interval_stddev
 
     def known_from(self) -> tuple[str, ...]:
-        """For each parameter whether it is 'measured', 'weak', only the 'prior', or 'frozen' (docs/uncertainty.md)."""
+        """For each parameter whether it is 'measured', 'weak', only the 'prior', or 'frozen'
+        (docs/uncertainty.md)."""
         before = self._prior_deviation()
         if self._inverse is None:
-            return known_from(before, before, before, before)
-        prior = self._horizon.prior_score()
-        covariance = self._inverse @ (self._score.covariance + prior) @ self._inverse
-        return known_from(deviations(covariance), before, deviations(self._inverse @ prior @ self._inverse),
-                          limited_by_physics(self.physical, self.pi, covariance))
+            return at_least(self.prior.known_from, known_from(before, before, before, before))
+        prior = self.information.arrival.gradient_covariance()
+        covariance = self._inverse @ self.information.gradient_covariance() @ self._inverse
+        return at_least(self.prior.known_from,
+            known_from(deviations(covariance), before,
+                       deviations(self._inverse @ prior @ self._inverse),
+                       limited_by_physics(self.physical, self.pi, covariance)))
 
     def identifiability(self) -> Identifiability:
-        """What the data seen so far determine: rank, conditioning, blocks, and sentences and warnings for people."""
-        prior = self._prior_deviation()
-        return identifiability(self.table, self.free, self._gram.information, self._gram.rows, self.covariance, prior, self.known_from())
+        """What the data seen so far determine: rank, conditioning, blocks, and sentences and
+        warnings for people."""
+        return identifiability(self.table, self.free, self._data_information(),
+                               self.information.rows_learned, self.covariance,
+                               self._prior_deviation(), self.known_from())
 
     def identifiable_rank(self) -> int:
-        """How many directions of the free parameters the data seen so far determine, after the symmetry equalities."""
-        return directions(self.table, self.free, self._gram.information).rank
+        """How many directions of the free parameters the data seen so far determine, after the
+        symmetry equalities."""
+        return directions(self.table, self.free, self._data_information()).rank
+
+    def _data_information(self) -> np.ndarray:
+        return self.information.data_information(self.pi)
 
     def _prior_deviation(self) -> np.ndarray:
-        return np.where(self.free, deviations(self._prior_covariance), 0.0)
+        return np.where(self.free, deviations(self.information.prior.covariance), 0.0)
 
     def _note(self, *messages: str) -> None:
         for message in messages:

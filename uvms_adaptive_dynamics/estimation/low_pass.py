@@ -1,9 +1,9 @@
-"""One low-pass for every column of Y, for the known load and for tau alike (DESIGN section 5).
+"""One low-pass for every column of Y, for the known load and for tau alike (docs/mathematics.md,
+"Low-pass").
 
-tau = Y pi is linear in pi, so any common linear filter leaves it exact, whatever is nonlinear in the state. Invalid
-instants are left out of each row's weighted mean rather than spoiling it: with weights h_k m_k on both sides the row
-is exact for any mask m.
-"""
+tau = Y pi is linear in pi, so any common linear filter leaves it exact, whatever is nonlinear in
+the state. Invalid instants are left out of each row's weighted mean rather than spoiling it: with
+weights h_k m_k on both sides the row is exact for any mask m."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..config import Filter
+from ..model.kernel import correlation_length, gaussian_kernel
 from ..model.robot import RawRows
-
-REACH = 3.0   # half length of the Gaussian in standard deviations
 
 
 @dataclass(frozen=True)
 class Row:
-    """Low-passed rows of one instant: tau (C,) = Y (C, p) pi + known (C,); valid (C,); t is the instant they belong to."""
+    """Low-passed rows of one instant: tau (C,) = Y (C, p) pi + known (C,); valid (C,); t is the
+    instant they belong to."""
 
     t: float
     Y: np.ndarray
@@ -26,19 +26,6 @@ class Row:
     tau: np.ndarray
     valid: np.ndarray
     nu_dot: np.ndarray | None = None
-
-
-def gaussian_kernel(settings: Filter) -> np.ndarray:
-    """Symmetric positive weights on the grid, summing to one; a single one where no low-pass is wanted."""
-    half = int(round(REACH * settings.lowpass / settings.period))
-    k = np.arange(-half, half + 1) * settings.period
-    h = np.exp(-0.5 * (k / settings.lowpass) ** 2) if half else np.ones(1)
-    return h / h.sum()
-
-
-def correlation_length(kernel: np.ndarray) -> float:
-    """How many neighbouring low-passed rows carry the information of one independent row (white noise before it)."""
-    return float(kernel.sum() ** 2 / (kernel @ kernel))
 
 
 class RowFilter:
@@ -61,7 +48,8 @@ class RowFilter:
         """Forget every instant, as after a gap in time."""
         self._filled = self._place = 0
 
-    def push(self, t: float, raw: RawRows, valid: np.ndarray, nu_dot: np.ndarray | None = None) -> Row | None:
+    def add_row(self, t: float, raw: RawRows, valid: np.ndarray,
+                nu_dot: np.ndarray | None = None) -> Row | None:
         """The rows of the instant half a kernel ago, or None while there are too few.
 
         Values of invalid channels never enter a sum, not even as zero times infinity.
@@ -72,7 +60,7 @@ class RowFilter:
             self._values[at, :, :-2] = np.where(valid[:, None], raw.Y, 0.0)
             self._values[at, :, -2] = np.where(valid, raw.known, 0.0)
             self._values[at, :, -1] = np.where(valid, raw.tau, 0.0)
-        self._instants[place] = (t, valid.copy(), nu_dot)
+        self._instants[place] = (t, valid.copy(), None if nu_dot is None else nu_dot.copy())
         self._place = (place + 1) % K
         self._filled = min(self._filled + 1, K)
         if self._filled < K:
@@ -80,6 +68,8 @@ class RowFilter:
         window = slice(self._place, self._place + K)
         weights = self.kernel[:, None] * self._mask[window]
         share = weights.sum(axis=0)
-        sums = np.einsum("kc,kcp->cp", weights, self._values[window]) / np.maximum(share, 1e-12)[:, None]
+        sums = np.einsum("kc,kcp->cp", weights, self._values[window]) / np.maximum(share,
+                                                                                   1e-12)[:, None]
         t_centre, valid_centre, nu_dot_centre = self._instants[(self._place + K // 2) % K]
-        return Row(t_centre, sums[:, :-2], sums[:, -2], sums[:, -1], (share >= self._share) & valid_centre, nu_dot_centre)
+        return Row(t_centre, sums[:, :-2], sums[:, -2], sums[:, -1],
+                   (share >= self._share) & valid_centre, nu_dot_centre)

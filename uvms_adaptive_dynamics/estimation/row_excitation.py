@@ -1,8 +1,9 @@
-"""Which rows say something new: a row that stands still repeats one error, and no number of repetitions makes it less.
+"""Which rows say something new: a row that stands still repeats one error, however often it is
+seen.
 
-White noise would be averaged out; offsets of sensors, dead bands and what the model lacks are not. So a calm must neither count as
-thousands of independent rows, nor its small residuals as the noise that rows in motion have (docs/uncertainty.md, "Calm periods").
-"""
+White noise would be averaged out; offsets of sensors, dead bands and what the model lacks are not.
+So a calm must neither count as thousands of independent rows, nor its small residuals as the noise
+that rows in motion have (docs/uncertainty.md, "Calm periods")."""
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -11,60 +12,73 @@ import numpy as np
 
 from ..model.parameters import ParameterTable
 
-RECENT = 1.0        # [s] over which a row's variation is looked at, and for which a row counts after it has come to rest
-WORTH = 0.3         # deviations of the noise that a row must vary by to be in motion at all
-STILL = 0.3         # share of a row's usual variation in motion: below, it is at rest
-SPACING, KEPT = 0.5, 40    # [s] of a row's motion between regressors that tell what is usual, and how many are kept of each row
-SURPRISE = 3.0      # deviations of the noise by which a row at rest must be mispredicted to count all the same
+# [s] over which a row's variation is seen, and for which a row counts after it has come to rest
+RECENT = 1.0
+IN_MOTION = 0.3     # deviations of the noise that a row must vary by to be in motion at all
+AT_REST = 0.3       # share of a row's reference variation below which it is at rest
+# [s] of a row's motion between the regressors kept as its reference, and how many are kept
+SPACING, KEPT = 0.5, 40
+# deviations of the noise by which a row at rest must be mispredicted to count all the same
+SURPRISE = 3.0
 
 
 class Excited(NamedTuple):
-    """counts (C,) bool: rows that enter the estimate; moves (C,) bool: those whose residual tells of the noise."""
+    """counts (C,) bool: rows that enter the estimate; moves (C,) bool: those whose residual tells
+    of the noise."""
 
     counts: np.ndarray
     moves: np.ndarray
 
 
 class RowExcitation:
-    """Variation of each channel over the last seconds: of the efforts of the robot's blocks, which may balance each other.
+    """Variation of each channel over the last seconds: of the efforts of the robot's blocks, which
+    may balance each other.
 
-    Blocks are the vehicle's inertia, damping and restoring, and each link; their variances are added. Efforts of single
-    parameters would not do: weight and buoyancy are a hundred newtons each, and their difference is what is felt. What is
-    usual is seen with the estimate of now, from regressors kept while the row moved: with the prior's parameters the first
-    seconds may have looked like far more motion than there ever will be again.
-    """
+    Blocks are the vehicle's inertia, damping and restoring, and each link; their variances are
+    added. Efforts of single parameters would not do: weight and buoyancy are a hundred newtons
+    each, and their difference is what is felt. The reference variation is computed with the present
+    estimate, from regressors kept while the row moved: with the prior's parameters the first
+    seconds may have looked like far more motion than there ever will be again."""
 
     def __init__(self, table: ParameterTable, period: float):
         """period [s] of the rows."""
         self._blocks = _blocks(table)
         self._rate = min(1.0, period / RECENT)
-        self._linger, self._spacing = int(round(RECENT / period)), max(1, int(round(SPACING / period)))
+        self._linger, self._spacing = int(round(RECENT / period)), max(
+            1, int(round(SPACING / period)))
         C = table.channels
-        self._mean, self._variation, self._usual = np.zeros((C, table.size)), np.zeros(C), np.zeros(C)
+        self._mean, self._variation, self._reference = np.zeros(
+            (C, table.size)), np.zeros(C), np.zeros(C)
         self._kept, self._number = np.zeros((KEPT, C, table.size)), np.zeros(C, int)
         self._moved, self._seen, self._still = np.zeros((3, C), int)
         self._ticks = 0
 
-    def push(self, Y: np.ndarray, pi: np.ndarray, valid: np.ndarray, residual: np.ndarray, noise: np.ndarray) -> Excited:
-        """Rows Y (C, p) of an instant, the estimate (p,) that predicted them, their residuals and the noise (C,) known before."""
+    def add_row(self, Y: np.ndarray, pi: np.ndarray, valid: np.ndarray, residual: np.ndarray,
+                noise: np.ndarray) -> Excited:
+        """Rows Y (C, p) of an instant, the estimate (p,) that predicted them, their residuals and
+        the noise (C,) known before."""
         rate = np.maximum(self._rate, 1 / (self._seen + 1)) * valid
         away = Y - self._mean
         self._mean += rate[:, None] * away
-        # The first row is where it is, and has not come there.
+        # A first row has not moved: its distance from the initial mean is no motion.
         self._variation += rate * ((self._seen > 0) * self._effort(away, pi) - self._variation)
         self._seen += valid
-        moves = valid & (self._variation > (WORTH * noise) ** 2) & (self._variation >= STILL ** 2 * self._usual)
+        moves = valid & (self._variation > (IN_MOTION * noise) **
+                         2) & (self._variation >= AT_REST ** 2 * self._reference)
         self._keep(away, moves & (self._seen > 1))
         if self._ticks % self._spacing == 0:
-            self._usual = self._effort(self._kept, pi).sum(axis=0) / np.clip(self._number, 1, KEPT)
+            self._reference = self._effort(self._kept, pi).sum(axis=0) / np.clip(
+                self._number, 1, KEPT)
         self._ticks += 1
         self._still = np.where(moves, 0, self._still + valid)
-        return Excited(valid & ((self._still <= self._linger) | (np.abs(residual) > SURPRISE * noise)), moves)
+        return Excited(
+            valid & ((self._still <= self._linger) | (np.abs(residual) > SURPRISE * noise)), moves)
 
     @property
     def variation(self) -> np.ndarray:
-        """(C,) variation of each row [N, N m], the usual one in motion or that of the last second, whichever is larger."""
-        return np.sqrt(np.maximum(self._usual, self._variation))
+        """(C,) variation of each row [N, N m]: the reference or that of the last second, whichever
+        is larger."""
+        return np.sqrt(np.maximum(self._reference, self._variation))
 
     def _effort(self, away: np.ndarray, pi: np.ndarray) -> np.ndarray:
         """(..., C) sum of the blocks' squared efforts for regressors (..., C, p)."""
@@ -72,7 +86,7 @@ class RowExcitation:
         return np.einsum("...cb,...cb->...c", effort, effort)
 
     def _keep(self, away: np.ndarray, moves: np.ndarray) -> None:
-        """A regressor of each row that has moved for another while."""
+        """Keep a regressor of each row that has moved for another while."""
         now = np.flatnonzero(moves & (self._moved % self._spacing == 0))
         self._moved += moves
         if now.size:
@@ -81,9 +95,15 @@ class RowExcitation:
 
 
 def _blocks(table: ParameterTable) -> np.ndarray:
-    """(p, blocks) which parameter belongs to which block; a joint's link, friction and rotor are one."""
+    """(p, blocks) which parameter belongs to which block; a joint's link, friction and rotor are
+    one."""
     blocks = [places for places in table.parts.values() if places[0] < table.vehicle_slice.stop]
-    blocks += [np.array([i for i, name in enumerate(table.names) if name.startswith(f"{joint}.")]) for joint in table.joints]
+    blocks += [
+        np.array([i
+                  for i, name in enumerate(table.names)
+                  if name.startswith(f"{joint}.")])
+        for joint in table.joints
+    ]
     member = np.zeros((table.size, len(blocks)))
     for k, places in enumerate(blocks):
         member[places, k] = 1.0

@@ -1,74 +1,94 @@
-"""Sums of squared rows in square-root form: what has left the window, and the prior (DESIGN section 6).
+"""Square-root information of rows that have left the window, one factor per channel, in SI units.
 
-A sum of weighted |tau - Y pi|^2 is |R [pi, -1]|^2 with a triangular R, to which rows are added by orthogonal transformations
-(Bierman, "Factorization Methods for Discrete Sequential Estimation", 1977). Summed products [Y tau]^T [Y tau] have the square
-of R's condition: they lose the digits of what is poorly determined beside what is well determined, tick after tick, and
-rounding can make them indefinite. R^T R cannot be, and is what R says of it.
-"""
+The sum of |tau - Y pi|^2 over rows is |R [pi, -1]|^2 with a triangular R, to which rows are added
+by orthogonal transformations (Bierman, "Factorization Methods for Discrete Sequential Estimation",
+1977). Summed products [Y tau]^T [Y tau] have the square of R's condition: tick after tick they lose
+the digits of poorly determined directions, and rounding can make them indefinite. R^T R cannot be.
+Factors are kept per channel, so that a channel's weight is applied when a problem is formed.
+docs/mathematics.md, "Arrival cost"."""
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.linalg.lapack import dtpqrt
 
-FOLDED_AT = 160    # rows that wait to be taken into R: one transformation of many rows costs little more than of one
-BLOCKED = 8        # columns that dtpqrt transforms together
+# rows of a channel that wait for one transformation: many cost little more than one
+WAITING = 60
+BLOCK_COLUMNS = 8   # columns that dtpqrt transforms together
 
 
-class RootSum:
-    """sum of weight |tau - Y pi|^2 over rows [Y tau] (k, p + 1), as R (p + 1, p + 1) upper triangular and the newest rows as they are."""
+class ChannelInformation:
+    """Factors R_c (p + 1, p + 1) of every channel's rows [Y tau], and the newest rows as they came.
+    """
 
-    def __init__(self, size: int, root: np.ndarray | None = None):
-        """size: p; root (p + 1, p + 1): upper triangular, what the sum begins with."""
-        self._root = np.zeros((size + 1, size + 1), order="F") if root is None else np.asfortranarray(root)
-        self._rows, self._waiting = np.empty((FOLDED_AT, size + 1)), 0
-        self._share = 1.0      # by which R and the waiting rows count less than they say
-        self._sum = self._root.T @ self._root
+    def __init__(self, channels: int, size: int):
+        """channels: C; size: p."""
+        self._roots = np.zeros((channels, size + 1, size + 1))
+        # R^T R of each factor: what `weighted` adds up
+        self._products = np.zeros_like(self._roots)
+        self._rows = np.zeros((channels, WAITING, size + 1))
+        self._waiting = np.zeros(channels, int)
+        self._each = range(channels)
+        self._turn = 0
+        self._share = 1.0   # of everything: what fading leaves
 
-    @classmethod
-    def of_prior(cls, prior: np.ndarray, stddev: np.ndarray) -> "RootSum":
-        """sum of ((pi - prior) / stddev)^2, prior and stddev (p,)."""
-        root = np.zeros((prior.size + 1, prior.size + 1))
-        root[:-1, :-1], root[:-1, -1] = np.diag(1 / stddev), prior / stddev
-        return cls(prior.size, root)
-
-    def add(self, rows: np.ndarray, weight: float = 1.0) -> None:
-        """Take in rows [Y tau] (k, p + 1)."""
-        for begin in range(0, len(rows), FOLDED_AT):
-            some = rows[begin:begin + FOLDED_AT]
-            if self._waiting + len(some) > FOLDED_AT:
-                self._fold()
-            np.multiply(some, np.sqrt(weight / self._share), out=self._rows[self._waiting:self._waiting + len(some)])
-            self._waiting += len(some)
-            self._sum += (some.T if weight == 1.0 else weight * some.T) @ some
+    def add_row(self, rows: np.ndarray, weight: float = 1.0) -> None:
+        """Add one row [Y tau] (p + 1) to each channel, rows (C, p + 1)."""
+        self._rows[np.arange(len(self._waiting)),
+                   self._waiting] = np.sqrt(weight / self._share) * rows
+        self._waiting += 1
+        # One channel's transformation at a time, so that no single tick pays for all of them.
+        self._turn = (self._turn + 1) % WAITING
+        channel, due = divmod(self._turn, max(1, WAITING // len(self._each)))
+        if due == 0 and channel < len(self._each):
+            self._fold(channel)
+        for full in np.flatnonzero(self._waiting == WAITING):
+            self._fold(int(full))
 
     def fade(self, factor: float) -> None:
-        """All that is in it counts `factor` times as much."""
+        """Multiply the weight of everything added so far."""
         self._share *= factor
-        self._sum *= factor
 
-    @property
-    def root(self) -> np.ndarray:
-        """R (p + 1, p + 1) of everything; its signs are of no meaning."""
-        self._fold()
-        return self._root
+    def weighted(self, weights: np.ndarray) -> np.ndarray:
+        """sum_c weights_c [Y tau]_c^T [Y tau]_c (p + 1, p + 1), weights (C,)."""
+        longest = int(self._waiting.max(initial=0))
+        rows = np.sqrt(weights)[:, None, None] * self._rows[:, :longest]
+        rows = rows.reshape(-1, rows.shape[-1])
+        return self._share * (np.tensordot(weights, self._products, 1) + rows.T @ rows)
 
-    @property
-    def matrix(self) -> np.ndarray:
-        """[Y tau]^T [Y tau] (p + 1, p + 1); to be read only."""
-        return self._sum
+    def mapped(self, matrix: np.ndarray, more: ChannelInformation) -> Iterator[None]:
+        """Map every row so far to row @ matrix (p + 1, p + 1), then add those of `more` unmapped.
 
-    def _fold(self) -> None:
-        rows = self._rows[:self._waiting]
-        if self._waiting:
-            self._root, *_ = dtpqrt(0, min(BLOCKED, rows.shape[1]), self._root, np.asfortranarray(rows), overwrite_a=1, overwrite_b=1)
-            self._waiting = 0
-        if self._share != 1.0:
-            self._root *= np.sqrt(self._share)
-            self._share = 1.0
-        self._sum = self._root.T @ self._root
+        Yields after each channel; until the last one, `weighted` is of no use.
+        """
+        for channel in self._each:
+            rows = np.concatenate([self.factor(channel) @ matrix, more.factor(channel)])
+            self._roots[channel] = triangular(rows)
+            self._products[channel] = self._roots[channel].T @ self._roots[channel]
+            yield
+        self._share = 1.0
+
+    def factor(self, channel: int) -> np.ndarray:
+        """R (p + 1, p + 1) of a channel's rows so far; the signs of its rows have no meaning."""
+        self._fold(channel)
+        return np.sqrt(self._share) * self._roots[channel]
+
+    def _fold(self, channel: int) -> None:
+        count = self._waiting[channel]
+        if not count:
+            return
+        rows = np.asfortranarray(self._rows[channel, :count])
+        root = np.asfortranarray(self._roots[channel])
+        root, *_ = dtpqrt(0, min(BLOCK_COLUMNS, len(root)), root, rows, overwrite_a=1,
+                          overwrite_b=1)
+        self._roots[channel], self._products[channel] = root, root.T @ root
+        self._rows[channel, :count] = 0.0
+        self._waiting[channel] = 0
 
 
 def triangular(rows: np.ndarray) -> np.ndarray:
-    """R (q, q) of rows (k, q), upper triangular."""
+    """R (q, q), upper triangular, with R^T R = rows^T rows for rows (k, q)."""
     k, q = rows.shape
-    return np.linalg.qr(rows if k >= q else np.vstack([rows, np.zeros((q - k, q))]), mode="r")
+    square = rows if k >= q else np.vstack([rows, np.zeros((q - k, q))])
+    return np.asarray(np.linalg.qr(square, mode="r"))

@@ -1,5 +1,6 @@
-"""Offline evaluation of recordings through the same front end and estimator as the node (DESIGN section 12).
+"""Offline evaluation of recordings through the same front end and estimator as the node.
 
-The way of the data: bags -> run (front end, estimator) -> log -> metrics -> report and figures; `command` is the
-command line. `rosbags` is imported by `bags` alone and matplotlib by `figures` and its `canvas`.
+The data's way: bags -> run (front end, estimator) -> log, run record -> metrics.json, report and
+figures; `evaluate_command` is the command line. `rosbags` is imported by `bags` alone, matplotlib
+by `figures` and its `canvas`, jinja2 by `report`.
 """

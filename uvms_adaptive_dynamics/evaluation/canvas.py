@@ -9,21 +9,25 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from .log import Rows, Trajectory
-from .run import Run
+from .run_record import Run
 
 MAX_POINTS = 3000
 GAP = 0.5          # [s] a longer pause is drawn as a pause
 BETWEEN_BAGS = 2.0  # [s] of axis between two bags
 WIDTH = 11.0       # [inch]
 
-INK, MEASURED, MODEL, PRIOR, FINAL, MASKED, GRID = "#444444", "#a9a29a", "#2f6f9f", "#b9772f", "#4d8a63", "#f1ede4", "#e4e4e4"
+INK, GRID = "#444444", "#e4e4e4"
+MEASURED, MODEL, PRIOR, FINAL = "#a9a29a", "#2f6f9f", "#b9772f", "#4d8a63"
+MASKED = "#f1ede4"
 STYLE = {
-    "font.size": 8.5, "figure.labelsize": 8.5, "figure.titlesize": 8.5, "axes.titlesize": 8.5, "axes.labelsize": 8.5,
-    "legend.fontsize": 8.5, "xtick.labelsize": 8.5, "ytick.labelsize": 8.5, "axes.edgecolor": "#888888", "axes.labelcolor": INK,
-    "text.color": INK, "xtick.color": INK, "ytick.color": INK, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True,
-    "grid.color": GRID, "grid.linewidth": 0.6, "axes.axisbelow": True, "lines.linewidth": 1.0, "legend.frameon": False,
-    "axes.titlelocation": "left", "figure.constrained_layout.use": True, "axes.formatter.useoffset": False,
-    "axes.formatter.limits": (-3, 4), "savefig.dpi": 110}
+    "font.size": 8.5, "figure.labelsize": 8.5, "figure.titlesize": 8.5, "axes.titlesize": 8.5,
+    "axes.labelsize": 8.5, "legend.fontsize": 8.5, "xtick.labelsize": 8.5, "ytick.labelsize": 8.5,
+    "axes.edgecolor": "#888888", "axes.labelcolor": INK, "text.color": INK, "xtick.color": INK,
+    "ytick.color": INK, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True,
+    "grid.color": GRID, "grid.linewidth": 0.6, "axes.axisbelow": True, "lines.linewidth": 1.0,
+    "legend.frameon": False, "axes.titlelocation": "left", "figure.constrained_layout.use": True,
+    "axes.formatter.useoffset": False, "axes.formatter.limits": (-3, 4), "savefig.dpi": 110
+}
 
 
 @dataclass
@@ -71,11 +75,15 @@ class Scene:
 
 
 def thinned(t: np.ndarray, *series: np.ndarray) -> list[np.ndarray]:
-    """At most MAX_POINTS points of each, and a NaN where time pauses or runs back, so that lines break there."""
+    """At most MAX_POINTS points of each, and a NaN where time pauses or runs back, so that lines
+    break there."""
     step = max(1, -(-len(t) // MAX_POINTS))
-    t, series = t[::step], [values[::step] for values in series]
-    pauses = np.flatnonzero((np.diff(t) > max(GAP, 3 * np.median(np.diff(t)))) | (np.diff(t) < 0)) + 1 if len(t) > 1 else []
-    return [np.insert(values.astype(float), pauses, np.nan) for values in (t, *series)]
+    t, kept = t[::step], [values[::step] for values in series]
+    pauses = np.zeros(0, int)
+    if len(t) > 1:
+        steps = np.diff(t)
+        pauses = np.flatnonzero((steps > max(GAP, 3 * np.median(steps))) | (steps < 0)) + 1
+    return [np.insert(values.astype(float), pauses, np.nan) for values in (t, *kept)]
 
 
 def panels(count: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:

@@ -1,15 +1,17 @@
-"""What a run leaves behind: rows with their regressors, the parameters' way, times of solving (DESIGN section 12)."""
+"""What a run leaves behind: rows with their regressors, the parameters' trajectory, solve times."""
 from __future__ import annotations
 
 import tempfile
-from typing import Any, Iterator, NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..estimation.estimator import Prediction
+from ..estimation.prediction import Prediction
 from ..model.parameters import ParameterTable
 
-# Regressors of longer runs go to an unnamed temporary file (two minutes of the default robot are 36 MB).
+# Regressors of longer runs go to an unnamed temporary file (two minutes of the default robot are 36
+# MB).
 MEMORY_LIMIT = 500_000_000  # [bytes]
 CHUNK_ROWS = 1024
 # The kept trajectory of the parameters has at most twice as many points: enough for any figure.
@@ -17,10 +19,12 @@ TRAJECTORY_POINTS = 1500
 
 
 class Rows(NamedTuple):
-    """Rows of a whole run, (T,) and (T, C): times [s], bag index, and per channel [N, N m] what was measured and predicted.
+    """Rows of a whole run, (T,) and (T, C): times [s], bag index, and per channel [N, N m] what was
+    measured and predicted.
 
-    `arm` (T, 6 or 0) is the part of the vehicle's predicted wrench that carries the arm, `noise` the standard
-    deviation of the measurement noise that the prediction assumed, `known` the load beside Y pi.
+    `arm` (T, 6 or 0) is the part of the vehicle's predicted wrench that carries the arm, `noise`
+    the standard deviation of the measurement noise that the prediction assumed, `known` the load
+    beside Y pi.
     """
 
     t: np.ndarray
@@ -49,9 +53,11 @@ class RunLog:
     def __init__(self, table: ParameterTable, memory_limit: int = MEMORY_LIMIT):
         self._table, C = table, table.channels
         self._vehicle_rows = slice(0, 6 if table.vehicle else 0)
-        shapes = dict.fromkeys(Rows._fields, (C,)) | {"t": (), "bag": (), "arm": (self._vehicle_rows.stop,)}
+        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(Rows._fields, (C,))
+        shapes |= {"t": (), "bag": (), "arm": (self._vehicle_rows.stop,)}
         kinds = {"bag": int, "valid": bool}
-        self._columns = {name: _Chunks(shape, kinds.get(name, float)) for name, shape in shapes.items()}
+        self._columns = {name: _Chunks(shape, kinds.get(name, float))
+                         for name, shape in shapes.items()}
         self._regressors = _Chunks((C, table.size), float, memory_limit)
         self._trajectory: list[tuple] = []
         self._stride, self._estimates = 1, 0
@@ -66,9 +72,11 @@ class RunLog:
         vehicle, links = self._vehicle_rows, self._table.arm_slice
         # On the vehicle's rows the known load is the links' buoyancy: it too is carried.
         arm = row.regressor[vehicle, links] @ row.pi[links] + row.known[vehicle]
-        values = Rows(row.t, bag, row.measured, row.predicted, row.predicted_stddev, row.valid, arm, row.noise_stddev, row.known)
-        for name, value in values._asdict().items():
-            self._columns[name].append(value)
+        values = {"t": row.t, "bag": bag, "measured": row.measured, "predicted": row.predicted,
+                  "stddev": row.predicted_stddev, "valid": row.valid, "arm": arm,
+                  "noise": row.noise_stddev, "known": row.known}
+        for name, column in self._columns.items():
+            column.append(values[name])
         self._regressors.append(row.regressor)
 
     def add_estimate(self, t: float, bag: int, pi: np.ndarray, stddev: np.ndarray) -> None:
@@ -98,25 +106,32 @@ class RunLog:
         """The thinned trajectory as arrays."""
         t, bag, pi, stddev = zip(*self._trajectory) if self._trajectory else ((), (), (), ())
         p = self._table.size
-        return Trajectory(np.array(t, float), np.array(bag, int), np.reshape(pi, (-1, p)), np.reshape(stddev, (-1, p)))
+        return Trajectory(np.array(t, float), np.array(bag, int), np.reshape(pi, (-1, p)),
+                          np.reshape(stddev, (-1, p)))
 
-    def predict(self, pi: np.ndarray, covariance: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        """What fixed parameters predict on the same rows: predicted and its stddev (T, C), with each row's own noise.
+    def predict(self, pi: np.ndarray,
+                covariance: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """What fixed parameters predict on the same rows: predicted and its stddev (T, C), with
+        each row's own noise.
 
         Without a covariance the parameters count as certain and the interval is that of the noise.
         """
         predicted, variance = [], []
         for Y in self._regressors:
             predicted.append(Y @ pi)
-            variance.append(np.zeros(Y.shape[:2]) if covariance is None else np.einsum("tcp,tcp->tc", Y @ covariance, Y))
+            variance.append(
+                np.zeros(Y.shape[:2]) if covariance is
+                None else np.einsum("tcp,tcp->tc", Y @ covariance, Y))
         known, noise = self._columns["known"].array(), self._columns["noise"].array()
         if not predicted:
             return known, noise
-        return np.concatenate(predicted) + known, np.sqrt(np.maximum(np.concatenate(variance), 0.0) + noise ** 2)
+        return np.concatenate(predicted) + known, np.sqrt(
+            np.maximum(np.concatenate(variance), 0.0) + noise ** 2)
 
 
 class _Chunks:
-    """Rows of equal shape, appended one by one into blocks; blocks beyond `memory_limit` bytes live in a temporary file."""
+    """Rows of equal shape, appended one by one into blocks; blocks beyond `memory_limit` bytes live
+    in a temporary file."""
 
     def __init__(self, shape: tuple[int, ...], dtype: type, memory_limit: int | None = None):
         self._shape, self._dtype, self._limit = shape, np.dtype(dtype), memory_limit
@@ -145,4 +160,5 @@ class _Chunks:
             yield block[:min(CHUNK_ROWS, self._count - i * CHUNK_ROWS)]
 
     def array(self) -> np.ndarray:
-        return np.concatenate(list(self)) if self._count else np.empty((0, *self._shape), self._dtype)
+        return np.concatenate(list(self)) if self._count else np.empty(
+            (0, *self._shape), self._dtype)

@@ -1,1 +1,2 @@
-"""What the robot is: parameters, regressors, the physically consistent set, priors, inverse and forward dynamics."""
+"""What the robot is: parameters, regressors, the physically consistent set, priors, inverse and
+forward dynamics."""

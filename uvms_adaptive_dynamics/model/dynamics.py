@@ -1,4 +1,7 @@
-"""Use of an estimate: inverse and forward dynamics of the coupled robot, with covariance (paper, "Use Cases"; DESIGN section 8)."""
+"""Use of an estimate: inverse and forward dynamics of the coupled robot, with covariance.
+
+Paper, "Use Cases".
+"""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
@@ -18,7 +21,8 @@ class Efforts(NamedTuple):
 
 
 class Accelerations(NamedTuple):
-    """nu_dot (6,) and mu_ddot (n,); covariance of both stacked (C, C) or None; M (C, C) the generalized inertia."""
+    """nu_dot (6,) and mu_ddot (n,); covariance of both stacked (C, C) or None; M (C, C) the
+    generalized inertia."""
 
     nu_dot: np.ndarray
     mu_ddot: np.ndarray
@@ -36,19 +40,23 @@ class State:
     mu_dot: np.ndarray
 
 
-def inverse_dynamics(robot: RobotModel, state: State, nu_dot: np.ndarray, mu_ddot: np.ndarray, pi: np.ndarray,
-                     covariance: np.ndarray | None = None) -> Efforts:
-    """tau = Y pi (+ known loads) and Y Sigma_pi Y^T, for a motion; add noise to compare with measurements."""
+def inverse_dynamics(robot: RobotModel, state: State, nu_dot: np.ndarray, mu_ddot: np.ndarray,
+                     pi: np.ndarray, covariance: np.ndarray | None = None) -> Efforts:
+    """tau = Y pi (+ known loads) and Y Sigma_pi Y^T, for a motion; add noise to compare with
+    measurements."""
     raw = rows_of(robot, state, np.concatenate([nu_dot, mu_ddot]) if robot.vehicle else mu_ddot)
-    return Efforts(raw.Y @ pi + raw.known, None if covariance is None else raw.Y @ covariance @ raw.Y.T)
+    return Efforts(raw.Y @ pi + raw.known,
+                   None if covariance is None else raw.Y @ covariance @ raw.Y.T)
 
 
-def forward_dynamics(robot: RobotModel, state: State, tau: np.ndarray, pi: np.ndarray, covariance: np.ndarray | None = None,
+def forward_dynamics(robot: RobotModel, state: State, tau: np.ndarray, pi: np.ndarray,
+                     covariance: np.ndarray | None = None,
                      disturbance: np.ndarray | None = None) -> Accelerations:
     """zeta_ddot = M^-1 (tau - h) of the coupled system under efforts tau (C,).
 
-    Since Y(zeta_ddot) pi = tau holds, M d(zeta_ddot) = -Y d(pi): the covariance is M^-1 (Y Sigma_pi Y^T + Sigma_d) M^-T with the
-    regressor at the solution; disturbance Sigma_d (C, C) is the residual's covariance, where it is to be included.
+    Since Y(zeta_ddot) pi = tau holds, M d(zeta_ddot) = -Y d(pi): the covariance is M^-1 (Y Sigma_pi
+    Y^T + Sigma_d) M^-T with the regressor at the solution; disturbance Sigma_d (C, C) is the
+    residual's covariance, where it is to be included.
     """
     M = generalized_inertia(robot, state, pi)
     raw = rows_of(robot, state, np.zeros(len(M)))
@@ -62,7 +70,8 @@ def forward_dynamics(robot: RobotModel, state: State, tau: np.ndarray, pi: np.nd
 
 
 def generalized_inertia(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
-    """M (C, C) of the coupled system: the efforts that unit accelerations need beyond those at rest."""
+    """M (C, C) of the coupled system: the efforts that unit accelerations need beyond those at
+    rest."""
     of_parameters, known = inertia_regressor(robot, state)
     return of_parameters @ pi + known
 
@@ -70,15 +79,19 @@ def generalized_inertia(robot: RobotModel, state: State, pi: np.ndarray) -> np.n
 def inertia_regressor(robot: RobotModel, state: State) -> tuple[np.ndarray, np.ndarray]:
     """(N (C, C, p), K (C, C)): the generalized inertia is N pi + K for any parameters."""
     still, C = replace(state, nu=np.zeros(6), mu_dot=np.zeros(robot.table.n)), robot.table.channels
-    at_rest, *unit = (rows_of(robot, still, accelerations) for accelerations in (np.zeros(C), *np.eye(C)))
-    return np.stack([raw.Y - at_rest.Y for raw in unit], axis=1), np.column_stack([raw.known - at_rest.known for raw in unit])
+    at_rest, *unit = (rows_of(robot, still, accelerations)
+                      for accelerations in (np.zeros(C), *np.eye(C)))
+    return np.stack([raw.Y - at_rest.Y for raw in unit],
+                    axis=1), np.column_stack([raw.known - at_rest.known for raw in unit])
 
 
 def rows_of(robot: RobotModel, state: State, accelerations: np.ndarray) -> RawRows:
-    """Regressor and known load of a motion: accelerations (C,) are nu_dot, where there is a vehicle, and mu_ddot."""
+    """Regressor and known load of a motion: accelerations (C,) are nu_dot, where there is a
+    vehicle, and mu_ddot."""
     nu_dot, mu_ddot = _split(accelerations, robot.vehicle)
-    return robot.raw_rows(Sample(0.0, state.R_nb, state.nu, nu_dot, state.mu, state.mu_dot, mu_ddot, np.zeros(6), np.zeros(robot.table.n),
-                                 np.ones(robot.table.channels, bool)))
+    return robot.raw_rows(
+        Sample(0.0, state.R_nb, state.nu, nu_dot, state.mu, state.mu_dot, mu_ddot, np.zeros(6),
+               np.zeros(robot.table.n), np.ones(robot.table.channels, bool)))
 
 
 def _split(accelerations: np.ndarray, vehicle: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -1,7 +1,8 @@
-"""The arm on its moving, tilted base: joint-torque regressor Y_m and the base rows Y_vm, through Pinocchio.
+"""The arm on its moving, tilted base: joint-torque regressor Y_m and base rows Y_vm (Pinocchio).
 
-DESIGN section 4. The arm hangs on a free-flyer placed at the vehicle's body origin in FRD axes, in a NED world, so
-that the first six rows of Pinocchio's joint-torque regressor are the wrench which the vehicle must supply.
+The arm hangs on a free-flyer placed at the vehicle's body origin in FRD axes, in a NED world, so
+that the first six rows of Pinocchio's joint-torque regressor are the wrench which the vehicle must
+supply.
 """
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from ..errors import RobotError
 from .parameters import FRICTION
 from .rotations import FRD_FROM_FLU, from_rpy, to_quaternion
 
-# Pinocchio's inertia order (m, mc, Ixx, Ixy, Iyy, Ixz, Iyz, Izz) to ours (m, ml, Ixx, Iyy, Izz, Ixy, Ixz, Iyz).
+# Pinocchio's inertia order (m, mc, Ixx, Ixy, Iyy, Ixz, Iyz, Izz) to ours (m, ml, Ixx, Iyy, Izz,
+# Ixy, Ixz, Iyz).
 OURS_FROM_PINOCCHIO = np.array([0, 1, 2, 3, 4, 6, 9, 5, 7, 8])
 GRAVITY = 9.80665
 
@@ -25,8 +27,8 @@ GRAVITY = 9.80665
 class Mount:
     """Place of the URDF's root link on the vehicle, in FLU axes: xyz [m], rpy [rad]."""
 
-    xyz: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    rpy: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    xyz: tuple[float, ...] = (0.0, 0.0, 0.0)
+    rpy: tuple[float, ...] = (0.0, 0.0, 0.0)
 
     def placement(self) -> pin.SE3:
         """Root link in body FRD axes."""
@@ -37,7 +39,8 @@ class ManipulatorModel:
     """Regressors of a serial arm; parameters per link as in the parameter table."""
 
     def __init__(self, model: pin.Model, joints: tuple[str, ...], gravity: float = GRAVITY):
-        """`model` has a free-flyer as first joint at the body origin (FRD) and `joints` behind it."""
+        """`model` has a free-flyer as first joint at the body origin (FRD) and `joints` behind it.
+        """
         self.joints = joints
         self.n = len(joints)
         self.model = model
@@ -49,9 +52,11 @@ class ManipulatorModel:
         self._v_index = np.array([model.joints[i].idx_v for i in ids], int)
         self._joint_ids = ids
         self._ancestors = [list(model.supports[i]) for i in ids]
-        columns = np.concatenate([10 * (i - 1) + OURS_FROM_PINOCCHIO for i in ids]) if ids else np.zeros(0, int)
+        columns = np.concatenate([10 * (i - 1) + OURS_FROM_PINOCCHIO
+                                  for i in ids]) if ids else np.zeros(0, int)
         self._columns = columns.astype(int)
-        targets = np.concatenate([12 * j + np.arange(10) for j in range(self.n)]) if ids else np.zeros(0, int)
+        targets = np.concatenate([12 * j + np.arange(10)
+                                  for j in range(self.n)]) if ids else np.zeros(0, int)
         self._targets = targets.astype(int)
         self._q = pin.neutral(model)
         self._v = np.zeros(model.nv)
@@ -61,12 +66,14 @@ class ManipulatorModel:
         self.limits_high = np.array([model.upperPositionLimit[k] if not c else math.inf
                                      for k, c in zip(self._q_index, self._circular)])
         self.effort_limits = np.array([model.effortLimit[k] for k in self._v_index])
-        self.prismatic = tuple(model.joints[i].shortname().startswith(("JointModelP", "JointModelPrismatic")) for i in ids)
+        # Pinocchio calls them JointModelPX, JointModelPY, ..., JointModelPrismaticUnaligned.
+        self.prismatic = tuple(model.joints[i].shortname().startswith("JointModelP") for i in ids)
 
     @classmethod
     def from_urdf(cls, urdf: str, joints: tuple[str, ...], mount: Mount | None = None,
-                  gravity: float = GRAVITY) -> "ManipulatorModel":
-        """The arm of `urdf` (a path, or the XML text itself) with `joints` moving and all others locked at zero.
+                  gravity: float = GRAVITY) -> ManipulatorModel:
+        """The arm of `urdf` (a path, or the XML text itself) with `joints` moving and all others
+        locked at zero.
 
         Raises RobotError for an unreadable URDF or a joint that it does not have.
         """
@@ -74,28 +81,37 @@ class ManipulatorModel:
         movable = list(arm.names)[1:]
         unknown = [j for j in joints if j not in movable]
         if unknown:
-            raise RobotError(f"joint '{unknown[0]}' is not in the URDF; its movable joints are {', '.join(movable) or 'none'}.")
+            raise RobotError(
+                f"joint '{unknown[0]}' is not in the URDF; its movable joints are "
+                f"{', '.join(movable) or 'none'}."
+            )
         locked = [arm.getJointId(name) for name in movable if name not in joints]
         arm = pin.buildReducedModel(arm, locked, pin.neutral(arm))
         base = pin.Model()
         base.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "vehicle")
         base.addFrame(pin.Frame("vehicle", 1, 0, pin.SE3.Identity(), pin.FrameType.BODY))
-        model = pin.appendModel(base, arm, base.getFrameId("vehicle"), (mount or Mount()).placement())
+        placement = (mount or Mount()).placement()
+        model = pin.appendModel(base, arm, base.getFrameId("vehicle"), placement)
         for a, b in zip(joints, joints[1:]):
             if model.getJointId(a) not in list(model.supports[model.getJointId(b)]):
-                raise RobotError(f"joints {list(joints)} are not one chain from base to tip: '{a}' does not carry '{b}'.")
+                raise RobotError(
+                    f"joints {list(joints)} are not one chain from base to tip: '{a}' does not "
+                    f"carry '{b}'."
+                )
         return cls(model, tuple(joints), gravity)
 
     def regressors(self, mu, mu_dot, mu_ddot, R_nb, nu, nu_dot) -> tuple[np.ndarray, np.ndarray]:
-        """(Y_m (n, 12n), Y_vm (6, 12n)): joint efforts [N m or N] and vehicle wrench [N, N m] per link parameter.
+        """(Y_m (n, 12n), Y_vm (6, 12n)): joint efforts [N m or N] and vehicle wrench [N, N m] per
+        link parameter.
 
-        mu, mu_dot, mu_ddot (n,) [rad or m]; R_nb (3, 3) body FRD to NED; nu, nu_dot (6,) of the body.
-        Friction acts between link and vehicle-carried base, on the joint's own row only.
+        mu, mu_dot, mu_ddot (n,) [rad or m]; R_nb (3, 3) body FRD to NED; nu, nu_dot (6,) of the
+        body. Friction acts between link and vehicle-carried base, on the joint's own row only.
         """
         Y = np.zeros((6 + self.n, 12 * self.n))
         if self.n:
             self._set_state(mu, mu_dot, mu_ddot, R_nb, nu, nu_dot)
-            full = pin.computeJointTorqueRegressor(self.model, self._data, self._q, self._v, self._a)
+            full = pin.computeJointTorqueRegressor(
+                self.model, self._data, self._q, self._v, self._a)
             Y[:6, self._targets] = full[:6, self._columns]
             Y[6:, self._targets] = full[self._v_index[:, None], self._columns[None, :]]
             own = np.arange(self.n)
@@ -108,14 +124,18 @@ class ManipulatorModel:
         return self.regressors(mu, mu_dot, mu_ddot, R_nb, nu, nu_dot)[0]
 
     def base_regressor(self, mu, mu_dot, mu_ddot, R_nb, nu, nu_dot) -> np.ndarray:
-        """Y_vm (6, 12n): the wrench that the vehicle must supply to carry the arm; see `regressors`."""
+        """Y_vm (6, 12n): the wrench that the vehicle must supply to carry the arm; see
+        `regressors`."""
         return self.regressors(mu, mu_dot, mu_ddot, R_nb, nu, nu_dot)[1]
 
-    def buoyancy(self, mu, R_nb, forces: np.ndarray, centres: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(joint efforts (n,), wrench (6,) on the vehicle) that buoyancy of the links *adds* to the actuators' load.
+    def buoyancy(self, mu, R_nb, forces: np.ndarray,
+                 centres: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(joint efforts (n,), wrench (6,) on the vehicle) that buoyancy of the links *adds* to the
+        actuators' load.
 
-        forces (n,) [N] upwards on each link at `centres` (n, 3) [m] in the link's frame. In Y pi = tau - load the load
-        is what the actuators must bear because of the buoyancy, that is minus its generalized force.
+        forces (n,) [N] upwards on each link at `centres` (n, 3) [m] in the link's frame. In Y pi =
+        tau - load the load is what the actuators must bear because of the buoyancy, that is minus
+        its generalized force.
         """
         zeros = np.zeros(self.n)
         self._set_state(mu, zeros, zeros, R_nb, np.zeros(6), np.zeros(6))
@@ -125,12 +145,14 @@ class ManipulatorModel:
         for i, force, centre in zip(self._joint_ids, forces, centres):
             placement = self._data.oMi[i]
             wrench = np.concatenate([force * up, np.cross(placement.rotation @ centre, force * up)])
-            J = pin.getJointJacobian(self.model, self._data, i, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
+            J = pin.getJointJacobian(self.model, self._data, i,
+                                     pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
             load -= J.T @ wrench
         return load[self._v_index], load[:6]
 
     def inertials(self) -> np.ndarray:
-        """(n, 10) rigid parameters of the moving links as the URDF states them, in the table's order."""
+        """(n, 10) rigid parameters of the moving links as the URDF states them, in the table's
+        order."""
         values = np.zeros((self.n, 10))
         for j, i in enumerate(self._joint_ids):
             values[j] = self.model.inertias[i].toDynamicParameters()[OURS_FROM_PINOCCHIO]
@@ -153,7 +175,8 @@ def _load(urdf: str) -> pin.Model:
         if urdf.lstrip().startswith("<"):
             return pin.buildModelFromXML(urdf)
         if not Path(urdf).is_file():
-            raise RobotError(f"URDF '{urdf}' does not exist; set robot.urdf to the arm's description.")
+            raise RobotError(
+                f"URDF '{urdf}' does not exist; set robot.urdf to the arm's description.")
         return pin.buildModelFromUrdf(str(urdf))
     except (ValueError, RuntimeError) as error:
         raise RobotError(f"URDF '{urdf[:80]}' cannot be read: {error}.") from None

@@ -1,29 +1,40 @@
-"""Parameters on disk: names, values, covariance, noise scales, robot and version in one YAML file (DESIGN section 12)."""
+"""Parameters on disk: names, values, covariance, noise, robot and version in one YAML file.
+
+Format and rules: docs/ros_interface.md, "Parameter files".
+"""
 from __future__ import annotations
 
 import os
 import tempfile
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Mapping
+from typing import Any
 
 import numpy as np
 import yaml
 
 from .. import __version__
 from ..errors import ParameterError
+from .parameter_checks import check_numbers, check_robot
 from .parameters import ParameterTable
 
 SCHEMA = 1
+PACKAGE = "uvms_adaptive_dynamics"
 
 
 @dataclass(frozen=True)
 class ParameterSet:
     """An estimate that can be kept: everything that predictions with intervals need.
 
-    values (p,) in the order of `names`; covariance (p, p) or None; noise_stddev (C,) per channel or None;
-    robot: what it belongs to (joints, channels), for people and for checks; known_from: 'measured', 'weak', 'prior' or
-    'frozen' for each, and identifiability: rank, conditioning, combinations and warnings (docs/uncertainty.md), both for people.
+    values (p,) in the order of `names`; covariance (p, p) or None; noise_stddev (C,) per channel
+    or None; robot: what it belongs to ('joints', 'vehicle', 'channels'), empty where unknown;
+    known_from: 'measured', 'weak', 'prior' or 'frozen' for each name, and identifiability: rank,
+    conditioning, combinations and warnings (docs/uncertainty.md), both for people and empty where
+    unknown; source: the file it was read from, for messages. information (p, p) and gradient (p,):
+    half the Hessian and half the gradient, at the values, of the cost that they minimize, by which
+    an estimation goes on as if it had not been interrupted; row_noise_stddev (C,): the noise by
+    which that cost weighs rows; None where unknown.
     """
 
     names: tuple[str, ...]
@@ -34,42 +45,44 @@ class ParameterSet:
     version: str = __version__
     known_from: tuple[str, ...] = ()
     identifiability: Mapping = field(default_factory=dict)
+    source: str = ""
+    row_noise_stddev: np.ndarray | None = None
+    information: np.ndarray | None = None
+    gradient: np.ndarray | None = None
 
-    def for_table(self, table: ParameterTable, what: str = "parameters") -> "ParameterSet":
-        """The same values in the order of `table`; raises ParameterError for missing, unknown or non-finite ones."""
-        unknown = [name for name in self.names if name not in table.index]
-        missing = [name for name in table.names if name not in self.names]
-        if unknown or missing:
-            parts = [f"unknown to this robot: {', '.join(unknown[:3])}"] if unknown else []
-            parts += [f"missing: {', '.join(missing[:3])}"] if missing else []
-            raise ParameterError(f"{what}: got {len(self.names)} parameters, expected the {table.size} of this robot "
-                                 f"({'; '.join(parts)}).")
-        order = np.array([self.names.index(name) for name in table.names])
-        values = table.vector(self.values[order], what)
-        covariance = None if self.covariance is None else self.covariance[np.ix_(order, order)]
-        return ParameterSet(table.names, values, covariance, self.noise_stddev, self.robot, self.version)
+    def for_table(self, table: ParameterTable, what: str = "parameters") -> ParameterSet:
+        """The same set in the order of `table`.
+
+        Raises ParameterError where it belongs to another robot (joints, vehicle, channels, names)
+        or where a number cannot be used; the message starts with `what` and the source.
+        """
+        what = f"{what} ({self.source})" if self.source and self.source not in what else what
+        check_robot(self, table, what)
+        check_numbers(self, what, table.channels)
+        order = np.array([self.names.index(name) for name in table.names], int)
+        return replace(
+            self, names=table.names, values=table.vector(np.asarray(self.values)[order], what),
+            covariance=None if self.covariance is None else self.covariance[np.ix_(order, order)],
+            information=(None if self.information is None
+                         else self.information[np.ix_(order, order)]),
+            gradient=None if self.gradient is None else self.gradient[order],
+            known_from=tuple(self.known_from[i] for i in order) if self.known_from else ())
 
 
 def save_parameters(path: str | Path, parameters: ParameterSet) -> Path:
-    """Write atomically: the file is either the old one or the whole new one, also when the power fails."""
+    """Write atomically: also after a power cut the file is the old one or the whole new one.
+
+    Raises ParameterError for a set that `load_parameters` would refuse (the file stays as it was),
+    OSError where the folder cannot be written.
+    """
     path = Path(path).expanduser()
-    document = {
-        "schema": SCHEMA, "package": "uvms_adaptive_dynamics", "version": parameters.version, "robot": dict(parameters.robot),
-        "parameters": {name: float(value) for name, value in zip(parameters.names, parameters.values)}}
-    if parameters.known_from:
-        document["known_from"] = dict(zip(parameters.names, parameters.known_from))
-    if parameters.identifiability:
-        document["identifiability"] = dict(parameters.identifiability)
-    if parameters.noise_stddev is not None:
-        document["noise_stddev"] = [float(x) for x in parameters.noise_stddev]
-    if parameters.covariance is not None:
-        lower = parameters.covariance[np.tril_indices(len(parameters.names))]
-        document["covariance_lower_triangle"] = [float(x) for x in lower]
+    check_numbers(parameters, f"parameters for '{path}', not saved")
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w") as stream:
-            yaml.safe_dump(document, stream, sort_keys=False, default_flow_style=None, width=110)
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            yaml.safe_dump(_document(parameters), stream, sort_keys=False, default_flow_style=None,
+                           width=110)
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(temporary, path)
@@ -80,36 +93,144 @@ def save_parameters(path: str | Path, parameters: ParameterSet) -> Path:
 
 
 def load_parameters(path: str | Path) -> ParameterSet:
-    """Read a file of `save_parameters`; a hand-written file needs only the mapping `parameters`.
+    """Read a file of `save_parameters`; a hand-written one needs only the mapping `parameters`.
 
-    Raises ParameterError with the reason where it is missing, malformed or not finite.
+    Raises ParameterError naming the file, what was found, what is expected and what to do.
+    Whether it belongs to a certain robot is checked by `ParameterSet.for_table`.
     """
-    path = Path(path).expanduser()
-    try:
-        document = yaml.safe_load(path.read_text())
-    except OSError as error:
-        raise ParameterError(f"parameter file '{path}' cannot be read: {error.strerror or error}.") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ParameterError(f"parameter file '{path}' is not valid YAML: {getattr(error, 'problem', error)}.") from None
+    path = Path(path)
+    what = f"parameter file '{path}'"
+    document = _read(path, what)
     if not isinstance(document, dict) or not isinstance(document.get("parameters"), dict):
-        raise ParameterError(f"parameter file '{path}' holds no mapping 'parameters'; expected 'parameters: {{W: 112.8, ...}}'.")
+        raise ParameterError(f"{what} holds no mapping 'parameters'; expected "
+                             "'parameters: {W: 112.8, ...}'.")
+    _check_origin(document, what)
     names = tuple(str(name) for name in document["parameters"])
+    values = _numbers(document["parameters"].values(), f"{what}: parameters")
+    noise, gradient = document.get("noise_stddev"), document.get("gradient")
+    row_noise = document.get("row_noise_stddev")
+    loaded = ParameterSet(
+        names, values,
+        covariance=_symmetric(document, "covariance_lower_triangle", len(names), what),
+        information=_symmetric(document, "information_lower_triangle", len(names), what),
+        gradient=None if gradient is None else _numbers(gradient, f"{what}: gradient"),
+        row_noise_stddev=(None if row_noise is None
+                          else _numbers(row_noise, f"{what}: row_noise_stddev")),
+        noise_stddev=None if noise is None else _numbers(noise, f"{what}: noise_stddev"),
+        robot=_mapping(document, "robot", what), version=str(document.get("version", "")),
+        known_from=_known_from(_mapping(document, "known_from", what), names, what),
+        identifiability=_mapping(document, "identifiability", what), source=what)
+    check_numbers(loaded, what)
+    return loaded
+
+
+# --- the document -------------------------------------------------------------------------------
+
+def _document(parameters: ParameterSet) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "schema": SCHEMA, "package": PACKAGE, "version": parameters.version,
+        "robot": dict(parameters.robot),
+        "parameters": dict(zip(parameters.names, map(float, parameters.values)))}
+    if parameters.known_from:
+        document["known_from"] = dict(zip(parameters.names, parameters.known_from))
+    if parameters.identifiability:
+        document["identifiability"] = dict(parameters.identifiability)
+    if parameters.noise_stddev is not None:
+        document["noise_stddev"] = [float(x) for x in parameters.noise_stddev]
+    if parameters.covariance is not None:
+        lower = parameters.covariance[np.tril_indices(len(parameters.names))]
+        document["covariance_lower_triangle"] = [float(x) for x in lower]
+    if parameters.row_noise_stddev is not None:
+        document["row_noise_stddev"] = [float(x) for x in parameters.row_noise_stddev]
+    if parameters.information is not None and parameters.gradient is not None:
+        lower = parameters.information[np.tril_indices(len(parameters.names))]
+        document["information_lower_triangle"] = [float(x) for x in lower]
+        document["gradient"] = [float(x) for x in parameters.gradient]
+    return document
+
+
+def _read(path: Path, what: str) -> Any:
     try:
-        values = np.array([float(value) for value in document["parameters"].values()])
-        noise = document.get("noise_stddev")
-        noise = None if noise is None else np.array(noise, float)
-        lower = document.get("covariance_lower_triangle")
-        covariance = None if lower is None else _symmetric(np.array(lower, float), len(names))
-    except (TypeError, ValueError) as error:
-        raise ParameterError(f"parameter file '{path}': {error}; expected numbers.") from None
-    if not np.isfinite(values).all():
-        raise ParameterError(f"parameter file '{path}': '{names[int(np.argmin(np.isfinite(values)))]}' is not finite.")
-    return ParameterSet(names, values, covariance, noise, document.get("robot") or {}, str(document.get("version", "")))
+        text = path.expanduser().read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ParameterError(f"{what} is not text in UTF-8 ({error.reason}); expected a file "
+                             "written by ~/save or --save-parameters.") from None
+    except (OSError, RuntimeError, ValueError) as error:  # no home folder; a NUL in the name
+        reason = getattr(error, "strerror", None) or error
+        raise ParameterError(f"{what} cannot be read: {reason}.") from None
+    try:
+        return yaml.safe_load(text)
+    except Exception as error:  # beside YAMLError, PyYAML's constructors raise what int() and
+        # date() raise, and RecursionError where lists are nested without end
+        reason = getattr(error, "problem", None) or str(error).splitlines()[0]
+        mark = getattr(error, "problem_mark", None)
+        place = f", line {mark.line + 1}" if mark is not None else ""
+        raise ParameterError(f"{what} is not valid YAML: {reason}{place}. Correct it, or save the "
+                             "parameters again.") from None
 
 
-def _symmetric(lower: np.ndarray, size: int) -> np.ndarray:
-    if lower.size != size * (size + 1) // 2:
-        raise ValueError(f"covariance has {lower.size} entries, expected {size * (size + 1) // 2} for {size} parameters")
+def _check_origin(document: Mapping, what: str) -> None:
+    """Refuse files of another schema or another program; hand-written ones state neither."""
+    schema = document.get("schema", SCHEMA)
+    if type(schema) is not int or schema != SCHEMA:
+        raise ParameterError(f"{what} has schema {schema!r}; expected {SCHEMA}. Save the "
+                             f"parameters again with version {__version__} of this package.")
+    package = document.get("package", PACKAGE)
+    if package != PACKAGE:
+        raise ParameterError(f"{what} was written by {package!r}; expected '{PACKAGE}'. Give a "
+                             "file written by ~/save or --save-parameters.")
+
+
+def _mapping(document: Mapping, key: str, what: str) -> Mapping:
+    found = document.get(key)
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise ParameterError(f"{what}: '{key}' is {_short(found)}; expected a mapping. Correct it "
+                             "or delete it.")
+    return found
+
+
+def _known_from(found: Mapping, names: tuple[str, ...], what: str) -> tuple[str, ...]:
+    if not found:
+        return ()
+    words = {str(name): word for name, word in found.items()}
+    if set(words) != set(names) or not all(isinstance(word, str) for word in words.values()):
+        raise ParameterError(f"{what}: 'known_from' has {len(words)} entries; expected one word "
+                             f"for each of the {len(names)} parameters. Correct it or delete it.")
+    return tuple(words[name] for name in names)
+
+
+def _numbers(found: Any, what: str) -> np.ndarray:
+    if isinstance(found, (str, bytes, Mapping)) or not hasattr(found, "__iter__"):
+        raise ParameterError(f"{what} is {_short(found)}; expected a list of numbers.")
+    return np.array([_number(value, what) for value in found], float)
+
+
+def _number(value: Any, what: str) -> float:
+    # YAML 1.1 reads 1e-3 as text, and people mean the number; it reads `yes` as true.
+    if isinstance(value, (int, float, str)) and not isinstance(value, bool):
+        try:
+            return float(value)
+        except (ValueError, OverflowError):
+            pass
+    raise ParameterError(f"{what} has the entry {_short(value)}; expected a number.")
+
+
+def _symmetric(document: Mapping, key: str, size: int, what: str) -> np.ndarray | None:
+    if document.get(key) is None:
+        return None
+    entries = _numbers(document[key], f"{what}: {key}")
+    if entries.size != size * (size + 1) // 2:
+        raise ParameterError(
+            f"{what}: {key} has {entries.size} entries, expected {size * (size + 1) // 2} for "
+            f"{size} parameters. Save the parameters again, or delete the entry to start from "
+            "estimation.prior_stddev.")
     matrix = np.zeros((size, size))
-    matrix[np.tril_indices(size)] = lower
+    matrix[np.tril_indices(size)] = entries
     return matrix + np.tril(matrix, -1).T
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -1,29 +1,34 @@
-"""The parameter vector pi = [pi_v (27); pi_m (12 n); rotor inertias (n, optional)]: the one table of names, units and places.
+"""The one table of parameters: pi = [pi_v (27); pi_m (12 n); rotor inertias (n, optional)].
 
-DESIGN section 3; paper, "Lumped Parameterization" and "Link-Level Parameters". Names, slices, bounds, the matrices
-M_v(pi) and J_j(pi), files and messages derive from it; nothing else in the package knows an index.
+Paper, "Lumped Parameterization" and "Link-Level Parameters". Names, units, slices, bounds, the
+matrices M_v(pi) and J_j(pi), files and messages derive from it; nothing else in the package knows
+an index.
 """
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Mapping
 
 import numpy as np
 
 from ..errors import ParameterError
+from .pseudo_inertia import BASIS
 
-# name, unit, reference scale (a BlueROV2-sized vehicle; used to scale variables, never as an estimate)
+# name, unit, reference scale (a BlueROV2-sized vehicle's; it scales variables and is no estimate)
 VEHICLE_INERTIA = (
     ("m_X_du", "kg", 20.), ("m_Y_dv", "kg", 20.), ("m_Z_dw", "kg", 20.),
-    ("mzg_X_dq", "kg m", 1.), ("mzg_Y_dp", "kg m", 1.), ("mzg_K_dv", "kg m", 1.), ("mzg_M_du", "kg m", 1.),
+    ("mzg_X_dq", "kg m", 1.), ("mzg_Y_dp", "kg m", 1.),
+    ("mzg_K_dv", "kg m", 1.), ("mzg_M_du", "kg m", 1.),
     ("Ix_K_dp", "kg m^2", .5), ("Iy_M_dq", "kg m^2", .5), ("Iz_N_dr", "kg m^2", .5))
-VEHICLE_DAMPING = tuple(
-    (name, unit, scale) for names, units, scales in (
-        (("X_u", "Y_v", "Z_w", "K_p", "M_q", "N_r"), ("N s/m",) * 3 + ("N m s/rad",) * 3, (20.,) * 3 + (1.,) * 3),
-        (("X_uu", "Y_vv", "Z_ww", "K_pp", "M_qq", "N_rr"), ("N s^2/m^2",) * 3 + ("N m s^2/rad^2",) * 3, (40.,) * 3 + (2.,) * 3))
-    for name, unit, scale in zip(names, units, scales))
+VEHICLE_LINEAR_DAMPING = (
+    ("X_u", "N s/m", 20.), ("Y_v", "N s/m", 20.), ("Z_w", "N s/m", 20.),
+    ("K_p", "N m s/rad", 1.), ("M_q", "N m s/rad", 1.), ("N_r", "N m s/rad", 1.))
+VEHICLE_QUADRATIC_DAMPING = (
+    ("X_uu", "N s^2/m^2", 40.), ("Y_vv", "N s^2/m^2", 40.), ("Z_ww", "N s^2/m^2", 40.),
+    ("K_pp", "N m s^2/rad^2", 2.), ("M_qq", "N m s^2/rad^2", 2.), ("N_rr", "N m s^2/rad^2", 2.))
+VEHICLE_DAMPING = VEHICLE_LINEAR_DAMPING + VEHICLE_QUADRATIC_DAMPING
 VEHICLE_RESTORING = (("W", "N", 100.), ("B", "N", 100.),
                      ("xgW_xbB", "N m", 1.), ("ygW_ybB", "N m", 1.), ("zgW_zbB", "N m", 2.))
 VEHICLE = VEHICLE_INERTIA + VEHICLE_DAMPING + VEHICLE_RESTORING
@@ -32,8 +37,6 @@ VEHICLE = VEHICLE_INERTIA + VEHICLE_DAMPING + VEHICLE_RESTORING
 INERTIA_PLACES = ((0, 0), (1, 1), (2, 2), (0, 4), (1, 3), (3, 1), (4, 0), (3, 3), (4, 4), (5, 5))
 
 LINK = ("m", "mlx", "mly", "mlz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz", "fv", "fs")
-# Tensor entries of a link's inertia in the order of LINK[4:10].
-LINK_TENSOR_PLACES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 RIGID = slice(0, 10)
 FRICTION = slice(10, 12)
 
@@ -42,8 +45,8 @@ FRICTION = slice(10, 12)
 class ParameterTable:
     """Layout of pi for a robot with or without a vehicle and any number of joints.
 
-    reference_mass [kg] and reference_length [m] (one per joint) make the pseudo-inertias of different links and
-    their entries comparable: S J S with S = diag(1/l, 1/l, 1/l, 1) / sqrt(m0).
+    reference_mass [kg] and reference_length [m] (one per joint) make the pseudo-inertias of
+    different links and their entries comparable: S J S with S = diag(1/l, 1/l, 1/l, 1) / sqrt(m0).
     """
 
     vehicle: bool
@@ -108,7 +111,8 @@ class ParameterTable:
         for prismatic in self.prismatic:
             friction = ("N s/m", "N") if prismatic else ("N m s/rad", "N m")
             units += ["kg"] + ["kg m"] * 3 + ["kg m^2"] * 6 + list(friction)
-        return tuple(units + (["kg" if p else "kg m^2" for p in self.prismatic] if self.rotor else []))
+        return tuple(units + (["kg" if p else "kg m^2"
+                               for p in self.prismatic] if self.rotor else []))
 
     @cached_property
     def scale(self) -> np.ndarray:
@@ -116,36 +120,43 @@ class ParameterTable:
         scale = [value for _, _, value in VEHICLE] if self.vehicle else []
         for m, l in zip(self.reference_mass, self.reference_length):
             scale += [m] + [m * l] * 3 + [m * l * l] * 6 + [1.0, 0.2]
-        scale += [m * l * l for m, l in zip(self.reference_mass, self.reference_length)] if self.rotor else []
+        scale += [m * l * l for m, l in zip(self.reference_mass, self.reference_length)
+                  ] if self.rotor else []
         return _read_only(np.array(scale))
 
-    # --- sets of parameters -------------------------------------------------------------------------------------
+    # --- sets of parameters -----------------------------------------------------------------------
 
     @cached_property
     def nonpositive(self) -> np.ndarray:
         """Places of the damping coefficients, which are never positive."""
-        return self.places(name for name, _, _ in VEHICLE_DAMPING) if self.vehicle else np.zeros(0, int)
+        return self.places(
+            name for name, _, _ in VEHICLE_DAMPING) if self.vehicle else np.zeros(0, int)
 
     @cached_property
     def nonnegative(self) -> np.ndarray:
         """Places of friction coefficients and rotor inertias, which are never negative."""
-        return self.places(f"{joint}.{name}" for joint in self.joints
-                           for name in LINK[FRICTION] + (("Ir",) if self.rotor else ()))
+        names = (*LINK[FRICTION], "Ir") if self.rotor else LINK[FRICTION]
+        return self.places(f"{joint}.{name}" for joint in self.joints for name in names)
 
     @cached_property
     def equal_pairs(self) -> np.ndarray:
         """(k, 2) places that symmetry of M_v makes equal."""
         if not self.vehicle:
             return np.zeros((0, 2), int)
-        return np.array([self.places(("mzg_X_dq", "mzg_M_du")), self.places(("mzg_Y_dp", "mzg_K_dv"))])
+        return np.array(
+            [self.places(("mzg_X_dq", "mzg_M_du")),
+             self.places(("mzg_Y_dp", "mzg_K_dv"))])
 
     @cached_property
     def blocks(self) -> dict[str, np.ndarray]:
-        """Places of what belongs together, by name: four blocks of the vehicle, a link and a friction of each joint (no rotors)."""
-        half = len(VEHICLE_DAMPING) // 2
-        groups = {"vehicle inertia": VEHICLE_INERTIA, "vehicle linear damping": VEHICLE_DAMPING[:half],
-                  "vehicle quadratic damping": VEHICLE_DAMPING[half:], "vehicle restoring": VEHICLE_RESTORING} if self.vehicle else {}
-        found = {name: self.places(entry[0] for entry in entries) for name, entries in groups.items()}
+        """Places of what belongs together, by name: four blocks of the vehicle, a link and a
+        friction of each joint (no rotors)."""
+        groups = {"vehicle inertia": VEHICLE_INERTIA,
+                  "vehicle linear damping": VEHICLE_LINEAR_DAMPING,
+                  "vehicle quadratic damping": VEHICLE_QUADRATIC_DAMPING,
+                  "vehicle restoring": VEHICLE_RESTORING} if self.vehicle else {}
+        found = {name: self.places(entry[0] for entry in entries)
+                 for name, entries in groups.items()}
         for joint in self.joints:
             found[f"{joint} link"] = self.places(f"{joint}.{name}" for name in LINK[RIGID])
             found[f"{joint} friction"] = self.places(f"{joint}.{name}" for name in LINK[FRICTION])
@@ -154,7 +165,8 @@ class ParameterTable:
     @cached_property
     def parts(self) -> dict[str, np.ndarray]:
         """The same, with the vehicle's damping as one."""
-        return self.merged({"vehicle linear damping": "vehicle damping", "vehicle quadratic damping": "vehicle damping"})
+        return self.merged({"vehicle linear damping": "vehicle damping",
+                            "vehicle quadratic damping": "vehicle damping"})
 
     def merged(self, wholes: Mapping[str, str]) -> dict[str, np.ndarray]:
         """Places of the blocks with some of them as one: wholes gives the name of the whole."""
@@ -169,22 +181,25 @@ class ParameterTable:
         names = list(names)
         unknown = [name for name in names if name not in self.index]
         if unknown:
-            raise ParameterError(f"parameter '{unknown[0]}' does not exist on this robot; known are {', '.join(self.names[:4])}, ... "
-                                 f"{self.names[-1]} ({self.size} names).")
+            raise ParameterError(
+                f"parameter '{unknown[0]}' does not exist on this robot; known are "
+                f"{', '.join(self.names[:4])}, ... {self.names[-1]} ({self.size} names).")
         return np.array([self.index[name] for name in names], int)
 
     def match(self, patterns) -> np.ndarray:
-        """(size,) bool, true where a name fits one of the patterns (shell wildcards); raises where one fits nothing."""
+        """(size,) bool, true where a name fits one of the patterns (shell wildcards); raises where
+        one fits nothing."""
         chosen = np.zeros(self.size, bool)
         for pattern in patterns:
             fits = np.array([fnmatch.fnmatchcase(name, pattern) for name in self.names], bool)
             if not fits.any():
-                raise ParameterError(f"pattern '{pattern}' fits no parameter; expected names such as 'W', 'X_*' or "
-                                     f"'{self.joints[-1] if self.joints else 'axis_b'}.*'.")
+                raise ParameterError(
+                    f"pattern '{pattern}' fits no parameter; expected names such as 'W', 'X_*' or "
+                    f"'{self.joints[-1] if self.joints else 'axis_b'}.*'.")
             chosen |= fits
         return chosen
 
-    # --- matrices -----------------------------------------------------------------------------------------------
+    # --- matrices ---------------------------------------------------------------------------------
 
     def vehicle_inertia(self, pi: np.ndarray) -> np.ndarray:
         """M_v (6, 6) [kg, kg m, kg m^2], rigid body and added mass."""
@@ -194,49 +209,38 @@ class ParameterTable:
         return M
 
     @cached_property
-    def pseudo_inertia_basis(self) -> np.ndarray:
-        """(10, 4, 4): J = sum_i pi_i basis_i for a link's ten rigid parameters; J = [[tr(I)/2 1 - I, ml], [ml^T, m]]."""
-        basis = np.zeros((10, 4, 4))
-        basis[0, 3, 3] = 1
-        for axis in range(3):
-            basis[1 + axis, axis, 3] = basis[1 + axis, 3, axis] = 1
-        for k, (a, b) in enumerate(LINK_TENSOR_PLACES):
-            if a == b:
-                basis[4 + k, :3, :3] = np.eye(3) / 2
-            basis[4 + k, a, b] -= 1
-            if a != b:
-                basis[4 + k, b, a] -= 1
-        return _read_only(basis)
-
-    @cached_property
     def scaled_pseudo_inertia_basis(self) -> np.ndarray:
         """(n, 10, 4, 4): the same after scaling by each link's reference mass and length."""
         scaled = np.zeros((self.n, 10, 4, 4))
         for j, (m, l) in enumerate(zip(self.reference_mass, self.reference_length)):
             S = np.diag([1 / l, 1 / l, 1 / l, 1]) / np.sqrt(m)
-            scaled[j] = S @ self.pseudo_inertia_basis @ S
+            scaled[j] = S @ BASIS @ S
         return _read_only(scaled)
 
     def pseudo_inertia(self, pi: np.ndarray, j: int) -> np.ndarray:
         """J_j (4, 4) of link j, in kg m^2, kg m and kg (Traversaro 2016, Wensing 2018)."""
-        return np.tensordot(pi[self.link_slice(j)][RIGID], self.pseudo_inertia_basis, 1)
+        return np.tensordot(pi[self.link_slice(j)][RIGID], BASIS, 1)
 
     def scaled_pseudo_inertias(self, pi: np.ndarray) -> np.ndarray:
         """(n, 4, 4) dimensionless pseudo-inertias S J S."""
-        links = pi[self.vehicle_slice.stop:self.vehicle_slice.stop + 12 * self.n].reshape(self.n, 12)[:, RIGID]
+        links = pi[self.vehicle_slice.stop:self.vehicle_slice.stop + 12 * self.n].reshape(
+            self.n, 12)[:, RIGID]
         return np.einsum("jk,jkab->jab", links, self.scaled_pseudo_inertia_basis)
 
-    # --- checks -------------------------------------------------------------------------------------------------
+    # --- checks -----------------------------------------------------------------------------------
 
     def vector(self, values, what: str = "parameters") -> np.ndarray:
-        """`values` as a finite float vector of the right length; raises ParameterError with got and expected."""
+        """`values` as a finite float vector of the right length; raises ParameterError with got and
+        expected."""
         vector = np.asarray(values, float)
         if vector.shape != (self.size,):
-            raise ParameterError(f"{what}: got {vector.size} values, expected {self.size} "
-                                 f"({'27 of the vehicle, ' if self.vehicle else ''}12 of each of {self.n} links"
-                                 f"{' and a rotor inertia each' if self.rotor else ''}).")
+            raise ParameterError(
+                f"{what}: got {vector.size} values, expected {self.size} "
+                f"({'27 of the vehicle, ' if self.vehicle else ''}12 of each of {self.n} "
+                f"links{' and a rotor inertia each' if self.rotor else ''}).")
         if not np.isfinite(vector).all():
-            raise ParameterError(f"{what}: '{self.names[int(np.argmin(np.isfinite(vector)))]}' is not finite.")
+            raise ParameterError(
+                f"{what}: '{self.names[int(np.argmin(np.isfinite(vector)))]}' is not finite.")
         return vector
 
 

@@ -1,22 +1,17 @@
-"""The set P of physically consistent parameters, and the coordinates in which a solver sees it.
+"""The set P of physically consistent parameters (paper, "Physical Consistency Constraints").
 
-Paper, "Physical Consistency Constraints"; DESIGN section 6. M_v is symmetric by tying its two pairs of parameters
-(they are one variable), and splits into two 2x2 blocks and two scalars, because no other entry couples them.
+M_v is symmetric by tying its two pairs of parameters (they are one variable), and splits into two
+2x2 blocks and two scalars, because no other entry couples them.
 """
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..config import Estimation
 from .parameters import RIGID, ParameterTable
-
-if TYPE_CHECKING:
-    from ..solvers.problem import Quadratic
 
 # M_v couples surge with pitch and sway with roll only (parameter table: M04 = M40, M13 = M31).
 VEHICLE_BLOCKS = ((0, 4), (1, 3))
@@ -54,19 +49,22 @@ class PhysicalSet:
         table, found = self.table, []
         if table.vehicle:
             for a, b in VEHICLE_BLOCKS:
-                basis = np.array([[[1, 0], [0, 0]], [[0, 0], [0, 1]], [[0, .5], [.5, 0]], [[0, .5], [.5, 0]]], float)
+                basis = np.array(
+                    [[[1, 0], [0, 0]], [[0, 0], [0, 1]], [[0, .5], [.5, 0]], [[0, .5], [.5, 0]]],
+                    float)
                 names = {(0, 4): ("m_X_du", "Iy_M_dq", "mzg_X_dq", "mzg_M_du"),
                          (1, 3): ("m_Y_dv", "Ix_K_dp", "mzg_Y_dp", "mzg_K_dv")}[(a, b)]
                 found.append(LinearMatrixInequality(table.places(names), basis, f"M_v[{a},{b}]"))
         for j, joint in enumerate(table.joints):
             places = np.arange(table.size)[table.link_slice(j)][RIGID]
-            found.append(LinearMatrixInequality(places, table.scaled_pseudo_inertia_basis[j], f"J[{joint}]"))
+            found.append(
+                LinearMatrixInequality(places, table.scaled_pseudo_inertia_basis[j], f"J[{joint}]"))
         return tuple(found)
 
     @cached_property
     def _batch(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(places (K, w), basis (K, w, 4, 4), scattered (K, w)) of all matrix inequalities, padded to one shape; scattered are the
-        places with what is padding one past the last parameter."""
+        """(places (K, w), basis (K, w, 4, 4), scattered (K, w)) of all matrix inequalities, padded
+        to one shape; scattered are the places with what is padding one past the last parameter."""
         width = max(len(lmi.places) for lmi in self.inequalities)
         places = np.zeros((len(self.inequalities), width), int)
         scattered = np.full_like(places, self.table.size)
@@ -76,13 +74,6 @@ class PhysicalSet:
             places[k, real] = scattered[k, real] = lmi.places
             basis[k, real, :d, :d] = lmi.basis
         return places, basis, scattered
-
-    def halves(self, free: np.ndarray) -> list[np.ndarray]:
-        """The free parameters (p,) of the vehicle and of the arm, where there are some: no constraint has parameters of both."""
-        halves = [np.zeros_like(free) for _ in range(2)]
-        for half, place in zip(halves, (self.table.vehicle_slice, self.table.arm_slice)):
-            half[place] = free[place]
-        return [half for half in halves if half.any()]
 
     @cached_property
     def _padding(self) -> np.ndarray:
@@ -98,7 +89,8 @@ class PhysicalSet:
         if not self.table.vehicle:
             return None
         values = self._eigen(pi)[0][:len(VEHICLE_BLOCKS)]
-        # Two of the four are padding, which is one: the smallest is the first, or the third where all are above one.
+        # Two of the four are padding, which is one: the smallest is the first, or the third where
+        # all are above one.
         lowest = np.where(values[:, 0] < 1.0, values[:, 0], values[:, 2])
         return float(min(lowest.min(), pi[self._alone].min()))
 
@@ -107,11 +99,13 @@ class PhysicalSet:
         return self._eigen(pi)[0][-self.table.n:, 0].copy() if self.table.n else np.zeros(0)
 
     def violation(self, pi: np.ndarray, epsilon: float | None = None) -> float:
-        """How far pi is outside P, 0 inside: the largest excess over bounds and equalities (relative to each
-        parameter's scale) and over the matrix inequalities (M_v as it is, pseudo-inertias scaled)."""
+        """How far pi is outside P, 0 inside: the largest excess over bounds and equalities
+        (relative to each parameter's scale) and over the matrix inequalities (M_v as it is,
+        pseudo-inertias scaled)."""
         epsilon = self.epsilon if epsilon is None else epsilon
         scale = self.table.scale
-        excess = max(0.0, float(np.max((self.lower - pi) / scale)), float(np.max((pi - self.upper) / scale)))
+        excess = max(0.0, float(np.max((self.lower - pi) / scale)),
+                     float(np.max((pi - self.upper) / scale)))
         if len(self.table.equal_pairs):
             a, b = self.table.equal_pairs.T
             excess = max(excess, float(np.max(np.abs(pi[a] - pi[b]) / scale[a])))
@@ -129,14 +123,17 @@ class PhysicalSet:
     _seen: tuple | None = None
 
     def _eigen(self, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Eigenvalues (K, 4), ascending, and vectors of all matrix inequalities at pi; ones where padded.
+        """Eigenvalues (K, 4), ascending, and vectors of all matrix inequalities at pi; ones where
+        padded.
 
-        A tick asks several times for the same estimate: that of the last array which nobody can change is kept.
+        A tick asks several times for the same estimate: that of the last array which nobody can
+        change is kept.
         """
         if self._seen is not None and self._seen[0] is pi:
             return self._seen[1]
         places, basis, _ = self._batch
-        matrices = np.matmul(pi[places][:, None, :], basis.reshape(len(places), places.shape[1], -1)).reshape(-1, 4, 4)
+        flat = basis.reshape(*places.shape, -1)
+        matrices = np.matmul(pi[places][:, None, :], flat).reshape(-1, 4, 4)
         found = np.linalg.eigh(matrices + self._padding)
         self._seen = None if pi.flags.writeable else (pi, found)
         return found
@@ -144,9 +141,9 @@ class PhysicalSet:
     def active_normals(self, pi: np.ndarray, tolerance: float = 1e-6) -> np.ndarray:
         """(k, p) gradients of the constraints that hold with equality at pi, equalities included.
 
-        A bound counts as active within `tolerance` of the parameter's scale, a matrix inequality where an eigenvalue is
-        within `tolerance` relative to its trace or to one (pseudo-inertias are scaled); its gradient is the eigenvector's
-        quadratic form.
+        A bound counts as active within `tolerance` of the parameter's scale, a matrix inequality
+        where an eigenvalue is within `tolerance` relative to its trace or to one (pseudo-inertias
+        are scaled); its gradient is the eigenvector's quadratic form.
         """
         near = tolerance * self.table.scale
         bounds = np.flatnonzero((pi - self.lower < near) | (self.upper - pi < near))
@@ -159,92 +156,16 @@ class PhysicalSet:
         k, i = np.nonzero(values - self.epsilon < tolerance * traces[:, None])
         v = vectors[k, :, i]
         _, basis, scattered = self._batch
-        singular = np.zeros((k.size, self.table.size + 1))      # the last column takes what belongs to no parameter
-        singular[np.arange(k.size)[:, None], scattered[k]] = np.matmul(np.matmul(v[:, None, None, :], basis[k]), v[:, None, :, None])[..., 0, 0]
+        # the last column takes what belongs to no parameter
+        singular = np.zeros((k.size, self.table.size + 1))
+        singular[np.arange(k.size)[:, None], scattered[k]] = np.matmul(
+            np.matmul(v[:, None, None, :], basis[k]), v[:, None, :, None])[..., 0, 0]
         return np.concatenate([self._equalities, at_bounds, singular[:, :-1]])
 
     @cached_property
     def _equalities(self) -> np.ndarray:
         """(e, p) gradients of the equalities."""
-        rows, pairs = np.zeros((len(self.table.equal_pairs), self.table.size)), np.reshape(self.table.equal_pairs, (-1, 2)).astype(int)
+        rows, pairs = np.zeros((len(self.table.equal_pairs), self.table.size)), np.reshape(
+            self.table.equal_pairs, (-1, 2)).astype(int)
         rows[np.arange(len(rows)), pairs[:, 0]], rows[np.arange(len(rows)), pairs[:, 1]] = 1.0, -1.0
         return rows
-
-
-class Coordinates:
-    """Free variables x behind pi: frozen parameters removed, tied ones merged, each divided by its scale.
-
-    pi = fixed + E x with one non-zero per row of E, so that every reduction is an indexing.
-    """
-
-    def __init__(self, table: ParameterTable, free: np.ndarray, scale: np.ndarray):
-        """free (p,) bool; a tied pair of which one is frozen is frozen whole. scale (p,) > 0."""
-        free = free.copy()
-        for a, b in table.equal_pairs:
-            free[a] = free[b] = free[a] and free[b]
-        self.free = free
-        leader = np.arange(table.size)
-        for a, b in table.equal_pairs:
-            leader[b] = a
-        self.keep = np.flatnonzero(free & (leader == np.arange(table.size)))
-        self.tied = [(a, b) for a, b in table.equal_pairs if free[a]]
-        variable = np.full(table.size, -1)
-        variable[self.keep] = np.arange(self.keep.size)
-        for a, b in self.tied:
-            variable[b] = variable[a]
-        self.variable = variable                      # (p,) place in x, -1 where frozen
-        self.scale = scale[self.keep]                 # (m,)
-        self.size = self.keep.size
-        self._entries = self.keep[:, None] * table.size + self.keep     # of a (p, p) matrix, flattened
-        self._scales = self.scale[:, None] * self.scale
-        self._tied_at = [int(variable[a]) for a, _ in self.tied]
-        self._tied_pairs = list(combinations(zip(self._tied_at, self.tied), 2))
-
-    def expand(self, x: np.ndarray, pi_fixed: np.ndarray) -> np.ndarray:
-        """pi (p,) from x (m,), frozen ones from pi_fixed."""
-        pi = pi_fixed.copy()
-        pi[self.keep] = x * self.scale
-        for a, b in self.tied:
-            pi[b] = pi[a]
-        return pi
-
-    def reduce(self, pi: np.ndarray) -> np.ndarray:
-        """x (m,) of pi; a tied pair gives its mean."""
-        pi = pi.copy()
-        for a, b in self.tied:
-            pi[a] = (pi[a] + pi[b]) / 2
-        return pi[self.keep] / self.scale
-
-    def columns(self, A: np.ndarray) -> np.ndarray:
-        """A E (..., m) for A (..., p)."""
-        reduced = A[..., self.keep]
-        for a, b in self.tied:
-            reduced[..., self.variable[a]] += A[..., b]
-        return reduced * self.scale
-
-    def condense(self, quadratic: "Quadratic", pi_fixed: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """(P (m, m), q (m,), c) with x^T P x - 2 q^T x + c equal to the quadratic of pi, frozen ones from pi_fixed."""
-        H, q, c = quadratic.H, quadratic.g, quadratic.c
-        fixed = np.where(self.free, 0.0, pi_fixed)
-        if fixed.any():
-            Hf = H @ fixed
-            c += float(fixed @ (Hf - 2 * q))
-            q = q - Hf
-        P = H.take(self._entries)
-        for i, (_, b) in zip(self._tied_at, self.tied):
-            across = H[b, self.keep]
-            P[i] += across
-            P[:, i] += across
-            P[i, i] += H[b, b]
-        for (i, (_, b)), (j, (_, d)) in self._tied_pairs:
-            P[i, j] += H[b, d]
-            P[j, i] += H[b, d]
-        P *= self._scales
-        return P, self.columns(q), c
-
-    def diagonal(self, entries: np.ndarray) -> np.ndarray:
-        """(m,) the diagonal matrix of entries (p,) of pi, in x."""
-        reduced = entries[self.keep]
-        for i, (_, b) in zip(self._tied_at, self.tied):
-            reduced[i] += entries[b]
-        return reduced * self.scale ** 2

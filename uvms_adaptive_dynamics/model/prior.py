@@ -1,4 +1,5 @@
-"""Where an estimate starts: a parameter file, or published figures and the URDF; and priors that are wrong on purpose."""
+"""Where an estimate starts: a parameter file, or published figures and the URDF; and priors that
+are wrong on purpose."""
 from __future__ import annotations
 
 import numpy as np
@@ -8,12 +9,12 @@ from .parameter_file import ParameterSet, load_parameters
 from .parameters import FRICTION, RIGID, ParameterTable
 from .robot import RobotModel
 
-# BlueROV2 by C.-J. Wu, "6-DoF modelling and control of a remotely operated vehicle" (2018), in the table's order; the
-# figures as collected with the paper's code.
-BLUEROV2_WU2018 = (17.0, 24.2, 26.07, 0.23, -0.23, -0.23, 0.23, 0.28, 0.28, 0.28,
-                   -4.03, -6.22, -5.18, -0.07, -0.07, -0.07, -18.18, -21.66, -36.99, -1.55, -1.55, -1.55,
-                   112.815, 114.8, 0.0, 0.0, 2.2563)
-# Viscous friction of the Alpha 5 measured on hardware (DESIGN section 11).
+# BlueROV2 by C.-J. Wu, "6-DoF modelling and control of a remotely operated vehicle" (2018), in the
+# table's order; the figures as collected with the paper's code.
+BLUEROV2_WU2018 = (17.0, 24.2, 26.07, 0.23, -0.23, -0.23, 0.23, 0.28, 0.28, 0.28, -4.03, -6.22,
+                   -5.18, -0.07, -0.07, -0.07, -18.18, -21.66, -36.99, -1.55, -1.55, -1.55, 112.815,
+                   114.8, 0.0, 0.0, 2.2563)
+# Viscous friction of the Alpha 5 measured on hardware [N m s/rad].
 ALPHA5_VISCOUS = {"axis_e": 2.4, "axis_d": 2.2, "axis_c": 0.8, "axis_b": 0.36}
 DEFAULT_VISCOUS, DEFAULT_COULOMB = 1.0, 0.1
 
@@ -21,7 +22,8 @@ DEFAULT_VISCOUS, DEFAULT_COULOMB = 1.0, 0.1
 def prior_from_config(config: Config, robot: RobotModel) -> ParameterSet:
     """The prior that the settings ask for, in the table's order (it need not lie in P yet)."""
     if config.prior.file:
-        return load_parameters(config.prior.file).for_table(robot.table, f"prior.file '{config.prior.file}'")
+        source = f"prior.file '{config.prior.file}'"
+        return load_parameters(config.prior.file).for_table(robot.table, source)
     table = robot.table
     values = np.zeros(table.size)
     if table.vehicle:
@@ -34,15 +36,19 @@ def prior_from_config(config: Config, robot: RobotModel) -> ParameterSet:
         coulomb = config.prior.friction_coulomb
         link[FRICTION] = (viscous[j] if viscous else ALPHA5_VISCOUS.get(joint, DEFAULT_VISCOUS),
                           coulomb[j] if coulomb else DEFAULT_COULOMB)
-    return ParameterSet(table.names, values, robot={"joints": list(table.joints), "vehicle": table.vehicle})
+    return ParameterSet(table.names, values,
+                        robot={"joints": list(table.joints), "vehicle": table.vehicle})
 
 
 def perturbed(prior: ParameterSet, factor: float, seed: int) -> ParameterSet:
-    """A prior wrong by `factor`: every non-zero parameter times factor or 1/factor at random (not projected onto P)."""
+    """A prior wrong by `factor`: every non-zero parameter times factor or 1/factor at random (not
+    projected onto P)."""
     signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=prior.values.size)
-    return ParameterSet(prior.names, prior.values * factor ** signs, None, prior.noise_stddev, prior.robot)
+    return ParameterSet(prior.names, prior.values * factor ** signs, None, prior.noise_stddev,
+                        prior.robot)
 
 
 def prior_stddev(values: np.ndarray, table: ParameterTable, relative: float) -> np.ndarray:
-    """(p,) standard deviation of a prior: relative to each value's size, or to the typical one where that is larger."""
+    """(p,) standard deviation of a prior: relative to each value's size, or to the typical one
+    where that is larger."""
     return relative * np.maximum(np.abs(values), table.scale)

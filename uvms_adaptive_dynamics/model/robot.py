@@ -1,4 +1,4 @@
-"""The robot as the estimator sees it: parameter table, channels, and one raw regressor per sample (DESIGN sections 3, 4)."""
+"""The robot as the estimator sees it: parameter table, channels, one raw regressor per sample."""
 from __future__ import annotations
 
 import math
@@ -13,14 +13,15 @@ from ..config import Config
 from ..errors import RobotError
 from .manipulator import ManipulatorModel, Mount
 from .parameters import RIGID, ParameterTable
-from .vehicle import vehicle_regressor
 from .sample import VEHICLE_UNITS, Sample, channel_names
+from .vehicle import vehicle_regressor
 
 PACKAGE = __package__.partition(".")[0]
 
 
 def resolve_urdf(address: str) -> str:
-    """The path behind a URDF address; package:// finds this package's own files and, on a ROS machine, any package's share."""
+    """The path behind a URDF address; package:// finds this package's own files and, on a ROS
+    machine, any package's share."""
     if not address.startswith("package://"):
         return str(Path(address).expanduser())
     package, _, inside = address[len("package://"):].partition("/")
@@ -30,7 +31,10 @@ def resolve_urdf(address: str) -> str:
         from ament_index_python.packages import get_package_share_directory
         return str(Path(get_package_share_directory(package)) / inside)
     except (ImportError, LookupError) as error:
-        raise RobotError(f"URDF '{address}': package '{package}' is not found; give a path instead, or source its workspace.") from error
+        raise RobotError(
+            f"URDF '{address}': package '{package}' is not found; give a path instead, or source "
+            "its workspace."
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -59,14 +63,17 @@ class RobotModel:
         self.vehicle_rows = slice(0, 6 if self.vehicle else 0)
         self.arm_rows = slice(self.vehicle_rows.stop, self.vehicle_rows.stop + len(self.joints))
         self._links = slice(self.table.vehicle_slice.stop, self.table.rotor_slice.start)
-        self._buoyancy = np.array(robot.link_volumes) * robot.water_density * robot.gravity if robot.link_volumes else None
+        self._buoyancy = np.array(
+            robot.link_volumes
+        ) * robot.water_density * robot.gravity if robot.link_volumes else None
         self._centres = np.array(robot.link_buoyancy_centres).reshape(-1, 3)
         self._rotor = np.array(robot.rotor_inertia) if robot.rotor_inertia else None
         self._still = np.zeros(6)
 
     @classmethod
-    def from_config(cls, config: Config, robot_description: str | None = None) -> "RobotModel":
-        """The robot of `config`; `robot_description` is the URDF's text where robot.urdf asks for that topic.
+    def from_config(cls, config: Config, robot_description: str | None = None) -> RobotModel:
+        """The robot of `config`; `robot_description` is the URDF's text where robot.urdf asks for
+        that topic.
 
         Raises RobotError where URDF and joints do not fit.
         """
@@ -75,12 +82,15 @@ class RobotModel:
         if robot.joints:
             if robot.urdf == "robot_description":
                 if not robot_description:
-                    raise RobotError("robot.urdf is 'robot_description' but no description was received; expected the URDF's text "
-                                     "on that topic. Start robot_state_publisher, or set robot.urdf to a file.")
+                    raise RobotError(
+                        "robot.urdf is 'robot_description' but no description was received; "
+                        "expected the URDF's text on that topic. Start robot_state_publisher, or "
+                        "set robot.urdf to a file.")
                 source = robot_description
             else:
                 source = resolve_urdf(robot.urdf)
-            arm = ManipulatorModel.from_urdf(source, robot.joints, Mount(robot.mount_xyz, robot.mount_rpy), robot.gravity)
+            arm = ManipulatorModel.from_urdf(source, robot.joints,
+                                             Mount(robot.mount_xyz, robot.mount_rpy), robot.gravity)
         return cls(config, arm)
 
     @cached_property
@@ -94,7 +104,8 @@ class RobotModel:
     def raw_rows(self, sample: Sample) -> RawRows:
         """Regressor, known load and measured effort of one sample, not yet low-passed.
 
-        With coupling 'none' the arm's block on the vehicle's rows is zero; otherwise it is the true one.
+        With coupling 'none' the arm's block on the vehicle's rows is zero; otherwise it is the true
+        one.
         """
         table, arm = self.table, self.arm
         Y = np.zeros((table.channels, table.size))
@@ -102,8 +113,11 @@ class RobotModel:
         if self.vehicle:
             Y[:6, table.vehicle_slice] = vehicle_regressor(sample.nu, sample.nu_dot, sample.R_nb)
         if arm is not None:
-            nu, nu_dot = (self._still, self._still) if self._tilt_only else (sample.nu, sample.nu_dot)
-            Y_m, Y_vm = arm.regressors(sample.mu, sample.mu_dot, sample.mu_ddot, sample.R_nb, nu, nu_dot)
+            nu, nu_dot = sample.nu, sample.nu_dot
+            if self._tilt_only:
+                nu, nu_dot = self._still, self._still
+            Y_m, Y_vm = arm.regressors(
+                sample.mu, sample.mu_dot, sample.mu_ddot, sample.R_nb, nu, nu_dot)
             Y[self.arm_rows, self._links] = Y_m
             carried = self.vehicle and self.coupled
             if carried:
@@ -112,13 +126,15 @@ class RobotModel:
                 Y[np.arange(self.arm_rows.start, self.arm_rows.stop),
                   np.arange(table.rotor_slice.start, table.rotor_slice.stop)] = sample.mu_ddot
             if self._buoyancy is not None:
-                joint_load, wrench_load = arm.buoyancy(sample.mu, sample.R_nb, self._buoyancy, self._centres)
+                joint_load, wrench_load = arm.buoyancy(
+                    sample.mu, sample.R_nb, self._buoyancy, self._centres)
                 known[self.arm_rows] = joint_load
                 if carried:
                     known[:6] = wrench_load
             if self._rotor is not None:
                 known[self.arm_rows] += self._rotor * sample.mu_ddot
-        tau = np.concatenate([sample.wrench, sample.joint_torque]) if self.vehicle else sample.joint_torque
+        tau = np.concatenate([sample.wrench, sample.joint_torque
+                              ]) if self.vehicle else sample.joint_torque
         return RawRows(Y, known, tau)
 
     def default_noise(self, config: Config) -> np.ndarray:
@@ -139,6 +155,7 @@ def _table(config: Config, arm: ManipulatorModel | None) -> ParameterTable:
     # Radius of gyration about the link's origin: tr(I) / 2 = integral of r^2 dm.
     length = np.sqrt(np.maximum(links[:, 4:7].sum(axis=1) / 2, 0) / mass)
     length = np.where(length > 1e-3, np.maximum(length, 0.02), 0.1)
-    mass = robot.link_reference_mass or tuple(mass.tolist())
-    length = robot.link_reference_length or tuple(length.tolist())
-    return ParameterTable(robot.vehicle, robot.joints, arm.prismatic, mass, length, robot.estimate_rotor_inertia)
+    return ParameterTable(robot.vehicle, robot.joints, arm.prismatic,
+                          robot.link_reference_mass or tuple(mass.tolist()),
+                          robot.link_reference_length or tuple(length.tolist()),
+                          robot.estimate_rotor_inertia)

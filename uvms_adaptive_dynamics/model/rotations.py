@@ -1,7 +1,13 @@
-"""Rotations and the border between REP-103 (FLU body, ENU world) and FRD body, NED world (DESIGN section 2)."""
+"""Rotations, and the border between REP-103 (FLU body, ENU world) and FRD body, NED world.
+
+Every formula stands here once (docs/conventions.md). Matrices are arrays (3, 3), except in the
+second part: what runs at every message works on plain floats, R as nine of them row by row, since
+an array costs more than its arithmetic there.
+"""
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,7 +16,12 @@ FRD_FROM_FLU = np.diag([1., -1., -1.])
 NED_FROM_ENU = np.array([[0., 1., 0.], [1., 0., 0.], [0., 0., -1.]])
 for _matrix in (FRD_FROM_FLU, NED_FROM_ENU):
     _matrix.setflags(write=False)
+IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+SMALL = 1e-8         # [rad] below it the series' first terms are exact
+NEAR_HALF_TURN = 1e-3  # [rad] from pi: the axis comes from the symmetric part
 
+
+# --- arrays ---------------------------------------------------------------------------------------
 
 def from_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:
     """R = Rz(yaw) Ry(pitch) Rx(roll) (3, 3), the URDF's and Fossen's convention [rad]."""
@@ -22,15 +33,29 @@ def from_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:
 
 
 def from_rotation_vector(phi: np.ndarray) -> np.ndarray:
-    """exp(S(phi)) (3, 3) by Rodrigues' formula; phi (3,) [rad]."""
-    angle = math.sqrt(float(phi @ phi))
-    S = skew(phi)
-    first, second = (math.sin(angle) / angle, (1 - math.cos(angle)) / (angle * angle)) if angle > 1e-8 else (1.0, 0.5)
-    return np.eye(3) + first * S + second * (S @ S)
+    """exp(S(phi)) (3, 3); phi (3,) [rad]."""
+    return np.array(rotation(*phi.tolist())).reshape(3, 3)
+
+
+def to_rotation_vector(R: np.ndarray) -> np.ndarray:
+    """phi (3,) [rad] with exp(S(phi)) = R (3, 3), its length below pi."""
+    s = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    sine, cosine = math.sqrt(float(s @ s)), (R[0, 0] + R[1, 1] + R[2, 2] - 1) / 2
+    angle = math.atan2(sine, cosine)
+    if angle < SMALL:
+        return s
+    if math.pi - angle > NEAR_HALF_TURN:
+        return angle / sine * s
+    # The symmetric part is cos I + (1 - cos) a a^T with the axis a, whose sign is that of s.
+    k = int(np.argmax(np.diagonal(R)))
+    axis = 0.5 * (R[:, k] + R[k])
+    axis[k] -= cosine
+    return math.copysign(angle / math.sqrt(float(axis @ axis)), float(axis @ s)) * axis
 
 
 def to_quaternion(R: np.ndarray) -> tuple[float, float, float, float]:
-    """Unit quaternion (x, y, z, w) of a rotation matrix (3, 3), from its largest component (Shepperd, 1978)."""
+    """Unit quaternion (x, y, z, w) of a rotation matrix (3, 3), from its largest component
+    (Shepperd, 1978)."""
     (a, b, c), (d, e, f), (g, h, i) = R.tolist()
     trace = a + e + i
     largest = max(trace, a, e, i)
@@ -49,3 +74,53 @@ def to_quaternion(R: np.ndarray) -> tuple[float, float, float, float]:
 def skew(x: np.ndarray) -> np.ndarray:
     """S(x) (3, 3) with S(x) y = x x y."""
     return np.array([[0., -x[2], x[1]], [x[2], 0., -x[0]], [-x[1], x[0], 0.]])
+
+
+# --- plain floats ---------------------------------------------------------------------------------
+
+def cross(a: Sequence[float], b: Sequence[float]) -> tuple[float, float, float]:
+    """a x b."""
+    a0, a1, a2 = a
+    b0, b1, b2 = b
+    return a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
+
+
+def turned(R: Sequence[float], x: Sequence[float]) -> tuple[float, float, float]:
+    """R x; R (9,) row by row."""
+    a, b, c, d, e, f, g, h, i = R
+    x0, x1, x2 = x
+    return a * x0 + b * x1 + c * x2, d * x0 + e * x1 + f * x2, g * x0 + h * x1 + i * x2
+
+
+def turned_back(R: Sequence[float], x: Sequence[float]) -> tuple[float, float, float]:
+    """R^T x; R (9,) row by row."""
+    a, b, c, d, e, f, g, h, i = R
+    x0, x1, x2 = x
+    return a * x0 + d * x1 + g * x2, b * x0 + e * x1 + h * x2, c * x0 + f * x1 + i * x2
+
+
+def product(A: Sequence[float], B: Sequence[float]) -> tuple[float, ...]:
+    """A B, all (9,) row by row."""
+    a, b, c, d, e, f, g, h, i = A
+    r, s, t, u, v, w, x, y, z = B
+    return (a * r + b * u + c * x, a * s + b * v + c * y, a * t + b * w + c * z,
+            d * r + e * u + f * x, d * s + e * v + f * y, d * t + e * w + f * z,
+            g * r + h * u + i * x, g * s + h * v + i * y, g * t + h * w + i * z)
+
+
+def rotation(x: float, y: float, z: float) -> tuple[float, ...]:
+    """exp(S(phi)) (9,) row by row, phi = (x, y, z) [rad]; Rodrigues' formula."""
+    xx, yy, zz = x * x, y * y, z * z
+    a = math.sqrt(xx + yy + zz)
+    s, c = (math.sin(a) / a, (1.0 - math.cos(a)) / (a * a)) if a > SMALL else (1.0, 0.5)
+    cxy, cxz, cyz, sx, sy, sz = c * x * y, c * x * z, c * y * z, s * x, s * y, s * z
+    return (1.0 - c * (yy + zz), cxy - sz, cxz + sy,
+            cxy + sz, 1.0 - c * (xx + zz), cyz - sx,
+            cxz - sy, cyz + sx, 1.0 - c * (xx + yy))
+
+
+def from_quaternion(x: float, y: float, z: float, w: float) -> tuple[float, ...]:
+    """Rotation matrix (9,) row by row of a quaternion of unit length."""
+    return (1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w),
+            2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w),
+            2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y))

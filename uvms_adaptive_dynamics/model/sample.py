@@ -1,4 +1,4 @@
-"""One synchronous sample of the robot: what the estimator sees at a tick (DESIGN section 13)."""
+"""One synchronous sample of the robot: what the estimator sees at a tick."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -13,10 +13,11 @@ VEHICLE_UNITS = ("N", "N", "N", "N m", "N m", "N m")
 class Sample:
     """State and efforts at data time `t` [s since the epoch]; SI, body FRD, world NED.
 
-    R_nb (3, 3) maps body FRD to NED; nu, nu_dot (6,) [m/s, rad/s; per s] body velocity [u v w p q r] and its
-    derivative in the body frame; mu, mu_dot, mu_ddot (n,) joint positions [rad or m] and derivatives; wrench (6,)
-    thruster wrench [N, N m] about the body origin; joint_torque (n,) [N m or N]; valid (6 + n,) marks the rows
-    (channels) of this instant that the model may be held against. A robot without a vehicle has valid of n rows.
+    R_nb (3, 3) maps body FRD to NED; nu, nu_dot (6,) [m/s, rad/s; per s] body velocity [u v w p q
+    r] and its derivative in the body frame; mu, mu_dot, mu_ddot (n,) joint positions [rad or m] and
+    derivatives; wrench (6,) thruster wrench [N, N m] about the body origin; joint_torque (n,) [N m
+    or N]; valid (6 + n,) marks the rows (channels) of this instant that the model may be held
+    against. A robot without a vehicle has valid of n rows.
     """
 
     t: float
@@ -32,6 +33,7 @@ class Sample:
 
 
 def channel_names(vehicle: bool, joints: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of the rows in order; a joint that bears a vehicle channel's name is written `joint.<name>`."""
+    """Names of the rows in order; a joint that bears a vehicle channel's name is written
+    `joint.<name>`."""
     head = VEHICLE_CHANNELS if vehicle else ()
     return head + tuple(f"joint.{j}" if j in VEHICLE_CHANNELS else j for j in joints)

@@ -1,6 +1,6 @@
-"""Vehicle regressor Y_v in closed form: tau_v + tau_mv = M nu_dot + C(nu) nu + D(nu) nu + g = Y_v pi_v.
+"""Vehicle regressor in closed form: tau_v + tau_mv = M nu_dot + C(nu) nu + D(nu) nu + g = Y_v pi_v.
 
-DESIGN section 4; paper, eq. (vehicle_dynamics_uncertain_linear); Fossen's C(nu) = [[0, -S(a)], [-S(a), -S(b)]].
+Paper, eq. (vehicle_dynamics_uncertain_linear); Fossen's C(nu) = [[0, -S(a)], [-S(a), -S(b)]].
 """
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from .rotations import skew
 
 _KM = len(VEHICLE_INERTIA)
 _W, _B, _H = _KM + len(VEHICLE_DAMPING) + np.array([0, 1, 2])
-# Y_v is linear in these functions of the state, which begin at: nu_dot, nu, |nu| nu, n3 = R_nb^T e3, and all nu_i nu_j.
+# Y_v is linear in these functions of the state, which begin at: nu_dot, nu, |nu| nu, n3 = R_nb^T
+# e3, and all nu_i nu_j.
 _DOT, _LINEAR, _SQUARE, _DOWN, _PRODUCTS, _FUNCTIONS = 0, 6, 12, 18, 21, 57
 
 
 def vehicle_regressor(nu: np.ndarray, nu_dot: np.ndarray, R_nb: np.ndarray) -> np.ndarray:
-    """Y_v (6, 27) in body FRD: rows X Y Z [N], K M N [N m]; columns in the order of the parameter table.
+    """Y_v (6, 27) in body FRD: rows X Y Z [N], K M N [N m]; columns in the order of the parameter
+    table.
 
-    nu, nu_dot (6,) body velocity and its derivative in the body frame [m/s, rad/s; per s]; R_nb (3, 3) maps
-    body FRD to NED (only its third row, the direction of gravity in the body, enters).
+    nu, nu_dot (6,) body velocity and its derivative in the body frame [m/s, rad/s; per s]; R_nb (3,
+    3) maps body FRD to NED (only its third row, the direction of gravity in the body, enters).
     """
     functions = np.concatenate([nu_dot, nu, np.abs(nu) * nu, R_nb[2], (nu[:, None] * nu).ravel()])
     return (_COEFFICIENTS @ functions).reshape(6, -1)

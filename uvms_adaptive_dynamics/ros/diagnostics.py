@@ -1,13 +1,17 @@
-"""What the node says about itself on /diagnostics: inputs, rows, solver, estimate, recording (DESIGN section 10)."""
+"""What the node says about itself on /diagnostics: inputs, rows, solver, estimate, recording.
+
+Made from what the front end counts and the worker publishes; the estimator itself is never asked.
+"""
 from __future__ import annotations
 
 from collections import Counter, deque
-from concurrent.futures import Future
-from typing import Any, Mapping, NamedTuple
-
-import numpy as np
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from ..config import Config
+from ..estimation.snapshot import EstimatorSnapshot
+from ..model.metrics import timing
+from ..model.parameters import ParameterTable
 from ..uncertainty.advisories import block_warnings, channel_warnings, link_note
 from .recent_fit import RecentFit
 from .recorder import Recorder
@@ -18,9 +22,12 @@ OK, WARN, ERROR = 0, 1, 2
 # Fewer rows say nothing of a channel.
 MIN_ROWS = 100
 
-# From this share on, over so many reports, an operator should look at the reasons; an arm that is parked is none.
+# From this share of masked rows on, over so many reports, an operator should look at the reasons;
+# an arm that is parked is none.
 MASKED_WARN, REPORTS = 0.9, 10
 AT_REST = "joint at rest"
+
+KNOWN_FROM = ("measured", "weak", "prior", "frozen")
 
 
 class Status(NamedTuple):
@@ -29,112 +36,152 @@ class Status(NamedTuple):
     level: int
     name: str
     message: str
-    values: Mapping[str, object]
+    values: Mapping[str, Any]
 
 
 class Diagnostics:
-    """Makes the statuses of a moment; keeps the counts of the last time, so that each report speaks of its own period."""
+    """Makes the statuses of a moment.
 
-    def __init__(self, config: Config, worker: Worker, estimator: Any, fit: RecentFit):
-        self._config, self._worker, self._estimator, self._fit = config, worker, estimator, fit
+    Counts of the last report are kept, so that each report speaks of its own period, and so is
+    when a status left OK. `late`: what this report says of late solves, '' where there were none.
+    """
+
+    def __init__(self, config: Config, table: ParameterTable, worker: Worker, fit: RecentFit):
+        self._horizon, self._table, self._worker = config.estimation.horizon, table, worker
+        self._fit = fit
         self._before: Counter = Counter()
         self._masked: deque = deque(maxlen=REPORTS)
-        self._rank: Future | None = None
-        self._last_rank: tuple[int, tuple[str, ...]] | None = None
+        self._bad_since: dict[str, float] = {}
+        self.late = ""
 
     def statuses(self, front_end: Any, now_s: float, samples: int, dropped: Mapping[str, int],
                  recorder: Recorder | None) -> list[Status]:
-        """All statuses, the overall one first."""
+        """All statuses, the overall one first; `now_s` on the node's clock."""
+        state = self._worker.snapshot
+        self._worker.request_knowledge()     # for the next report
         found = [Status(*status) for status in front_end.status(now_s)]
-        found += [self._rows(front_end, samples), self._solver(), self._estimate(), self._predictions(),
-                  self._messages(front_end, dropped)]
+        found += [self._rows(front_end, samples), self._solver(state), self._estimate(state),
+                  self._predictions(), self._refused(front_end, state, dropped)]
         if recorder is not None:
-            found.append(Status(ERROR if recorder.error else OK, "recorder", recorder.error or f"recording into {recorder.path}",
+            found.append(Status(ERROR if recorder.error else OK, "recorder",
+                                recorder.error or f"recording into {recorder.path}",
                                 {"messages": recorder.messages}))
-        return [self._overall(found, samples)] + found
+        found = [self._with_duration(status, now_s) for status in found]
+        return [self._overall(found, state, samples)] + found
 
     def _since(self, name: str, total: int) -> int:
-        """Growth of a counter since the last call with this name; a counter that was reset counts from zero."""
+        """Growth of a counter since the last report; one that was reset counts from zero."""
         before, self._before[name] = self._before[name], total
         return total - before if total >= before else total
 
-    def _overall(self, found: list[Status], samples: int) -> Status:
+    def _with_duration(self, status: Status, now_s: float) -> Status:
+        """The status with how long it has not been OK."""
+        if status.level == OK:
+            self._bad_since.pop(status.name, None)
+            return status
+        begin = self._bad_since.setdefault(status.name, now_s)
+        return status._replace(values={**status.values, "lasts [s]": max(0.0, now_s - begin)})
+
+    def _overall(self, found: list[Status], state: EstimatorSnapshot, samples: int) -> Status:
         worst = max(found, key=lambda status: status.level)
         fresh = self._since("samples", samples)
         if worst.level:
             message = f"{worst.name}: {worst.message}"
+            if worst.values["lasts [s]"] >= 1.0:
+                message += f" (for {worst.values['lasts [s]']:.0f} s)"
         elif not samples:
-            message = "no sample yet"
+            message = "no sample yet: waiting for the inputs"
+        elif state.learn:
+            message = "estimating"
         else:
-            message = "estimating" if self._estimator.learn else "predicting only (disabled by ~/enable)"
+            message = "predicting only, parameters stay as they are (~/enable with true resumes)"
         return Status(worst.level, "overall", message, {
-            "enabled": self._estimator.learn, "samples": samples, "samples since the last report": fresh})
+            "enabled": state.learn, "samples": samples, "samples since the last report": fresh})
 
     def _rows(self, front_end: Any, samples: int) -> Status:
-        now = samples, {channel: Counter(front_end.masked.get(channel, {})) for channel in self._fit.channels}
+        now = samples, {channel: Counter(front_end.masked.get(channel, {}))
+                        for channel in self._fit.channels}
         before = self._masked[0] if self._masked else (0, {})
         self._masked.append(now)
-        fresh, values, much = max(1, samples - before[0]), {}, []
+        fresh, values = max(1, samples - before[0]), {}
+        masked_by: dict[str, list[str]] = {}
         for channel, counts in now[1].items():
             grown = counts - before[1].get(channel, Counter())
             reasons = ", ".join(f"{reason} {count}" for reason, count in grown.most_common())
-            values[channel] = f"{min(1.0, grown.total() / fresh):.0%}" + (f" ({reasons})" if reasons else "")
+            share = f"{min(1.0, grown.total() / fresh):.0%}"
+            values[channel] = f"{share} ({reasons})" if reasons else share
             if grown.total() - grown[AT_REST] > MASKED_WARN * fresh:
-                much.append(channel)
-        if much:
-            return Status(WARN, "masked rows", f"nearly all rows masked on {', '.join(much)}: nothing is learnt there", values)
-        return Status(OK, "masked rows", f"share of masked rows over {len(self._masked)} reports, with reasons", values)
+                masked_by.setdefault(grown.most_common(1)[0][0], []).append(channel)
+        if masked_by:
+            said = "; ".join(
+                f"{reason} ({', '.join(channels) if len(channels) < len(values) else 'all'})"
+                for reason, channels in masked_by.items())
+            return Status(WARN, "masked rows", "nearly all rows are masked, so nothing is learnt "
+                          f"on these channels: {said}. Check that input", values)
+        return Status(OK, "masked rows", f"share of masked rows over {len(self._masked)} reports, "
+                      "with reasons", values)
 
-    def _solver(self) -> Status:
-        worker, estimator = self._worker, self._estimator
-        failed = self._since("failures", estimator.solver_failures)
+    def _solver(self, state: EstimatorSnapshot) -> Status:
+        worker = self._worker
+        failed = self._since("failures", state.failures)
         skipped = self._since("skipped", worker.skipped)
+        cut = self._since("out of time", worker.out_of_time)
         crashed = self._since("exceptions", worker.exceptions)
-        values = {"solver": estimator.solver_name, **_times("solve", worker.solve_ms), **_times("update", worker.update_ms),
-                  **estimator.solver_counts, "skipped solves": worker.skipped, "exceptions": worker.exceptions,
-                  "samples waiting": worker.backlog}
+        values = {
+            "solver": state.solver, **_times("solve", worker.solve_ms),
+            **_times("update", worker.update_ms), **state.solver_counts,
+            "failures": state.failures, "skipped solves": worker.skipped,
+            "solves out of time": worker.out_of_time, "exceptions": worker.exceptions,
+            "samples waiting": worker.backlog}
         if worker.last_error:
             values["last exception"] = worker.last_error
+        self.late = _late_solves(skipped, cut)
         if crashed:
-            return Status(ERROR, "solver", f"{crashed} samples ended in an exception: {worker.last_error}", values)
+            return Status(ERROR, "solver", f"{crashed} samples lost to an internal error "
+                          f"({worker.last_error}). Please report it with a recording", values)
         if failed:
-            return Status(ERROR, "solver", f"{failed} solves failed; the last good estimate is kept", values)
-        if skipped:
-            return Status(WARN, "solver", f"{skipped} solves skipped, being late; every sample still counts. A shorter "
-                          "estimation.horizon or another estimation.solver is faster", values)
-        return Status(OK, "solver", estimator.solver_name, values)
+            return Status(ERROR, "solver", f"{failed} solves failed since the last report; the "
+                          "last good estimate stays in use. If it lasts, check inputs that are "
+                          "masked or refused, then call ~/reset", values)
+        if self.late:
+            return Status(WARN, "solver", self.late, values)
+        return Status(OK, "solver", state.solver, values)
+
+    def _estimate(self, state: EstimatorSnapshot) -> Status:
+        values = {"parameters": self._table.size, **self._knowledge(),
+                  "window filled": state.window_filled, "horizon": self._horizon,
+                  "started from a saved estimate": state.started_from_file}
+        if state.changes:
+            values |= {"changes of the robot": state.changes, "last change": state.last_change}
+        if self._since("changes", state.changes):
+            return Status(WARN, "estimate", state.last_change, values)
+        if self._since("recoveries", state.recoveries):
+            return Status(WARN, "estimate", "solves failed in a row, so old data were dropped; "
+                          f"re-estimating ({state.recoveries} times so far). If it repeats, check "
+                          "the inputs", {**values, "recoveries": state.recoveries})
+        if not state.status:
+            return Status(OK, "estimate", "no estimate yet: the prior is in use", values)
+        # What a loaded file knew does not show in how much of its deviation is left.
+        if self._worker.knowledge is not None and not state.started_from_file:
+            words = self._worker.knowledge.known_from
+            if note := link_note(self._table, words):
+                values["links"] = note
+            if warnings := block_warnings(self._table, words):
+                return Status(WARN, "estimate", "; ".join(warnings), values)
+        return Status(OK, "estimate", f"last solve: {state.status}", values)
 
     def _knowledge(self) -> dict[str, object]:
-        """Rank and what is known from where, as of the last report: asked for here, found on the worker's thread, which owns the data."""
-        if self._rank is not None and self._rank.done():
-            self._last_rank = None if self._rank.exception() else self._rank.result()
-            self._rank = None
-        if self._rank is None:
-            self._rank = self._worker.request(lambda estimator: (estimator.identifiable_rank(), estimator.known_from()))
-        if self._last_rank is None:
+        """Rank, and the names of the parameters that are known from each source."""
+        knowledge = self._worker.knowledge
+        if knowledge is None:
             return {"identifiable rank": "-"}
-        rank, words = self._last_rank
-        by_word = {word: [name for name, w in zip(self._estimator.table.names, words) if w == word] for word in ("measured", "weak", "prior", "frozen")}
-        return {"identifiable rank": rank, **{f"known from: {word}": f"{len(names)}: {', '.join(names)}" for word, names in by_word.items() if names}}
-
-    def _estimate(self) -> Status:
-        estimator = self._estimator
-        values = {"parameters": estimator.table.size, **self._knowledge(),
-                  "horizon filled": estimator.horizon_filled, "horizon": self._config.estimation.horizon}
-        if estimator.changes:
-            values |= {"changes of the robot": estimator.changes, "last change": estimator.last_change}
-        if self._since("changes", estimator.changes):
-            return Status(WARN, "estimate", estimator.last_change, values)
-        if estimator.estimate is None:
-            return Status(OK, "estimate", "no estimate yet: the prior stands", values)
-        # What a loaded file knew does not show in how much of its deviation is left.
-        if self._last_rank is not None and estimator.prior.covariance is None:
-            _, words = self._last_rank
-            if note := link_note(estimator.table, words):
-                values["links"] = note
-            if warnings := block_warnings(estimator.table, words):
-                return Status(WARN, "estimate", "; ".join(warnings), values)
-        return Status(OK, "estimate", f"status of the last solve: {estimator.estimate.status}", values)
+        found: dict[str, object] = {"identifiable rank": knowledge.identifiable_rank}
+        for source in KNOWN_FROM:
+            names = [name for name, word in zip(self._table.names, knowledge.known_from)
+                     if word == source]
+            if names:
+                found[f"known from: {source}"] = f"{len(names)}: {', '.join(names)}"
+        return found
 
     def _predictions(self) -> Status:
         values: dict[str, object] = {}
@@ -142,23 +189,39 @@ class Diagnostics:
         for channel, fit in fits.items():
             if fit["r2"] is not None and fit["n"] >= MIN_ROWS:
                 values |= {f"{channel} R^2": fit["r2"], f"{channel} coverage": fit["coverage95"],
-                           f"{channel} width [{fit['unit']}]": fit["interval_width"], f"{channel} NLL [nats]": fit["nll"]}
+                           f"{channel} width [{fit['unit']}]": fit["interval_width"],
+                           f"{channel} NLL [nats]": fit["nll"]}
         if warnings := channel_warnings(fits, self._fit.seconds, MIN_ROWS):
             return Status(WARN, "predictions", "; ".join(warnings), values)
-        return Status(OK, "predictions", f"each row before it was used, last {self._fit.seconds:g} s", values)
+        return Status(OK, "predictions", f"each row predicted before it was used, last "
+                      f"{self._fit.seconds:g} s", values)
 
-    def _messages(self, front_end: Any, dropped: Mapping[str, int]) -> Status:
-        counts = {**front_end.counters, **{reason: count for reason, count in dropped.items() if count}}
-        fresh = {reason: grown for reason, count in counts.items() if (grown := self._since(f"message/{reason}", count))}
+    def _refused(self, front_end: Any, state: EstimatorSnapshot,
+                 dropped: Mapping[str, int]) -> Status:
+        counts = {**front_end.counters, **dropped, "implausible rows": state.implausible,
+                  "samples with a repeated stamp": state.repeated_stamps}
+        counts = {reason: count for reason, count in counts.items() if count}
+        fresh = {reason: grown for reason, count in counts.items()
+                 if (grown := self._since(f"refused/{reason}", count))}
         if fresh:
             said = ", ".join(f"{reason} {count}" for reason, count in fresh.items())
-            return Status(WARN, "refused messages", f"since the last report: {said}", counts)
+            return Status(WARN, "refused messages", f"not used since the last report: {said}",
+                          counts)
         return Status(OK, "refused messages", "none since the last report", counts)
 
 
-def _times(name: str, values) -> dict[str, object]:
-    times = list(values)  # a copy: the worker appends meanwhile
-    if not times:
-        return {}
-    return {f"{name} median [ms]": float(np.median(times)), f"{name} 99th percentile [ms]": float(np.percentile(times, 99))}
+def _late_solves(skipped: int, cut: int) -> str:
+    """A sentence about solves that came late since the last report; '' without any."""
+    parts = [f"{skipped} solves skipped because newer samples waited"] if skipped else []
+    parts += [f"{cut} solves ended by estimation.deadline"] if cut else []
+    if not parts:
+        return ""
+    return (f"{' and '.join(parts)} since the last report; every sample still counts, parameters "
+            "follow more slowly. Relieve the computer, or take a shorter estimation.horizon")
 
+
+def _times(name: str, milliseconds) -> dict[str, object]:
+    found = timing(list(milliseconds))   # a copy: the worker appends meanwhile
+    if found["median"] is None:
+        return {}
+    return {f"{name} median [ms]": found["median"], f"{name} 99th percentile [ms]": found["p99"]}

@@ -1,4 +1,4 @@
-"""The way of the core's log messages, which know nothing of ROS, into the node's log."""
+"""Forwards the core's log messages, which know nothing of ROS, to the node's log."""
 from __future__ import annotations
 
 import logging
@@ -9,7 +9,7 @@ CORE_LOG = logging.getLogger(__package__.rpartition(".")[0])
 
 
 class RosLogHandler(logging.Handler):
-    """What the core says through Python's logging, in the node's log."""
+    """Writes records of Python's logging to the node's log."""
 
     def __init__(self, node: Node):
         super().__init__()

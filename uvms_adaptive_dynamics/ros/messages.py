@@ -1,12 +1,12 @@
-"""Builders of the messages that go out; the one place where FRD becomes FLU (DESIGN sections 2 and 10).
+"""Builders of the messages that go out; the one place where FRD becomes FLU (docs/conventions.md).
 
-Numbers are made `float` or `array.array('d')` here, since rclpy serializes anything else as garbage without a word. A
-builder answers None when a number is not finite: NaN is never published.
+Numbers become `float` or `array.array('d')` here: rclpy silently serializes anything else as
+garbage. A builder returns None when a number is not finite: NaN is never published.
 """
 from __future__ import annotations
 
 import array
-from typing import Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -16,7 +16,6 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension, MultiArrayLayout
 
 from ..config import Output
-from ..uncertainty.parameter_covariance import deviations
 
 # Components of a six-vector that change sign between FRD and FLU.
 FLU_SIGNS = np.array([1., -1., -1., 1., -1., -1.])
@@ -48,12 +47,13 @@ def in_output_axes(six: np.ndarray, output: Output) -> np.ndarray:
     return np.asarray(six, float) * (FLU_SIGNS if output.frame == "flu" else 1.0)
 
 
-def parameters_message(t: float, names: Sequence[str], pi: np.ndarray, covariance: np.ndarray) -> JointState | None:
-    """name: parameter, position: estimate, effort: standard deviation; SI, FRD (DESIGN section 3)."""
-    stddev = deviations(covariance)
+def parameters_message(t: float, names: Sequence[str], pi: np.ndarray,
+                       stddev: np.ndarray) -> JointState | None:
+    """name: parameter, position: estimate, effort: standard deviation; SI, FRD."""
     if not _finite(pi, stddev):
         return None
-    return JointState(header=header(t), name=list(names), position=doubles(pi), effort=doubles(stddev))
+    return JointState(header=header(t), name=list(names), position=doubles(pi),
+                      effort=doubles(stddev))
 
 
 def covariance_message(covariance: np.ndarray) -> Float64MultiArray | None:
@@ -63,7 +63,8 @@ def covariance_message(covariance: np.ndarray) -> Float64MultiArray | None:
     rows, columns = covariance.shape
     dimensions = [MultiArrayDimension(label="rows", size=rows, stride=rows * columns),
                   MultiArrayDimension(label="columns", size=columns, stride=columns)]
-    return Float64MultiArray(layout=MultiArrayLayout(dim=dimensions, data_offset=0), data=doubles(covariance))
+    return Float64MultiArray(layout=MultiArrayLayout(dim=dimensions, data_offset=0),
+                             data=doubles(covariance))
 
 
 def wrench_message(t: float, wrench: np.ndarray, output: Output) -> WrenchStamped | None:
@@ -71,7 +72,8 @@ def wrench_message(t: float, wrench: np.ndarray, output: Output) -> WrenchStampe
     if not _finite(wrench):
         return None
     force, torque = _vectors(in_output_axes(wrench, output))
-    return WrenchStamped(header=header(t, frame_id(output)), wrench=Wrench(force=force, torque=torque))
+    return WrenchStamped(header=header(t, frame_id(output)),
+                         wrench=Wrench(force=force, torque=torque))
 
 
 def wrench_stddev_message(t: float, stddev: np.ndarray, output: Output) -> WrenchStamped | None:
@@ -79,7 +81,8 @@ def wrench_stddev_message(t: float, stddev: np.ndarray, output: Output) -> Wrenc
     if not _finite(stddev):
         return None
     force, torque = _vectors(np.abs(stddev))
-    return WrenchStamped(header=header(t, frame_id(output)), wrench=Wrench(force=force, torque=torque))
+    return WrenchStamped(header=header(t, frame_id(output)),
+                         wrench=Wrench(force=force, torque=torque))
 
 
 def effort_message(t: float, joints: Sequence[str], effort: np.ndarray) -> JointState | None:
@@ -96,14 +99,19 @@ def acceleration_message(t: float, nu_dot: np.ndarray, output: Output) -> AccelS
     if not _finite(nu_dot):
         return None
     linear, angular = _vectors(in_output_axes(nu_dot, output))
-    return AccelStamped(header=header(t, frame_id(output)), accel=Accel(linear=linear, angular=angular))
+    return AccelStamped(header=header(t, frame_id(output)),
+                        accel=Accel(linear=linear, angular=angular))
 
 
-def diagnostic_status(level: int, name: str, message: str, values: Mapping[str, object], hardware_id: str) -> DiagnosticStatus:
-    """One status; `level` 0 ok, 1 warning, 2 error, 3 stale; values are written with four significant digits."""
-    pairs = [KeyValue(key=str(key), value=f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value))
+def diagnostic_status(level: int, name: str, message: str, values: Mapping[str, object],
+                      hardware_id: str) -> DiagnosticStatus:
+    """One status; `level` 0 ok, 1 warning, 2 error, 3 stale; values get four significant digits."""
+    pairs = [KeyValue(key=str(key),
+                      value=f"{value:.4g}" if isinstance(value, (float, np.floating))
+                      else str(value))
              for key, value in values.items()]
-    return DiagnosticStatus(level=bytes([level]), name=name, message=message, hardware_id=hardware_id, values=pairs)
+    return DiagnosticStatus(level=bytes([level]), name=name, message=message,
+                            hardware_id=hardware_id, values=pairs)
 
 
 def diagnostic_array(t: float, statuses: Sequence[DiagnosticStatus]) -> DiagnosticArray:

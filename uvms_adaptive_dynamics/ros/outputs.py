@@ -1,7 +1,8 @@
-"""Publishers of the node's results, stamped with the tick that they belong to (DESIGN section 10)."""
+"""Publishers of the node's results, stamped with the tick that they belong to."""
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import AccelStamped, WrenchStamped
@@ -11,20 +12,22 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from . import messages
 from ..model.robot import RobotModel
 from ..signals.topics import OUTPUTS
+from . import messages
 
-CLASSES = {"sensor_msgs/msg/JointState": JointState, "std_msgs/msg/Float64MultiArray": Float64MultiArray,
-           "geometry_msgs/msg/WrenchStamped": WrenchStamped, "geometry_msgs/msg/AccelStamped": AccelStamped}
+CLASSES = {"sensor_msgs/msg/JointState": JointState,
+           "std_msgs/msg/Float64MultiArray": Float64MultiArray,
+           "geometry_msgs/msg/WrenchStamped": WrenchStamped,
+           "geometry_msgs/msg/AccelStamped": AccelStamped}
 
 # Latched: a controller that starts later gets the last parameters at once.
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 QUEUED = QoSProfile(depth=10)
 LATCHED_OUTPUTS = ("parameters",)
 
-# The executor goes through every event handler at every message, in Python; a subscriber that asks for more than is offered
-# is told so on its own side.
+# The executor visits every event handler at every message, in Python; a subscriber with an
+# incompatible QoS is told so on its own side.
 NO_EVENTS = PublisherEventCallbacks(use_default_callbacks=False)
 
 NEED_VEHICLE = ("predicted_wrench", "wrench_stddev", "acceleration")
@@ -41,35 +44,44 @@ class OutputPublishers:
         self.not_finite = 0
         self._publishers = {
             output.name: node.create_publisher(CLASSES[output.type], f"~/{output.name}",
-                                               LATCHED if output.name in LATCHED_OUTPUTS else QUEUED, event_callbacks=NO_EVENTS)
+                                               LATCHED if output.name in LATCHED_OUTPUTS
+                                               else QUEUED, event_callbacks=NO_EVENTS)
             for output in OUTPUTS
-            if (robot.vehicle or output.name not in NEED_VEHICLE) and (robot.joints or output.name not in NEED_ARM)}
+            if (robot.vehicle or output.name not in NEED_VEHICLE)
+            and (robot.joints or output.name not in NEED_ARM)}
 
     def prediction(self, prediction: Any) -> None:
         """Wrench, joint efforts, their standard deviations, and the acceleration of one tick."""
         t, output = prediction.t, self._output()
         vehicle, arm = self._robot.vehicle_rows, self._robot.arm_rows
         if self._robot.vehicle:
-            self._publish("predicted_wrench", messages.wrench_message, t, prediction.predicted[vehicle], output)
-            self._publish("wrench_stddev", messages.wrench_stddev_message, t, prediction.predicted_stddev[vehicle], output)
-            self._publish("acceleration", messages.acceleration_message, t, prediction.nu_dot, output)
+            self._publish("predicted_wrench", messages.wrench_message, t,
+                          prediction.predicted[vehicle], output)
+            self._publish("wrench_stddev", messages.wrench_stddev_message, t,
+                          prediction.predicted_stddev[vehicle], output)
+            self._publish("acceleration", messages.acceleration_message, t, prediction.nu_dot,
+                          output)
         if self._robot.joints:
             joints = self._robot.joints
-            self._publish("predicted_joint_states", messages.effort_message, t, joints, prediction.predicted[arm])
-            self._publish("joint_stddev", messages.effort_message, t, joints, prediction.predicted_stddev[arm])
+            self._publish("predicted_joint_states", messages.effort_message, t, joints,
+                          prediction.predicted[arm])
+            self._publish("joint_stddev", messages.effort_message, t, joints,
+                          prediction.predicted_stddev[arm])
 
     def estimate(self, estimate: Any) -> None:
         """Parameters of every tick, and their covariance from time to time."""
         names = self._robot.table.names
-        self._publish("parameters", messages.parameters_message, estimate.t, names, estimate.pi, estimate.covariance)
+        self._publish("parameters", messages.parameters_message, estimate.t, names, estimate.pi,
+                      estimate.stddev)
         elapsed = estimate.t - self._covariance_at
-        if elapsed >= self._output().covariance_period or elapsed < 0:  # negative: data time has jumped back
+        # Negative: data time has jumped back.
+        if elapsed >= self._output().covariance_period or elapsed < 0:
             self._covariance_at = estimate.t
             self._publish("covariance", messages.covariance_message, estimate.covariance)
 
     def _publish(self, name: str, make: Callable[..., Any], *content: Any) -> None:
         publisher = self._publishers[name]
-        # Making a message costs more than all else here; only what is latched may have listeners later.
+        # Building a message costs most here; only latched ones may get listeners later.
         if name not in LATCHED_OUTPUTS and not publisher.get_subscription_count():
             return
         message = make(*content)

@@ -1,30 +1,37 @@
-"""ROS parameters generated from the settings: types, descriptions, ranges, and the way back to a Config (DESIGN section 10)."""
+"""ROS parameters generated from the settings: types, descriptions, ranges, and back to a Config."""
 from __future__ import annotations
 
 import sys
 from typing import Any
 
-from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from ..config import ROS_OWN, Config
 from ..errors import ConfigError
 
-# Settings that take effect while the node runs. Everything else shapes memory, filters or the problem: read-only.
+# Settings that take effect while the node runs. Everything else shapes memory, filters or the
+# problem: read-only.
 CHANGEABLE = ("output.file", "output.covariance_period", "output.diagnostics_period")
 
 TYPES = {"bool": Parameter.Type.BOOL, "int": Parameter.Type.INTEGER, "float": Parameter.Type.DOUBLE,
-         "string": Parameter.Type.STRING, "floats": Parameter.Type.DOUBLE_ARRAY, "strings": Parameter.Type.STRING_ARRAY}
+         "string": Parameter.Type.STRING, "floats": Parameter.Type.DOUBLE_ARRAY,
+         "strings": Parameter.Type.STRING_ARRAY}
 
 INT_MAX = 2**63 - 1
 
 
 def config_from_parameters(node: Node) -> Config:
-    """Declare every setting on `node` and return them with the node's overrides (YAML, command line) applied.
+    """Declare every setting on `node`; the settings with its overrides (YAML, command line).
 
-    A whole number stands for a float and `[]` for an empty list. Raises ConfigError, which names the setting, what was
-    got and what is expected, for an unknown name or a bad value.
+    A whole number stands for a float and `[]` for an empty list. Raises ConfigError, which names
+    the setting, what was got and what is expected, for an unknown name or a bad value.
     """
     config = Config().with_values(overrides(node))
     for name, entry, value in config.settings():
@@ -33,17 +40,19 @@ def config_from_parameters(node: Node) -> Config:
 
 
 def overrides(node: Node) -> dict[str, Any]:
-    """What parameter files and the command line say about settings, by dotted name; ROS's own parameters left out."""
-    # rclpy has no public way to see overrides of names that are not declared, and a misspelt name is just that.
+    """Settings given in parameter files and on the command line, by dotted name, without ROS's own
+    parameters."""
+    # rclpy has no public way to see overrides of undeclared names, which misspelt ones are.
     given = node._parameter_overrides
     return {name: [] if parameter.type_ is Parameter.Type.NOT_SET else parameter.value
             for name, parameter in given.items() if name.split(".")[0] not in ROS_OWN}
 
 
 def watch_changes(node: Node, get_config, set_config) -> None:
-    """Check and apply changes of CHANGEABLE settings at run time: `set_config(new)` is called after a good one."""
+    """Check changes of CHANGEABLE settings at run time; `set_config(new)` after a valid one."""
     def changed(parameters) -> Config:
-        return get_config().with_values({p.name: p.value for p in parameters if p.name in CHANGEABLE})
+        return get_config().with_values({p.name: p.value
+                                         for p in parameters if p.name in CHANGEABLE})
 
     def check(parameters) -> SetParametersResult:
         try:
@@ -61,7 +70,8 @@ def descriptor(name: str, entry: Any) -> ParameterDescriptor:
     meta = entry.metadata
     fixed = name not in CHANGEABLE
     made = ParameterDescriptor(name=name, type=TYPES[meta["kind"]].value, read_only=fixed,
-                               description=meta["doc"] + (f" [{meta['unit']}]" if meta["unit"] else ""))
+                               description=meta["doc"] + (f" [{meta['unit']}]" if meta["unit"]
+                                                          else ""))
     low, high = meta["low"], meta["high"]
     bounded = low is not None or high is not None
     constraints = []
@@ -87,10 +97,12 @@ def descriptor(name: str, entry: Any) -> ParameterDescriptor:
 def _declare(node: Node, name: str, entry: Any, value: Any) -> None:
     made = descriptor(name, entry)
     if isinstance(value, tuple) and not value:
-        # rclpy takes the type of an empty list for BYTE_ARRAY: declare the type, set the value, then make it read-only.
+        # rclpy takes the type of an empty list for BYTE_ARRAY: declare the type, set the value,
+        # then make it read-only.
         kind = TYPES[entry.metadata["kind"]]
         node.declare_parameter(name, kind, ParameterDescriptor(name=name), ignore_override=True)
         node.set_parameters([Parameter(name, kind, [])])
         node.set_descriptor(name, made)
     else:
-        node.declare_parameter(name, list(value) if isinstance(value, tuple) else value, made, ignore_override=True)
+        node.declare_parameter(name, list(value) if isinstance(value, tuple) else value, made,
+                               ignore_override=True)

@@ -1,12 +1,14 @@
-"""Recording of what the node receives: the bytes as they came, in the order and at the times pushed into the front end.
+"""Records what the node receives: raw bytes, in the order and with the times of the front end.
 
-`evaluate` on the bag therefore repeats the run. The bag is rosbag2 in mcap, written with `rosbags` (pip) or, on a ROS
-installation without it, with `rosbag2_py` (apt); neither is needed by a node that does not record.
+`evaluate` on the bag therefore repeats the run. The bag is rosbag2 in mcap, written with `rosbags`
+(pip) or, on a ROS installation without it, with `rosbag2_py` (apt); neither is needed by a node
+that does not record.
 """
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Mapping, Protocol
+from typing import Any, Protocol
 
 from ..errors import BagError, ConfigError
 
@@ -29,7 +31,8 @@ class RosbagsWriter:
         self._bag = Writer(path, version=9, storage_plugin=StoragePlugin.MCAP)
         store = _type_store(topics.values())
         self._bag.open()
-        self._connections = {topic: self._bag.add_connection(topic, type_, typestore=store) for topic, type_ in topics.items()}
+        self._connections = {topic: self._bag.add_connection(topic, type_, typestore=store)
+                             for topic, type_ in topics.items()}
 
     def write(self, topic: str, receive_ns: int, data: bytes) -> None:
         """Append one serialized message."""
@@ -46,27 +49,30 @@ class Rosbag2PyWriter:
     def __init__(self, path: Path, topics: Mapping[str, str]):
         import rosbag2_py
         self._bag = rosbag2_py.SequentialWriter()
-        self._bag.open(rosbag2_py.StorageOptions(uri=str(path), storage_id="mcap"), rosbag2_py.ConverterOptions("", ""))
+        self._bag.open(rosbag2_py.StorageOptions(uri=str(path), storage_id="mcap"),
+                       rosbag2_py.ConverterOptions("", ""))
         for number, (topic, type_) in enumerate(topics.items()):
-            self._bag.create_topic(rosbag2_py.TopicMetadata(id=number, name=topic, type=type_, serialization_format="cdr"))
+            self._bag.create_topic(rosbag2_py.TopicMetadata(id=number, name=topic, type=type_,
+                                                            serialization_format="cdr"))
 
     def write(self, topic: str, receive_ns: int, data: bytes) -> None:
         """Append one serialized message."""
         self._bag.write(topic, data, receive_ns)
 
     def close(self) -> None:
-        """The C++ writer closes the bag in its destructor in every release, and by name only in some."""
+        """Drop the writer: its destructor closes the bag in every release, `close()` in some."""
         self._bag = None
 
 
 class Recorder:
-    """A recording that never disturbs the node: a failure of the disk ends it, is kept in `error`, and nothing else happens.
+    """A recording that never disturbs the node: a failing disk ends it and is kept in `error`.
 
-    Time that jumps back cannot stand in one bag, since bags are read in order of time: `split` goes on in `<path>_2`.
+    Bags are read in order of time, so when time jumps back `split` continues in `<path>_2`.
     """
 
-    def __init__(self, path: str | Path, topics: Mapping[str, str], writer: type[BagWriter] | None = None):
-        """Open the bag for `topics` (name -> type); raises ConfigError where it exists or cannot be written."""
+    def __init__(self, path: str | Path, topics: Mapping[str, str],
+                 writer: type[BagWriter] | None = None):
+        """Open a bag for `topics` (name -> type); ConfigError if it exists or cannot be written."""
         self.path = Path(path).expanduser()
         self._topics = dict(topics)
         self._writer = writer or available_writer()
@@ -83,7 +89,7 @@ class Recorder:
         try:
             self._bag.write(topic, receive_ns, data)
             self.messages += 1
-        except Exception as error:  # a full disk, a removed drive; the two libraries raise different kinds
+        except Exception as error:  # a full disk, a removed drive: each library has its own kinds
             self.error = f"recording stopped after {self.messages} messages: {error}"
             self.close()
 
@@ -109,9 +115,12 @@ class Recorder:
 
     def _open(self) -> None:
         self._parts += 1
-        path = self.path if self._parts == 1 else self.path.with_name(f"{self.path.name}_{self._parts}")
+        path = self.path
+        if self._parts > 1:
+            path = path.with_name(f"{path.name}_{self._parts}")
         if path.exists():
-            raise ConfigError(f"setting 'output.record' is '{path}', which exists; expected a folder that does not exist yet. "
+            raise ConfigError(f"setting 'output.record' is '{path}', which exists; expected a "
+                              "folder that does not exist yet. "
                               "A bag is never overwritten.")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -119,7 +128,8 @@ class Recorder:
         except BagError:
             raise
         except Exception as error:  # as in `write`
-            raise ConfigError(f"setting 'output.record' is '{path}', which cannot be written: {error}.") from None
+            raise ConfigError(f"setting 'output.record' is '{path}', which cannot be written: "
+                              f"{error}.") from None
 
 
 def available_writer() -> type[BagWriter]:
@@ -130,8 +140,9 @@ def available_writer() -> type[BagWriter]:
             return writer
         except ImportError:
             continue
-    raise ConfigError("setting 'output.record' asks for a recording, but neither 'rosbags' nor 'rosbag2_py' is installed; "
-                      "install one of them (pip install rosbags, or apt install ros-jazzy-rosbag2-py), or leave it empty.")
+    raise ConfigError("setting 'output.record' asks for a recording, but neither 'rosbags' nor "
+                      "'rosbag2_py' is installed; install one of them (pip install rosbags, or "
+                      "apt install ros-jazzy-rosbag2-py), or leave it empty.")
 
 
 def _type_store(types) -> Any:
@@ -146,8 +157,9 @@ def _type_store(types) -> Any:
         except (LookupError, OSError):  # no such package; no ament index at all
             files = []
         if not files:
-            raise BagError(f"messages of package '{package}' cannot be recorded: its definitions are not installed "
-                           f"(expected <share>/{package}/msg/*.msg). Leave output.record empty and use 'ros2 bag record'.")
+            raise BagError(f"messages of package '{package}' cannot be recorded: its definitions "
+                           f"are not installed (expected <share>/{package}/msg/*.msg). Leave "
+                           "output.record empty and use 'ros2 bag record'.")
         for file in files:
             name = f"{package}/msg/{file.stem}"
             if name not in store.fielddefs:

@@ -1,72 +1,109 @@
-"""Services of the node: reset, enable, save, load, next_stage (DESIGN section 10)."""
+"""Services of the node: reset, enable, save, load, next_stage."""
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
 
-from ..config import Output
+from ..config import Config, Output
 from ..errors import ParameterError, UvmsError
-from ..model.parameter_file import load_parameters, save_parameters
+from ..model.parameter_file import ParameterSet, load_parameters, save_parameters
+from ..model.parameters import ParameterTable
 from .worker import Worker
 
 
 class NodeServices:
-    """Every answer is a sentence; what goes wrong is `success=False` with the reason, and the node goes on."""
+    """Every answer is a sentence; what fails is `success=False` with the reason, and the node
+    goes on."""
 
-    def __init__(self, node: Node, worker: Worker, restart_front_end: Callable[[], None]):
-        self._node, self._worker, self._restart_front_end = node, worker, restart_front_end
-        for name, action in (("reset", self._reset), ("save", self._save), ("load", self._load), ("next_stage", self._next_stage)):
-            node.create_service(Trigger, f"~/{name}", self._answering(action))
-        node.create_service(SetBool, "~/enable", self._answering(self._enable))
+    def __init__(self, node: Node, worker: Worker, table: ParameterTable,
+                 get_config: Callable[[], Config], restart_front_end: Callable[[], None]):
+        """`get_config`: the settings as they are now, since output.file may change."""
+        self._log, self._worker, self._table = node.get_logger(), worker, table
+        self._config, self._restart_front_end = get_config, restart_front_end
+        for name, action in (("reset", self._reset), ("save", self._save), ("load", self._load),
+                             ("next_stage", self._next_stage)):
+            node.create_service(Trigger, f"~/{name}", self._answering(name, action))
+        node.create_service(SetBool, "~/enable", self._answering("enable", self._enable))
 
-    def _answering(self, action: Callable[[Any], str]) -> Callable:
+    def _answering(self, name: str, action: Callable[[Any], str]) -> Callable:
         def answer(request, response):
             try:
                 response.success, response.message = True, action(request)
-                self._node.get_logger().info(response.message)
-            except (UvmsError, OSError, TimeoutError) as error:
-                reason = str(error) or f"the estimator did not answer in time ({type(error).__name__})"
-                response.success, response.message = False, reason
-                self._node.get_logger().warning(reason)
+                self._log.info(response.message)
+            except (UvmsError, OSError) as error:
+                response.success, response.message = False, f"~/{name} failed: {error}"
+                self._log.warning(response.message)
             return response
         return answer
 
     def _reset(self, request) -> str:
         self._restart_front_end()
-        self._worker.call(lambda estimator: estimator.reset())
-        return "Estimate and horizon are back at the prior."
+        self._worker.call(lambda estimator: estimator.restart())
+        file = self._config().prior.file
+        start = f"prior file '{file}'" if file else "built-in prior"
+        return f"Estimate reset to the {start}; all data are forgotten, estimating anew."
 
     def _enable(self, request) -> str:
-        def switch(estimator) -> None:
-            if request.data and not estimator.learn:
-                estimator.reset_horizon()  # the window must not span the pause
-            estimator.learn = request.data
-        self._worker.call(switch)
-        return ("Samples are estimated with." if request.data
-                else "Samples are not estimated with; predictions go on with the parameters as they are.")
+        def switch(estimator) -> bool:
+            before, estimator.learn = estimator.learn, request.data
+            if request.data and not before:
+                estimator.break_off()  # the window must not span the pause
+            return before
+        before = self._worker.call(switch)
+        if before == request.data:
+            return f"Estimation was {'on' if before else 'off'} already; nothing changed."
+        return ("Estimation is on: parameters follow the data again." if request.data else
+                "Estimation is off: parameters stay as they are, predictions go on. "
+                "~/enable with true resumes it.")
 
     def _save(self, request) -> str:
-        path = parameter_path(self._node.config.output)
-        return f"Parameters saved to {save_parameters(path, self._worker.call(lambda estimator: estimator.parameter_set()))}."
+        path = parameter_path(self._config().output)
+        parameters = self._worker.call(lambda estimator: estimator.parameter_set())
+        return f"Saved {_contents(parameters)} to '{save_parameters(path, parameters)}'."
 
     def _load(self, request) -> str:
-        path = parameter_path(self._node.config.output)
-        parameters = load_parameters(path)
-        self._worker.call(lambda estimator: estimator.load(parameters))
-        return f"Parameters loaded from {path}."
+        path = parameter_path(self._config().output)
+        parameters = load_parameters(path).for_table(self._table, f"parameter file '{path}'")
+        self._worker.call(lambda estimator: estimator.restart(parameters))
+        return (f"Loaded {_contents(parameters)} from '{path}'; all data are forgotten, estimating "
+                f"from there. {_defaults(parameters)}").rstrip()
 
     def _next_stage(self, request) -> str:
-        raise UvmsError("No schedule is configured: all parameters that are not frozen are estimated together.")
+        raise UvmsError("no schedule is configured; all parameters that are not frozen are "
+                        "estimated together.")
 
 
 def parameter_path(output: Output) -> Path:
-    """The file of save and load; raises ParameterError where output.file leads out of output.directory."""
+    """The file of save and load; raises ParameterError where it is not inside output.directory."""
     directory = Path(output.directory).expanduser().resolve()
     path = (directory / output.file).resolve()
     if not output.file or path == directory or not path.is_relative_to(directory):
-        raise ParameterError(f"setting 'output.file' is {output.file!r}, which is no file inside output.directory '{directory}'; "
-                             "expected a plain file name such as 'parameters.yaml'.")
+        raise ParameterError(
+            f"setting 'output.file' is {output.file!r}, which is no file inside output.directory "
+            f"'{directory}'; expected a plain file name such as 'parameters.yaml'.")
     return path
+
+
+def _contents(parameters: ParameterSet) -> str:
+    """What the set holds: '75 parameters (56 measured, ...), their covariance and ...'."""
+    counts = Counter(parameters.known_from)
+    words = ", ".join(f"{count} {word}" for word, count in counts.most_common())
+    parts = [f"{len(parameters.names)} parameters" + (f" ({words})" if words else "")]
+    if parameters.covariance is not None:
+        parts.append("their covariance")
+    if parameters.noise_stddev is not None:
+        parts.append(f"the noise of {len(parameters.noise_stddev)} channels")
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _defaults(parameters: ParameterSet) -> str:
+    """What stands in for that which a file does not have."""
+    missing = [words for found, words in (
+        (parameters.covariance, "no covariance: estimation.prior_stddev is used"),
+        (parameters.noise_stddev, "no noise: estimation.noise_stddev is used")) if found is None]
+    return f"The file has {' and '.join(missing)}." if missing else ""

@@ -1,14 +1,16 @@
-"""Subscriptions of the node: raw bytes with a receive time, types found by name, and words for a topic that stays silent.
+"""Subscriptions of the node: raw bytes with their receive times, read once per tick.
 
-The executor never sees them: at every message it would build its wait set anew, in Python, for more time than a message
-takes to be used. A thread of its own collects what has come instead, once a tick, with the middleware's time of reception.
+The executor never sees them: it would rebuild its wait set in Python at every message, which takes
+longer than using the message. A thread reads the topics instead, with the middleware's times of
+reception.
 """
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
-from typing import Callable, Iterator, NamedTuple, Sequence
+from typing import NamedTuple
 
 from rclpy.callback_groups import CallbackGroup
 from rclpy.event_handler import SubscriptionEventCallbacks
@@ -22,17 +24,17 @@ from rclpy.subscription import Subscription
 from ..errors import ConfigError
 from ..signals.topics import Input
 
-# Sensor data: best effort matches every publisher; deep enough for 100 Hz while the executor is held up for a second.
+# Best effort matches every publisher; the depth holds one second of a 100 Hz sensor.
 SENSOR_DEPTH = 100
 
-# The executor goes through every event handler at every message, in Python; `why_silent` says what they would.
+# The executor visits every event handler at every message; `why_silent` reports what they would.
 NO_EVENTS = SubscriptionEventCallbacks(use_default_callbacks=False)
 # A clock that goes back by less is jitter between two readings, not a jump.
 JITTER_NS = 100_000_000
 
 
 class _NotForTheExecutor(CallbackGroup):
-    """What is in this group is in no executor's wait set."""
+    """Members of this group are in no executor's wait set."""
 
     def can_execute(self, entity) -> bool:
         return False
@@ -45,29 +47,36 @@ class _NotForTheExecutor(CallbackGroup):
 
 
 class InputSubscription:
-    """One input topic: subscribed raw, decoded by us, so that a recording holds the bytes as they came."""
+    """One input topic: subscribed raw, decoded by us, so that a recording holds the bytes as they
+    came."""
 
     def __init__(self, node: Node, wanted: Input):
-        """Raises ConfigError where the message's package is not installed, or the topic's name or QoS override is unusable."""
+        """Raises ConfigError where the message's package is not installed, or the topic's name or
+        QoS override is unusable."""
         self.input = wanted
-        self.messages = 0      # that were taken and used; whoever uses them counts
+        self.messages = 0      # read so far; counted by the reader
         self._node = node
         self._type = message_class(wanted)
         qos = QoSProfile(depth=SENSOR_DEPTH, reliability=ReliabilityPolicy.BEST_EFFORT)
         try:
             self.topic = node.resolve_topic_name(wanted.topic)
             self._subscription: Subscription = node.create_subscription(
-                self._type, wanted.topic, lambda _: None, qos, raw=True, callback_group=_NotForTheExecutor(),
-                event_callbacks=NO_EVENTS, qos_overriding_options=QoSOverridingOptions.with_default_policies())
-        except (NameValidationException, InvalidQosOverridesError, RuntimeError, ValueError, TypeError) as error:
-            raise ConfigError(f"setting '{_setting(wanted, 'topic')}' is {wanted.topic!r}, which cannot be subscribed: "
+                self._type, wanted.topic, lambda _: None, qos, raw=True,
+                callback_group=_NotForTheExecutor(),
+                event_callbacks=NO_EVENTS,
+                qos_overriding_options=QoSOverridingOptions.with_default_policies())
+        except (NameValidationException, InvalidQosOverridesError, RuntimeError, ValueError,
+                TypeError) as error:
+            raise ConfigError(f"setting '{_setting(wanted, 'topic')}' is {wanted.topic!r}, which "
+                              "cannot be subscribed: "
                               f"{str(error).split(', at /')[0]}.") from None
 
     def taken(self) -> Iterator[tuple[int, bytes]]:
-        """(the middleware's time of reception [ns] or 0, bytes) of every message that has come since the last call."""
+        """(the middleware's time of reception [ns] or 0, bytes) of every message that has come
+        since the last call."""
         handle = self._subscription.handle
         with handle:
-            for _ in range(SENSOR_DEPTH):     # a topic that floods leaves the others their turn
+            for _ in range(SENSOR_DEPTH):     # a flooded topic must not starve the others
                 message = handle.take_message(self._type, True)
                 if message is None:
                     return
@@ -84,26 +93,32 @@ class InputSubscription:
         if not publishers:
             others = [name for name, types in self._node.get_topic_names_and_types()
                       if wanted in types and name != self.topic and self._published_by_others(name)]
-            hint = f" Topics of this type are: {', '.join(sorted(others))}; set '{_setting(self.input, 'topic')}'." if others else ""
+            hint = (f" Topics of this type are: {', '.join(sorted(others))}; set "
+                    f"'{_setting(self.input, 'topic')}'.") if others else ""
             return f"no publisher exists. Is its driver running, in this ROS_DOMAIN_ID?{hint}"
         fitting = [publisher for publisher in publishers if publisher.topic_type == wanted]
         if not fitting:
             types = ", ".join(sorted({publisher.topic_type for publisher in publishers}))
-            return f"its publisher sends {types}. Set '{_setting(self.input, 'type')}' or '{_setting(self.input, 'topic')}'."
+            return (f"its publisher sends {types}. Set '{_setting(self.input, 'type')}' or "
+                    f"'{_setting(self.input, 'topic')}'.")
         for publisher in fitting:
-            compatibility, reason = qos_check_compatible(publisher.qos_profile, self._subscription.qos_profile)
+            compatibility, reason = qos_check_compatible(publisher.qos_profile,
+                                                         self._subscription.qos_profile)
             if compatibility == QoSCompatibility.ERROR:
-                return (f"its publisher '{publisher.node_name}' has an incompatible QoS ({reason.strip()}). Set "
+                return (f"its publisher '{publisher.node_name}' has an incompatible QoS "
+                        f"({reason.strip()}). Set "
                         f"'qos_overrides.{self.topic}.subscription.reliability' to best_effort.")
         return f"its publisher '{fitting[0].node_name}' exists and fits, but sends nothing."
 
     def _published_by_others(self, topic: str) -> bool:
         own = (self._node.get_namespace(), self._node.get_name())
-        return any((p.node_namespace, p.node_name) != own for p in self._node.get_publishers_info_by_topic(topic))
+        return any((p.node_namespace, p.node_name) != own
+                   for p in self._node.get_publishers_info_by_topic(topic))
 
 
 class _Reading(NamedTuple):
-    """The node's clock and the middleware's at one moment [ns]; the node's is 0 before simulated time begins."""
+    """The node's clock and the middleware's at one moment [ns]; the node's is 0 before simulated
+    time begins."""
 
     node: int
     wall: int
@@ -118,16 +133,18 @@ class Received(NamedTuple):
 
 
 class Repeated:
-    """Calls `action()` every `period` [s] on a thread of its own until `stop`; `on_error(exception)` for whatever it raises."""
+    """Calls `action()` every `period` [s] on its own thread until `stop`, and `on_error(exception)`
+    for whatever it raises."""
 
-    def __init__(self, period: float, action: Callable[[], None], on_error: Callable[[Exception], None]):
+    def __init__(self, period: float, action: Callable[[], None],
+                 on_error: Callable[[Exception], None]):
         self._period, self._action, self._on_error = period, action, on_error
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="inputs")
         self._thread.start()
 
     def stop(self) -> None:
-        """End after the call that runs, and join the thread."""
+        """Finish the running call and join the thread."""
         self._stopped.set()
         self._thread.join()
 
@@ -136,14 +153,16 @@ class Repeated:
         while not self._stopped.wait(max(due - time.monotonic(), 0.0)):
             try:
                 self._action()
-            except Exception as error:  # whatever it is: the topics must go on being read, and somebody be told
+            except Exception as error:  # whatever it is, reading must go on
                 self._on_error(error)
             due = max(due, time.monotonic() - self._period) + self._period
 
 
 class InputPoll:
-    """Collects what the input topics brought, in the order of reception and with receive times that strictly increase, so that
-    a bag sorted by time keeps that order."""
+    """Collects the messages of all inputs in the order of reception.
+
+    Receive times increase strictly, so that a bag sorted by time keeps that order.
+    """
 
     def __init__(self, node: Node, sources: Sequence[InputSubscription]):
         self._clock, self._sources = node.get_clock(), sources
@@ -159,16 +178,21 @@ class InputPoll:
         jumped = 0 < self._read.node < before.node - JITTER_NS
         if jumped:
             before, self._last = _Reading(0, before.wall), 0
-        came = sorted(((at, source, data) for source in self._sources for at, data in source.taken()), key=lambda message: message[0])
-        return [Received(source, self._receive_ns(at, before), data) for at, source, data in came], jumped
+        came = sorted(((at, source, data) for source in self._sources
+                       for at, data in source.taken()), key=lambda message: message[0])
+        return [Received(source, self._receive_ns(at, before), data)
+                for at, source, data in came], jumped
 
     def _receive_ns(self, at: int, before: _Reading) -> int:
-        """Between this collection and the one before on the node's clock as on the middleware's, whose rates may differ."""
+        """Time of reception on the node's clock: linear between the last two readings of both
+        clocks, since simulated time may run at another rate."""
         now = self._read
         if now.node == 0:
             return 0
         share = (at - before.wall) / max(now.wall - before.wall, 1) if at and before.node else 1.0
-        self._last = max(self._last + 1, now.node - round((1.0 - min(max(share, 0.0), 1.0)) * max(now.node - before.node, 0)))
+        share = min(max(share, 0.0), 1.0)
+        elapsed = max(now.node - before.node, 0)
+        self._last = max(self._last + 1, now.node - round((1.0 - share) * elapsed))
         return self._last
 
 
@@ -178,9 +202,10 @@ def message_class(wanted: Input) -> type:
     try:
         return getattr(import_module(f"{package}.msg"), name)
     except (ImportError, AttributeError):
-        raise ConfigError(f"setting '{_setting(wanted, 'type')}' is '{wanted.type}', but package '{package}' is not installed; "
-                          f"install it (apt install ros-jazzy-{package.replace('_', '-')}, or build it in this workspace) "
-                          "or choose another type.") from None
+        raise ConfigError(
+            f"setting '{_setting(wanted, 'type')}' is '{wanted.type}', but package '{package}' is "
+            f"not installed; install it (apt install ros-jazzy-{package.replace('_', '-')}, or "
+            "build it in this workspace) or choose another type.") from None
 
 
 def _setting(wanted: Input, what: str) -> str:

@@ -1,41 +1,79 @@
-"""The thread that owns the estimator (DESIGN section 10): every sample enters the horizon; when solves are late, the latest
-tick wins."""
+"""The thread that owns the estimator. Others read what it publishes, or send it a request.
+
+Every sample enters the window; when solves are late, the latest tick wins.
+"""
 from __future__ import annotations
 
 import queue
 import threading
 import time
 from collections import deque
-from concurrent.futures import Future
-from typing import Any, Callable
+from collections.abc import Callable
 
+# Before Python 3.11 this is not the builtin TimeoutError.
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import UvmsError
+from ..estimation.snapshot import EstimatorSnapshot
+from ..garbage import ShortCollections
 from ..model.sample import Sample
 
-# A solve is skipped only when newer samples wait and this one has waited this many periods: ticks come in twos and threes
-# when messages do, and a fast solver should solve for each of them, as the offline evaluation does.
+# A solve is skipped only when newer samples wait and this one has waited so many periods: ticks
+# come in twos and threes when messages do, and each of them should be solved as in `evaluate`.
 LATE_AFTER_PERIODS = 2.5
 
 # Solve times kept for median and 99th percentile: twenty seconds at 50 Hz.
 TIMES_KEPT = 1000
 
+# Statuses of solves that ran out of time (estimation.deadline).
+OUT_OF_TIME = ("deadline", "held")
+
+CALL_TIMEOUT_S = 10.0
+
+
+class WorkerBusyError(UvmsError):
+    """The worker's thread did not answer in time."""
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """How many directions the data determine, and for each parameter where its value comes from:
+    'measured', 'weak', 'prior' or 'frozen' (docs/uncertainty.md)."""
+
+    identifiable_rank: int
+    known_from: tuple[str, ...]
+
 
 class Worker:
     """Runs an Estimator off the executor.
 
-    `on_prediction(prediction)` and `on_estimate(estimate)` are called on this thread; `on_error(exception)` for whatever
-    is raised here, which ends one sample's work and never the thread. Other threads reach the estimator by `call` alone.
+    `on_prediction(prediction)` and `on_estimate(estimate)` are called on this thread, and so is
+    `on_error(exception)` for whatever is raised here; that costs one sample and never the thread.
+
+    Published for other threads, replaced and never changed: `snapshot` after each sample and each
+    request, `knowledge` after `request_knowledge`. They reach the estimator itself by `request`
+    and `call` alone.
     """
 
     def __init__(self, estimator: Any, period: float, on_prediction: Callable[[Any], None],
                  on_estimate: Callable[[Any], None], on_error: Callable[[Exception], None]):
         """`period` [s]: time between samples."""
         self._estimator, self._late_after = estimator, LATE_AFTER_PERIODS * period
-        self._on_prediction, self._on_estimate, self._on_error = on_prediction, on_estimate, on_error
+        self._on_prediction, self._on_estimate = on_prediction, on_estimate
+        self._on_error = on_error
         self._queue: queue.SimpleQueue = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="estimator")
+        self._collections = ShortCollections()
+        self._asked: Future | None = None
         self._submitted = 0   # written by the submitting thread alone
-        self._taken = 0       # written by the worker alone
+        self._done = 0        # written by the worker alone
+        self.snapshot: EstimatorSnapshot = estimator.snapshot()
+        self.knowledge: Knowledge | None = None
         self.skipped = 0
+        self.out_of_time = 0
         self.exceptions = 0
         self.last_error = ""
         self.solve_ms: deque[float] = deque(maxlen=TIMES_KEPT)
@@ -43,18 +81,20 @@ class Worker:
 
     @property
     def backlog(self) -> int:
-        """Samples that wait."""
-        return self._submitted - self._taken
+        """Samples that wait or are worked on."""
+        return self._submitted - self._done
 
     def start(self) -> None:
-        """Start the thread."""
+        """Start the thread; call it when everything else is set up (see ShortCollections)."""
+        self._collections.begin()
         self._thread.start()
 
     def stop(self) -> None:
-        """Finish what is queued and join the thread; a running thread at shutdown would abort the process."""
+        """Finish what is queued and join the thread: left running, it would abort the process."""
         if self._thread.is_alive():
             self._queue.put(None)
             self._thread.join()
+        self._collections.end()
 
     def submit(self, sample: Sample) -> None:
         """Queue a sample."""
@@ -67,42 +107,79 @@ class Worker:
         self._queue.put((action, answer))
         return answer
 
-    def call(self, action: Callable[[Any], Any], timeout: float = 10.0) -> Any:
-        """`request`, and wait for the result or the exception."""
-        return self.request(action).result(timeout)
+    def call(self, action: Callable[[Any], Any], timeout: float = CALL_TIMEOUT_S) -> Any:
+        """`request`, and wait for the result or the exception.
+
+        Raises WorkerBusyError after `timeout` [s]; the action is then withdrawn if it has not
+        begun.
+        """
+        answer = self.request(action)
+        try:
+            return answer.result(timeout)
+        except (FutureTimeoutError, TimeoutError):
+            if answer.done():
+                return answer.result()    # it came just now, or the exception is the action's own
+            outcome = ("Nothing was changed; try again" if answer.cancel()
+                       else "It is being carried out and may still take effect")
+            raise WorkerBusyError(
+                f"the estimator did not answer within {timeout:g} s, {self.backlog} samples wait. "
+                f"{outcome}. Is the computer overloaded?") from None
+
+    def request_knowledge(self) -> None:
+        """Have `knowledge` brought up to date, unless that is still under way."""
+        if self._asked is None or self._asked.done():
+            self._asked = self.request(self._publish_knowledge)
+
+    # --- on the worker's thread -----------------------------------------------------------------
 
     def _run(self) -> None:
         while (item := self._queue.get()) is not None:
             if isinstance(item[1], Future):
                 self._answer(*item)
                 continue
-            self._taken += 1
             try:
-                self._take(*item)
+                self._work(*item)
             except Exception as error:  # whatever it is: the node must go on, and say so
                 self.exceptions += 1
                 self.last_error = f"{type(error).__name__}: {error}"
                 self._on_error(error)
+            finally:
+                self._done += 1
 
-    def _take(self, sample: Sample, submitted: float) -> None:
+    def _work(self, sample: Sample, submitted: float) -> None:
         begin = time.perf_counter()
-        prediction = self._estimator.add(sample)
-        if prediction is None:
-            return
-        self._on_prediction(prediction)
-        if not self._estimator.learn:
-            return
-        if self.backlog and time.perf_counter() - submitted > self._late_after:
-            self.skipped += 1
-            return
-        estimate = self._estimator.solve(begin)
-        if estimate is not None:
-            self.solve_ms.append(estimate.solve_ms)
-            self.update_ms.append(estimate.update_ms)
-            self._on_estimate(estimate)
+        try:
+            prediction = self._estimator.add(sample)
+            if prediction is None:
+                return
+            self._on_prediction(prediction)
+            if not self._estimator.learn:
+                return
+            waiting = self._submitted - self._done - 1
+            if waiting and time.perf_counter() - submitted > self._late_after:
+                self.skipped += 1
+                return
+            estimate = self._estimator.solve()
+            if estimate is not None:
+                self.out_of_time += estimate.status in OUT_OF_TIME
+                self.solve_ms.append(estimate.solve_ms)
+                self.update_ms.append(1e3 * (time.perf_counter() - begin))
+                self._on_estimate(estimate)
+        finally:
+            self.snapshot = self._estimator.snapshot()
 
     def _answer(self, action: Callable[[Any], Any], answer: Future) -> None:
+        if not answer.set_running_or_notify_cancel():
+            return
         try:
-            answer.set_result(action(self._estimator))
+            try:
+                result = action(self._estimator)
+            finally:
+                self.snapshot = self._estimator.snapshot()
         except Exception as error:  # handed to the caller, who can say what was asked
             answer.set_exception(error)
+        else:
+            answer.set_result(result)
+
+    def _publish_knowledge(self, estimator: Any) -> None:
+        self.knowledge = Knowledge(estimator.identifiable_rank(), tuple(estimator.known_from()))

@@ -1,1 +1,1 @@
-"""From raw topics to synchronous samples (DESIGN section 5): `front_end.SignalFrontEnd` leads, each other file is one step of it."""
+"""From raw messages to synchronous samples: decode, gate, filter and sample, led by `front_end`."""

@@ -1,250 +1,211 @@
-"""The sensor front end: messages of every role in, synchronous samples on the grid out (DESIGN section 5).
+"""The sensor front end: messages in, synchronous samples on the grid of ticks out.
 
-    message -> reading in time (intake) -> gates and series -> at each tick: motion (inertial, joint_filter), wrench
-    (thrusters), row masks -> Sample
+    message -> decode -> gate -> filter -> at each tick: motion, wrench, masks -> Sample
 
-Everything is driven by the messages' times, never by a timer: the same messages with the same times of reception give
-the same samples, live or from a bag. A tick is finished once the sensors' clock has passed it by `filter.latency`.
+The messages' times drive everything, never a timer: the same messages with the same times of
+reception give the same samples, live or from a bag. A tick is finished once the sensors' clock is
+`filter.latency` past it.
 """
 from __future__ import annotations
 
-import math
 from collections import Counter
-from typing import Any, Iterable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from ..config import Config
-from .checks.delay import DelayWatch
-from .checks.frames import FrameChecks
-from .gates.spikes import Judged, SpikeGate
-from .filters.inertial import InertialFilter
-from .decode.input_state import OK, TIMEOUTS, WARN, input_status
-from .decode.intake import ClockJumped, Frozen, Intake
-from .filters.joints import JointFilter
 from ..model.robot import RobotModel
 from ..model.sample import Sample
-from .filters.series import Series
-from .filters.thrusters import THRUST_FLOOR, ThrusterModel
+from .checks.delay import DelayMonitor
+from .checks.frames import FrameChecks
+from .decode.input_state import SILENCE_TIMEOUTS, InputStatus, input_status
+from .decode.readings import ClockJump, MessageReader
+from .filters.depth import DepthFilter
+from .filters.inertial import InertialFilter, Motion
+from .filters.joints import JointFilter, JointMotion
+from .filters.thrusters import ThrusterModel
+from .filters.wrench import MeasuredWrench, NoWrench
+from .gates.frozen import FrozenSensorGate
+from .health import frames_status, signal_warnings
+from .masks import RowMasks
+from .ticks import TickGrid
 
-DEPTH_FLOOR = 0.05   # [m] the smallest scale that the depth's gate believes
-WRENCH_FLOOR = [THRUST_FLOOR] * 3 + [0.2 * THRUST_FLOOR] * 3   # [N, N m] likewise; thrusters act some 0.2 m from the origin
-JOINTS_NOTED = 0.045   # [s] between joint readings in the frame checks
-MOST_TICKS = 500   # at once: a burst after a pause must not stall the node
+DEFAULT_SILENCE_TIMEOUT = 2.0   # [s]
+THRUST_LOG_TICKS = 5            # between rows of thrust in the frame checks
+FIXED_BASE = Motion(np.eye(3), np.zeros(6), np.zeros(6), True)
+for _array in FIXED_BASE[:3]:
+    _array.setflags(write=False)
 
 
 class SignalFrontEnd:
-    """Turns messages into samples; bad input is counted and never raises."""
+    """Turns messages into samples; unusable messages are counted and never raise.
+
+    `inputs` holds the counts of each role, `resets` those of restarts by reason.
+    """
 
     def __init__(self, config: Config, robot: RobotModel):
         self.config, self.robot = config, robot
-        self._intake = Intake(config)
-        self.inputs = self._intake.inputs
+        self._reader = MessageReader(config)
+        self.inputs = self._reader.inputs
+        self._frozen_gate = FrozenSensorGate(config.joint_states.rest_velocity)
         self.frames = FrameChecks(config, robot)
-        self.delay = DelayWatch(config)
-        self._inertial = InertialFilter(config, self._refuse, self.frames.add)
-        self._joints = JointFilter(config, robot, self._refuse)
-        self._thrusters = ThrusterModel(config, self._refuse, self.frames.saturated)
-        self._depth_gate = SpikeGate([DEPTH_FLOOR], lookahead=0.25)
-        self._wrench_gate = SpikeGate(WRENCH_FLOOR)
-        self._depth, self._wrench = Series(1), Series(6)
-        self._n = len(config.robot.joints)
-        self._watch_delay = config.robot.vehicle and config.thrusters.source != "zero"
+        self.delay = DelayMonitor(config)
+        self._checks_delay = config.robot.vehicle and config.thrusters.source != "zero"
+        self._inertial = InertialFilter(config, self._count_outlier, self.frames.add)
+        self._joints = JointFilter(config, robot, self._count_outlier, self.frames.add)
+        self._depth = DepthFilter(config, self._count_outlier, self.frames.add)
+        self._wrench = self._wrench_source()
+        self._add_reading = self._filters_by_role()
+        self._discard_after: dict[str, Callable[[float], None]] = {
+            "imu": self._inertial.discard_imu_after, "dvl": self._inertial.discard_dvl_after,
+            "joint_states": self._joints.discard_after, "depth": self._depth.discard_after}
+        self._grid = TickGrid(config.filter.period)
+        self._masks = RowMasks(config, robot)
         self.resets: Counter = Counter()
-        self.masked: dict[str, Counter] = {channel: Counter() for channel in robot.channels}
-        self.samples_made = 0
-        self._restart()
 
-    @property
-    def counters(self) -> dict[str, int]:
-        """Messages not used, by `role: reason`, and resets of time."""
-        found = {f"{state.role}: {reason}": count for state in self.inputs.values() for reason, count in state.rejected.items()}
-        found.update({f"reset: {reason}": count for reason, count in self.resets.items()})
-        return found
+    def _wrench_source(self) -> ThrusterModel | MeasuredWrench | NoWrench:
+        thrusters = self.config.thrusters
+        if not self.config.robot.vehicle or thrusters.source == "zero":
+            return NoWrench()
+        if thrusters.source == "thrusters":
+            return ThrusterModel(self.config, self._count_outlier, self.frames.add_command)
+        return MeasuredWrench(thrusters.timeout, self._count_outlier)
+
+    def _filters_by_role(self) -> dict[str, Callable[[float, Sequence[float]], None]]:
+        """What takes the readings of each role."""
+        filters: dict[str, Callable[[float, Sequence[float]], None]] = {
+            "imu": self._inertial.add_imu, "dvl": self._inertial.add_dvl,
+            "joint_states": self._joints.add, "depth": self._depth.add}
+        if isinstance(self._wrench, ThrusterModel):
+            filters |= {"thrusters": self._wrench.add_command, "battery": self._wrench.add_voltage}
+        elif isinstance(self._wrench, MeasuredWrench):
+            filters |= {"wrench": self._wrench.add}
+        return filters
 
     def reset(self) -> None:
-        """Forget all signals, as between bags; counters stay."""
-        self._restart()
-
-    def _restart(self) -> None:
-        self._noted_joints = -math.inf
-        self._next_tick: int | None = None
-        for part in (self._intake, self._inertial, self._joints, self._thrusters, self._depth_gate, self._wrench_gate, self.frames, self.delay):
+        """Forget all signals, as between bags; counts stay."""
+        for part in (self._reader, self._frozen_gate, self._inertial, self._joints, self._depth,
+                     self._wrench, self._grid, self.frames, self.delay):
             part.reset()
-        self._depth.clear()
-        self._wrench.clear()
 
-    # --- messages -----------------------------------------------------------------------------------------------
+    # --- messages ---------------------------------------------------------------------------------
 
-    def push(self, role: str, message: Any, receive_time: float) -> None:
-        """Take in a message received at `receive_time` [s since the epoch]; what cannot be used is counted."""
-        taken = self._intake.take(role, message, receive_time)
-        if isinstance(taken, ClockJumped):
+    def add_message(self, role: str, message: Any, receive_time: float) -> None:
+        """Add a message received at `receive_time` [s since the epoch]."""
+        # decode: SI units, body FRD, seconds since the origin
+        reading = self._reader.read(role, message, receive_time)
+        if isinstance(reading, ClockJump):
             self.resets["a clock jumped"] += 1
-            self._restart()
-            taken = self._intake.take(role, message, receive_time)
-        if isinstance(taken, Frozen):
-            self._drop_frozen(role, taken.since)
-        elif taken is not None:
-            self._take(role, taken.t, taken.reading)
+            self.reset()
+            reading = self._reader.read(role, message, receive_time)
+        if reading is None or isinstance(reading, ClockJump):
+            return
+        # gate: a frozen sensor is cut off, from when it froze
+        frozen_since = self._frozen_gate.gate(role, reading.t, reading.values)
+        if frozen_since is not None:
+            self._reject_frozen(role, frozen_since, reading.t)
+            return
+        # filter: the gates for outliers are inside, as each filter knows its signal's scale
+        self.inputs[role].count_used()
+        self._add_reading[role](reading.t, reading.values)
 
-    def _drop_frozen(self, role: str, since: float) -> None:
-        """Take back what a frozen sensor said before it was found out."""
-        if role == "imu":
-            self._inertial.drop_after(since)
-        elif role == "dvl":
-            self._inertial.drop_dvl_after(since)
-        elif role == "joint_states":
-            self._joints.drop_after(since)
-        elif role == "depth":
-            self._depth.drop_after(since)
+    def _reject_frozen(self, role: str, since: float, t: float) -> None:
+        """Count the reading and discard what the sensor repeated before it was found out."""
+        self.inputs[role].count_rejected("frozen", (
+            f"identical readings for {t - since:.1f} s while other sensors show motion; restart "
+            "the sensor or its driver"))
+        self._discard_after[role](since)
 
-    def _take(self, role: str, t: float, reading: list[float]) -> None:
-        if role == "imu":
-            self._inertial.add_imu(t, reading)
-        elif role == "dvl":
-            self._inertial.add_dvl(t, reading)
-        elif role == "joint_states":
-            self._joints.add(t, reading)
-            if t - self._noted_joints > JOINTS_NOTED:
-                self._noted_joints = t
-                self.frames.add("joints", t, reading)
-        elif role == "thrusters":
-            self._thrusters.command(t, reading)
-        elif role == "battery":
-            self._thrusters.voltage = reading[0]
-        elif role == "depth":
-            self._add_depth(self._depth_gate.push(t, reading))
-        else:
-            self._add_wrench(self._wrench_gate.push(t, reading))
+    def _count_outlier(self, role: str, reason: str) -> None:
+        self.inputs[role].count_outlier(reason)
 
-    def _add_wrench(self, decided: Iterable[Judged]) -> None:
-        for judged in decided:
-            if judged.spikes is not None:
-                self._refuse("wrench", "spike")
-            self._wrench.append(judged.t, judged.row)
-
-    def _add_depth(self, decided: Iterable[Judged]) -> None:
-        for judged in decided:
-            if judged.spikes is not None:
-                self._refuse("depth", "spike")
-            self._depth.append(judged.t, judged.row)
-            self.frames.add("depth", judged.t, judged.row)
-
-    def _refuse(self, role: str, reason: str) -> None:
-        self.inputs[role].doubt(reason)
-
-    @property
-    def warnings(self) -> list[str]:
-        """What an operator should know of the signals, in sentences; empty when all is well."""
-        late = self.delay.warning
-        # A delay alone makes thrusters look turned or exchanged; and it means nothing while other frames are wrong.
-        findings = [f for f in self.frames.findings if not (late and f.setting in ("thrusters.signs", "thrusters.allocation"))]
-        found = [f"{finding.setting}: {finding.sentence}" for finding in findings]
-        if late and not found:
-            found.append(late)
-        if self._inertial.dvl_gate.reopened and not found:
-            found.append(f"dvl: velocities were rejected for a second and more although they agree with each other "
-                         f"({self._inertial.dvl_gate.reopened} times); they are accepted again. Does the bottom lock jump, or the attitude?")
-        return found
-
-    def status(self, now: float) -> list[tuple[int, str, str, dict[str, str]]]:
-        """(level 0 ok, 1 warning, 2 error; name; sentence; figures) of each input, `now` on the clock of reception."""
-        found = [input_status(state, now, TIMEOUTS.get(role, 2.0)) for role, state in self.inputs.items()]
-        warnings = self.warnings
-        figures = {f"warning {k + 1}": text for k, text in enumerate(warnings)}
-        waiting = ", ".join(self.frames.waiting_for)
-        told = (f"not yet judged for want of motion: {waiting}; move the robot on all axes" if waiting else "frames, signs and units agree")
-        found.append((WARN if warnings else OK, "frames", warnings[0] if warnings else told, {**figures, "not yet judged": waiting or "nothing"}))
-        return found
-
-    # --- samples ------------------------------------------------------------------------------------------------
+    # --- samples ----------------------------------------------------------------------------------
 
     def samples(self) -> list[Sample]:
         """The samples whose ticks have become due."""
-        return self._due(self.config.filter.latency)
+        return self._samples_due(self.config.filter.latency)
 
     def flush(self) -> list[Sample]:
         """The samples up to the last message, at the end of a recording."""
-        for part in (self._inertial, self._joints, self._thrusters):
-            part.finish()
-        self._add_depth(self._depth_gate.drain())
-        self._add_wrench(self._wrench_gate.drain())
-        return self._due(0.0)
+        for part in (self._inertial, self._joints, self._wrench, self._depth):
+            part.flush()
+        return self._samples_due(latency=0.0)
 
-    def _due(self, latency: float) -> list[Sample]:
-        if self._intake.origin is None or self._intake.time.last_receive is None:
+    def _samples_due(self, latency: float) -> list[Sample]:
+        origin, last_receive = self._reader.origin, self._reader.time.last_receive
+        if origin is None or last_receive is None:
             return []
-        period = self.config.filter.period
-        now = self._intake.time.stamp_clock(self._intake.time.last_receive)
-        last = math.floor((now - latency) / period + 1e-6)
-        if self._next_tick is None:
-            self._next_tick = math.ceil(self._intake.origin / period)
-        if last - self._next_tick >= MOST_TICKS and latency > 0:
-            self.resets["a pause longer than can be caught up"] += 1
-            self._next_tick = last - MOST_TICKS + 1
-        found = []
-        while self._next_tick <= last:
-            sample = self._sample(self._next_tick * period)
-            if sample is not None:
-                found.append(sample)
-                self.samples_made += 1
-                if self._watch_delay:
-                    self.delay.add(sample)
-            self._next_tick += 1
-        return found
+        now = self._reader.time.to_stamp_clock(last_receive)
+        due = self._grid.due(origin, now, latency)
+        if due.skipped:
+            self.resets["a pause too long to catch up with"] += 1
+        found = [self._sample(tick, origin) for tick in due.ticks]
+        samples = [sample for sample in found if sample is not None]
+        if self._checks_delay:
+            for sample in samples:
+                self.delay.add(sample)
+        return samples
 
-    def _sample(self, t_absolute: float) -> Sample | None:
-        """The sample at a tick; None while nothing at all is known of the robot's state."""
-        t, robot = t_absolute - self._intake.origin, self.config.robot
-        motion = self._inertial.motion(t) if robot.vehicle else None
-        joints = self._joints.motion(t) if self._n else None
-        if motion is None and (robot.vehicle or joints is None):
-            self._mask_all("no imu" if robot.vehicle else "no joint state")
+    def _sample(self, tick: int, origin: float) -> Sample | None:
+        """The sample at a tick; None while the robot's state is unknown."""
+        stamp = tick * self._grid.period
+        t = stamp - origin
+        # motion of the vehicle and of the arm
+        motion = self._inertial.motion(t) if self.config.robot.vehicle else FIXED_BASE
+        joints = self._joint_motion(t)
+        if motion is None:
+            self._masks.mask_all("no imu")
             return None
-        wrench, trouble = self._wrench_at(t) if robot.vehicle else (np.zeros(6), "")
-        reasons = []
-        if robot.vehicle:
-            reasons += [self._vehicle_reason(t, motion, joints, trouble)] * 6
-        if self._n:
-            reasons += joints.reasons if joints is not None else ["no joint state"] * self._n
-        for channel, reason in zip(self.robot.channels, reasons):
-            if reason:
-                self.masked[channel][reason] += 1
-        zero = np.zeros(self._n)
-        mu, mu_dot, mu_ddot, effort = joints[:4] if joints is not None else (zero, zero, zero, zero)
-        R_nb, nu, nu_dot = motion[:3] if motion is not None else (np.eye(3), np.zeros(6), np.zeros(6))
-        return Sample(t_absolute, R_nb, nu, nu_dot, mu, mu_dot, mu_ddot, wrench, effort, np.array([not r for r in reasons]))
+        if joints is None and not self.config.robot.vehicle:
+            self._masks.mask_all("no joint state")
+            return None
+        arm = self._unseen_arm() if joints is None else joints
+        # wrench of the thrusters
+        wrench, wrench_reason = self._wrench.wrench(t)
+        self._log_thrust(tick, t)
+        # masks: rows that the model cannot explain
+        vehicle_reason = self._masks.vehicle_reason(
+            motion.velocity_known, wrench_reason, joints is not None, self._depth.mask_reason(t))
+        vehicle_rows = 6 if self.config.robot.vehicle else 0
+        valid = self._masks.valid([vehicle_reason] * vehicle_rows + arm.mask_reasons)
+        return Sample(stamp, motion.R_nb, motion.nu, motion.nu_dot, arm.mu, arm.mu_dot,
+                      arm.mu_ddot, wrench, arm.effort, valid)
 
-    def _mask_all(self, reason: str) -> None:
-        for counter in self.masked.values():
-            counter[reason] += 1
+    def _joint_motion(self, t: float) -> JointMotion | None:
+        return self._joints.motion(t) if self.config.robot.joints else self._unseen_arm()
 
-    def _wrench_at(self, t: float) -> tuple[np.ndarray, str]:
-        source = self.config.thrusters.source
-        if source == "zero":
-            return np.zeros(6), ""
-        if source == "thrusters":
-            wrench = self._thrusters.wrench(t)
-            if self._next_tick % 5 == 0:
-                self.frames.add("thrust", t, self._thrusters.impulse)
-            return wrench
-        if self._wrench.gap_around(t) > self.config.thrusters.timeout:
-            return np.zeros(6), "no wrench"
-        return self._wrench.at(t), ""
+    def _unseen_arm(self) -> JointMotion:
+        """An arm of which no message has come: its rows do not count."""
+        n = len(self.config.robot.joints)
+        zero = np.zeros(n)
+        return JointMotion(zero, zero, zero, zero, ["no joint state"] * n)
 
-    def _vehicle_reason(self, t: float, motion, joints, trouble: str) -> str:
-        """Why the vehicle's rows do not count at t, '' where they do."""
-        if not motion.velocity_known:
-            return "no dvl" if self.config.dvl.enabled else "no source of velocity"
-        if trouble:
-            return trouble
-        if self._n and self.robot.coupled and joints is None:
-            return "arm never seen"
-        depth = self._depth.before(t)
-        if depth is not None and t - depth[0] <= self.config.depth.timeout:
-            if depth[1][0] < self.config.depth.minimum:
-                return "at the surface"
-            if depth[1][0] > self.config.depth.maximum:
-                return "on the floor"
-        return ""
+    def _log_thrust(self, tick: int, t: float) -> None:
+        if tick % THRUST_LOG_TICKS == 0 and isinstance(self._wrench, ThrusterModel):
+            self.frames.add("thrust", t, self._wrench.impulse)
+
+    # --- reports ----------------------------------------------------------------------------------
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """Messages and values rejected, by `role: reason`, and restarts of the signals."""
+        rejected = {f"{state.role}: {reason}": count for state in self.inputs.values()
+                    for reason, count in state.rejected.items()}
+        return rejected | {f"reset: {reason}": count for reason, count in self.resets.items()}
+
+    @property
+    def masked(self) -> dict[str, Counter]:
+        """Masked rows: channel -> reason -> rows."""
+        return self._masks.counts
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences for the operator, each with the setting to change; empty when all is well."""
+        return signal_warnings(self.frames, self.delay, self._inertial.dvl_gate.restarts)
+
+    def status(self, now: float) -> list[InputStatus]:
+        """Status of each input and of the frame checks; `now` [s] is on the clock of reception."""
+        inputs = [input_status(state, now, SILENCE_TIMEOUTS.get(role, DEFAULT_SILENCE_TIMEOUT))
+                  for role, state in self.inputs.items()]
+        return inputs + [frames_status(self.warnings, self.frames.waiting_for)]

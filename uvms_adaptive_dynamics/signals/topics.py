@@ -1,4 +1,4 @@
-"""The topic table: what comes in, under which role and type, and what goes out (DESIGN section 10). No ROS import here."""
+"""The topics that come in, by role and type, and those that go out; see docs/ros_interface.md."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from ..config import Config
 
 @dataclass(frozen=True)
 class Input:
-    """A topic that the front end reads; `role` is the name under which its messages are pushed."""
+    """A topic that the front end reads; `role` is the name under which its messages are added."""
 
     role: str
     topic: str
@@ -39,18 +39,24 @@ def inputs(config: Config) -> tuple[Input, ...]:
             if config.battery.enabled:
                 found.append(Input("battery", config.battery.topic, config.battery.type))
         elif config.thrusters.source == "wrench":
-            found.append(Input("wrench", config.thrusters.wrench_topic, "geometry_msgs/msg/WrenchStamped"))
+            found.append(Input("wrench", config.thrusters.wrench_topic,
+                               "geometry_msgs/msg/WrenchStamped"))
     if config.robot.joints:
-        found.append(Input("joint_states", config.joint_states.topic, config.joint_states.type))
+        joints = config.joint_states
+        found.append(Input("joint_states", joints.topic, joints.type))
     return tuple(found)
 
 
 OUTPUTS = (
-    Output("parameters", "sensor_msgs/msg/JointState", "name: parameter, position: estimate, effort: standard deviation"),
-    Output("covariance", "std_msgs/msg/Float64MultiArray", "covariance of the parameters, rows and columns labelled"),
-    Output("predicted_wrench", "geometry_msgs/msg/WrenchStamped", "thruster wrench that the model predicts, arm included"),
+    Output("parameters", "sensor_msgs/msg/JointState",
+           "name: parameter, position: estimate, effort: standard deviation"),
+    Output("covariance", "std_msgs/msg/Float64MultiArray",
+           "covariance of the parameters, rows and columns labelled"),
+    Output("predicted_wrench", "geometry_msgs/msg/WrenchStamped",
+           "thruster wrench that the model predicts, arm included"),
     Output("wrench_stddev", "geometry_msgs/msg/WrenchStamped", "its standard deviation"),
-    Output("predicted_joint_states", "sensor_msgs/msg/JointState", "joint efforts that the model predicts"),
+    Output("predicted_joint_states", "sensor_msgs/msg/JointState",
+           "joint efforts that the model predicts"),
     Output("joint_stddev", "sensor_msgs/msg/JointState", "their standard deviation, in effort"),
     Output("acceleration", "geometry_msgs/msg/AccelStamped", "filtered nu_dot"),
 )

@@ -1,5 +1,5 @@
-"""A simulated BlueROV2 Heavy with a Reach Alpha 5: the truth that the estimator is tried against (DESIGN section 11).
+"""A simulated BlueROV2 Heavy with a Reach Alpha 5, which shares no equation with the regressors.
 
-It shares no equation with the package's regressors: rigid bodies by Pinocchio's recursive algorithms, water by its own
-formulas. The way of the data: true_robot -> physics -> motion -> robot -> sensors -> bag or node.
+Rigid bodies move by Pinocchio's recursive algorithms, water by formulas of its own. Data goes from
+true_robot over physics, motion, robot and sensors to a bag or a node.
 """

@@ -1,11 +1,14 @@
-"""A simulated run as a rosbag2 recording, and its truth beside it."""
+"""A simulated run as a rosbag2 recording, with its truth log."""
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from rosbags.interfaces import Connection
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
+from rosbags.typesys.store import Typestore
 
 from ..errors import BagError
 from .faults import Faults, with_faults
@@ -13,7 +16,8 @@ from .robot import SimulatedRobot, Truth
 from .sensors import Message
 from .true_robot import TrueRobot
 
-DEFAULT_START = 1_767_225_600.0  # [s since the epoch] 2026-01-01, so that the same call gives the same bag
+# [s since the epoch] 2026-01-01: a fixed start, so that the same call gives the same bag
+DEFAULT_START = 1_767_225_600.0
 STORAGES = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
 BODY_FRAME, DVL_FRAME = "base_link", "dvl_link"
 
@@ -23,23 +27,28 @@ def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage:
               truth: str | Path | None = None, faults: Faults | None = None) -> Truth:
     """Record `duration` [s] of a run into a new rosbag2 directory; bag time is the time of receipt.
 
-    storage 'mcap' or 'sqlite3'; start_time [s since the epoch]; truth: file (.npz) to write the truth log to; faults: what
-    goes wrong with sensors and log, by chance of the same seed (the truth stays that of the robot).
-    Returns the truth log. Raises BagError when the bag exists already or the storage is unknown.
+    storage     'mcap' or 'sqlite3'
+    start_time  [s since the epoch]
+    truth       file (.npz) to write the truth log to
+    faults      of sensors and log, drawn with the same seed; the truth has none
+
+    Returns the truth log. Raises BagError when the bag exists or the storage is unknown.
     """
     path = Path(path)
     if storage not in STORAGES:
         raise BagError(f"storage: got {storage!r}, expected one of {', '.join(STORAGES)}")
     if path.exists():
-        raise BagError(f"bag {path}: exists already; give another name or remove it")
+        raise BagError(f"bag {path}: exists already; choose another name or remove it")
     robot = SimulatedRobot(seed, duration, true_robot, start_ns=round(start_time * 1e9))
     for file in (path, *([Path(truth)] if truth else [])):
         file.parent.mkdir(parents=True, exist_ok=True)
-    store, connections = get_typestore(Stores.ROS2_JAZZY), {}
+    store = get_typestore(Stores.ROS2_JAZZY)
+    connections: dict[str, Connection] = {}
     with Writer(path, version=9, storage_plugin=STORAGES[storage]) as writer:
         for message in robot if faults is None else with_faults(robot, faults, seed):
             if message.topic not in connections:
-                connections[message.topic] = writer.add_connection(f"/{message.topic}", message.type, typestore=store)
+                connections[message.topic] = writer.add_connection(
+                    f"/{message.topic}", message.type, typestore=store)
             data = store.serialize_cdr(ros_message(store, message), message.type)
             writer.write(connections[message.topic], message.receive_time, data)
     if truth:
@@ -47,8 +56,8 @@ def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage:
     return robot.truth()
 
 
-def ros_message(store, message: Message):
-    """The rosbags message of a simulated one, from the typestore `store`; headers carry the time of measurement."""
+def ros_message(store: Typestore, message: Message) -> Any:
+    """The rosbags message of a simulated one; headers carry the time of measurement."""
     t, p = store.types, message.payload
     vector = lambda x: t["geometry_msgs/msg/Vector3"](*x)
     header = lambda frame: t["std_msgs/msg/Header"](
@@ -56,15 +65,18 @@ def ros_message(store, message: Message):
     diagonal = lambda variances: np.diag(variances).ravel()
     make = t[message.type]
     if message.type.endswith("/Imu"):
-        return make(header(BODY_FRAME), t["geometry_msgs/msg/Quaternion"](*p["orientation"]), diagonal(p["orientation_variance"]),
+        quaternion = t["geometry_msgs/msg/Quaternion"](*p["orientation"])
+        return make(header(BODY_FRAME), quaternion, diagonal(p["orientation_variance"]),
                     vector(p["angular_velocity"]), diagonal(p["angular_velocity_variance"]),
                     vector(p["linear_acceleration"]), diagonal(p["linear_acceleration_variance"]))
     if message.type.endswith("/TwistWithCovarianceStamped"):
         twist = t["geometry_msgs/msg/Twist"](vector(p["linear"]), vector((0.0, 0.0, 0.0)))
         covariance = diagonal((*p["linear_variance"], 0.0, 0.0, 0.0))
-        return make(header(DVL_FRAME), t["geometry_msgs/msg/TwistWithCovariance"](twist, covariance))
+        stamped = t["geometry_msgs/msg/TwistWithCovariance"](twist, covariance)
+        return make(header(DVL_FRAME), stamped)
     if message.type.endswith("/FluidPressure"):
         return make(header(BODY_FRAME), p["fluid_pressure"], p["variance"])
     if message.type.endswith("/JointState"):
-        return make(header(""), list(p["name"]), *(np.array(p[k]) for k in ("position", "velocity", "effort")))
+        values = (np.array(p[name]) for name in ("position", "velocity", "effort"))
+        return make(header(""), list(p["name"]), *values)
     return make(t["std_msgs/msg/MultiArrayLayout"]([], 0), np.array(p["data"]))

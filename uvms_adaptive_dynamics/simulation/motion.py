@@ -1,4 +1,4 @@
-"""Persistently exciting motion of vehicle and arm, and the controllers that make the robot follow it (DESIGN section 11)."""
+"""Persistently exciting motion of vehicle and arm, and the controllers that follow it."""
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -10,19 +10,19 @@ from ..signals.filters.thrust_curve import ThrustCurve
 from .physics import Physics
 
 LOWEST_HZ, HIGHEST_HZ = 0.05, 0.7
-TONES = 6  # per axis
+TONES_PER_AXIS = 6
 NORMALIZED_OVER = 180.0  # [s] in which the peaks below are reached
-TOP_SPEED = 0.55  # [m/s] of the reference; the vehicle falls a little short of it
-TOP_TILT = np.radians(18.0)  # of roll and pitch together; tracking errors take the rest up to 20 deg
+TOP_SPEED = 0.55  # [m/s] of the reference, which the vehicle does not quite reach
+TOP_TILT = np.radians(18.0)  # of roll and pitch together, 20 deg with tracking errors
 TOP_YAW_RATE = 0.7  # [rad/s]
-DEPTH = 5.0  # [m]
+MEAN_DEPTH = 5.0  # [m]
 JOINT_CENTRE = np.array([3.1, 2.3, 1.6, 2.85])  # [rad]
 JOINT_TOP_SPEED = np.array([0.40, 0.30, 0.50, 0.90])  # [rad/s]
 JOINT_MARGIN = 0.25  # [rad] to the position limits
 
 
 class Reference(NamedTuple):
-    """Wanted pose (position NED [m], roll-pitch-yaw [rad], joints [rad]) of 6 + n axes, its rate and its acceleration."""
+    """Wanted pose (6 + n,), its rate and acceleration: NED [m], roll-pitch-yaw, joints [rad]."""
 
     value: np.ndarray
     rate: np.ndarray
@@ -30,9 +30,10 @@ class Reference(NamedTuple):
 
 
 class ExcitingMotion:
-    """Sum of tones between 0.05 and 0.7 Hz on every axis, of equal rate, no tone shared by two axes; phases by seed.
+    """Sum of tones between 0.05 and 0.7 Hz on every axis, of equal rate; phases by seed.
 
-    `lower`, `upper` (n,) [rad] are the joint limits. Peaks are those of the first three minutes; a longer run may pass them.
+    No two axes share a tone. `lower`, `upper` (n,) [rad] are the joint limits. Peaks are those of
+    the first three minutes; a longer run may pass them.
     """
 
     def __init__(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray):
@@ -40,22 +41,28 @@ class ExcitingMotion:
         axes = 6 + n
         centre = JOINT_CENTRE if n == JOINT_CENTRE.size else (lower + upper) / 2
         top = JOINT_TOP_SPEED if n == JOINT_TOP_SPEED.size else np.full(n, 0.4)
-        place = (np.arange(TONES) + rng.permuted(np.tile((np.arange(axes) + 0.5) / axes, (TONES, 1)), axis=1).T) / TONES
+        tones = TONES_PER_AXIS
+        slots = np.tile((np.arange(axes) + 0.5) / axes, (tones, 1))
+        place = (np.arange(tones) + rng.permuted(slots, axis=1).T) / tones
         self._omega = 2 * np.pi * LOWEST_HZ * (HIGHEST_HZ / LOWEST_HZ) ** place
-        self._phase = rng.uniform(0, 2 * np.pi, (axes, TONES))
-        self._rate = rng.uniform(0.7, 1.3, (axes, TONES))
-        self._offset = np.concatenate([[0.0, 0.0, DEPTH, 0.0, 0.0, rng.uniform(-np.pi, np.pi)], centre])
+        self._phase = rng.uniform(0, 2 * np.pi, (axes, tones))
+        self._rate = rng.uniform(0.7, 1.3, (axes, tones))
+        heading = rng.uniform(-np.pi, np.pi)
+        self._offset = np.concatenate([[0.0, 0.0, MEAN_DEPTH, 0.0, 0.0, heading], centre])
         value, rate = self._history(np.arange(0.0, NORMALIZED_OVER, 0.05))
         swing = np.abs(value)
-        tilt, room = np.hypot(value[3], value[4]).max(), np.minimum(centre - lower, upper - centre) - JOINT_MARGIN
+        tilt = np.hypot(value[3], value[4]).max()
+        room = np.minimum(centre - lower, upper - centre) - JOINT_MARGIN
         scale = np.empty(axes)
         scale[:3] = TOP_SPEED / np.linalg.norm(rate[:3], axis=0).max()
         scale[3:5] = TOP_TILT / tilt
         scale[5] = TOP_YAW_RATE / np.abs(rate[5]).max()
-        scale[6:] = np.minimum(top / np.abs(rate[6:]).max(axis=1), room / swing[6:].max(axis=1))
+        scale[6:] = np.minimum(top / np.abs(rate[6:]).max(axis=1),
+                               room / swing[6:].max(axis=1))
         self._rate *= scale[:, None]
 
     def _history(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(values, rates) (axes, k) at times t (k,) without the offset."""
         value, rate = np.zeros((2, self._omega.shape[0], t.size))
         for omega, phase, amplitude in zip(self._omega.T, self._phase.T, self._rate.T):
             angle = omega[:, None] * t + phase[:, None]
@@ -67,27 +74,30 @@ class ExcitingMotion:
         """Reference at time t [s] from the start."""
         angle = self._omega * t + self._phase
         sine, cosine = np.sin(angle), np.cos(angle)
-        return Reference(self._offset + (self._rate / self._omega * sine).sum(axis=1), (self._rate * cosine).sum(axis=1),
+        return Reference(self._offset + (self._rate / self._omega * sine).sum(axis=1),
+                         (self._rate * cosine).sum(axis=1),
                          -(self._rate * self._omega * sine).sum(axis=1))
 
 
 def body_rate(rpy: np.ndarray, rpy_rate: np.ndarray) -> np.ndarray:
-    """(3,) body rates [rad/s] of roll-pitch-yaw angles (3,) [rad] and their rates (Fossen's T^-1, FRD/NED)."""
+    """(3,) body rates [rad/s] of roll-pitch-yaw (3,) [rad] and its rates (Fossen's T^-1)."""
     (sr, sp), (cr, cp) = np.sin(rpy[:2]), np.cos(rpy[:2])
-    return np.array([rpy_rate[0] - sp * rpy_rate[2], cr * rpy_rate[1] + cp * sr * rpy_rate[2],
+    return np.array([rpy_rate[0] - sp * rpy_rate[2],
+                     cr * rpy_rate[1] + cp * sr * rpy_rate[2],
                      -sr * rpy_rate[1] + cp * cr * rpy_rate[2]])
 
 
 def body_velocity(reference: Reference, R_nb: np.ndarray) -> np.ndarray:
-    """(6,) reference velocity [m/s, rad/s] in the axes of a body that stands at `R_nb` (3, 3)."""
-    return np.concatenate([R_nb.T @ reference.rate[:3], body_rate(reference.value[3:6], reference.rate[3:6])])
+    """(6,) reference velocity [m/s, rad/s] in the axes of a body at `R_nb` (3, 3)."""
+    rates = body_rate(reference.value[3:6], reference.rate[3:6])
+    return np.concatenate([R_nb.T @ reference.rate[:3], rates])
 
 
 class VehicleController:
     """Follows the reference pose with the thrusters; gives PWM [us], whole microseconds.
 
-    It has a rough model, as a pilot's autopilot has: round figures, a constant 16 V. It sees the true state, since the
-    simulated navigation is no part of what is tried out here.
+    Its model is as rough as an autopilot's: round figures, a constant 16 V. It knows the true
+    state, since navigation is not part of the simulation.
     """
 
     MASS = np.array([19.0, 23.0, 29.0, 0.40, 0.47, 0.47])
@@ -96,27 +106,31 @@ class VehicleController:
     KV, KP, KI = 3.0, 2.5, 0.6  # [1/s], [1/s^2], [1/s^3]
     ASSUMED_VOLTAGE = 16.0
 
-    def __init__(self, motion: ExcitingMotion, curve: ThrustCurve, allocation: np.ndarray, period: float, lead: float):
+    def __init__(self, motion: ExcitingMotion, curve: ThrustCurve, allocation: np.ndarray,
+                 period: float, lead: float):
         self._motion, self._curve, self._period, self._lead = motion, curve, period, lead
         self._share = np.linalg.pinv(allocation)
         self._integral = np.zeros(6)
 
-    def command(self, t: float, position: np.ndarray, R_nb: np.ndarray, nu: np.ndarray) -> np.ndarray:
-        """(8,) PWM [us] at time t [s] for a vehicle at `position` (3,) NED, `R_nb` (3, 3), moving with `nu` (6,)."""
+    def command(self, t: float, position: np.ndarray, R_nb: np.ndarray,
+                nu: np.ndarray) -> np.ndarray:
+        """(8,) PWM [us] at t [s] for a vehicle at `position` (3,) NED, R_nb (3, 3), nu (6,)."""
         now, ahead = self._motion.at(t), self._motion.at(t + self._lead)
         error = np.concatenate([R_nb.T @ (now.value[:3] - position),
                                 pin.log3(R_nb.T @ pin.rpy.rpyToMatrix(*now.value[3:6]))])
         self._integral = np.clip(self._integral + self._period * error, -1.0, 1.0)
-        feedback = self.KV * (body_velocity(now, R_nb) - nu) + self.KP * error + self.KI * self._integral
-        # rotors lag their command, so what is known beforehand is commanded early
-        early = np.concatenate([R_nb.T @ ahead.acceleration[:3], body_rate(ahead.value[3:6], ahead.acceleration[3:6])])
+        feedback = (self.KV * (body_velocity(now, R_nb) - nu) + self.KP * error
+                    + self.KI * self._integral)
+        # Rotors lag their command, so the feedforward is commanded early.
+        turning = body_rate(ahead.value[3:6], ahead.acceleration[3:6])
+        early = np.concatenate([R_nb.T @ ahead.acceleration[:3], turning])
         wrench = self.MASS * (early + feedback) + self.DAMPING * body_velocity(ahead, R_nb)
         wrench[3:5] += self.TILT_STIFFNESS * ahead.value[3:5]
         return np.round(self._curve.command(self._share @ wrench, self.ASSUMED_VOLTAGE))
 
 
 class JointServo:
-    """Position servo of the joints with friction fed forward and the motors' torque limits."""
+    """Position servo of the joints with friction feedforward and the motors' torque limits."""
 
     STIFFNESS = np.array([40.0, 40.0, 20.0, 8.0])  # [N m/rad]
 
@@ -128,5 +142,6 @@ class JointServo:
 
     def torque(self, reference: Reference, mu: np.ndarray) -> np.ndarray:
         """(n,) motor torque [N m] for joint angles (n,) [rad]; friction itself does the damping."""
-        wanted = self._stiffness * (reference.value[6:] - mu) + self._viscous * reference.rate[6:]
+        wanted = (self._stiffness * (reference.value[6:] - mu)
+                  + self._viscous * reference.rate[6:])
         return np.minimum(np.maximum(wanted, -self._limit), self._limit)

@@ -1,9 +1,11 @@
-"""Rigid multibody physics of the simulated vehicle and arm in water, one step at a time (DESIGN section 11).
+"""Multibody physics of the simulated vehicle and arm in water, one step at a time.
 
-    (M_rb(q) + M_a + J_rotor) a + h_rb(q, v) + C_a(nu) nu + D(nu) nu + buoyancy + link water + friction = tau
+    (M_rb(q) + M_a + J_rotor) a + h_rb(q, v) + C_a(nu) nu + D(nu) nu
+        + buoyancy + link water + friction = tau
 
-`v = [nu, mu_dot]`. Rigid bodies come from Pinocchio on a free-flyer base (body FRD, world NED, gravity down), everything
-about the water from formulas of its own; nothing is shared with the package's regressors.
+`v = [nu, mu_dot]`. Rigid bodies come from Pinocchio on a free-flyer base (body FRD, world NED,
+gravity down), everything about the water from formulas of its own. Nothing is shared with the
+package's regressors.
 """
 from __future__ import annotations
 
@@ -19,11 +21,12 @@ FLU_TO_FRD = np.diag([1.0, -1.0, -1.0])
 
 
 class Instant(NamedTuple):
-    """State, accelerations and efforts at one instant, which fulfil the equation of motion together.
+    """State, accelerations and efforts that fulfil the equation of motion together.
 
-    t [s]; position (3,) NED [m]; R_nb (3, 3) body FRD to NED; nu (6,) [m/s, rad/s], nu_dot its derivative in the body;
-    mu, mu_dot, mu_ddot (n,) [rad, ..]; wrench (6,) of the thrusters about the body origin, FRD [N, N m];
-    joint_torque (n,) of the motors at the output shaft, friction not yet taken off [N m].
+    t [s]; position (3,) NED [m]; R_nb (3, 3) body FRD to NED; nu (6,) [m/s, rad/s], nu_dot its
+    derivative in the body; mu, mu_dot, mu_ddot (n,) [rad, ..]; wrench (6,) of the thrusters about
+    the body origin, FRD [N, N m]; joint_torque (n,) of the motors at the output shaft, before
+    friction [N m].
     """
 
     t: float
@@ -45,30 +48,32 @@ def inertia_matrix(entries) -> np.ndarray:
 
 
 def build_model(robot: TrueRobot) -> tuple[pin.Model, pin.Model]:
-    """Free-flyer model with the true inertias, and the arm's own model as the URDF has it (limits)."""
+    """Free-flyer model with the true inertias, and the arm's model as in the URDF (limits)."""
     arm = pin.buildModelFromUrdf(robot.urdf)
     model = pin.Model()
     model.gravity.linear = np.array([0.0, 0.0, robot.gravity])
     base = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "body")
-    model.appendBodyToJoint(base, pin.Inertia(robot.mass, np.array(robot.com), inertia_matrix(robot.inertia)),
-                            pin.SE3.Identity())
+    body = pin.Inertia(robot.mass, np.array(robot.com), inertia_matrix(robot.inertia))
+    model.appendBodyToJoint(base, body, pin.SE3.Identity())
     mount = pin.SE3(FLU_TO_FRD @ pin.rpy.rpyToMatrix(*map(float, robot.mount_rpy)),
                     FLU_TO_FRD @ np.array(robot.mount_xyz, dtype=float))
     parent, placement = base, mount
     for name, link in zip(robot.joints, (*robot.links[:-1], robot.last_link())):
         index = arm.getJointId(name)
-        parent = model.addJoint(parent, arm.joints[index], placement * arm.jointPlacements[index], name)
-        model.appendBodyToJoint(parent, pin.Inertia(link.mass, np.array(link.com), inertia_matrix(link.inertia)),
-                                pin.SE3.Identity())
+        parent = model.addJoint(parent, arm.joints[index], placement * arm.jointPlacements[index],
+                                name)
+        body = pin.Inertia(link.mass, np.array(link.com), inertia_matrix(link.inertia))
+        model.appendBodyToJoint(parent, body, pin.SE3.Identity())
         placement = pin.SE3.Identity()
     return model, arm
 
 
 class Physics:
-    """Integrates one robot in steps of `dt` [s]; `position`, `R_nb`, `mu`, `nu`, `mu_dot` hold the present state.
+    """Integrates one robot in steps of `dt` [s]; its state is in the properties.
 
-    The step is the midpoint rule, linearly implicit in joint friction: friction's rate (2.4 N m s/rad against
-    0.02 kg m^2, and a near-vertical Coulomb step) is far beyond what an explicit step of 2.5 ms can follow.
+    The step is the midpoint rule, linearly implicit in joint friction, whose rate (2.4 N m s/rad
+    against 0.02 kg m^2, and a near-vertical Coulomb step) is far beyond what an explicit step of
+    2.5 ms can follow.
     """
 
     def __init__(self, robot: TrueRobot, dt: float = 0.0025):
@@ -77,11 +82,13 @@ class Physics:
         self.data = self.model.createData()
         self.n = len(robot.joints)
         rows = [arm.joints[arm.getJointId(name)].idx_q for name in robot.joints]
-        self.lower, self.upper = arm.lowerPositionLimit[rows].copy(), arm.upperPositionLimit[rows].copy()
+        self.lower = arm.lowerPositionLimit[rows].copy()
+        self.upper = arm.upperPositionLimit[rows].copy()
         self.torque_limit = arm.effortLimit[rows].copy()
         self._constant_mass = np.zeros((6 + self.n, 6 + self.n))
         self._constant_mass[:6, :6] = robot.added_mass
-        self._constant_mass[range(6, 6 + self.n), range(6, 6 + self.n)] = robot.rotor_inertia
+        joints = range(6, 6 + self.n)
+        self._constant_mass[joints, joints] = robot.rotor_inertia
         self._is_upper = np.triu(np.ones((6 + self.n, 6 + self.n), dtype=bool))
         links = (*robot.links[:-1], robot.last_link())
         self._cob = [pin.SE3(np.eye(3), np.array(k.cob)) for k in links]
@@ -94,41 +101,51 @@ class Physics:
         self.set_state(np.zeros(3), np.eye(3), (self.lower + self.upper) / 2)
 
     def set_state(self, position, R_nb, mu, nu=None, mu_dot=None) -> None:
-        """Place the robot: position (3,) NED [m], R_nb (3, 3), mu (n,) [rad], nu (6,) and mu_dot (n,) or at rest."""
+        """Place the robot: position (3,) NED [m], R_nb (3, 3), mu (n,) [rad], nu (6,), mu_dot (n,).
+
+        Without velocities it is at rest.
+        """
         self.q = np.concatenate([position, pin.Quaternion(np.asarray(R_nb, float)).coeffs(), mu])
-        self.v = np.concatenate([np.zeros(6) if nu is None else nu, np.zeros(self.n) if mu_dot is None else mu_dot])
+        self.v = np.concatenate([np.zeros(6) if nu is None else nu,
+                                 np.zeros(self.n) if mu_dot is None else mu_dot])
         self._a = np.zeros(6 + self.n)
 
     @property
     def position(self) -> np.ndarray:
+        """(3,) NED [m]."""
         return self.q[:3]
 
     @property
     def R_nb(self) -> np.ndarray:
+        """(3, 3) body FRD to NED."""
         return pin.Quaternion(self.q[3:7]).matrix()
 
     @property
     def nu(self) -> np.ndarray:
+        """(6,) body velocity [m/s, rad/s], FRD."""
         return self.v[:6]
 
     @property
     def mu(self) -> np.ndarray:
+        """(n,) joint angles [rad]."""
         return self.q[7:]
 
     @property
     def mu_dot(self) -> np.ndarray:
+        """(n,) joint speeds [rad/s]."""
         return self.v[6:]
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """(6+n, 6+n): rigid bodies, the vehicle's added mass, and the rotors on their own joints."""
-        upper = pin.crba(self.model, self.data, q)  # the lower triangle is not filled by every release of Pinocchio
+        """(6+n, 6+n): rigid bodies, the vehicle's added mass, the rotors on their joints."""
+        upper = pin.crba(self.model, self.data, q)  # not every Pinocchio fills the lower triangle
         return np.where(self._is_upper, upper, upper.T) + self._constant_mass
 
     def bias(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """(6+n,) generalized force of everything but mass times acceleration, joint friction and joint stops."""
+        """(6+n,) generalized force of all but mass times acceleration, joint friction and stops."""
         model, data, external = self.model, self.data, self._external
         pin.forwardKinematics(model, data, q, v)
-        for j, (cob, drag, lift) in enumerate(zip(self._cob, self._drag, self._lift), start=2):
+        links = zip(self._cob, self._drag, self._lift)
+        for j, (cob, drag, lift) in enumerate(links, start=2):
             flow = cob.actInv(data.v[j]).linear
             force = -np.sqrt(flow @ flow) * drag * flow - lift * data.oMi[j].rotation[2]
             external[j] = cob.act(pin.Force(force, self._no_moment))
@@ -136,24 +153,29 @@ class Physics:
         return pin.rnea(model, data, q, v, self._zero, external).copy()
 
     def _vehicle_water(self, down: np.ndarray, nu: np.ndarray) -> pin.Force:
-        """Buoyancy, damping and the Coriolis force of the added mass on the vehicle; `down` is NED z in the body."""
+        """Buoyancy, damping and Coriolis force of the added mass on the vehicle.
+
+        `down` (3,) is NED z in the body.
+        """
         robot = self.robot
-        # momentum h of the water dragged along changes its axes with the body: [w x h_v; w x h_w + v x h_v]
+        # The momentum h of the added mass turns with the body: [w x h_v; w x h_w + v x h_v].
         coriolis = pin.Motion(nu).cross(pin.Force(robot.added_mass @ nu))
         damping = pin.Force(robot.linear_damping @ nu + robot.quadratic_damping @ (np.abs(nu) * nu))
-        return self._vehicle_cob.act(pin.Force(-robot.buoyancy * down, self._no_moment)) - damping - coriolis
+        buoyancy = pin.Force(-robot.buoyancy * down, self._no_moment)
+        return self._vehicle_cob.act(buoyancy) - damping - coriolis
 
     def acceleration(self, wrench: np.ndarray, joint_torque: np.ndarray) -> np.ndarray:
-        """(6+n,) acceleration of the present state under a thruster wrench (6,) FRD and motor torques (n,)."""
+        """(6+n,) acceleration under a thruster wrench (6,) FRD and motor torques (n,)."""
         effort = np.concatenate([wrench, joint_torque]) - self.bias(self.q, self.v)
-        effort[6:] -= joint_friction(self.robot, self.mu_dot)[0] + self._stops(self.mu, self.mu_dot)[0]
+        friction, stops = joint_friction(self.robot, self.mu_dot), self._stops(self.mu, self.mu_dot)
+        effort[6:] -= friction[0] + stops[0]
         return np.linalg.solve(self.mass_matrix(self.q), effort)
 
-    def _stops(self, mu, mu_dot):
+    def _stops(self, mu: np.ndarray, mu_dot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return joint_stops(self.robot, self.lower, self.upper, mu, mu_dot)
 
     def step(self, wrench: np.ndarray, joint_torque: np.ndarray) -> Instant:
-        """Advance by dt under a wrench (6,) and motor torques (n,) held meanwhile; returns the step's middle."""
+        """Advance by dt under constant wrench (6,) and motor torques (n,); returns its middle."""
         dt, model = self.dt, self.model
         guess = self.v + 0.5 * dt * self._a
         middle = pin.integrate(model, self.q, 0.25 * dt * (self.v + guess))
@@ -164,21 +186,23 @@ class Physics:
         slope = friction_slope + stop_slope
         effort[6:] -= friction + stops + slope * (self.v[6:] - guess[6:])
         mass = self.mass_matrix(middle)
-        mass[range(6, 6 + self.n), range(6, 6 + self.n)] += 0.5 * dt * slope
+        joints = range(6, 6 + self.n)
+        mass[joints, joints] += 0.5 * dt * slope
         self._a = a = np.linalg.solve(mass, effort)
         speed = self.v + 0.5 * dt * a
-        instant = Instant(self.t + 0.5 * dt, middle[:3], R_nb, speed[:6], a[:6], middle[7:], speed[6:], a[6:],
-                          np.array(wrench), np.array(joint_torque))
+        instant = Instant(self.t + 0.5 * dt, middle[:3], R_nb, speed[:6], a[:6], middle[7:],
+                          speed[6:], a[6:], np.array(wrench), np.array(joint_torque))
         self.q = pin.integrate(model, self.q, dt * speed)
         self.v = self.v + dt * a
         self.t += dt
         return instant
 
     def energy(self) -> float:
-        """Kinetic energy (water and rotors included) plus potential energy of weight and buoyancy [J]."""
+        """Kinetic energy (with water and rotors) and potential energy (with buoyancy) [J]."""
         kinetic = 0.5 * self.v @ self.mass_matrix(self.q) @ self.v
         potential = pin.computePotentialEnergy(self.model, self.data, self.q)
-        potential += self.robot.buoyancy * (self.position + self.R_nb @ self._vehicle_cob.translation)[2]
+        vehicle_cob = self.position + self.R_nb @ self._vehicle_cob.translation
+        potential += self.robot.buoyancy * vehicle_cob[2]
         for j, (cob, lift) in enumerate(zip(self._cob, self._lift), start=2):
             potential += lift * self.data.oMi[j].act(cob.translation)[2]
         return float(kinetic + potential)

@@ -1,8 +1,9 @@
-"""The simulated robot as a whole: physics, controllers and sensors on one clock, messages out in the order they arrive."""
+"""The simulated robot: physics, controllers and sensors on one clock, messages by arrival."""
 from __future__ import annotations
 
 import heapq
-from typing import Iterator, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -19,10 +20,11 @@ ENDLESS_BATTERY = 1800.0  # [s] the battery lasts when no duration is given
 
 
 class Truth(NamedTuple):
-    """What really happened, at whole multiples of the truth period since the epoch.
+    """True states and efforts at whole multiples of the truth period since the epoch.
 
-    t (k,) [s since the epoch]; R_nb (k, 3, 3) body FRD to NED; position (k, 3) NED [m]; nu, nu_dot (k, 6) body FRD;
-    mu, mu_dot, mu_ddot, joint_torque (k, n); wrench (k, 6) thrusters', body FRD. SI units.
+    t (k,) [s since the epoch]; R_nb (k, 3, 3) body FRD to NED; position (k, 3) NED [m]; nu, nu_dot
+    (k, 6) body FRD; mu, mu_dot, mu_ddot, joint_torque (k, n); wrench (k, 6) of the thrusters, body
+    FRD. SI units.
     """
 
     t: np.ndarray
@@ -38,32 +40,34 @@ class Truth(NamedTuple):
 
 
 class SimulatedRobot:
-    """A BlueROV2 Heavy with an Alpha 5 in motion; the same arguments give the same messages, bit for bit.
+    """A BlueROV2 Heavy with an Alpha 5 in motion; the same arguments give the same messages.
 
     seed            decides motion, noise, biases and the sensors' phases
-    duration [s]    of the run, over which the battery sags; None for endless
+    duration        [s] of the run, over which the battery sags; None for endless
     true_robot      the figures of the physics
-    start_ns [ns]   time of the start since the epoch
-    dt [s]          step of the physics
+    start_ns        [ns since the epoch] of the start
+    dt              [s] step of the physics
     truth_period    [s] between rows of the truth log; None keeps no log
     """
 
-    def __init__(self, seed: int = 0, duration: float | None = None, true_robot: TrueRobot | None = None,
-                 start_ns: int = 0, dt: float = 0.0025, truth_period: float | None = 0.02):
+    def __init__(self, seed: int = 0, duration: float | None = None,
+                 true_robot: TrueRobot | None = None, start_ns: int = 0, dt: float = 0.0025,
+                 truth_period: float | None = 0.02):
         self.robot = TrueRobot() if true_robot is None else true_robot
         self.duration, self.start_ns = duration, int(start_ns)
         motion_rng, sensor_rng = np.random.default_rng(seed).spawn(2)
         self.physics = Physics(self.robot, dt)
         self.motion = ExcitingMotion(motion_rng, self.physics.lower, self.physics.upper)
         self.curve = ThrustCurve.t200()
-        self._pilot = VehicleController(self.motion, self.curve, self.robot.allocation, COMMAND_PERIOD, self.robot.rotor_lag)
+        self._pilot = VehicleController(self.motion, self.curve, self.robot.allocation,
+                                        COMMAND_PERIOD, self.robot.rotor_lag)
         self._servo = JointServo(self.physics)
         self.sensors = Sensors(self.robot, sensor_rng, self.start_ns)
         self._thrust = np.zeros(self.robot.allocation.shape[1])
         self._target = self._thrust
         self._decay = np.exp(-0.5 * dt / self.robot.rotor_lag)
         self._steps, self._steps_per_command = 0, max(1, round(COMMAND_PERIOD / dt))
-        self._pending: list = []
+        self._pending: list[tuple[int, int, Message]] = []    # by time of reception
         self._sent = 0
         self._truth_ns = None if truth_period is None else round(truth_period * 1e9)
         self._truth: list[tuple[int, Instant]] = []
@@ -71,17 +75,18 @@ class SimulatedRobot:
         self._begin()
 
     def _begin(self) -> None:
-        """Let the motion begin before time zero, so that a recording holds no transient of the controllers."""
+        """Start the motion before time zero: recordings have no transient of the controllers."""
         start = self.motion.at(-RUN_IN)
         R_nb = pin.rpy.rpyToMatrix(*start.value[3:6])
-        self.physics.set_state(start.value[:3], R_nb, start.value[6:], body_velocity(start, R_nb), start.rate[6:])
+        self.physics.set_state(start.value[:3], R_nb, start.value[6:], body_velocity(start, R_nb),
+                               start.rate[6:])
         self.physics.t = -RUN_IN
         while self.physics.t < -1e-9:
             self._move()
         self.physics.t, self._steps, self._last = 0.0, 0, None
 
     def voltage(self, t: float) -> float:
-        """Battery voltage [V] at t [s] from the start; falls linearly to its lowest and stays there."""
+        """Battery voltage [V] at t [s] from the start, which falls linearly and then stays."""
         lasts = ENDLESS_BATTERY if self.duration is None else self.duration
         full, empty = self.robot.battery_full, self.robot.battery_empty
         return full + (empty - full) * min(max(t / lasts, 0.0), 1.0)
@@ -92,24 +97,24 @@ class SimulatedRobot:
         return self.physics.t
 
     def restart_clock(self, start_ns: int) -> None:
-        """Let sim time zero be `start_ns` [ns since the epoch] from now on; messages on their way are lost."""
+        """Set simulated time zero to `start_ns` [ns since the epoch]; pending messages are lost."""
         self.start_ns = self.sensors.start_ns = int(start_ns)
         self._pending.clear()
 
     def step(self) -> Instant:
-        """Advance by one step of the physics and let sensors and controllers act; returns the step's middle."""
+        """Advance by one step with sensors and controllers; returns the step's middle."""
         command, instant = self._move()
         if command is not None:
             self._queue(command)
         if self._last is not None:
-            for message in self.sensors.take(self._last, instant):
+            for message in self.sensors.measure(self._last, instant):
                 self._queue(message)
             self._log(self._last, instant)
         self._last = instant
         return instant
 
     def _move(self) -> tuple[Message | None, Instant]:
-        """Controllers, rotors and physics for one step; the thruster command that was sent, and the step's middle."""
+        """One step of controllers, rotors and physics: (command sent if any, the step's middle)."""
         physics, t, command = self.physics, self.physics.t, None
         if self._steps % self._steps_per_command == 0:
             pwm = self._pilot.command(t, physics.position, physics.R_nb, physics.nu)
@@ -130,10 +135,11 @@ class SimulatedRobot:
             return
         period, to_ns = self._truth_ns, lambda t: self.start_ns + round(t * 1e9)
         for k in range(to_ns(before.t) // period + 1, to_ns(after.t) // period + 1):
-            self._truth.append((k * period, between(before, after, (k * period - self.start_ns) * 1e-9)))
+            instant = between(before, after, (k * period - self.start_ns) * 1e-9)
+            self._truth.append((k * period, instant))
 
     def advance(self, until: float) -> Iterator[Message]:
-        """Simulate up to `until` [s from the start], yielding every message received by then, in order of receipt."""
+        """Simulate until `until` [s from the start]; yields what is received by then, in order."""
         while self.physics.t < until - 1e-9:
             self.step()
             yield from self._received(self.start_ns + round(self.physics.t * 1e9))
@@ -143,11 +149,12 @@ class SimulatedRobot:
             yield heapq.heappop(self._pending)[2]
 
     def __iter__(self) -> Iterator[Message]:
-        """All messages of the run in order of receipt; endless without a duration. Late ones at the end are included."""
+        """All messages of the run in order of receipt; endless without a duration."""
         chunk = 0
         while self.duration is None or self.physics.t < self.duration - 1e-9:
             chunk += 1
-            yield from self.advance(chunk if self.duration is None else min(chunk, self.duration))
+            until = chunk if self.duration is None else min(chunk, self.duration)
+            yield from self.advance(until)
         while self._pending:
             yield heapq.heappop(self._pending)[2]
 

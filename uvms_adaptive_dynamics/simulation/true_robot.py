@@ -1,7 +1,7 @@
-"""The true figures of the simulated robot: what an estimator is to find, or must live with (DESIGN section 11).
+"""The true figures of the simulated robot.
 
-All vehicle quantities are in the body frame FRD (x forward, y right, z down) about the body origin, SI units.
-They lie within the spread of the published parameter sets and equal none of them.
+All vehicle quantities are in the body frame FRD (x forward, y right, z down) about the body origin,
+SI units. They lie within the spread of the published parameter sets and equal none of them.
 """
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ def _frozen(rows):
 class TrueLink:
     """One moving link: rigid body, displaced water and drag, in its own link frame.
 
-    mass [kg]; com (3,) [m]; inertia [kg m^2] about the centre of mass: Ixx Iyy Izz Ixy Ixz Iyz (tensor entries);
-    volume [m^3] displaced, its centre cob (3,) [m]; drag (3,) [N s^2/m^2] along the link's x y z: f = -drag |v| v.
+    mass [kg]; com (3,) [m]; inertia [kg m^2] about the centre of mass: Ixx Iyy Izz Ixy Ixz Iyz
+    (tensor entries); volume [m^3] displaced, its centre cob (3,) [m]; drag (3,) [N s^2/m^2] along
+    the link's x y z: f = -drag |v| v.
     """
 
     mass: float
@@ -38,7 +39,7 @@ class TrueLink:
     drag: tuple
 
 
-# Masses and inertias differ from the URDF's (which is the prior) by up to 15 %, as assembled arms do.
+# Masses and inertias differ from the URDF's, the prior, by up to 15 %, as those of assembled arms.
 _LINKS = (
     TrueLink(0.205, (-0.006, 0.001, 0.003), (1.5e-4, 1.7e-4, 6.8e-5, 5e-6, -3.5e-5, -3e-6),
              1.8e-5, (0.001, 0.003, 0.018), (0.26, 0.26, 0.30)),
@@ -53,12 +54,13 @@ _LINKS = (
 
 @dataclass(frozen=True, eq=False)  # arrays have no single answer to ==
 class TrueRobot:
-    """A BlueROV2 Heavy (arm base included) with an Alpha 5; change a figure with `dataclasses.replace`."""
+    """A BlueROV2 Heavy (arm base included) with an Alpha 5; vary it with `dataclasses.replace`."""
 
     # vehicle: rigid body
     mass: float = 11.9  # [kg], the arm's fixed base included
     com: tuple = (-0.012, 0.002, 0.017)  # [m]; aft and low: the ballast that balances the arm
-    inertia: tuple = (0.215, 0.252, 0.268, 0.002, -0.006, 0.001)  # [kg m^2] about com: Ixx Iyy Izz Ixy Ixz Iyz
+    # [kg m^2] about com: Ixx Iyy Izz Ixy Ixz Iyz
+    inertia: tuple = (0.215, 0.252, 0.268, 0.002, -0.006, 0.001)
     # water: added mass (6, 6), damping as positive matrices: tau = -(linear + quadratic |nu|) nu
     added_mass: np.ndarray = _frozen([
         [6.9, 0.0, 0.0, 0.0, 0.28, 0.0],
@@ -81,12 +83,13 @@ class TrueRobot:
         [0.0, -0.8, 0.0, 1.15, 0.0, 0.0],
         [0.6, 0.0, 0.5, 0.0, 1.35, 0.0],
         [0.0, 0.5, 0.0, 0.0, 0.0, 1.60]])
-    buoyancy: float = 124.6  # [N] of the vehicle; with weight 116.7 N it carries the arm's 7.2 N in water and 0.7 N more
+    # [N] of the vehicle, 0.7 N more than its weight of 116.7 N and the arm's 7.2 N in water
+    buoyancy: float = 124.6
     cob: tuple = (0.0035, 0.001, -0.010)  # [m] centre of buoyancy
     gravity: float = 9.80665  # [m/s^2]
     water_density: float = 1000.0  # [kg/m^3]
     # arm
-    urdf: str = str(ALPHA5_URDF)  # kinematics, position and torque limits are taken from it, inertias are not
+    urdf: str = str(ALPHA5_URDF)  # for kinematics, position and torque limits, not for inertias
     joints: tuple = ALPHA5_JOINTS
     mount_xyz: tuple = (0.19, 0.0, -0.12)  # [m] arm base in FLU
     mount_rpy: tuple = (np.pi, 0.0, 0.0)  # [rad] arm base in FLU
@@ -94,8 +97,9 @@ class TrueRobot:
     payload_mass: float = 0.0  # [kg] point mass held by the last link
     payload_volume: float = 0.0  # [m^3] water it displaces
     payload_place: tuple = (0.0, 0.0, 0.19)  # [m] in the last link's frame
-    rotor_inertia: tuple = (0.0121, 0.0121, 0.0118, 3.4e-4)  # [kg m^2] reflected to the output shaft
-    # joint friction: viscous v + (coulomb + (static - coulomb) exp(-(v / stribeck_speed)^2)) tanh(v / stiction_speed)
+    rotor_inertia: tuple = (0.0121, 0.0121, 0.0118, 3.4e-4)  # [kg m^2] at the output shaft
+    # joint friction: viscous v + h tanh(v / stiction_speed),
+    # h = coulomb + (static - coulomb) exp(-(v / stribeck_speed)^2)
     viscous: tuple = (2.4, 2.2, 0.8, 0.36)  # [N m s/rad]
     coulomb: tuple = (0.11, 0.10, 0.06, 0.030)  # [N m]
     static: tuple = (0.15, 0.14, 0.085, 0.042)  # [N m]
@@ -103,7 +107,7 @@ class TrueRobot:
     stiction_speed: float = 0.004  # [rad/s] width of the smooth sign
     stop_stiffness: float = 150.0  # [N m/rad] beyond a position limit
     stop_damping: float = 3.0  # [N m s/rad] beyond a position limit
-    # thrusters: rows X Y Z K M N in FRD, columns 1-8. Written here once more: the truth must not move with a setting.
+    # thrusters: rows X Y Z K M N in FRD, columns 1-8; a copy, since the truth follows no setting
     allocation: np.ndarray = _frozen([
         [.707, .707, -.707, -.707, 0, 0, 0, 0],
         [-.707, .707, -.707, .707, 0, 0, 0, 0],
@@ -133,4 +137,6 @@ class TrueRobot:
             tensor = tensor + mass * (d @ d * np.eye(3) - np.outer(d, d))
         entries = tuple(tensor[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
         volume = link.volume + v
-        return TrueLink(total, tuple(centre), entries, volume, tuple((link.volume * cob + v * place) / volume), link.drag)
+        centre_of_buoyancy = (link.volume * cob + v * place) / volume
+        return TrueLink(total, tuple(centre), entries, volume, tuple(centre_of_buoyancy),
+                        link.drag)

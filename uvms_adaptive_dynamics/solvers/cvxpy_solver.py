@@ -1,4 +1,6 @@
-"""The problem stated once in readable form (CVXPY); the oracle for every faster path, with any solver CVXPY knows."""
+"""The problem stated once in readable form (CVXPY); the oracle for every faster path, with any
+solver CVXPY knows."""
+
 from __future__ import annotations
 
 import time
@@ -7,16 +9,17 @@ import warnings
 import numpy as np
 
 from ..errors import SolverError
+from .mosek_licence import NO_LICENCE, licence_sentence
 from .problem import HorizonProblem, Solution, huber_threshold
-from .mosek_task import NO_LICENCE
 
 
 class CvxpySolver:
     """Compiles one parametrized program per shape of problem and solves it with `solver`.
 
-    compile_once=False lets CVXPY canonicalize the tick's numbers anew each time, as a program without parameters would;
-    for long horizons that is the only way, since a program compiled once takes 0.5 GB at 100 samples and 10 GB at 500.
-    oracle=False leaves the solver its own tolerances.
+    compile_once=False lets CVXPY canonicalize the tick's numbers anew each time, as a program
+    without parameters would; for long horizons that is the only way, since a program compiled
+    once takes 0.5 GB at 100 samples and 10 GB at 500. oracle=False leaves the solver its own
+    tolerances.
     """
 
     def __init__(self, solver: str, compile_once: bool = True, oracle: bool = True):
@@ -27,35 +30,72 @@ class CvxpySolver:
         self._cp = cvxpy
         self._solver = solver.upper()
         if self._solver not in cvxpy.installed_solvers():
-            raise SolverError(f"cvxpy has no solver '{self._solver}'; installed are {', '.join(cvxpy.installed_solvers())}", "missing")
+            raise SolverError(
+                f"cvxpy has no solver '{self._solver}'; installed are "
+                f"{', '.join(cvxpy.installed_solvers())}",
+                "missing",
+            )
         self.name = f"cvxpy:{self._solver}"
-        self._options = {"ignore_dpp": not compile_once, **(OPTIONS.get(self._solver, {}) if oracle else {})}
+        self._options = {
+            "ignore_dpp": not compile_once,
+            **(OPTIONS.get(self._solver, {}) if oracle else {}),
+        }
         self._programs: dict = {}
 
-    def solve(self, problem: HorizonProblem) -> Solution:
-        """See `solvers.Solver`."""
+    def solve(self, problem: HorizonProblem, deadline: float | None = None) -> Solution:
+        """See `Solver`; the deadline is kept by the solvers in TIME_LIMITS, and includes no
+        time to compile."""
         begin = time.perf_counter()
         program = self._program(problem)
         program.fill(problem)
+        limits = (
+            {}
+            if deadline is None or self._solver not in TIME_LIMITS
+            else TIME_LIMITS[self._solver](deadline)
+        )
         try:
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "Solution may be inaccurate")     # the status says so, and is counted
-                program.problem.solve(solver=self._solver, **self._options)
+                warnings.filterwarnings(
+                    "ignore", "Solution may be inaccurate"
+                )  # the status says so, and is counted
+                program.problem.solve(solver=self._solver, **self._options, **limits)
         except (self._cp.error.SolverError, ValueError, ArithmeticError) as error:
             raise SolverError(_plain(self._solver, error), "error") from None
         except Exception as error:
-            # A commercial solver raises its own class (mosek.Error without a licence); it is a failed solve like others.
+            # A commercial solver raises its own class (mosek.Error without a licence); it is a
+            # failed solve like others.
             if type(error).__module__.split(".")[0] != "mosek":
                 raise
-            raise SolverError(_plain(self._solver, error), "licence") from None
-        if program.problem.status not in ("optimal", "optimal_inaccurate") or program.pi.value is None:
-            raise SolverError(f"{self.name} ended with status '{program.problem.status}'", program.problem.status)
+            sentence = licence_sentence(getattr(error, "errno", ""))
+            raise SolverError(
+                sentence or _plain(self._solver, error), "licence" if sentence else "error"
+            ) from None
+        status = STATUSES.get(program.problem.status)
+        if status is None or program.pi.value is None:
+            word = program.problem.status
+            raise SolverError(
+                f"{self.name} ended with status '{word}'",
+                "deadline" if word == "user_limit" else word,
+            )
         pi = program.expand(problem)
         iterations = int(program.problem.solver_stats.num_iters or 0)
-        return Solution(pi, problem.objective(pi), iterations, time.perf_counter() - begin, program.problem.status)
+        return Solution(
+            pi,
+            problem.objective(pi),
+            iterations,
+            time.perf_counter() - begin,
+            status,
+            method=self.name,
+        )
 
-    def _program(self, problem: HorizonProblem) -> "_Program":
-        key = (problem.Y.shape, problem.grouping, problem.quantile >= 1.0, problem.free.tobytes(), id(problem.physical))
+    def _program(self, problem: HorizonProblem) -> _Program:
+        key = (
+            problem.Y.shape,
+            problem.grouping,
+            problem.quantile >= 1.0,
+            problem.free.tobytes(),
+            problem.physical,
+        )
         if key not in self._programs:
             if len(self._programs) > 4:
                 self._programs.clear()
@@ -63,19 +103,28 @@ class CvxpySolver:
         return self._programs[key]
 
 
+STATUSES = {"optimal": "optimal", "optimal_inaccurate": "near-optimal"}
+TIME_LIMITS = {
+    "CLARABEL": lambda seconds: {"time_limit": seconds},
+    "SCS": lambda seconds: {"time_limit_secs": seconds},
+    "MOSEK": lambda seconds: {"mosek_params": {"MSK_DPAR_OPTIMIZER_MAX_TIME": seconds}},
+}
 # Tight enough to serve as an oracle.
-OPTIONS = {"CLARABEL": {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10, "max_iter": 400},
-           "SCS": {"eps_abs": 1e-7, "eps_rel": 1e-7, "max_iters": 50000}}
+OPTIONS = {
+    "CLARABEL": {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10, "max_iter": 400},
+    "SCS": {"eps_abs": 1e-7, "eps_rel": 1e-7, "max_iters": 50000},
+}
 
 
 class _Program:
-    """minimise arrival + sum of Huber subject to P, with every number of a tick as a CVXPY parameter."""
+    """minimise arrival + sum of Huber subject to P, with every number of a tick as a CVXPY
+    parameter."""
 
     def __init__(self, cp, problem: HorizonProblem):
         self.physical = problem.physical
         table, (N, C, p) = problem.physical.table, problem.Y.shape
-        # Unknown is the step from the previous estimate: from the origin the cost is a small difference of large numbers, and
-        # solvers stop at a relative accuracy of those.
+        # Unknown is the step from the previous estimate: from the origin the cost is a small
+        # difference of large numbers, and solvers stop at a relative accuracy of those.
         self.scale = table.scale
         self.step, self.origin = cp.Variable(p, name="step_scaled"), cp.Parameter(p)
         self.x = self.origin + self.step
@@ -93,10 +142,11 @@ class _Program:
 
     def _robust(self, cp, problem: HorizonProblem):
         N, C, _ = problem.Y.shape
-        r = self.measured - self.rows @ self.step   # rows carry the square root of their weight
+        r = self.measured - self.rows @ self.step  # rows carry the square root of their weight
         if problem.quantile >= 1.0:
             return cp.sum_squares(r)
-        # |r| <= u + v, cost u^2 + 2 rho v: the norm-Huber. The weight is inside r, so rho is scaled by its square root.
+        # |r| <= u + v, cost u^2 + 2 rho v: the norm-Huber. The weight is inside r, so rho is scaled
+        # by its square root.
         groups = {"sample": N, "channel": N * C, "horizon": 1}[problem.grouping]
         self.thresholds = cp.Parameter(groups, nonneg=True)
         u, v = cp.Variable(groups), cp.Variable(groups, nonneg=True)
@@ -112,7 +162,10 @@ class _Program:
     def _constraints(self, cp, frozen):
         physical, pi = self.physical, self.pi
         constraints = list(getattr(self, "_bound", []))
-        below, above = np.flatnonzero(np.isfinite(physical.lower)), np.flatnonzero(np.isfinite(physical.upper))
+        below, above = (
+            np.flatnonzero(np.isfinite(physical.lower)),
+            np.flatnonzero(np.isfinite(physical.upper)),
+        )
         if below.size:
             constraints.append(self.x[below] >= physical.lower[below] / self.scale[below])
         if above.size:
@@ -137,15 +190,18 @@ class _Program:
         keep = root > 1e-12 * max(root.max(), 1e-300)
         pull = problem.arrival.g - problem.arrival.H @ problem.pi
         self.goal.value = np.where(keep, (vectors.T @ (pull * s)) / np.where(keep, root, 1.0), 0.0)
-        if not N:
+        if self.rows is None or self.measured is None:
             return
         w = np.sqrt(np.repeat(problem.weight, C))
-        self.rows.value = w[:, None] * problem.Y.reshape(N * C, p) * s
-        self.measured.value = w * (problem.tau - problem.Y @ problem.pi).ravel()
+        self.rows.value = w[:, None] * problem.normalized_Y().reshape(N * C, p) * s
+        self.measured.value = w * problem.residuals(problem.pi).ravel()
         if problem.quantile < 1.0:
-            _, rho, weight = problem.group_norms(problem.tau)
-            # A group without valid rows has no threshold; its residual is zero, so any finite one is right.
-            self.thresholds.value = np.sqrt(weight) * np.where(np.isfinite(rho), rho, huber_threshold(C, problem.quantile))
+            _, rho, weight = problem.group_norms(problem.residuals(problem.pi))
+            # A group without valid rows has no threshold; its residual is zero, so any finite one
+            # is right.
+            self.thresholds.value = np.sqrt(weight) * np.where(
+                np.isfinite(rho), rho, huber_threshold(C, problem.quantile)
+            )
 
     def expand(self, problem: HorizonProblem) -> np.ndarray:
         """pi (p,), frozen parameters exactly at their value."""

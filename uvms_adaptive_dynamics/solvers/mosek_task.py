@@ -1,38 +1,39 @@
-"""MOSEK's task of one shape of problem: built once, filled with a tick's numbers, written to a file or optimized."""
+"""MOSEK's task of one shape of problem: built once, filled with a tick's numbers, written to a
+file or optimized."""
+
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from ..errors import SolverError
+from .condensed import Condensed, Round
+from .mosek_licence import licence_sentence
 from .native.cones import Cones
 
-NO_LICENCE = ("no usable MOSEK licence was found; get one at mosek.com (a trial one, or a free one for academic use) and put the file "
-              "at ~/mosek/mosek.lic, or its path into the environment variable MOSEKLM_LICENSE_FILE")
-TOLERANCE = 1e-10       # of the interior point: feasibilities and relative gap
+TOLERANCE = 1e-10  # of the interior point: feasibilities and relative gap
+ACCEPTED = 1e-6  # relative gap of an answer that ended short of it
+USABLE_VIOLATION = 1e-8
+SHIFT = 1e-13  # of a unit diagonal, where rounding has made the quadratic indefinite
+FEASIBLE = (
+    "prim_feas",
+    "prim_and_dual_feas",
+    "unknown",
+)  # solution statuses whose point may still be usable
 SENTENCES = {
-    "prim_infeas_cer": "no parameters satisfy all constraints: look at frozen parameters outside P and at contradicting bounds",
-    "dual_infeas_cer": "the cost has no minimum: the prior holds no information in some direction (information_floor)",
-    "unknown": "it stopped before it reached its tolerances"}
-
-
-class Condensed(NamedTuple):
-    """A problem about x0 (m,): |root d - goal|^2 + constant, and groups of rows |residual_k - rows_k d| with rho and weight."""
-
-    x0: np.ndarray
-    root: np.ndarray
-    goal: np.ndarray
-    constant: float
-    rows: np.ndarray
-    residual: np.ndarray
-    rho: np.ndarray
-    weight: np.ndarray
+    "prim_infeas_cer": "no parameters satisfy all constraints: check frozen parameters outside P "
+                       "and contradicting bounds",
+    "dual_infeas_cer": "the cost has no minimum: the prior holds no information in some direction "
+                       "(information_floor)",
+    "unknown": "it stopped before it reached its tolerances",
+}
 
 
 class Task:
-    """The task of one shape: variables d (m), t, u, v (slots each); affine expressions in the order of `__init__`."""
+    """The task of one shape: variables d (m), t, u, v (slots each); affine expressions in the
+    order of `__init__`."""
 
     def __init__(self, mosek, env, cones: Cones, slots: int, rows: int):
         self._mosek, self._cones, self.slots, self.rows = mosek, cones, slots, rows
@@ -66,79 +67,161 @@ class Task:
         below = cones.sign > 0
         self._lower[cones.places[below]] = cones.offset[below]
         self._upper[cones.places[~below]] = -cones.offset[~below]
-        kinds = {(False, False): mosek.boundkey.fr, (True, False): mosek.boundkey.lo, (False, True): mosek.boundkey.up,
-                 (True, True): mosek.boundkey.ra}
-        self._kinds = [kinds[key] for key in zip(np.isfinite(self._lower).tolist(), np.isfinite(self._upper).tolist())]
+        kinds = {
+            (False, False): mosek.boundkey.fr,
+            (True, False): mosek.boundkey.lo,
+            (False, True): mosek.boundkey.up,
+            (True, True): mosek.boundkey.ra,
+        }
+        self._kinds = [
+            kinds[key]
+            for key in zip(np.isfinite(self._lower).tolist(), np.isfinite(self._upper).tolist())
+        ]
 
     def _matrices(self, sides: list[int]) -> None:
-        """Coefficients of P's matrices, which no tick changes: 2 x 2 as rotated cones 2 a c >= 2 b^2, larger ones as svec."""
+        """Coefficients of P's matrices, which no tick changes: 2 x 2 as rotated cones 2 a c >=
+        2 b^2, larger ones as svec."""
         task, cones, at = self._task, self._cones, self._matrix_start
         for k, d in enumerate(sides):
             for i, j, factor in _entries(d):
                 q = np.flatnonzero(cones.basis[k, :, i, j])
-                task.putafefrow(at, cones.variables[k, q].tolist(), (factor * cones.basis[k, q, i, j]).tolist())
+                task.putafefrow(
+                    at, cones.variables[k, q].tolist(), (factor * cones.basis[k, q, i, j]).tolist()
+                )
                 at += 1
             count = d * (d + 1) // 2
-            domain = task.appendrquadraticconedomain(3) if d == 2 else task.appendsvecpsdconedomain(count)
+            domain = (
+                task.appendrquadraticconedomain(3)
+                if d == 2
+                else task.appendsvecpsdconedomain(count)
+            )
             task.appendaccseq(domain, at - count, None)
 
     def fill(self, c: Condensed) -> None:
         """Put a tick's numbers in; slots without a group get zero rows and cost nothing."""
         task, m, slots, used = self._task, self.m, self.slots, len(c.rho)
-        self._x0 = c.x0
-        task.putvarboundslice(0, m, self._kinds, np.where(np.isfinite(self._lower), self._lower - c.x0, 0.0),
-                              np.where(np.isfinite(self._upper), self._upper - c.x0, 0.0))
+        self._x0, self._size = c.x0, c.size
+        root = _root(c.P)
+        goal = -solve_triangular(root, c.g, trans="T", check_finite=False)
+        task.putvarboundslice(
+            0,
+            m,
+            self._kinds,
+            np.where(np.isfinite(self._lower), self._lower - c.x0, 0.0),
+            np.where(np.isfinite(self._upper), self._upper - c.x0, 0.0),
+        )
         price = np.ones(slots)
         price[:used] = 2 * c.weight * c.rho
         task.putclist(np.arange(m + 1 + slots, m + 1 + 2 * slots, dtype=np.int32), price)
-        task.putcfix(c.constant)
+        task.putcfix(c.c - float(goal @ goal))
         i, j = np.triu_indices(m)
-        self._put_rows(2 + np.arange(m), np.arange(m, 0, -1), j, c.root[i, j])
+        self._put_rows(2 + np.arange(m), np.arange(m, 0, -1), j, root[i, j])
         share = np.ones(slots)
         share[:used] = np.sqrt(c.weight)
-        self._put_rows(2 + m + np.arange(slots), np.ones(slots, int), m + 1 + np.arange(slots), share)
+        self._put_rows(
+            2 + m + np.arange(slots), np.ones(slots, int), m + 1 + np.arange(slots), share
+        )
         start = 2 + m + slots
-        places = (start + np.arange(slots)[:, None] * (self.rows + 1) + 1 + np.arange(self.rows)).ravel()
+        places = (
+            start + np.arange(slots)[:, None] * (self.rows + 1) + 1 + np.arange(self.rows)
+        ).ravel()
         values = np.zeros((slots, self.rows, m))
         values[:used] = -c.rows
-        self._put_rows(places, np.full(places.size, m), np.tile(np.arange(m), places.size), values.ravel())
+        self._put_rows(
+            places, np.full(places.size, m), np.tile(np.arange(m), places.size), values.ravel()
+        )
         g = np.zeros((slots, self.rows + 1))
         g[:used, 1:] = c.residual
-        g[used:, 0] = 1.0   # an empty cone is kept away from its tip, where it would be degenerate
+        g[used:, 0] = 1.0  # an empty cone is kept away from its tip, where it would be degenerate
         F = self._cones.matrices(c.x0)
-        constants = [factor * F[k, i, j] for k, d in enumerate(self._cones.side) for i, j, factor in _entries(int(d))]
-        task.putafegslice(2, self._matrix_start + len(constants), np.concatenate([-c.goal, np.zeros(slots), g.ravel(), constants]))
+        constants = [
+            factor * F[k, i, j]
+            for k, d in enumerate(self._cones.side)
+            for i, j, factor in _entries(int(d))
+        ]
+        task.putafegslice(
+            2,
+            self._matrix_start + len(constants),
+            np.concatenate([-goal, np.zeros(slots), g.ravel(), constants]),
+        )
 
     def _put_rows(self, places, counts, variables, values) -> None:
         starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        self._task.putafefrowlist(np.asarray(places, np.int64), np.asarray(counts, np.int32), starts.astype(np.int64),
-                                  np.asarray(variables, np.int32), np.ascontiguousarray(values))
+        self._task.putafefrowlist(
+            np.asarray(places, np.int64),
+            np.asarray(counts, np.int32),
+            starts.astype(np.int64),
+            np.asarray(variables, np.int32),
+            np.ascontiguousarray(values),
+        )
 
     def write(self, path: str | Path) -> None:
         """The task as a file."""
         self._task.writedata(str(path))
 
-    def optimize(self) -> tuple[np.ndarray, float, int]:
-        """(x (m,) within its bounds, relative duality gap, iterations)."""
+    def optimize(self, seconds: float | None = None) -> Round:
+        """The optimizer's answer, within its bounds; raises SolverError where there is no
+        usable one."""
         mosek, task = self._mosek, self._task
+        if seconds is not None and seconds <= 0:
+            raise SolverError(
+                "mosek: the deadline passed before a feasible point was found", "deadline"
+            )
+        # A negative time is no limit.
+        task.putdouparam(mosek.dparam.optimizer_max_time, -1.0 if seconds is None else seconds)
         try:
-            ended = task.optimize()
-            kind = mosek.soltype.itr
-            status = task.getsolsta(kind)
+            ended = str(task.optimize()).rsplit(".", 1)[-1]
+            return self._read(ended)
         except mosek.Error as error:
-            licence = any(word in str(error.errno) for word in ("license", "licensed"))
-            raise SolverError(NO_LICENCE if licence else f"mosek failed: {error.msg} ({error.errno})", "licence" if licence else "error") from None
-        if status != mosek.solsta.optimal:
-            word = str(status).rsplit(".", 1)[-1]
-            raise SolverError(f"mosek ended with status '{word}' ({ended}): {SENTENCES.get(word, 'there is no usable answer')}", word)
-        x = self._x0 + np.array(task.getxxslice(kind, 0, self.m))
+            sentence = licence_sentence(error.errno)
+            if sentence is not None:
+                raise SolverError(sentence, "licence") from None
+            raise SolverError(f"mosek failed: {error.msg} ({error.errno})", "error") from None
+
+    def _read(self, ended: str) -> Round:
+        """ended: the name of the response code that the optimizer ended with."""
+        mosek, task, kind = self._mosek, self._task, self._mosek.soltype.itr
+        word = str(task.getsolsta(kind)).rsplit(".", 1)[-1]
+        late = ended == "trm_max_time"
+        if word != "optimal" and word not in FEASIBLE:
+            raise SolverError(
+                f"mosek ended with status '{word}' ({ended}): "
+                f"{SENTENCES.get(word, 'no usable answer')}",
+                word,
+            )
+        x = np.clip(self._x0 + np.array(task.getxxslice(kind, 0, self.m)), self._lower, self._upper)
         primal, dual = task.getprimalobj(kind), task.getdualobj(kind)
-        gap = abs(primal - dual) / max(abs(primal), 1e-12)
-        return np.clip(x, self._lower, self._upper), gap, task.getintinf(mosek.iinfitem.intpnt_iter)
+        gap = abs(primal - dual) / self._size(primal)
+        outside = self._cones.violation(x) if np.isfinite(x).all() else np.inf
+        if not outside <= USABLE_VIOLATION or not (late or gap < ACCEPTED):
+            raise SolverError(
+                f"mosek ended with status '{word}' ({ended}), {gap:.1e} (relative) from the "
+                f"optimum and outside the constraints by {outside:.1e} (scaled)",
+                "deadline" if late else "inaccurate",
+            )
+        status = "optimal" if word == "optimal" else "deadline" if late else "near-optimal"
+        return Round(x, gap, task.getintinf(mosek.iinfitem.intpnt_iter), status)
+
+
+def _root(P: np.ndarray) -> np.ndarray:
+    """Upper triangular R with R^T R = P."""
+    size = np.sqrt(np.maximum(np.diag(P), 1e-300))
+    scaled = P / np.outer(size, size)
+    for shift in (0.0, SHIFT, 100 * SHIFT):
+        try:
+            return cholesky(scaled + shift * np.eye(len(P)), check_finite=False) * size
+        except LinAlgError:
+            continue
+    raise SolverError(
+        "mosek: the arrival cost is not convex; check that the prior's standard deviations are "
+        "finite",
+        "indefinite",
+    )
 
 
 def _entries(d: int) -> list[tuple[int, int, float]]:
-    """(row, column, factor) in the order of MOSEK's domains: svec (lower triangle by columns), or (a, c, sqrt 2 b) for d = 2."""
+    """(row, column, factor) in the order of MOSEK's domains: svec (lower triangle by columns),
+    or (a, c, sqrt 2 b) for d = 2."""
     if d == 2:
         return [(0, 0, 1.0), (1, 1, 1.0), (1, 0, np.sqrt(2.0))]
     return [(i, j, 1.0 if i == j else np.sqrt(2.0)) for j in range(d) for i in range(j, d)]

@@ -1,26 +1,38 @@
-"""The moving horizon problem: what is minimised over P at a tick (paper, eq. (adapt_optimization); DESIGN section 6).
+"""The moving horizon problem: what is minimised over P at a tick (paper, eq.
+(adapt_optimization); docs/mathematics.md).
 
-    minimise  pi^T H pi - 2 g^T pi + c  +  sum_k weight_k phi_rho(r_k),   r = tau - Y pi   (rows normalized by noise)
+    minimise  pi^T H pi - 2 g^T pi + c  +  sum_k weight_k phi_rho(r_k),   r = scale (tau - Y pi)
 
-phi_rho is the paper's norm-Huber of each group of rows: |r|^2 within rho, 2 rho |r| - rho^2 beyond.
+phi_rho is the paper's norm-Huber of each group of rows: |r|^2 within rho, 2 rho |r| - rho^2
+beyond.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Protocol
 
 import numpy as np
 from scipy.special import gammaincinv
 
+from ..model.parameters import ParameterTable
 from ..model.physical_set import PhysicalSet
+
+NEGLIGIBLE = (
+    1e-7  # of the cost without any estimate: an objective below it is a difference of large numbers
+)
 
 
 @lru_cache(maxsize=4096)
 def huber_threshold(rows: int, quantile: float) -> float:
-    """rho as the quantile of the norm of `rows` standard normal rows; infinite for quantile 1 or no rows."""
+    """rho as the quantile of the norm of `rows` standard normal rows; infinite for quantile 1
+    or no rows."""
     if quantile >= 1.0 or rows == 0:
         return np.inf
-    return float(np.sqrt(2 * gammaincinv(rows / 2, quantile)))     # of chi squared; scipy.stats takes long to load
+    return float(
+        np.sqrt(2 * gammaincinv(rows / 2, quantile))
+    )  # of chi squared; scipy.stats takes long to load
 
 
 @lru_cache(maxsize=256)
@@ -31,11 +43,13 @@ def huber_thresholds(rows: int, quantile: float) -> np.ndarray:
     return table
 
 
-def huber(norms: np.ndarray, rho: np.ndarray) -> np.ndarray:
+def huber(norms: np.ndarray, rho: np.ndarray | float) -> np.ndarray:
     """The paper's norm-Huber phi_rho of norms, elementwise."""
     rho = np.broadcast_to(rho, norms.shape)
-    beyond = norms > rho
-    return np.where(beyond, 2 * np.where(beyond, rho, 0.0) * norms - np.where(beyond, rho, 0.0) ** 2, norms ** 2)
+    rho = np.where(
+        norms > rho, rho, norms
+    )  # within rho both branches are |r|^2; rho may be infinite there
+    return 2 * rho * norms - rho**2
 
 
 def huber_weight(norms: np.ndarray, rho: np.ndarray) -> np.ndarray:
@@ -54,10 +68,10 @@ class Quadratic:
     def __call__(self, pi: np.ndarray) -> float:
         return float(pi @ self.H @ pi - 2 * self.g @ pi + self.c)
 
-    def __add__(self, other: "Quadratic") -> "Quadratic":
+    def __add__(self, other: Quadratic) -> Quadratic:
         return Quadratic(self.H + other.H, self.g + other.g, self.c + other.c)
 
-    def __sub__(self, other: "Quadratic") -> "Quadratic":
+    def __sub__(self, other: Quadratic) -> Quadratic:
         return Quadratic(self.H - other.H, self.g - other.g, self.c - other.c)
 
 
@@ -65,13 +79,17 @@ class Quadratic:
 class HorizonProblem:
     """Data of one tick's problem; arrays are read, never written, by solvers.
 
-    arrival: quadratic of everything that is not in the window. Y (N, C, p), tau (N, C): the window's normalized rows,
-    zero where not valid; valid (N, C); weight (N,): lambda^age or one. total: arrival plus all window rows as if
-    none were an outlier (solvers that condense need it; it is what the buffer keeps up to date anyway).
-    free (p,): parameters to estimate; pi (p,): previous estimate, which gives the frozen ones their value.
-    floor (p,): diagonal matrix that the arrival's H exceeds, if one is known: it turns a left-over gradient into a bound of
-    the distance from the optimum. source and born (N,): the buffer that the window lies in and the instant that each of
-    its places was written at, by which a solver can keep what it knows of a row; None where rows change from tick to tick.
+    arrival: quadratic of everything that is not in the window. Y (N, C, p), tau (N, C): the
+    window's rows in SI units, zero where not valid; scale (C,): reciprocal noise deviation of
+    each channel, so that the normalized rows are `scale[:, None] * Y` and `scale * tau`; valid
+    (N, C); weight (N,): lambda^age or one. total: arrival plus all normalized window rows as if
+    none were an outlier (solvers that condense need it; it is what the buffer keeps up to date
+    anyway). free (p,): parameters to estimate; pi (p,): previous estimate, which gives the
+    frozen ones their value. floor (p,): a diagonal matrix that the arrival's H exceeds, if one
+    is known: with it a left-over gradient bounds the distance from the optimum. source and born
+    (N,): the buffer that holds the window, and the instant at which each of its places was
+    written; by them a solver recognizes rows that it has seen. None where rows change from tick
+    to tick.
     """
 
     physical: PhysicalSet
@@ -79,6 +97,7 @@ class HorizonProblem:
     total: Quadratic
     Y: np.ndarray
     tau: np.ndarray
+    scale: np.ndarray
     valid: np.ndarray
     weight: np.ndarray
     grouping: str
@@ -92,7 +111,19 @@ class HorizonProblem:
     def residuals(self, pi: np.ndarray) -> np.ndarray:
         """Normalized residuals (N, C), zero where not valid."""
         N, C, p = self.Y.shape
-        return self.tau - (self.Y.reshape(N * C, p) @ pi).reshape(N, C)
+        return self.scale * (self.tau - (self.Y.reshape(N * C, p) @ pi).reshape(N, C))
+
+    @cached_property
+    def is_frozen(self) -> bool:
+        """Whether no parameter is free; of a tied pair of which one is frozen neither is."""
+        free = self.free.copy()
+        for a, b in self.physical.table.equal_pairs:
+            free[a] = free[b] = free[a] and free[b]
+        return not free.any()
+
+    def normalized_Y(self) -> np.ndarray:
+        """(N, C, p) rows in units of their noise; a new array."""
+        return self.scale[:, None] * self.Y
 
     @cached_property
     def sample_thresholds(self) -> np.ndarray:
@@ -100,18 +131,32 @@ class HorizonProblem:
         return huber_thresholds(self.valid.shape[1], self.quantile)[self.valid.sum(axis=1)]
 
     def group_norms(self, residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(norms, thresholds, weights) of the groups: (N,) for 'sample', (N*C,) for 'channel', (1,) for 'horizon'.
+        """(norms, thresholds, weights) of the groups: (N,) for 'sample', (N*C,) for 'channel',
+        (1,) for 'horizon'.
 
         In 'horizon' lambda^age is inside the one norm, so that its own weight is one.
         """
         if self.grouping == "sample":
-            return np.sqrt(np.einsum("kc,kc->k", residuals, residuals)), self.sample_thresholds, self.weight
+            return (
+                np.sqrt(np.einsum("kc,kc->k", residuals, residuals)),
+                self.sample_thresholds,
+                self.weight,
+            )
         if self.grouping == "channel":
             C = self.valid.shape[1]
             rho = np.where(self.valid.ravel(), huber_threshold(1, self.quantile), np.inf)
             return np.abs(residuals).ravel(), rho, np.repeat(self.weight, C)
         norm = np.sqrt(np.einsum("k,kc,kc->", self.weight, residuals, residuals))
-        return np.array([norm]), np.array([huber_threshold(int(self.valid.sum()), self.quantile)]), np.ones(1)
+        return (
+            np.array([norm]),
+            np.array([huber_threshold(int(self.valid.sum()), self.quantile)]),
+            np.ones(1),
+        )
+
+    def cost_size(self, objective: float) -> float:
+        """What a gap is relative to: the objective, or what rounding leaves of it where it is
+        nearly zero."""
+        return max(abs(objective), NEGLIGIBLE * abs(self.total.c), 1e-300)
 
     def objective(self, pi: np.ndarray) -> float:
         """Value of the whole cost at pi."""
@@ -121,8 +166,15 @@ class HorizonProblem:
 
 @dataclass(frozen=True)
 class Solution:
-    """A solver's answer: pi (p,), objective, iterations, seconds, a plain status and, where the solver gives one,
-    a bound of the relative distance of the objective from the optimum."""
+    """A solver's answer: pi (p,), objective, iterations, seconds, and a bound of the distance
+    of the objective from the optimum where the solver gives one, relative to
+    `HorizonProblem.cost_size`.
+
+    status: 'optimal'; 'near-optimal', short of the solver's tolerance but within an accepted
+    one; 'deadline', the best feasible point when the time was over; 'held', a feasible point
+    near the optimum instead of a second method in one tick.
+    method: who answered, such as 'active set', 'interior point', 'clarabel', 'mosek'.
+    """
 
     pi: np.ndarray
     objective: float
@@ -130,3 +182,40 @@ class Solution:
     seconds: float
     status: str = "optimal"
     gap: float | None = None
+    method: str = ""
+
+
+class Solver(Protocol):
+    """What every solver offers."""
+
+    @property
+    def name(self) -> str:
+        """What a user calls it."""
+
+    def solve(self, problem: HorizonProblem, deadline: float | None = None) -> Solution:
+        """Minimise over P within `deadline` seconds; raises SolverError with the solver's
+        status where there is no usable answer, 'deadline' where the time was over before a
+        feasible point was found."""
+
+
+def projection_problem(
+    table: ParameterTable, physical: PhysicalSet, pi: np.ndarray
+) -> HorizonProblem:
+    """Nearest point of P to pi (p,), distances relative to each parameter's size."""
+    H = np.diag(1 / np.maximum(np.abs(pi), 0.1 * table.scale) ** 2)
+    quadratic = Quadratic(H, H @ pi, float(pi @ H @ pi))
+    nothing = np.zeros((0, table.channels))
+    return HorizonProblem(
+        physical,
+        quadratic,
+        quadratic,
+        np.zeros((0, table.channels, table.size)),
+        nothing,
+        np.ones(table.channels),
+        nothing.astype(bool),
+        np.zeros(0),
+        "sample",
+        1.0,
+        np.ones(table.size, bool),
+        pi,
+    )

@@ -1,64 +1,100 @@
 """Figures of intervals: of one run, pooled over runs, and as tables with what is asked of them."""
 from __future__ import annotations
 
-from typing import Any, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from ..evaluation.metrics import Z95
+from ..model.metrics import Z95
 
-# What is asked: share of rows inside, pooled over runs and in every single run; width relative to the ideal one.
+# What is asked: share of rows inside, pooled over runs and in every single run; width relative to
+# the ideal one.
 POOLED, SINGLE, WIDTH = (0.93, 0.97), (0.88, 0.99), 1.3
 
 
-def channel_figures(residual: np.ndarray, stddev: np.ndarray, reference: np.ndarray) -> dict[str, Any]:
-    """Of one channel and run, all (n,): coverage95, width and nll as in metrics.json; ideal_width from the quantiles of `reference`.
+def channel_figures(residual: np.ndarray, stddev: np.ndarray,
+                    reference: np.ndarray) -> dict[str, Any]:
+    """Of one channel and run, all (n,): coverage95, width and nll as in metrics.json; ideal_width
+    from the quantiles of `reference`.
 
     None where there are no rows.
     """
     if not residual.size:
         return {"n": 0, "coverage95": None, "width": None, "nll": None, "ideal_width": None}
     low, high = np.quantile(reference, [0.025, 0.975])
-    return {"n": int(residual.size), "coverage95": float(np.mean(np.abs(residual) <= Z95 * stddev)), "width": float(2 * Z95 * np.mean(stddev)),
-            "nll": float(np.mean(0.5 * np.log(2 * np.pi * stddev ** 2) + 0.5 * (residual / stddev) ** 2)), "ideal_width": float(high - low)}
+    return {
+        "n": int(residual.size), "coverage95": float(np.mean(np.abs(residual) <= Z95 * stddev)),
+        "width": float(2 * Z95 * np.mean(stddev)), "nll": float(
+            np.mean(0.5 * np.log(2 * np.pi * stddev ** 2) + 0.5 * (residual / stddev) ** 2)),
+        "ideal_width": float(high - low)
+    }
 
 
 def pooled(outcomes: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """{"nominal", "all": {method: {channel: figures}}}: means over all rows of all runs, and the lowest and highest coverage of a run."""
-    return {which: {method: {channel: _pooled_channel([outcome["rows"][which][method][channel] for outcome in outcomes]) for channel in channels}
-                    for method, channels in methods.items()} for which, methods in outcomes[0]["rows"].items()}
+    """{"nominal", "all": {method: {channel: figures}}}: means over all rows of all runs, and the
+    lowest and highest coverage of a run."""
+    return {
+        which: {
+            method: {
+                channel: _pooled_channel(
+                    [outcome["rows"][which][method][channel]
+                     for outcome in outcomes])
+                for channel in channels
+            }
+            for method, channels in methods.items()
+        }
+        for which, methods in outcomes[0]["rows"].items()
+    }
 
 
 def _pooled_channel(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     runs = [run for run in runs if run["n"]]
     if not runs:
-        return {"n": 0, "coverage95": None, "lowest": None, "highest": None, "width": None, "nll": None, "ideal_width": None}
+        return {
+            "n": 0, "coverage95": None, "lowest": None, "highest": None, "width": None, "nll": None,
+            "ideal_width": None
+        }
     n = np.array([run["n"] for run in runs])
-    mean = {key: float(np.average([run[key] for run in runs], weights=n)) for key in ("coverage95", "width", "nll", "ideal_width")}
+    mean = {key: float(np.average([run[key] for run in runs], weights=n))
+            for key in ("coverage95", "width", "nll", "ideal_width")}
     every = [run["coverage95"] for run in runs]
     return {"n": int(n.sum()), "lowest": min(every), "highest": max(every), **mean}
 
 
 def kind_table(figures: dict[str, Any], method: str) -> str:
     """Coverage, width and NLL per channel, and what of the asked does not hold."""
-    lines = [f"{'channel':<10}{'rows':>9}{'coverage':>10}{'single runs':>18}{'width':>9}{'ideal':>9}{'ratio':>7}{'NLL':>8}{'all rows':>10}{'  asked'}"]
+    lines = [
+        f"{'channel':<10}{'rows':>9}{'coverage':>10}{'single runs':>18}{'width':>9}"
+        f"{'ideal':>9}{'ratio':>7}{'NLL':>8}{'all rows':>10}{'  asked'}"
+    ]
     for channel, c in figures["nominal"][method].items():
         if not c["n"]:
             lines.append(f"{channel:<10}{0:>9}")
             continue
         ratio = c["width"] / c["ideal_width"]
-        missed = [name for name, holds in (("pooled", POOLED[0] <= c["coverage95"] <= POOLED[1]),
-                                           ("single", SINGLE[0] <= c["lowest"] and c["highest"] <= SINGLE[1]), ("width", ratio <= WIDTH)) if not holds]
-        lines.append(f"{channel:<10}{c['n']:>9}{c['coverage95']:>10.1%}{f'''{c['lowest']:.1%} .. {c['highest']:.1%}''':>18}{c['width']:>9.3g}"
-                     f"{c['ideal_width']:>9.3g}{ratio:>7.2f}{c['nll']:>8.2f}{figures['all'][method][channel]['coverage95']:>10.1%}"
-                     f"  {'holds' if not missed else 'not ' + ', '.join(missed)}")
+        single = f"{c['lowest']:.1%} .. {c['highest']:.1%}"
+        holds = {"pooled": POOLED[0] <= c["coverage95"] <= POOLED[1],
+                 "single": SINGLE[0] <= c["lowest"] and c["highest"] <= SINGLE[1],
+                 "width": ratio <= WIDTH}
+        missed = [name for name, held in holds.items() if not held]
+        lines.append(
+            f"{channel:<10}{c['n']:>9}{c['coverage95']:>10.1%}{single:>18}{c['width']:>9.3g}"
+            f"{c['ideal_width']:>9.3g}{ratio:>7.2f}{c['nll']:>8.2f}"
+            f"{figures['all'][method][channel]['coverage95']:>10.1%}"
+            f"  {'holds' if not missed else 'not ' + ', '.join(missed)}")
     return "\n".join(lines)
 
 
 def comparison(figures: dict[str, Any], methods: Sequence[str]) -> str:
     """Coverage, mean width and NLL of several methods on the same rows, per channel."""
-    lines = ["| | " + " | ".join(f"{method}: coverage | width | NLL" for method in methods) + " |", "|---" * (1 + 3 * len(methods)) + "|"]
+    lines = [
+        "| | " + " | ".join(f"{method}: coverage | width | NLL" for method in methods) + " |",
+        "|---" * (1 + 3 * len(methods)) + "|"
+    ]
     for channel in figures["all"][methods[0]]:
         cells = (figures["all"][method][channel] for method in methods)
-        lines.append(f"| {channel} | " + " | ".join(f"{c['coverage95']:.1%} | {c['width']:.3g} | {c['nll']:.2f}" for c in cells) + " |")
+        lines.append(f"| {channel} | "
+                     + " | ".join(f"{c['coverage95']:.1%} | {c['width']:.3g} | {c['nll']:.2f}"
+                                  for c in cells) + " |")
     return "\n".join(lines)

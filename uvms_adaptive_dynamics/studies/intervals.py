@@ -1,8 +1,10 @@
-"""`intervals`: how many unseen rows the 95 % intervals hold on simulated robots, under three kinds of sensor noise (docs/uncertainty.md).
+"""`intervals`: how many unseen rows the 95 % intervals hold on simulated robots, under three kinds
+of sensor noise (docs/uncertainty.md).
 
-Per seed one recording is simulated and used for all kinds. Every row is predicted before it is used. Beside the intervals
-stands the ideal width: that of an interval that knows the best linear model of the recording's truth and, from the same rows,
-the 2.5 and 97.5 % quantiles of that model's residuals.
+Per seed one recording is simulated and used for all kinds. Every row is predicted before it is
+used. Beside the intervals stands the ideal width: that of an interval that knows the best linear
+model of the recording's truth and, from the same rows, the 2.5 and 97.5 % quantiles of that model's
+residuals.
 """
 from __future__ import annotations
 
@@ -14,17 +16,18 @@ from typing import Any
 
 import numpy as np
 
+from .. import options
 from ..config import Config
-from ..errors import ConfigError, UvmsError
+from ..errors import UvmsError
 from ..estimation.estimator import Estimator
+from ..evaluation.files import output_folder, write_json
 from ..model.prior import perturbed, prior_from_config
 from ..model.robot import RobotModel
-from .campaign import RELATIVE_WINDOW, best_linear, simulated, truth_file
-from ..evaluation.command import config_of
+from .campaign import RELATIVE_WINDOW, SHORTEST
 from .interval_table import channel_figures, comparison, kind_table, pooled
-from ..evaluation.files import output_folder, write_json
 from .noise_kinds import KINDS, nominal, recorded
 from .prequential import Predicted, paper_stddev, predicted
+from .simulated_runs import best_linear, simulated, truth_file
 
 SCHEMA = 1
 OWN, PAPER, PUBLISHED = "this package", "paper", "paper, as published"
@@ -32,41 +35,40 @@ OWN, PAPER, PUBLISHED = "this package", "paper", "paper, as published"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the subcommand, with their units."""
-    parser.description = "Coverage, width and NLL of prequential 95 % intervals on simulated robots, under three kinds of noise. " \
-                         "An interrupted campaign goes on where it stopped."
-    parser.add_argument("--seeds", type=int, nargs="+", default=list(range(101, 121)), metavar="N", help="default 101 to 120")
-    parser.add_argument("--duration", type=float, default=300.0, help="length of each recording [s]; default 300")
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), metavar="KIND", help=f"out of {', '.join(KINDS)}; default all")
-    parser.add_argument("--solve-every", type=int, default=10, metavar="N",
-                        help="every row is predicted and learnt, the problem is solved at each N-th; default 10, 1 is what the node does")
-    parser.add_argument("--compare-paper", action="store_true",
-                        help="the paper's estimate, covariance and noise on the same rows (estimation.arrival=relative, "
-                             f"grouping=horizon, {RELATIVE_WINDOW:g} s, uncertainty.covariance=increments)")
-    parser.add_argument("--prior-factor", type=float, default=2.0, metavar="K", help="every non-zero parameter of the prior times K or 1/K; default 2")
-    parser.add_argument("--config", type=Path, metavar="YAML", help="ROS parameter file with the settings that differ from the defaults")
-    parser.add_argument("--solver", metavar="S", help="'auto', 'mosek', 'clarabel' or 'cvxpy:<NAME>' (setting estimation.solver)")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings",
-                        help="change one setting, such as estimation.forgetting=1.0 (may be repeated)")
-    parser.add_argument("--output", type=Path, required=True, metavar="DIR",
-                        help="folder for intervals.json, the finished runs and the bags; runs that are there with the same settings are not repeated")
+    parser.description = ("Coverage, width and NLL of prequential 95 % intervals on simulated "
+                          "robots, under three kinds of noise. An interrupted campaign goes on "
+                          "where it stopped.")
+    parser.add_argument("--seeds", type=options.seed, nargs="+", default=list(range(101, 121)),
+                        metavar="N", help="default 101 to 120")
+    parser.add_argument("--duration", type=options.seconds(SHORTEST), default=300.0, metavar="S",
+                        help="length of each recording [s]; default 300")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), metavar="KIND",
+                        help=f"out of {', '.join(KINDS)}; default all")
+    parser.add_argument(
+        "--solve-every", type=options.count, default=10, metavar="N",
+        help="every row is predicted and learnt, the problem is solved at each N-th; default 10, "
+             "1 is what the node does")
+    parser.add_argument(
+        "--compare-paper", action="store_true",
+        help="the paper's estimate, covariance and noise on the same rows "
+             f"(estimation.arrival=relative, grouping=horizon, {RELATIVE_WINDOW:g} s, "
+             "uncertainty.covariance=increments)")
+    options.add_prior_factor(parser)
+    options.add_output(parser, "intervals.json, the finished runs and the bags; runs that are "
+                               "there with the same settings are not repeated")
+    options.add_settings(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the campaign and return 0; raises UvmsError where something cannot be used."""
-    for name, value, expected, fits in (
-            ("--duration", args.duration, "at least 10 s", args.duration >= 10), ("--seeds", args.seeds, "0 or more", min(args.seeds) >= 0),
-            ("--solve-every", args.solve_every, "at least 1", args.solve_every >= 1),
-            ("--prior-factor", args.prior_factor, "above 0", args.prior_factor > 0)):
-        if not fits:
-            raise ConfigError(f"{name}: got {value}, expected {expected}.")
-    config, folder = config_of(args), output_folder(args.output)
+    config, folder = options.config_of(args), output_folder(args.output)
     bags, done = output_folder(folder / "bags"), output_folder(folder / "runs")
-    setup = {"schema": SCHEMA, "duration_s": args.duration, "solve_every": args.solve_every, "prior_factor": args.prior_factor,
-             "paper": args.compare_paper, "settings": {name: value for (name, _, value), (_, _, default)
-                                                       in zip(config.settings(), Config().settings()) if value != default}}
+    setup = {"schema": SCHEMA, "duration_s": args.duration, "solve_every": args.solve_every,
+             "prior_factor": args.prior_factor, "paper": args.compare_paper,
+             "settings": config.changed()}
     seeds, kinds = list(dict.fromkeys(args.seeds)), list(dict.fromkeys(args.kinds))
-    tasks = [Task(seed, kind, args.duration, args.solve_every, args.prior_factor, args.compare_paper, config, bags)
-             for seed in seeds for kind in kinds]
+    tasks = [Task(seed, kind, args.duration, args.solve_every, args.prior_factor,
+                  args.compare_paper, config, bags) for seed in seeds for kind in kinds]
     found: dict[str, list[dict[str, Any]]] = {kind: [] for kind in kinds}
     for number, task in enumerate(tasks, 1):
         outcome = _finished(done / f"seed{task.seed}_{task.kind}.json", setup)
@@ -75,15 +77,15 @@ def run(args: argparse.Namespace) -> int:
             outcome, said = {**setup, **run_task(task)}, "run"
             write_json(done / f"seed{task.seed}_{task.kind}.json", outcome)
         found[task.kind].append(outcome)
-        own = outcome["rows"]["nominal"][OWN].values()
-        print(f"[{number}/{len(tasks)}] seed {task.seed}, {task.kind}: {said}, coverage {min(c['coverage95'] for c in own):.1%} to "
-              f"{max(c['coverage95'] for c in own):.1%}", flush=True)
-    content = {**setup, "seeds": seeds, "kinds": {kind: pooled(outcomes) for kind, outcomes in found.items()}}
-    write_json(folder / "intervals.json", content)
-    for kind, figures in content["kinds"].items():
-        print(f"\n{kind}, {len(seeds)} runs of {args.duration:g} s\n{kind_table(figures, OWN)}")
+        coverage = [c["coverage95"] for c in outcome["rows"]["nominal"][OWN].values()]
+        print(f"[{number}/{len(tasks)}] seed {task.seed}, {task.kind}: {said}, coverage "
+              f"{min(coverage):.1%} to {max(coverage):.1%}", flush=True)
+    figures = {kind: pooled(outcomes) for kind, outcomes in found.items()}
+    write_json(folder / "intervals.json", {**setup, "seeds": seeds, "kinds": figures})
+    for kind, own in figures.items():
+        print(f"\n{kind}, {len(seeds)} runs of {args.duration:g} s\n{kind_table(own, OWN)}")
         if args.compare_paper:
-            print(f"\n{comparison(figures, (OWN, PAPER, PUBLISHED))}")
+            print(f"\n{comparison(own, (OWN, PAPER, PUBLISHED))}")
     print(f"\n{folder / 'intervals.json'}")
     return 0
 
@@ -95,8 +97,10 @@ def _finished(file: Path, setup: dict[str, Any]) -> dict[str, Any] | None:
     try:
         outcome = json.loads(file.read_text())
     except (OSError, ValueError) as error:
-        raise UvmsError(f"'{file}' cannot be read ({error}); remove it, and its run is repeated.") from None
-    return outcome if all(outcome.get(key) == json.loads(json.dumps(value)) for key, value in setup.items()) else None
+        raise UvmsError(
+            f"'{file}' cannot be read ({error}); remove it, and its run is repeated.") from None
+    return outcome if all(
+        outcome.get(key) == json.loads(json.dumps(value)) for key, value in setup.items()) else None
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,8 @@ class Task:
 
 
 def run_task(task: Task) -> dict[str, Any]:
-    """Figures of one run: {"seed", "kind", "rows": {"nominal", "all": {method: {channel: figures}}}}."""
+    """Figures of one run: {"seed", "kind", "rows": {"nominal", "all": {method: {channel:
+    figures}}}}."""
     config, robot = task.config, RobotModel.from_config(task.config)
     bag = simulated(task.bags, task.seed, task.duration)
     best = best_linear(truth_file(bag), config, robot).values
@@ -125,18 +130,33 @@ def run_task(task: Task) -> dict[str, Any]:
     if task.compare_paper:
         theirs = predicted(samples, Estimator(_paper(config), prior, robot), task.solve_every, best)
         start = robot.default_noise(config)
-        methods |= {PAPER: (theirs, paper_stddev(theirs, start, causal=True)), PUBLISHED: (theirs, paper_stddev(theirs, start, causal=False))}
+        methods |= {
+            PAPER: (theirs, paper_stddev(theirs, start, causal=True)),
+            PUBLISHED: (theirs, paper_stddev(theirs, start, causal=False))
+        }
     clean = nominal(own.t, hits, config, robot)
-    rows = {which: {method: _figures(robot, found, stddev, found.valid & counted) for method, (found, stddev) in methods.items()}
-            for which, counted in (("nominal", clean), ("all", np.ones_like(clean)))}
+    rows = {
+        which: {
+            method: _figures(robot, found, stddev, found.valid & counted)
+            for method, (found, stddev) in methods.items()
+        }
+        for which, counted in (("nominal", clean), ("all", np.ones_like(clean)))
+    }
     return {"seed": task.seed, "kind": task.kind, "rows": rows}
 
 
 def _paper(config: Config) -> Config:
-    return config.with_values({"estimation.arrival": "relative", "estimation.grouping": "horizon", "uncertainty.covariance": "increments",
-                               "estimation.horizon": max(1, round(RELATIVE_WINDOW / config.filter.period))})
+    return config.with_values({
+        "estimation.arrival": "relative", "estimation.grouping": "horizon",
+        "uncertainty.covariance": "increments", "estimation.horizon": max(
+            1, round(RELATIVE_WINDOW / config.filter.period))
+    })
 
 
-def _figures(robot: RobotModel, found: Predicted, stddev: np.ndarray, counted: np.ndarray) -> dict[str, Any]:
-    return {channel: channel_figures(found.residual[counted[:, c], c], stddev[counted[:, c], c], found.reference[counted[:, c], c])
-            for c, channel in enumerate(robot.channels)}
+def _figures(robot: RobotModel, found: Predicted, stddev: np.ndarray,
+             counted: np.ndarray) -> dict[str, Any]:
+    return {
+        channel: channel_figures(found.residual[counted[:, c], c], stddev[counted[:, c], c],
+                                 found.reference[counted[:, c], c])
+        for c, channel in enumerate(robot.channels)
+    }

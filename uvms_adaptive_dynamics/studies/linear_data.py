@@ -1,40 +1,49 @@
-"""Samples that the linear model explains exactly: tau = Y pi + known + noise for a known pi in P, on a smooth random motion.
+"""Samples that the linear model explains exactly: tau = Y pi + known + noise for a known pi in P,
+on a smooth random motion.
 
-Where intervals of parameters are judged there must be a true parameter. A simulated robot with drag on its links and thrusters
-that lag has none for most of the 75; these samples do, and are otherwise what the estimator gets from sensors.
+Where intervals of parameters are judged there must be a true parameter. A simulated robot with drag
+on its links and thrusters that lag has none for most of the 75; these samples do, and are otherwise
+what the estimator gets from sensors.
 """
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Iterator, Sequence
 
 import numpy as np
 
 from ..config import Config
 from ..model.parameter_file import ParameterSet
-from ..model.parameters import LINK_TENSOR_PLACES, RIGID, ParameterTable
+from ..model.parameters import RIGID, ParameterTable
 from ..model.prior import prior_from_config
+from ..model.pseudo_inertia import TENSOR_PLACES
 from ..model.robot import RobotModel
 from ..model.rotations import from_rpy
 from ..model.sample import Sample
 from ..simulation.motion import ExcitingMotion, body_velocity
 
 START = 1_700_000_000.0                                # [s] since the epoch
-FORCE_NOISE, MOMENT_NOISE, TORQUE_NOISE = .5, .1, .05  # [N, N m, N m] standard deviation of raw rows
-SPREAD = .3                                            # of a true parameter around the default one, relative
+# [N, N m, N m] standard deviation of raw rows
+FORCE_NOISE, MOMENT_NOISE, TORQUE_NOISE = .5, .1, .05
+# of a true parameter around the default one, relative
+SPREAD = .3
 LINK_SPREAD = .15                                      # of a link's mass distribution
-STEP = 1e-4                                            # [s] of the difference that gives the accelerations
+# [s] of the difference that gives the accelerations
+STEP = 1e-4
 
 
 def true_parameters(config: Config, robot: RobotModel, rng: np.random.Generator) -> ParameterSet:
-    """A robot like the default one, physically consistent: what is zero there is given a size of its own.
+    """A robot like the default one, physically consistent: what is zero there is given a size of
+    its own.
 
-    A link's pseudo-inertia J becomes T J T^T with T near the identity, which keeps it positive definite for any T.
+    A link's pseudo-inertia J becomes T J T^T with T near the identity, which keeps it positive
+    definite for any T.
     """
     given, table = prior_from_config(config, robot), robot.table
     values = given.values * np.exp(SPREAD * rng.normal(size=table.size))
     if table.vehicle:
-        values[table.places(["W", "B"])] = given.values[table.places(["W", "B"])] * (1 + .02 * rng.normal(size=2))
+        values[table.places(
+            ["W", "B"])] = given.values[table.places(["W", "B"])] * (1 + .02 * rng.normal(size=2))
         moments = table.places(["xgW_xbB", "ygW_ybB"])
         values[moments] = SPREAD * table.scale[moments] * rng.normal(size=2)
         for a, b in table.equal_pairs:
@@ -50,22 +59,26 @@ def true_parameters(config: Config, robot: RobotModel, rng: np.random.Generator)
 def _rigid(J: np.ndarray) -> np.ndarray:
     """(10,) parameters m, ml, I of a pseudo-inertia (4, 4)."""
     I = np.trace(J[:3, :3]) * np.eye(3) - J[:3, :3]
-    return np.array([J[3, 3], *J[:3, 3], *(I[a, b] for a, b in LINK_TENSOR_PLACES)])
+    return np.array([J[3, 3], *J[:3, 3], *(I[a, b] for a, b in TENSOR_PLACES)])
 
 
 def noise_stddev(table: ParameterTable) -> np.ndarray:
     """(C,) standard deviation of the noise on raw rows [N, N m]."""
-    return np.array(([FORCE_NOISE] * 3 + [MOMENT_NOISE] * 3 if table.vehicle else []) + [TORQUE_NOISE] * table.n)
+    return np.array(([FORCE_NOISE] * 3 + [MOMENT_NOISE] * 3 if table.vehicle else [])
+                    + [TORQUE_NOISE] * table.n)
 
 
-def linear_samples(config: Config, robot: RobotModel, pi: np.ndarray, seconds: float, seed: int, colour: float = 0.0,
+def linear_samples(config: Config, robot: RobotModel, pi: np.ndarray, seconds: float, seed: int,
+                   colour: float = 0.0,
                    noise_seed: Sequence[int] | None = None) -> Iterator[Sample]:
-    """Samples at the settings' period; noise is AR(1) with coefficient `colour` from one row of 20 ms to the next (0: white).
+    """Samples at the settings' period; noise is AR(1) with coefficient `colour` from one row of 20
+    ms to the next (0: white).
 
     The same seed gives the same motion; noise_seed, where given, another draw of the noise on it.
     """
     rng = np.random.default_rng(seed)
-    lower, upper = (robot.arm.limits_low, robot.arm.limits_high) if robot.arm is not None else (np.zeros(0), np.zeros(0))
+    lower, upper = (robot.arm.limits_low,
+                    robot.arm.limits_high) if robot.arm is not None else (np.zeros(0), np.zeros(0))
     motion, table, period = ExcitingMotion(rng, lower, upper), robot.table, config.filter.period
     rng = rng if noise_seed is None else np.random.default_rng(noise_seed)
     sigma, a = noise_stddev(table), colour ** (period / 0.02)
@@ -77,8 +90,8 @@ def linear_samples(config: Config, robot: RobotModel, pi: np.ndarray, seconds: f
         e = a * e + np.sqrt(1 - a * a) * sigma * rng.normal(size=table.channels)
         moving = np.abs(sample.mu_dot) > config.joint_states.rest_velocity
         head = robot.vehicle_rows.stop
-        yield replace(sample, t=START + k * period, wrench=tau[:6] if head else np.zeros(6), joint_torque=tau[head:],
-                      valid=np.concatenate([np.ones(head, bool), moving]))
+        yield replace(sample, t=START + k * period, wrench=tau[:6] if head else np.zeros(6),
+                      joint_torque=tau[head:], valid=np.concatenate([np.ones(head, bool), moving]))
 
 
 def _still_unloaded(motion: ExcitingMotion, t: float, robot: RobotModel) -> Sample:
@@ -91,5 +104,6 @@ def _still_unloaded(motion: ExcitingMotion, t: float, robot: RobotModel) -> Samp
     reference, R, nu = velocity(t)
     nu_dot = (velocity(t + STEP)[2] - velocity(t - STEP)[2]) / (2 * STEP)
     n = robot.table.n
-    return Sample(t, R, nu, nu_dot, reference.value[6:], reference.rate[6:], reference.acceleration[6:], np.zeros(6), np.zeros(n),
+    return Sample(t, R, nu, nu_dot, reference.value[6:], reference.rate[6:],
+                  reference.acceleration[6:], np.zeros(6), np.zeros(n),
                   np.ones(robot.table.channels, bool))

@@ -1,36 +1,40 @@
-"""One simulated recording under several kinds of sensor noise, and the rows that its faults cannot have touched."""
+"""One simulated recording under several kinds of sensor noise, and the rows that its faults cannot
+have touched."""
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Iterable, Iterator, NamedTuple, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..config import Config
+from ..evaluation.bags import read_messages
+from ..model.kernel import REACH
 from ..model.robot import RobotModel
-from ..estimation.low_pass import REACH
 from ..model.sample import Sample
 from ..signals.front_end import SignalFrontEnd
-from ..simulation.coloured import with_coloured_noise
-from ..simulation.faults import KINDS as FAULTS, Faults, spoiled_commands, spoiled_efforts, spoiled_velocity
-from ..simulation.true_robot import TrueRobot
 from ..signals.topics import inputs
-from ..evaluation.bags import read_messages
+from ..simulation.coloured import with_coloured_noise
+from ..simulation.faults import FAULT_KINDS as FAULTS
+from ..simulation.faults import Faults, corrupt_commands, corrupt_efforts, corrupt_velocity
+from ..simulation.true_robot import TrueRobot
 
 # Heavy outliers alone: bursts of DVL garbage are another matter, with a test of their own.
 OUTLIERS = replace(FAULTS["outliers"], command_share=FAULTS["spikes"].command_share)
 KINDS = ("gaussian", "coloured", "outliers")
 
-# How far [s] a spoiled message reaches before the low-pass on the rows does: to the next message on either side, and
-# through the rotors' lag, of which this many time constants are counted.
+# How far [s] a spoiled message reaches before the low-pass on the rows does: to the next message on
+# either side, and through the rotors' lag, of which this many time constants are counted.
 DVL_PERIOD, COMMAND_PERIOD, EFFORT_PERIOD = 0.1, 0.02, 0.02
 LAGS = 4.0
 
 
 class Hit(NamedTuple):
-    """A spoiled message: its role, its time [s] (the stamp, or of receipt without one) and which of its values are spoiled."""
+    """A spoiled message: its role, its time [s] (the stamp, or of receipt without one) and which of
+    its values are spoiled."""
 
     role: str
     t: float
@@ -45,38 +49,44 @@ class Recorded(NamedTuple):
 
 
 def recorded(bag: Path, kind: str, config: Config, robot: RobotModel, seed: int) -> Recorded:
-    """The bag's samples with noise of a kind: 'gaussian' is the simulator's own, the others are put on top of it."""
-    messages, hits = read_messages(bag, inputs(config)), []
+    """The bag's samples with noise of a kind: 'gaussian' is the simulator's own, the others are put
+    on top of it."""
+    hits: list[Hit] = []
+    messages = read_messages(bag, inputs(config))
     if kind == "coloured":
         messages = with_coloured_noise(messages, seed=seed)
     elif kind == "outliers":
         messages = with_outliers(messages, OUTLIERS, seed, hits)
-    front, samples = SignalFrontEnd(config, robot), []
+    samples: list[Sample] = []
+    front = SignalFrontEnd(config, robot)
     for message in messages:
-        front.push(*message)
+        front.add_message(*message)
         samples += front.samples()
     return Recorded(samples, hits)
 
 
-def with_outliers(messages: Iterable[tuple[str, Any, float]], faults: Faults, seed: int, hits: list[Hit]) -> Iterator[tuple[str, Any, float]]:
-    """Decoded messages `(role, message, receive time [s])` with single wrong values, as copies, and what they are in `hits`."""
+def with_outliers(messages: Iterable[tuple[str, Any, float]], faults: Faults, seed: int,
+                  hits: list[Hit]) -> Iterator[tuple[str, Any, float]]:
+    """Decoded messages `(role, message, receive time [s])` with single wrong values, as copies, and
+    what they are in `hits`."""
     rng, begin = np.random.default_rng(seed), None
     for role, message, t in messages:
-        begin, wrong = t if begin is None else begin, ()
+        begin = t if begin is None else begin
+        wrong = np.zeros(0, int)
         if role == "joint_states":
-            efforts, wrong = spoiled_efforts(message.effort, faults, rng)
+            efforts, wrong = corrupt_efforts(message.effort, faults, rng)
             if len(wrong):
                 message = copy.copy(message)
                 message.effort = efforts
         elif role == "dvl":
             said = message.twist.twist.linear
-            velocity, wrong = spoiled_velocity((said.x, said.y, said.z), t - begin, faults, rng)
+            velocity, wrong = corrupt_velocity((said.x, said.y, said.z), t - begin, faults, rng)
             if len(wrong):
                 message = copy.deepcopy(message)
                 linear = message.twist.twist.linear
                 linear.x, linear.y, linear.z = velocity.tolist()
         elif role == "thrusters":
-            data, wrong = spoiled_commands(message.data, faults, rng)
+            data, wrong = corrupt_commands(message.data, faults, rng)
             if len(wrong):
                 message = copy.copy(message)
                 message.data = data
@@ -90,23 +100,32 @@ def _stamp(message: Any) -> float:
 
 
 def nominal(t: np.ndarray, hits: Sequence[Hit], config: Config, robot: RobotModel) -> np.ndarray:
-    """(T, C) whether no spoiled message can have a share in the row at t (T,) [s], not even through filters before it.
+    """(T, C) whether no spoiled message can have a share in the row at t (T,) [s], not even through
+    filters before it.
 
     A joint's row is spoiled by its own efforts, the vehicle's rows by DVL and commands.
     """
     clean = np.ones((t.size, robot.table.channels), bool)
     lowpass = REACH * config.filter.lowpass
     vehicle = robot.vehicle_rows
-    for role, before, after in (("dvl", lowpass + config.filter.dvl_window + DVL_PERIOD, lowpass + config.filter.dvl_window + DVL_PERIOD),
-                                ("thrusters", lowpass + COMMAND_PERIOD, lowpass + COMMAND_PERIOD + LAGS * config.thrusters.time_constant)):
-        clean[:, vehicle] &= ~_near(t, [hit.t for hit in hits if hit.role == role], before, after)[:, None]
+    for role, before, after in (("dvl", lowpass + config.filter.dvl_window + DVL_PERIOD,
+                                 lowpass + config.filter.dvl_window + DVL_PERIOD),
+                                ("thrusters", lowpass + COMMAND_PERIOD,
+                                 lowpass + COMMAND_PERIOD + LAGS * config.thrusters.time_constant)):
+        clean[:, vehicle] &= ~_near(t, [hit.t for hit in hits if hit.role == role], before,
+                                    after)[:, None]
     for k, joint in enumerate(robot.joints):
-        of_joint = [hit.t for hit in hits if hit.role == "joint_states" and TrueRobot().joints.index(joint) in hit.values]
-        clean[:, vehicle.stop + k] &= ~_near(t, of_joint, lowpass + EFFORT_PERIOD, lowpass + EFFORT_PERIOD)
+        of_joint = [
+            hit.t
+            for hit in hits
+            if hit.role == "joint_states" and TrueRobot().joints.index(joint) in hit.values
+        ]
+        reach = lowpass + EFFORT_PERIOD
+        clean[:, vehicle.stop + k] &= ~_near(t, of_joint, reach, reach)
     return clean
 
 
 def _near(t: np.ndarray, events: Sequence[float], before: float, after: float) -> np.ndarray:
     """(T,) whether an event lies between `before` [s] after t and `after` [s] before it."""
-    events = np.sort(np.asarray(events, float))
-    return np.searchsorted(events, t + before, "right") > np.searchsorted(events, t - after, "left")
+    times = np.sort(np.asarray(events, float))
+    return np.searchsorted(times, t + before, "right") > np.searchsorted(times, t - after, "left")

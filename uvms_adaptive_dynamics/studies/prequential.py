@@ -1,7 +1,9 @@
-"""Rows that were predicted before they were used, with what their intervals are made of, and the intervals of others beside."""
+"""Rows that were predicted before they were used, with what their intervals are made of, and the
+intervals of others beside."""
 from __future__ import annotations
 
-from typing import NamedTuple, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy.signal import lfilter
@@ -15,8 +17,8 @@ PAPER_WEIGHT = 0.5   # share of the newest squared residual in the noise of the 
 class Predicted(NamedTuple):
     """t (T,) [s]; residual, stddev, fit, reference (T, C) in N and N m; valid (T, C).
 
-    stddev is that of the prediction, noise included, fit its part from the parameters' covariance; reference is the
-    residual of other parameters on the same rows.
+    stddev is that of the prediction, noise included, fit its part from the parameters' covariance;
+    reference is the residual of other parameters on the same rows.
     """
 
     t: np.ndarray
@@ -27,32 +29,38 @@ class Predicted(NamedTuple):
     valid: np.ndarray
 
 
-def predicted(samples: Sequence[Sample], estimator: Estimator, solve_every: int, reference: np.ndarray) -> Predicted:
-    """Learn from the samples in their order, solving at every `solve_every`-th; reference (p,) are the parameters to compare with."""
+def predicted(samples: Sequence[Sample], estimator: Estimator, solve_every: int,
+              reference: np.ndarray) -> Predicted:
+    """Learn from the samples in their order, solving at every `solve_every`-th; reference (p,) are
+    the parameters to compare with."""
     rows = []
     for k, sample in enumerate(samples):
         row = estimator.add(sample)
         if row is None:
             continue
         fit = np.sqrt(np.maximum(row.predicted_stddev ** 2 - row.noise_stddev ** 2, 0.0))
-        rows.append((row.t, row.residual, row.predicted_stddev, fit, row.measured - row.known - row.regressor @ reference, row.valid))
+        rows.append((row.t, row.residual, row.predicted_stddev, fit,
+                     row.measured - row.known - row.regressor @ reference, row.valid))
         if k % solve_every == 0:
             estimator.solve()
     return Predicted(*map(np.array, zip(*rows)))
 
 
 def paper_stddev(rows: Predicted, initial: np.ndarray, causal: bool) -> np.ndarray:
-    """(T, C) deviations of predictions as the paper has them: fit and noise, the noise from 'residual statistics'.
+    """(T, C) deviations of predictions as the paper has them: fit and noise, the noise from
+    'residual statistics'.
 
-    The paper leaves the statistics open. Its public code takes half of the newest squared residual and half of what it
-    had, and the newest is the row's own: no residual can then lie outside of 1.41 standard deviations. With `causal`
-    the same recursion ends one row earlier. initial (C,) is the noise to start from.
+    The paper leaves the statistics open. Its public code takes half of the newest squared residual
+    and half of what it had, and the newest is the row's own: no residual can then lie outside of
+    1.41 standard deviations. With `causal` the same recursion ends one row earlier. initial (C,) is
+    the noise to start from.
     """
     stddev = np.empty_like(rows.residual)
     for c in range(stddev.shape[1]):
         counted = rows.valid[:, c]
         squares, start = rows.residual[counted, c] ** 2, initial[c] ** 2
-        variance, _ = lfilter([PAPER_WEIGHT], [1.0, PAPER_WEIGHT - 1.0], squares, zi=[(1 - PAPER_WEIGHT) * start])
+        variance, _ = lfilter([PAPER_WEIGHT], [1.0, PAPER_WEIGHT - 1.0], squares,
+                              zi=[(1 - PAPER_WEIGHT) * start])
         if causal:
             variance = np.concatenate([[start], variance[:-1]])[:squares.size]
         stddev[:, c] = np.nan

@@ -1,39 +1,51 @@
-"""When a controller should not rely on the model: sentences for an operator, from intervals and from what is known of each block."""
+"""When a controller should not rely on the model: sentences for an operator, from intervals and
+from what is known of each block."""
 from __future__ import annotations
 
-from typing import Any, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from ..model.parameters import ParameterTable
 
-# Of rows in 10 s: of 34,560 such windows of simulated robots, .08 % held fewer than 80 % and none fewer than this.
+# Of rows in 10 s: of 34,560 such windows of simulated robots, .08 % held fewer than 80 % and none
+# fewer than this.
 LEAST_COVERAGE = 0.75
-# Of a prediction's variance, the share that comes from the parameters' own doubt: below it after 5 to 20 s of full motion.
+# Of a prediction's variance, the share that comes from the parameters' own doubt: below it after 5
+# to 20 s of full motion.
 MOST_DOUBT = 0.25
 # Of a block, the share of parameters that must be measured.
 LEAST_MEASURED = 0.5
 
 
-def channel_warnings(fits: Mapping[str, Mapping[str, Any]], seconds: float, least_rows: int) -> list[str]:
-    """One sentence for each channel whose predictions of the last `seconds` should not be relied on.
+def channel_warnings(fits: Mapping[str, Mapping[str, Any]], seconds: float,
+                     least_rows: int) -> list[str]:
+    """One sentence for each channel whose predictions of the last `seconds` should not be relied
+    on.
 
-    fits: per channel 'n', 'coverage95' and 'doubt' (mean share of the parameters in the variance); None where there is none.
-    """
+    fits: per channel 'n', 'coverage95' and 'doubt' (mean share of the parameters in the variance);
+    None where there is none."""
     found = []
     for channel, fit in fits.items():
         if fit["n"] < least_rows or fit["coverage95"] is None:
             continue
         if fit["coverage95"] < LEAST_COVERAGE:
-            found.append(f"{channel}: the 95 % intervals held {fit['coverage95']:.0%} of the last {seconds:g} s. The robot does what the model does not "
-                         "know; a controller should not rely on this channel until they hold again")
+            found.append(
+                f"{channel}: the 95 % intervals held {fit['coverage95']:.0%} of the last "
+                f"{seconds:g} s. The robot does what the model does not know; a controller should "
+                "not rely on this channel until they hold again")
         elif fit["doubt"] is not None and fit["doubt"] > MOST_DOUBT:
-            found.append(f"{channel}: {fit['doubt']:.0%} of the interval is doubt about the parameters. Move this axis more before a controller relies on it")
+            found.append(
+                f"{channel}: {fit['doubt']:.0%} of the interval is doubt about the parameters. "
+                "Move this axis more before a controller relies on it"
+            )
     return found
 
 
 def block_warnings(table: ParameterTable, words: Sequence[str]) -> list[str]:
-    """One sentence for each block of which less than half is measured; words (p,) as of `known_from`, frozen ones do not count.
+    """One sentence for each block of which less than half is measured; words (p,) as of
+    `known_from`, frozen ones do not count.
 
     Links have no sentence here (see `link_note`): the motion of an arm shows sums over its links.
     """
@@ -42,23 +54,26 @@ def block_warnings(table: ParameterTable, words: Sequence[str]) -> list[str]:
     for block, places in blocks.items():
         measured, free = _measured(words, places)
         if measured < LEAST_MEASURED * free:
-            found.append(f"{block}: {free - measured} of {free} parameters are mostly the prior's. Move what they act on "
-                         "before a controller relies on them")
+            found.append(
+                f"{block}: {free - measured} of {free} parameters are mostly the prior's. Move "
+                "what they act on before a controller relies on them")
     return found
 
 
 def link_note(table: ParameterTable, words: Sequence[str]) -> str | None:
     """A sentence on links whose single values are mostly the prior's, or None.
 
-    It is no warning: with most arms it stays true for ever, and whoever uses the predictions is not concerned.
-    """
+    It is no warning: with most arms it stays true for ever, and whoever uses the predictions is not
+    concerned."""
     links = []
     for joint in table.joints:
         measured, free = _measured(words, table.parts[f"{joint} link"])
         if measured < LEAST_MEASURED * free:
             links.append(joint)
-    return (f"links of {', '.join(links)}: most single values are the prior's. Predictions of motions like those learnt hold; "
-            "a controller should not use a link's mass or inertia by itself") if links else None
+    return (
+        f"links of {', '.join(links)}: most single values are the prior's. Predictions of motions "
+        "like those learnt hold; a controller should not use a link's mass or inertia by "
+        "itself") if links else None
 
 
 def _measured(words: Sequence[str], places: np.ndarray) -> tuple[int, int]:
@@ -67,5 +82,6 @@ def _measured(words: Sequence[str], places: np.ndarray) -> tuple[int, int]:
 
 
 def doubt(stddev: np.ndarray, noise: np.ndarray) -> float | None:
-    """Mean share of a prediction's variance (T,) that its noise (T,) does not explain; None without rows."""
+    """Mean share of a prediction's variance (T,) that its noise (T,) does not explain; None without
+    rows."""
     return float(np.mean(np.clip(1 - (noise / stddev) ** 2, 0.0, 1.0))) if stddev.size else None

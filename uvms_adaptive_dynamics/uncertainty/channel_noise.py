@@ -1,47 +1,155 @@
-"""Noise of each channel and the width of its predictive intervals, tracked causally (DESIGN section 7)."""
+"""Noise of each channel: over all data for the weights of rows, of the last seconds for intervals.
+
+Both are tracked causally, from residuals of predictions made before their rows were used
+(docs/mathematics.md, "Channel noise").
+"""
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
-WINSOR = 2.0
+WINSOR = 2.0            # deviations at which a squared residual is clipped
+# mean of min(z^2, WINSOR^2) for a standard normal z: makes the scale right for Gaussian noise
+WINSOR_MEAN = 0.9205
 QUANTILE_RATE = 0.005   # per row of 20 ms: follows within some 20 s, wanders by some 7 %
 FACTOR_RANGE = (0.5, 3.0)
-GROSS = 5.0             # a residual of this many deviations is an outlier, not noise
-INITIAL_ROWS = 25   # how many rows the initial noise counts for
-# What the model does not know comes and goes with the motion: of the interval's variance, this share follows the residuals
-# of the last half second. Longer than the low-pass, so that more than the overlap of neighbouring rows is followed.
+GROSS = 5.0             # deviations from which a residual is an outlier, not noise
+INITIAL_ROWS = 25       # rows that an assumed noise counts for
+# What the model does not know comes and goes with the motion: of the interval's variance, this
+# share follows the residuals of the last half second. Longer than the low-pass, so that more than
+# the overlap of neighbouring rows is followed.
 RECENT_SHARE, RECENT_TIME = 0.75, 0.5   # -, [s]
-# Mean of min(z^2, WINSOR^2) for a standard normal z, so that the scale is right for Gaussian noise.
-WINSOR_MEAN = 0.7737
+# of the histogram of residuals, centred on the initial noise
+BINS_PER_OCTAVE, OCTAVES = 5, 30
+SETTLING = 500          # first rows of a channel whose weight grows with their number
+SCALE_EVERY = 25        # rows between two scales formed of a channel's histogram
 
 
-class ChannelNoise:
-    """Noise of each channel, tracked causally from residuals of earlier predictions; winsorized against outliers.
+class LongRunNoise:
+    """Robust scale of all residuals of each channel: Huber's Proposal 2 over a fading histogram.
 
-    `stddev` weighs rows; `interval_stddev` is what predictive intervals use: the same times how large residuals were
-    just now, times a slowly tracked factor that brings the share of rows outside their 95 % interval to 5 %, whatever the
-    shape and autocorrelation of the residual (online quantile tracking; Gibbs and Candes, "Adaptive conformal inference
-    under distribution shift", 2021). Gross outliers do not widen the intervals of the others.
-    """
+    The scale s solves E min(r^2, (2 s)^2) = .9205 s^2 over all residuals seen, each with the weight
+    that forgetting leaves it. As a function of the histogram it does not depend on the order in
+    which quiet and lively recordings come, and it follows a new level as soon as enough rows have
+    it."""
 
-    def __init__(self, initial: np.ndarray, period: float, time_constant: float, adapt: bool):
-        self._initial, self._adapt = np.array(initial, float), adapt
-        self._rate = min(1.0, period / time_constant)
-        self._quantile_rate = QUANTILE_RATE * period / 0.02
-        self._recent_rate = min(1.0, period / RECENT_TIME)
-        self._floor = 1e-3 * self._initial
-        self.reset()
+    def __init__(self, initial: np.ndarray, memory: float):
+        """initial (C,): the noise assumed at first; memory: rows that count (1 / (1 - forgetting)).
+        """
+        self._rate = 1 / memory
+        bins = OCTAVES * BINS_PER_OCTAVE
+        octaves = (np.arange(bins) - bins // 2) / BINS_PER_OCTAVE
+        self._edges, self._square = 4.0 ** octaves[1:], 4.0 ** (octaves + 0.5 / BINS_PER_OCTAVE)
+        self._each = np.arange(initial.size)
+        self.restart(initial, INITIAL_ROWS)
 
-    def reset(self) -> None:
-        """Back to the initial noise."""
-        self._variance = self._initial ** 2
-        self._count = np.full(self._initial.size, INITIAL_ROWS)
-        self._factor = np.ones(self._initial.size)
-        self._recent = np.ones(self._initial.size)
+    def restart(self, initial: np.ndarray, rows: float) -> None:
+        """Begin again with a noise (C,) that counts for `rows` rows."""
+        self._initial, self._rows = np.array(initial, float), rows
+        self._histogram = np.zeros((initial.size, self._square.size))
+        self._seen = np.zeros(initial.size)
+        self._turn = 0
+        self._stddev = self._initial.copy()
+
+    def add_residual(self, residual: np.ndarray, telling: np.ndarray) -> None:
+        """Residuals (C,) of a tick; telling (C,) bool: those that tell of the noise."""
+        # One channel's scale at a tick: no single tick pays for all of them.
+        self._turn = (self._turn + 1) % max(SCALE_EVERY, self._each.size)
+        if self._turn < self._each.size and self._seen[self._turn]:
+            self._stddev[self._turn] = self._scale(self._turn)
+        # All rows count alike, but for the first ones: those residuals are the prior's error, not
+        # noise.
+        rate = np.maximum(self._rate, 1 /
+                          (1 + self._seen - 0.5 * np.minimum(self._seen, SETTLING))) * telling
+        square = (residual / self._initial) ** 2
+        place = np.searchsorted(self._edges, square)
+        self._histogram *= (1 - rate)[:, None]
+        self._histogram[self._each, place] += rate
+        self._seen += telling
 
     @property
     def stddev(self) -> np.ndarray:
         """(C,) in the channels' units."""
+        return self._stddev.copy()
+
+    def record(self) -> tuple[np.ndarray, np.ndarray]:
+        """(histogram, number of residuals) as they are now."""
+        return self._histogram.copy(), self._seen.copy()
+
+    def put_back(self, histogram: np.ndarray, seen: np.ndarray) -> None:
+        """Return to an earlier record."""
+        self._histogram, self._seen = histogram.copy(), seen.copy()
+        for c in np.flatnonzero(seen):
+            self._stddev[c] = self._scale(int(c))
+
+    def _scale(self, c: int) -> float:
+        found = _proposal_2(self._square, self._histogram[c])
+        # What was assumed counts for as many rows as it was said to; squared, since a mean that
+        # leans on newer rows forgets old ones so.
+        left = (self._rows / (self._rows + self._seen[c])) ** 2
+        return float(self._initial[c] * np.sqrt(left + (1 - left) * found))
+
+
+def _proposal_2(square: np.ndarray, mass: np.ndarray) -> float:
+    """s^2 with sum mass min(square, WINSOR^2 s^2) = WINSOR_MEAN s^2 sum mass; square ascending."""
+    total = mass.sum()
+    below = np.cumsum(mass * square)          # what is not clipped when the clip is at a bin
+    above = total - np.cumsum(mass)
+    # left less right, s = clip / WINSOR
+    excess = below + (above - WINSOR_MEAN * total / WINSOR ** 2) * square
+    k = int(np.flatnonzero(excess >= 0)[-1])  # up to the next bin both sides are linear in s^2
+    return float(below[k] / (WINSOR_MEAN * total - WINSOR ** 2 * above[k]))
+
+
+class NoiseRecord(NamedTuple):
+    """The noise of a moment: local stddev (C,), histogram (C, bins) and number (C,) of all
+    residuals."""
+
+    stddev: np.ndarray
+    histogram: np.ndarray
+    seen: np.ndarray
+
+
+class ChannelNoise:
+    """The noise of each channel as rows, intervals and files need it.
+
+    `long_run` weighs rows. `stddev` is the same of the last `time_constant` seconds, for intervals:
+    `interval_stddev` is that times how large residuals were just now, times a slowly tracked factor
+    that brings the share of rows outside their 95 % interval to 5 %, whatever the shape and
+    autocorrelation of the residual (online quantile tracking; Gibbs and Candes, "Adaptive conformal
+    inference under distribution shift", 2021). Gross outliers do not widen the intervals of the
+    others."""
+
+    def __init__(self, initial: np.ndarray, period: float, time_constant: float, memory: float,
+                 adapt: bool):
+        """initial (C,): noise assumed at first; period [s] of rows; time_constant [s]; memory: rows
+        that count for `long_run`; adapt: false keeps the initial noise."""
+        self._default, self._adapt = np.array(initial, float), adapt
+        self._rate = min(1.0, period / time_constant)
+        self._quantile_rate = QUANTILE_RATE * period / 0.02
+        self._recent_rate = min(1.0, period / RECENT_TIME)
+        self._long_run = LongRunNoise(self._default, memory)
+        self.restart()
+
+    def restart(self, saved: np.ndarray | None = None, long_run: np.ndarray | None = None) -> None:
+        """Begin again with the initial noise, or with a saved one (C,) and its long-run noise (C,),
+        the same where None."""
+        start = self._default if saved is None else np.array(saved, float)
+        rows = INITIAL_ROWS if saved is None else SETTLING
+        self._variance, self._floor = start ** 2, 1e-3 * start
+        self._count = np.full(start.size, INITIAL_ROWS)
+        self._factor, self._recent = np.ones(start.size), np.ones(start.size)
+        self._long_run.restart(start if long_run is None else long_run, rows)
+
+    @property
+    def long_run(self) -> np.ndarray:
+        """(C,) over all data: the weights of rows."""
+        return self._long_run.stddev
+
+    @property
+    def stddev(self) -> np.ndarray:
+        """(C,) over the last seconds."""
         return np.sqrt(self._variance)
 
     @property
@@ -54,37 +162,43 @@ class ChannelNoise:
         """(C,) the same without the last half second: for rows of another time."""
         return self._factor * self.stddev
 
-    def set(self, stddev: np.ndarray) -> None:
-        """Go on from a known noise, as from a parameter file."""
-        self._variance = np.array(stddev, float) ** 2
-        self._factor = np.ones(self._initial.size)
-        self._recent = np.ones(self._initial.size)
+    def record(self) -> NoiseRecord:
+        """What is known of the noise now, for `put_back`."""
+        return NoiseRecord(self.stddev, *self._long_run.record())
 
-    def put_back(self, stddev: np.ndarray) -> None:
-        """Back to an earlier noise (C,): the residuals since then were something else's."""
+    def put_back(self, record: NoiseRecord) -> None:
+        """Return to what was known earlier: residuals since then had another cause."""
         if self._adapt:
-            self._variance = np.array(stddev, float) ** 2
+            self._variance = record.stddev ** 2
+            self._long_run.put_back(record.histogram, record.seen)
 
-    def update(self, residual: np.ndarray, valid: np.ndarray, predicted_stddev: np.ndarray, telling: np.ndarray | None = None) -> None:
-        """Take in the residual of a prediction made before its row was seen, with the deviation predicted for it.
-
-        telling (C,) bool: rows whose residual tells of the noise, all valid ones if None; where a row stands still its residual
-        repeats one error, and only how wide the next interval must be is learnt from it.
-        """
+    def add_residual(self, residual: np.ndarray, valid: np.ndarray, predicted_stddev: np.ndarray,
+                     telling: np.ndarray | None = None) -> None:
+        """Residuals (C,) of predictions made before their rows were seen, with the deviations (C,)
+        predicted for them. telling (C,) bool: rows whose residual tells of the noise, all valid
+        ones if None; where a row stands still its residual repeats one error, and only how wide the
+        next interval must be is learned from it."""
         if not self._adapt:
             return
-        square = residual ** 2
-        expected = self._variance + np.maximum(predicted_stddev ** 2 - self.interval_stddev ** 2, 0.0)
-        size = np.minimum(square / expected, WINSOR ** 2) / WINSOR_MEAN
-        self._recent = np.where(valid, self._recent + self._recent_rate * (size - self._recent), self._recent)
-        clipped = np.minimum(square, WINSOR ** 2 * self._variance) / WINSOR_MEAN
         telling = valid if telling is None else valid & telling
-        # A mean at first, so that a wrong initial noise is not remembered for several time constants; it leans on the newer
-        # rows, since the first residuals are the prior's error and not noise.
+        square = residual ** 2
+        doubt = np.maximum(predicted_stddev ** 2 - self.interval_stddev ** 2, 0.0)
+        expected = self._variance + doubt
+        # Of a residual that parameters and noise explain together, the noise's share.
+        noise = self.long_run ** 2
+        self._long_run.add_residual(residual * np.sqrt(noise / (noise + doubt)), telling)
+        size = np.minimum(square / expected, WINSOR ** 2) / WINSOR_MEAN
+        self._recent = np.where(valid, self._recent + self._recent_rate * (size - self._recent),
+                                self._recent)
+        clipped = np.minimum(square, WINSOR ** 2 * self._variance) / WINSOR_MEAN
+        # A mean at first, so that a wrong initial noise is not remembered for several time
+        # constants; it leans on the newer rows, since the first residuals are the prior's error and
+        # not noise.
         rate = np.maximum(self._rate, 2 / (self._count + 2))
         new = (1 - rate) * self._variance + rate * clipped
         self._count = self._count + telling
         self._variance = np.where(telling, np.maximum(new, self._floor ** 2), self._variance)
         share = np.abs(residual) / predicted_stddev
         step = self._quantile_rate * ((share > 1.96) - 0.05)
-        self._factor = np.where(telling & (share < GROSS), np.clip(self._factor * np.exp(step), *FACTOR_RANGE), self._factor)
+        self._factor = np.where(telling & (share < GROSS),
+                                np.clip(self._factor * np.exp(step), *FACTOR_RANGE), self._factor)

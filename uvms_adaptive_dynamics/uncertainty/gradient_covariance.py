@@ -1,84 +1,138 @@
-"""Covariance of the cost's gradient at the truth ('score'): overlapping low-passed rows, coloured noise, robust weights.
+"""Covariance of the cost's gradient at the truth: overlapping low-passed rows, coloured noise,
+robust weights.
 
-The gradient's noise is s = sum_k y_k psi_k, y_k a normalized row and psi_k its robust normalized residual. Where noise and motion
-are independent,
+Half the gradient is s = sum_k y_k psi_k with y_k a row and psi_k its robust residual. Where noise
+and motion are independent,
 
     cov s = sum_j gamma(j) sum_k y_k y_{k+j}^T ,        gamma(j) = E psi_k psi_{k+j} ,
 
-the long-run variance (Newey and West, 1987), here with gamma as a sum of colours instead of a truncated window. For a colour the
-double sum is a single one: noise = h * AR(1) * eta with white eta gives s = sum_m eta_m z_m, where z are the rows, low-passed by h
-once more and by the AR(1) filter. Motion that is fast or slow against the noise is thus accounted for, which a factor on each
-row's variance does not do.
+the long-run variance (Newey and West, 1987), here with gamma as a sum of model noises instead of a
+truncated window. For one model noise the double sum is a single one: noise = h * AR(1) * eta with
+white eta gives s = sum_m eta_m z_m, where z are the rows, low-passed by h once more and by the
+AR(1) filter. Motion that is fast or slow against the noise is thus accounted for, which a factor on
+each row's variance does not do (docs/mathematics.md, "Covariance").
+
+Rows are in SI units and kept per channel: sums of z z^T per channel and model noise, which the
+channels' weights and the noise's variances join when the covariance is formed.
 """
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from .residual_autocovariance import ResidualColours
+from .residual_autocovariance import ResidualAutocovariance
 
-STRIDE = 5   # ticks between two terms of the sum over m: z is low-passed twice and hardly changes within them
+# ticks between two terms of the sum over m: z is low-passed twice and hardly changes within them
+STRIDE = 5
 BATCH = 4    # terms that are gathered at once: one product of matrices instead of four
 
 
-class Score:
-    """cov s per channel and colour, gathered tick by tick with the forgetting of the rows."""
+class GradientCovariance:
+    """cov s, gathered tick by tick with the forgetting of the rows; a slice of the sums at each
+    tick."""
 
-    def __init__(self, channels: int, size: int, kernel: np.ndarray, period: float, decay: float, memory: float):
-        """kernel: the rows' low-pass; decay: a row's weight in the cost is decay^age [ticks]; memory: the same for residuals."""
-        self.colours = ResidualColours(channels, kernel, period, memory)
+    def __init__(self, channels: int, size: int, kernel: np.ndarray, period: float, decay: float,
+                 memory: float):
+        """channels: C; size: p; kernel (K,): the rows' low-pass; decay: a row's weight in the cost
+        is decay^age [ticks]; memory: the same for residuals."""
+        self.autocovariance = ResidualAutocovariance(channels, kernel, period, memory)
         self._kernel, self._decay = kernel, decay
-        B, K = self.colours.ar.size, len(kernel)
-        self._ar = self.colours.ar[:, None, None]
+        B, K = self.autocovariance.ar.size, len(kernel)
+        self._ar = self.autocovariance.ar[:, None, None]
+        self._channel = np.tile(np.arange(channels), B)     # of each of the B C sums
         self._filtered = np.zeros((B, channels, size))
         self._recent = np.zeros((K, B * channels * size))
-        self._gathered = np.zeros((B * channels, size, size))
-        self._settled = np.zeros_like(self._gathered)      # of rows that directional forgetting has been applied to
+        self._new = np.zeros((B * channels, size, size))
+        self._old = np.zeros_like(self._new)        # of rows that have been mapped at least once
         self._terms = np.zeros((BATCH, B * channels, size))
+        self._complete = np.zeros((B * channels, size, BATCH))
+        self._slices = np.array_split(np.arange(B * channels), STRIDE * BATCH)
         self.reset()
 
     def reset(self) -> None:
-        """Forget all rows and residuals."""
-        self.colours.reset()
-        self._gathered[:] = self._settled[:] = self._terms[:] = 0.0
+        """Drop all rows and residuals."""
+        self.autocovariance.reset()
+        self._new[:] = self._old[:] = self._terms[:] = self._complete[:] = 0.0
         self._tick = 0
-        self.covariance = np.zeros(self._gathered.shape[1:])
+        # of the new rows and of the old ones
+        self._covariance = np.zeros((2,) + self._new.shape[1:])
+        self._forming = np.zeros_like(self._covariance)
+        self._mapping = self._consistent = False
         self.break_off()
 
     def break_off(self) -> None:
-        """A gap in time."""
-        self.colours.break_off()
+        """A gap in time: rows before it are no neighbours of those that come."""
+        self.autocovariance.break_off()
         self._filtered[:] = 0.0
         self._recent[:] = 0.0
 
-    def push(self, Y: np.ndarray, residual: np.ndarray, weight: np.ndarray) -> None:
-        """One instant: normalized rows Y (C, p), zero where masked, their robust residuals (C,), and with which weight (C,) these
-        count for the residual's variance; it should be that of the row, the reciprocal of its noise, or zero."""
-        self.colours.push(residual, weight)
+    def add_row(self, Y: np.ndarray, residual: np.ndarray, telling: np.ndarray, weights: np.ndarray,
+                variance: np.ndarray) -> None:
+        """One tick: rows Y (C, p), zero where they do not count; their robust residuals (C,);
+        telling (C,) bool, which residuals tell of the noise; weights (C,) of the rows in the cost;
+        variance (C,) of residuals, used where too few were seen. Call it at every tick."""
+        self.autocovariance.add_residual(residual, telling)
         self._filtered *= self._ar
         self._filtered += Y
         self._recent[self._tick % len(self._kernel)] = self._filtered.ravel()
         self._tick += 1
         if self._tick % STRIDE == 0:
-            number = self._tick // STRIDE % BATCH
             order = (np.arange(len(self._kernel)) - self._tick) % len(self._kernel)
-            self._terms[number] = (self._kernel[order] @ self._recent).reshape(self._terms.shape[1:])
-            if number == BATCH - 1:
-                self._gather()
+            number = self._tick // STRIDE % BATCH
+            self._terms[number] = (self._kernel[order] @ self._recent).reshape(
+                self._terms.shape[1:])
+        self._gather(weights, variance)
 
-    def _gather(self) -> None:
-        z = np.ascontiguousarray(self._terms.transpose(1, 2, 0))
-        if self._decay < 1.0:
-            self._gathered *= self._decay ** (2 * STRIDE * BATCH)
-        self._gathered += np.matmul(STRIDE * z, z.transpose(0, 2, 1))
-        innovations = self.colours.innovations.T.ravel()
-        self.covariance = np.tensordot(innovations, self._gathered, 1) + np.tensordot(innovations, self._settled, 1)
+    def _gather(self, weights: np.ndarray, variance: np.ndarray) -> None:
+        """Add the last complete batch of terms to this tick's slice; a full turn forms
+        `covariance`."""
+        turn = self._tick % len(self._slices)
+        if turn == 0:
+            self._complete[:] = self._terms.transpose(1, 2, 0)
+            self._forming[:] = 0.0
+            self._consistent = not self._mapping
+        part = self._slices[turn]
+        if part.size:
+            if self._decay < 1.0:
+                self._new[part] *= self._decay ** (2 * len(self._slices))
+            z = self._complete[part]
+            self._new[part] += np.matmul(STRIDE * z, z.transpose(0, 2, 1))
+            if self._consistent:
+                share = self._shares(weights, variance)[part]
+                self._forming[0] += np.tensordot(share, self._new[part], 1)
+                self._forming[1] += np.tensordot(share, self._old[part], 1)
+        if turn == len(self._slices) - 1 and self._consistent:
+            self._covariance[:] = self._forming
 
-    def forget(self, T: np.ndarray) -> None:
-        """Directional forgetting has mapped the old rows' gradient by T (p, p); those since the last time are old from now on."""
-        self.renew(T)
-        self._settled += self._gathered
-        self._gathered[:] = 0.0
+    @property
+    def covariance(self) -> np.ndarray:
+        """cov s (p, p), of a turn ago at most."""
+        return self._covariance.sum(axis=0)
 
-    def renew(self, T: np.ndarray) -> None:
-        """What was old at the last `forget` has had its gradient mapped by T (p, p)."""
-        self._settled = T @ self._settled @ T.T
+    def _shares(self, weights: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        """(B C,) what each sum counts for in `covariance`."""
+        return self.autocovariance.innovations(variance).T.ravel() * weights[self._channel] ** 2
+
+    def mapped(self, T: np.ndarray, close: bool) -> Iterator[None]:
+        """Map the old rows' gradient by T (p, p); close: count the rows since the last time as old
+        from now on.
+
+        `covariance` follows at once, the sums a slice at a time: iterate to the end.
+        """
+        new = np.zeros_like(self._new)
+        if close:
+            new, self._new = self._new, new
+        self._covariance[1] = T @ self._covariance[1] @ T.T
+        if close:
+            self._covariance[1] += self._covariance[0]
+            self._covariance[0] = 0.0
+        self._mapping, self._consistent = True, False
+        return self._map_slices(T, new)
+
+    def _map_slices(self, T: np.ndarray, new: np.ndarray) -> Iterator[None]:
+        for part in self._slices:
+            if part.size:
+                self._old[part] = T @ self._old[part] @ T.T + new[part]
+                yield
+        self._mapping = False

@@ -1,7 +1,8 @@
-"""What the data determine: rank and conditioning, measured or not, and the null space in words (DESIGN section 7).
+"""What the data determine: rank and conditioning, measured or not, and the null space in words
+(docs/uncertainty.md).
 
-Everything is found from the rows that were seen: which parameters act at all, which only in combination, which block is known.
-"""
+Everything is found from the rows that were seen: which parameters act at all, which only in
+combination, which block is known."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -9,26 +10,34 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from ..model.physical_set import Coordinates, PhysicalSet
+from ..model.coordinates import Coordinates
+from ..model.covariance import deviations
 from ..model.parameters import ParameterTable
-from .parameter_covariance import deviations
+from ..model.physical_set import PhysicalSet
 
-RANK_TOLERANCE = 1e-12        # of the eigenvalues of the scaled Gram matrix: structural zeros are at rounding, 1e-16
+# of the eigenvalues of the scaled Gram matrix: structural zeros are at rounding, 1e-16
+RANK_TOLERANCE = 1e-12
 MEASURED, WEAK = 0.3, 0.9     # share of the prior's standard deviation that is left
-PULL = 0.1                    # share of the remaining variance that the prior's own error may have in what counts as measured
-TRUSTED = 0.3                 # share of the prior's uncertainty that may be left in the efforts of a block
-INVOLVED = 1e-5               # coefficient (scaled) below which a parameter is not part of a combination
-FAR, NARROW = 10.0, 0.02      # deviations beyond which nothing is cut off; a range that is as good as uniform
+# share of the remaining variance that the prior's own error may have in what counts as measured
+PULL = 0.1
+# share of the prior's uncertainty that may be left in the efforts of a block
+TRUSTED = 0.3
+# coefficient (scaled) below which a parameter is not part of a combination
+INVOLVED = 1e-5
+# deviations beyond which nothing is cut off; a range that is as good as uniform
+FAR, NARROW = 10.0, 0.02
 TERMS = 6                     # longest combination that is written out
 
 
-def known_from(stddev: np.ndarray, prior_stddev: np.ndarray, from_prior: np.ndarray, limited: np.ndarray) -> tuple[str, ...]:
-    """For each parameter (p,) 'measured', 'weak', 'prior', or 'frozen' where the prior has no deviation.
+def known_from(stddev: np.ndarray, prior_stddev: np.ndarray, from_prior: np.ndarray,
+               limited: np.ndarray) -> tuple[str, ...]:
+    """For each parameter (p,) 'measured', 'weak', 'prior', or 'frozen' where the prior has no
+    deviation.
 
-    stddev: what is left; prior_stddev: what the prior had; from_prior: the part of `stddev` that is the prior's error and not
-    noise; limited: `stddev` where the physical set leaves room for it. Measured is what the data alone narrowed to a third and
-    where a wrong prior hardly moves the estimate.
-    """
+    stddev: what is left; prior_stddev: what the prior had; from_prior: the part of `stddev` that is
+    the prior's error and not noise; limited: `stddev` where the physical set leaves room for it.
+    Measured is what the data alone narrowed to a third and where a wrong prior hardly moves the
+    estimate."""
     words = []
     for left, before, pulled, room in zip(stddev, prior_stddev, from_prior, limited):
         if before <= 0:
@@ -40,18 +49,30 @@ def known_from(stddev: np.ndarray, prior_stddev: np.ndarray, from_prior: np.ndar
     return tuple(words)
 
 
-def limited_by_physics(physical: PhysicalSet, pi: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """(p,) standard deviations of pi, each cut off where its most likely deviation would leave the physical set.
+def at_least(saved: tuple[str, ...], words: tuple[str, ...]) -> tuple[str, ...]:
+    """Flags (p,) of now, where a saved estimate's (p,) or none, were better: what it had measured
+    stays so, since its deviations are no prior's."""
+    order = ("prior", "weak", "measured")
+    if not saved:
+        return words
+    return tuple(new if "frozen" in (new, old) else max(new, old, key=order.index)
+                 for new, old in zip(words, saved))
 
-    The most likely deviation with parameter i off by t of its deviations moves all others with it, along cov[:, i] / stddev[i].
-    Along it the set is an interval, on which the normal distribution is cut off.
-    """
+
+def limited_by_physics(physical: PhysicalSet, pi: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """(p,) standard deviations of pi, each cut off where its most likely deviation would leave the
+    physical set.
+
+    The most likely deviation with parameter i off by t of its deviations moves all others with it,
+    along cov[:, i] / stddev[i]. Along it the set is an interval, on which the normal distribution
+    is cut off."""
     stddev = deviations(covariance)
     along = covariance / np.where(stddev > 0, stddev, 1.0)
     up, down = np.full((2, stddev.size), np.inf)
     for lmi in physical.inequalities:
         # At the set's edge rounding must not make the matrix singular.
-        margin = np.tensordot(pi[lmi.places], lmi.basis, 1) - 0.5 * physical.epsilon * np.eye(lmi.basis.shape[1])
+        margin = np.tensordot(pi[lmi.places], lmi.basis,
+                              1) - 0.5 * physical.epsilon * np.eye(lmi.basis.shape[1])
         root = np.linalg.inv(np.linalg.cholesky(margin))
         values = np.linalg.eigvalsh(root @ np.tensordot(along[lmi.places].T, lmi.basis, 1) @ root.T)
         with np.errstate(divide="ignore"):
@@ -62,35 +83,22 @@ def limited_by_physics(physical: PhysicalSet, pi: np.ndarray, covariance: np.nda
 
 def _cut_off(down: np.ndarray, up: np.ndarray) -> np.ndarray:
     """Standard deviation of a standard normal distribution cut off at -down and up (both >= 0)."""
-    pdf, share = (np.exp(-.5 * x ** 2) / np.sqrt(2 * np.pi) for x in (down, up)), np.maximum(ndtr(up) - ndtr(-down), 1e-300)
+    pdf, share = (np.exp(-.5 * x ** 2) / np.sqrt(2 * np.pi)
+                  for x in (down, up)), np.maximum(ndtr(up) - ndtr(-down), 1e-300)
     low, high = pdf
     variance = 1 - (down * low + up * high) / share - ((low - high) / share) ** 2
-    return np.where(up + down < NARROW, (up + down) / np.sqrt(12), np.sqrt(np.maximum(variance, 0.0)))
-
-
-class ExcitationGram:
-    """sum of decay^age Y^T Y over all rows seen, and how many they were."""
-
-    def __init__(self, size: int, decay: float):
-        self._decay = decay
-        self.information = np.zeros((size, size))
-        self.rows = 0.0
-
-    def push(self, Y: np.ndarray) -> None:
-        """One instant's valid normalized rows (k, p)."""
-        if self._decay < 1.0:
-            self.information *= self._decay
-        self.information += Y.T @ Y
-        self.rows = self._decay * self.rows + len(Y)
+    return np.where(up + down < NARROW, (up + down) / np.sqrt(12),
+                    np.sqrt(np.maximum(variance, 0.0)))
 
 
 @dataclass(frozen=True)
 class Directions:
-    """Directions of the free parameters after the equalities, in the table's scales, each seen column normalized.
+    """Directions of the free parameters after the equalities, in the table's scales, each seen
+    column normalized.
 
-    rank of `size` directions; condition: largest to smallest singular value of those determined, of the normalized stack of rows;
-    unseen (k,) places (of x) without effect; null (m, size - rank - k): basis of what the rest leaves open, scaled.
-    """
+    rank of `size` directions; condition: largest to smallest singular value of those determined, of
+    the normalized stack of rows; unseen (k,) places (of x) without effect; null (m, size - rank -
+    k): basis of what the rest leaves open, scaled."""
 
     at: Coordinates
     rank: int
@@ -117,13 +125,14 @@ def directions(table: ParameterTable, free: np.ndarray, information: np.ndarray)
     determined = values > RANK_TOLERANCE * values[-1]
     null = np.zeros((at.size, int(np.sum(~determined))))
     null[seen] = vectors[:, ~determined] / size[seen, None]
-    return Directions(at, int(determined.sum()), float(np.sqrt(values[-1] / values[determined][0])), unseen, null)
+    return Directions(at, int(determined.sum()), float(np.sqrt(values[-1] / values[determined][0])),
+                      unseen, null)
 
 
 @dataclass(frozen=True)
 class Block:
-    """A group of parameters: what the prior's ignorance of it was worth in the rows seen (rms, in deviations of the noise), and
-    the share of that uncertainty which is left in its efforts."""
+    """A group of parameters: what the prior's ignorance of it was worth in the rows seen (rms, in
+    deviations of the noise), and the share of that uncertainty which is left in its efforts."""
 
     name: str
     excitation: float
@@ -132,7 +141,8 @@ class Block:
 
 @dataclass(frozen=True)
 class Identifiability:
-    """rank of `size` directions, conditioning, flag of each parameter (p,), blocks, and sentences and warnings for people."""
+    """rank of `size` directions, conditioning, flag of each parameter (p,), blocks, and sentences
+    and warnings for people."""
 
     rank: int
     size: int
@@ -144,34 +154,53 @@ class Identifiability:
 
     def for_file(self) -> dict:
         """What a parameter file keeps of it, in plain types."""
-        return {"rank": self.rank, "directions": self.size, "condition": float(self.condition), "sentences": list(self.sentences),
-                "warnings": list(self.warnings)}
+        return {
+            "rank": self.rank, "directions": self.size, "condition": float(self.condition),
+            "sentences": list(self.sentences), "warnings": list(self.warnings)
+        }
 
 
-def identifiability(table: ParameterTable, free: np.ndarray, information: np.ndarray, rows: float, covariance: np.ndarray,
-                    prior_stddev: np.ndarray, words: tuple[str, ...]) -> Identifiability:
-    """The summary from the Gram matrix of `rows` normalized rows, the estimate's covariance (p, p) and the prior's deviations (p,)."""
+def identifiability(table: ParameterTable, free: np.ndarray, information: np.ndarray, rows: float,
+                    covariance: np.ndarray, prior_stddev: np.ndarray,
+                    words: tuple[str, ...]) -> Identifiability:
+    """The summary from the Gram matrix of `rows` normalized rows, the estimate's covariance (p, p)
+    and the prior's deviations (p,)."""
     found = directions(table, free, information)
-    blocks = tuple(_block(name, places, information, rows, covariance, prior_stddev) for name, places in table.blocks.items()
-                   if np.any(prior_stddev[places] > 0))
+    blocks = tuple(
+        _block(name, places, information, rows, covariance, prior_stddev)
+        for name, places in table.blocks.items()
+        if np.any(prior_stddev[places] > 0))
     combined, sentences = _combinations(table, found)
-    alone = [table.names[i] for i in found.at.keep if words[i] == "prior" and table.names[i] not in combined]
+    alone = [
+        table.names[i]
+        for i in found.at.keep
+        if words[i] == "prior" and table.names[i] not in combined
+    ]
     silent = [table.names[found.at.keep[k]] for k in found.unseen]
     if silent:
         sentences.append(f"{_listed(silent)}: no effect on any row so far, set by the prior")
     alone = [name for name in alone if name not in silent]
     if alone:
-        sentences.append(f"{_listed(alone)}: set by the prior, the motion so far hardly shows {'it' if len(alone) == 1 else 'them'}")
-    warnings = tuple(f"{block.name}: {block.left:.0%} of the prior's uncertainty is left in its efforts; a controller should not trust this block by itself"
-                     for block in blocks if block.left > TRUSTED)
-    return Identifiability(found.rank, found.size, found.condition, words, blocks, tuple(sentences), warnings)
+        sentences.append(
+            f"{_listed(alone)}: set by the prior, the motion so far hardly shows "
+            f"{'it' if len(alone) == 1 else 'them'}"
+        )
+    warnings = tuple(
+        f"{block.name}: {block.left:.0%} of the prior's uncertainty is left in its efforts; a "
+        "controller should not trust this block by itself"
+        for block in blocks
+        if block.left > TRUSTED)
+    return Identifiability(found.rank, found.size, found.condition, words, blocks, tuple(sentences),
+                           warnings)
 
 
-def _block(name: str, places: np.ndarray, information: np.ndarray, rows: float, covariance: np.ndarray, prior_stddev: np.ndarray) -> Block:
+def _block(name: str, places: np.ndarray, information: np.ndarray, rows: float,
+           covariance: np.ndarray, prior_stddev: np.ndarray) -> Block:
     own = np.ix_(places, places)
     before = float(np.sum(np.diag(information)[places] * prior_stddev[places] ** 2))
     left = float(np.sum(information[own] * covariance[own]))
-    return Block(name, float(np.sqrt(before / max(rows, 1.0))), float(np.sqrt(max(left, 0.0) / before)) if before > 0 else 1.0)
+    return Block(name, float(np.sqrt(before / max(rows, 1.0))),
+                 float(np.sqrt(max(left, 0.0) / before)) if before > 0 else 1.0)
 
 
 def _combinations(table: ParameterTable, found: Directions) -> tuple[set[str], list[str]]:
@@ -191,7 +220,10 @@ def _combinations(table: ParameterTable, found: Directions) -> tuple[set[str], l
         elif all(written) and len(written) <= TERMS:
             sentences.append(f"{_listed(members)} only as {_listed(written)}")
         else:
-            sentences.append(f"{_listed(members)} only in {len(written)} combination{'s' if len(written) > 1 else ''}")
+            sentences.append(
+                f"{_listed(members)} only in {len(written)} "
+                f"combination{'s' if len(written) > 1 else ''}"
+            )
     return combined, sentences
 
 
@@ -218,7 +250,8 @@ def _complement(N: np.ndarray) -> np.ndarray:
 
 
 def _echelon(N: np.ndarray) -> np.ndarray:
-    """The same column space with as many zeros as Gauss-Jordan elimination with full pivoting gives, largest entry one."""
+    """The same column space with as many zeros as Gauss-Jordan elimination with full pivoting
+    gives, largest entry one."""
     N = N / np.maximum(np.abs(N).max(axis=0), 1e-300) if N.size else N.copy()
     done: list[int] = []
     for k in range(N.shape[1]):

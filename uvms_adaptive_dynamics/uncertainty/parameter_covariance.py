@@ -1,19 +1,107 @@
-"""Covariance of parameters: the paper's, of increments, and what the information of the robust, constrained fit leaves free.
+"""Covariance of parameters: what the robust, constrained fit leaves uncertain, and the paper's, of
+increments.
 
-Paper, "Uncertainty Quantification"; DESIGN section 7.
+docs/mathematics.md, "Covariance"; paper, "Uncertainty Quantification".
 """
 from __future__ import annotations
+
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dposv, dpotrf, dtrtri
 
 from ..config import Uncertainty
 from ..errors import SolverError
+from ..model.covariance import deviations
 
 
-def deviations(covariance: np.ndarray) -> np.ndarray:
-    """(..., p) standard deviations on the diagonals of covariances (..., p, p); what rounding left below zero is zero."""
-    return np.sqrt(np.maximum(np.diagonal(covariance, axis1=-2, axis2=-1), 0.0))
+class ParameterCovariance(Protocol):
+    """A covariance of the parameters, formed as far as it is asked for."""
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """(p, p), read-only."""
+
+    @property
+    def stddev(self) -> np.ndarray:
+        """(p,), read-only."""
+
+    def of_rows(self, Y: np.ndarray) -> np.ndarray:
+        """Y Sigma Y^T (C, C) for rows Y (C, p)."""
+
+
+class MatrixCovariance:
+    """A covariance that is known as a matrix."""
+
+    def __init__(self, matrix: np.ndarray):
+        self.matrix = matrix.copy()
+        self.matrix.setflags(write=False)
+
+    @cached_property
+    def stddev(self) -> np.ndarray:
+        """See `ParameterCovariance`."""
+        return _read_only(deviations(self.matrix))
+
+    def of_rows(self, Y: np.ndarray) -> np.ndarray:
+        """See `ParameterCovariance`."""
+        return Y @ self.matrix @ Y.T
+
+
+class SandwichCovariance:
+    """G B G of what is estimated, and what the uncertainty of frozen parameters adds.
+
+    With A the information, u free and f frozen: an error of the frozen values moves the estimate by
+    K = -G A_uf, so Sigma = G B G + J Sigma_ff J^T with J = [K; I] ('consider' parameters; Schmidt,
+    1966). Data teach nothing of frozen parameters, and predictions count that they are uncertain.
+    """
+
+    def __init__(self, inverse: np.ndarray, gradient: np.ndarray, information: np.ndarray,
+                 free: np.ndarray, frozen_covariance: np.ndarray):
+        """inverse G (p, p), zero where frozen; gradient B (p, p): covariance of half the cost's
+        gradient; information A (p, p); free (p,); frozen_covariance (f, f): of the parameters that
+        are not free."""
+        self._G, self._B = inverse, gradient
+        self._J: np.ndarray | None = None
+        if frozen_covariance.any():
+            frozen = np.flatnonzero(~free)
+            values, vectors = np.linalg.eigh(frozen_covariance)
+            root = vectors * np.sqrt(np.maximum(values, 0.0))
+            self._J = -inverse @ (information[:, frozen] @ root)
+            self._J[frozen] = root
+            self._frozen, self._frozen_covariance = frozen, frozen_covariance
+
+    @cached_property
+    def matrix(self) -> np.ndarray:
+        """See `ParameterCovariance`."""
+        covariance = self._G @ self._B @ self._G
+        covariance = 0.5 * (covariance + covariance.T)
+        if self._J is not None:
+            covariance += self._J @ self._J.T
+            covariance[np.ix_(self._frozen, self._frozen)] = self._frozen_covariance   # to the bit
+        return _read_only(covariance)
+
+    @cached_property
+    def stddev(self) -> np.ndarray:
+        """See `ParameterCovariance`."""
+        if self._J is not None:
+            return _read_only(deviations(self.matrix))
+        return _read_only(
+            np.sqrt(np.maximum(np.einsum("ij,ij->i", self._G @ self._B, self._G), 0.0)))
+
+    def of_rows(self, Y: np.ndarray) -> np.ndarray:
+        """See `ParameterCovariance`."""
+        across = Y @ self._G
+        covariance = across @ self._B @ across.T
+        if self._J is not None:
+            along = Y @ self._J
+            covariance += along @ along.T
+        return covariance
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    array.setflags(write=False)
+    return array
 
 
 PENDING = 64        # increments that are summed at once
@@ -22,9 +110,9 @@ PENDING = 64        # increments that are summed at once
 class IncrementCovariance:
     """The paper's exponentially weighted covariance of normalized increments w_t = pi_t - pi_{t-1}.
 
-    Sigma_pi = L S Sigma_w S with S = diag(max(|pi_{t-1}|, eps)) and L = 2 / alpha - 1, as published. The sums are formed
-    when they are asked for, or of many increments at once: a matrix product costs little more than a single increment.
-    """
+    Sigma_pi = L S Sigma_w S with S = diag(max(|pi_{t-1}|, eps)) and L = 2 / alpha - 1, as
+    published. The sums are formed when they are asked for, or of many increments at once: a matrix
+    product costs little more than a single increment."""
 
     def __init__(self, settings: Uncertainty, floor: np.ndarray):
         """floor (p,): the eps of each parameter."""
@@ -32,14 +120,14 @@ class IncrementCovariance:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all increments."""
+        """Drop all increments."""
         p = self._floor.size
         self._mean, self._summed = np.zeros(p), np.zeros((p, p))
         self._pending, self._count = np.empty((PENDING, p)), 0
         self._scale = self._floor.copy()
 
-    def update(self, pi_before: np.ndarray, pi: np.ndarray) -> None:
-        """Take in one increment."""
+    def add_increment(self, pi_before: np.ndarray, pi: np.ndarray) -> None:
+        """Add one increment."""
         if self._count == PENDING:
             self._sum()
         self._scale = np.maximum(np.abs(pi_before), self._floor)
@@ -49,7 +137,8 @@ class IncrementCovariance:
         self._mean = self._mean + self._alpha * off
 
     def _sum(self) -> None:
-        """Sigma_w = (1 - a) Sigma_w + a (w - mean before) (w - mean after)^T + eps I, for each that is pending."""
+        """Sigma_w = (1 - a) Sigma_w + a (w - mean before) (w - mean after)^T + eps I, for each that
+        is pending."""
         a, off = self._alpha, self._pending[:self._count]
         ages = (1 - a) ** np.arange(self._count)[::-1]
         self._summed = (1 - a) ** self._count * self._summed + (off.T * (a * (1 - a) * ages)) @ off
@@ -63,32 +152,44 @@ class IncrementCovariance:
 
 
 DEPENDENT = 1e-12   # relative; where constraints say the same twice
-STRONG = 2.0        # a constraint takes its direction out of the covariance when its multiplier is this many deviations from zero
+# a constraint takes its direction out of the covariance when its multiplier is this many deviations
+# from zero
+STRONG = 2.0
 
 
-def constrained_inverse(information: np.ndarray, score: np.ndarray, normals: np.ndarray, equalities: int, gradient: np.ndarray,
+def constrained_inverse(information: np.ndarray, gradient_covariance: np.ndarray,
+                        normals: np.ndarray, equalities: int, gradient: np.ndarray,
                         free: np.ndarray) -> np.ndarray:
-    """G (p, p): the inverse information on what constraints leave free; the estimate's covariance is G cov(score) G.
+    """G (p, p): the inverse information on what constraints leave free; the estimate's covariance
+    is G B G.
 
-    information A (p, p): half the Hessian of the cost, prior included; score B (p, p): covariance of half its gradient;
-    normals (k, p): gradients of the constraints that hold with equality, the first `equalities` of them always;
-    gradient (p,): half the cost's gradient at the estimate, which the constraints' multipliers balance; free (p,).
-    An inequality counts as a constraint only where the data push against it clearly: where they do not, the truth may
-    as well lie inside, and an interval of width zero at the bound would be a lie. Raises SolverError where A is singular.
-    """
+    information A (p, p): half the Hessian of the cost, prior included; B (p, p): covariance of half
+    its gradient; normals (k, p): gradients of the constraints that hold with equality, the first
+    `equalities` of them always; gradient (p,): half the cost's gradient at the estimate, which the
+    constraints' multipliers balance; free (p,). An inequality counts as a constraint only where the
+    data push against it clearly: where they do not, the truth may as well lie inside, and an
+    interval of width zero at the bound would be a lie. Raises SolverError where A is singular."""
+    if not free.any():
+        return np.zeros_like(information)
     every = bool(free.all())
-    A, B, N, g = (information, score, normals, gradient) if every else (
-        information[np.ix_(free, free)], score[np.ix_(free, free)], normals[:, free], gradient[free])
+    A, B, N, g = (information, gradient_covariance, normals,
+                  gradient) if every else (information[np.ix_(free, free)],
+                                           gradient_covariance[np.ix_(free, free)],
+                                           normals[:, free], gradient[free])
     scale = 1 / np.sqrt(np.diag(A))
     scales = scale[:, None] * scale
     A = A * scales
     A.flat[::len(A) + 1] += 1e-13
     factor, info = dpotrf(A.T, lower=1, clean=1, overwrite_a=1)
-    if info or not np.isfinite(factor.diagonal()).all():     # LAPACK lets numbers pass that are none
-        raise SolverError("the information matrix is not positive definite, so that the estimate has no covariance", "singular")
+    if info or not np.isfinite(factor.diagonal()).all():     # LAPACK does not reject NaN
+        raise SolverError(
+            "the information matrix is not positive definite, so that the estimate has no "
+            "covariance",
+            "singular")
     root, _ = dtrtri(factor, lower=1, overwrite_c=1)          # A^-1 = root^T root
     inverse = (root.T @ root) * scales
-    across = N @ inverse                                      # (k, p) what each constraint's gradient does to the estimate
+    # (k, p) what each constraint's gradient does to the estimate
+    across = N @ inverse
     lengths = np.sqrt(np.maximum(np.einsum("kp,kp->k", across, N), 1e-300))
     across, N = across / lengths[:, None], N / lengths[:, None]
     keep = np.arange(len(N)) < equalities
@@ -99,7 +200,10 @@ def constrained_inverse(information: np.ndarray, score: np.ndarray, normals: np.
         within.flat[::len(within) + 1] += DEPENDENT
         _, taken, info = dposv(within, across, lower=1)
         if info:
-            raise SolverError("the active constraints contradict each other, so that the estimate has no covariance", "singular")
+            raise SolverError(
+                "the active constraints contradict each other, so that the estimate has no "
+                "covariance",
+                "singular")
         inverse -= across.T @ taken
     if every:
         return inverse
@@ -109,6 +213,7 @@ def constrained_inverse(information: np.ndarray, score: np.ndarray, normals: np.
 
 
 def _strong(across: np.ndarray, gradient: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """(k,) whether the gradient along each normal is more than its noise explains; across (k, p): normals in the metric of A^-1."""
+    """(k,) whether the gradient along each normal is more than its noise explains; across (k, p):
+    normals in the metric of A^-1."""
     spread = np.sqrt(np.maximum(np.einsum("kp,kp->k", across @ B, across), 1e-300))
     return np.abs(across @ gradient) > STRONG * spread

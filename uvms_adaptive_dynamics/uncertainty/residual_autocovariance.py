@@ -1,29 +1,33 @@
-"""What colours a residual is made of: its autocovariance, tracked, as a sum of white and AR(1) noises behind the rows' low-pass."""
+"""Autocovariance of each channel's residual, as a sum of white and AR(1) noises behind the rows'
+low-pass."""
 from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import nnls
 
-COLOURS = (0.0, 0.2, 0.8)      # [s] time constants of the noises that a residual may be made of; 0 is white
-LAGS = (0.0, .06, .12, .18, .24, .32, .42, .56, .75, 1.0, 1.4)   # [s] at which the autocovariance is looked at
-REFRESH = 50                   # ticks between two fits
-SURPRISE = 2.0                 # mean squared excess of correlations, in standard errors, beyond which a noise is not white
+TIME_CONSTANTS = (0.0, 0.2, 0.8)   # [s] of the noises that a residual may consist of; 0 is white
+LAGS = (0.0, .06, .12, .18, .24, .32, .42, .56, .75, 1.0, 1.4)   # [s] at which it is tracked
+FIT_EVERY = 50                 # ticks between two fits of a channel
+# mean squared excess of correlations, in standard errors, of a noise that is not white
+SIGNIFICANT = 2.0
 FEWEST = 10                    # independent residuals before anything is fitted
 
 
-class ResidualColours:
-    """Autocovariance of each channel's normalized residual and the shares of the colours in it.
+class ResidualAutocovariance:
+    """Tracks products of residuals at fixed lags and fits non-negative shares of the model noises.
 
-    `innovations` (C, B) is the variance of the white noise that drives each colour before the low-pass, `ar` (B,) the
-    coefficient of each, per tick. Until there are enough residuals: white, of variance one after the low-pass.
-    """
+    Residuals are in SI units. `ar` (B,) is the coefficient of each model noise per tick, 0 for
+    white. Until a channel has enough residuals, and wherever chance explains the correlations
+    found, its noise counts as white before the low-pass."""
 
     def __init__(self, channels: int, kernel: np.ndarray, period: float, decay: float):
-        """kernel (K,): the rows' low-pass on a grid of `period` [s]; decay: weight of a residual is decay^age [ticks]."""
+        """kernel (K,): the rows' low-pass on a grid of `period` [s]; a residual's weight is
+        decay^age [ticks]."""
         self._decay, self._channels = decay, channels
         self._lags = np.unique(np.round(np.array(LAGS) / period).astype(int))
-        self.ar = np.array([np.exp(-period / T) if T > 0 else 0.0 for T in COLOURS])
-        self._independent = float(kernel @ kernel / kernel.sum() ** 2)    # share of rows that are independent, white noise
+        self.ar = np.array([np.exp(-period / T) if T > 0 else 0.0 for T in TIME_CONSTANTS])
+        # share of rows that are independent, white noise
+        self._independent = float(kernel @ kernel / kernel.sum() ** 2)
         overlap = np.correlate(kernel, kernel, "full")
         # Autocovariance after the low-pass of AR(1) noises with unit innovations.
         span = self._lags[-1] + len(kernel)
@@ -33,45 +37,62 @@ class ResidualColours:
         self._per_variance = 1 / gamma[0]
         self._shapes = (gamma / gamma[0])[self._lags]
         self._white = np.eye(self.ar.size)[0]
-        self._ring = np.zeros((2, self._lags[-1] + 1, channels))
+        self._ring = np.zeros((2, self._lags[-1] + 1, channels))   # residuals and their weights
         self.reset()
 
     def reset(self) -> None:
-        """Forget all residuals."""
-        self._sum = np.zeros((2, self._lags.size, self._channels))     # of products, and of their weights
+        """Drop all residuals."""
+        # of products, and of their weights
+        self._sum = np.zeros((2, self._lags.size, self._channels))
         self._rows = np.zeros(self._channels)
         self._place = self._tick = 0
-        self._shares = np.tile(self._white, (self._channels, 1))
+        # of each model noise; NaN: not fitted
+        self._variances = np.full((self._channels, self.ar.size), np.nan)
         self.break_off()
 
     def break_off(self) -> None:
-        """After a gap in time what comes is no neighbour of what was."""
+        """A gap in time: what comes is no neighbour of what was."""
         self._ring[:] = 0.0
 
-    @property
-    def innovations(self) -> np.ndarray:
-        """(C, B) variances of the white noises behind the colours, in units of the normalized residual squared."""
-        return self._shares * self._per_variance
+    def innovations(self, variance: np.ndarray) -> np.ndarray:
+        """(C, B) variances of the white noises that drive the model noises before the low-pass.
 
-    def push(self, residual: np.ndarray, weight: np.ndarray) -> None:
-        """One instant's normalized residuals (C,), each counting with weight (C,): zero where it tells nothing of the noise."""
+        variance (C,): of the residual, for channels that have too few residuals to tell.
+        """
+        white = variance[:, None] * self._white
+        return np.where(np.isnan(self._variances), white, self._variances) * self._per_variance
+
+    def add_residual(self, residual: np.ndarray, counts: np.ndarray) -> None:
+        """One tick's residuals (C,); counts (C,) bool: those that tell of the noise.
+
+        Call it at every tick, also where no row counts: lags are ticks.
+        """
         self._place = (self._place + 1) % self._ring.shape[1]
-        self._ring[0, self._place], self._ring[1, self._place] = residual * weight, weight
+        self._ring[0, self._place], self._ring[1, self._place] = np.where(counts, residual,
+                                                                          0.0), counts
         self._sum *= self._decay
-        self._sum += self._ring[:, self._place, None] * self._ring[:, (self._place - self._lags) % self._ring.shape[1]]
-        self._rows = self._decay * self._rows + (self._ring[1, self._place] > 0)
+        self._sum += self._ring[:, self._place,
+                                None] * self._ring[:,
+                                                   (self._place - self._lags) % self._ring.shape[1]]
+        self._rows = self._decay * self._rows + counts
         self._tick += 1
-        if self._tick % REFRESH == 0:
-            self._fit()
+        # One channel at a time: no single tick pays for all fits.
+        channel, due = divmod(self._tick % FIT_EVERY, max(1, FIT_EVERY // self._channels))
+        if due == 0 and channel < self._channels:
+            self._fit(channel)
 
-    def _fit(self) -> None:
-        products, weights = self._sum
-        independent = self._rows * self._independent
-        beyond = self._shapes[:, 0] < 0.5
-        for c in np.flatnonzero(independent > FEWEST):
-            gamma = products[:, c] / np.maximum(weights[:, c], 1e-300)
-            level = max(gamma[0], 1e-12)
-            # Shares are not negative, so that chance alone would make every noise slow: what chance explains is white.
-            surprise = ((gamma[beyond] / level - self._shapes[beyond, 0]) ** 2).mean() * independent[c]
-            shares = nnls(self._shapes, gamma / level)[0] if surprise > SURPRISE else self._white
-            self._shares[c] = level * shares / max(shares.sum(), 1e-12)
+    def _fit(self, c: int) -> None:
+        independent = self._rows[c] * self._independent
+        if independent <= FEWEST:
+            return
+        products, weights = self._sum[:, :, c]
+        gamma = products / np.maximum(weights, 1e-300)
+        level = gamma[0]
+        if not level > 0:
+            return
+        # Shares are not negative, so that chance alone would make every noise slow: what chance
+        # explains is white.
+        far = self._shapes[:, 0] < 0.5
+        excess = ((gamma[far] / level - self._shapes[far, 0]) ** 2).mean() * independent
+        shares = nnls(self._shapes, gamma / level)[0] if excess > SIGNIFICANT else self._white
+        self._variances[c] = level * shares / max(shares.sum(), 1e-12)

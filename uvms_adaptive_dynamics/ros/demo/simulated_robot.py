@@ -1,4 +1,4 @@
-"""ROS 2 node `simulated_robot`: the simulated robot in real time on the default topics (DESIGN section 10)."""
+"""ROS 2 node `simulated_robot`: the simulated robot in real time on the default topics."""
 from __future__ import annotations
 
 import array
@@ -20,7 +20,8 @@ from ...errors import ConfigError
 from ...simulation.robot import SimulatedRobot
 from ...simulation.sensors import Message
 
-TYPES = {"imu/data": Imu, "dvl/twist": TwistWithCovarianceStamped, "depth": FluidPressure, "joint_states": JointState,
+TYPES = {"imu/data": Imu, "dvl/twist": TwistWithCovarianceStamped, "depth": FluidPressure,
+         "joint_states": JointState,
          "thruster_commands": Float64MultiArray}
 TICK = 0.005  # [s] between publications; every message leaves at most this late
 LONGEST_CATCH_UP = 1.0  # [s] of standstill that is simulated afterwards; a longer one is left out
@@ -28,31 +29,38 @@ BODY_FRAME, DVL_FRAME = "base_link", "dvl_link"
 
 
 class SimulatedRobotNode(Node):
-    """Publishes what `SimulatedRobot` measures, when it would arrive; `finished` is set when the duration is over."""
+    """Publishes what `SimulatedRobot` measures, when it would arrive; `finished` is set when the
+    duration is over."""
 
     def __init__(self):
         super().__init__("simulated_robot")
-        seed = self._declare("seed", 0, 2**31 - 1, "Another seed is another motion and other noise.")
-        duration = self._declare("duration", 0.0, 1e6, "Length of the run [s]; 0 runs until stopped.")
+        seed = self._declare("seed", 0, 2**31 - 1,
+                             "Another seed is another motion and other noise.")
+        duration = self._declare("duration", 0.0, 1e6,
+                                 "Length of the run [s]; 0 runs until stopped.")
         delay = self._declare("start_delay", 0.0, 3600.0, "Wait before the first message [s].")
         self._publishers_by_topic = {
-            topic: self.create_publisher(kind, topic, qos_profile_sensor_data,
-                                         qos_overriding_options=QoSOverridingOptions.with_default_policies())
+            topic: self.create_publisher(
+                kind, topic, qos_profile_sensor_data,
+                qos_overriding_options=QoSOverridingOptions.with_default_policies())
             for topic, kind in TYPES.items()}
         self._duration, self._delay_ns = duration or None, round(delay * 1e9)
         self._robot = SimulatedRobot(seed, self._duration, truth_period=None)
         self._start: int | None = None
         self.finished = False
-        self.get_logger().info(f"simulating seed {seed}, " + (f"{duration:g} s" if duration else "until stopped"))
+        until = f"{duration:g} s" if duration else "until stopped"
+        self.get_logger().info(f"simulating seed {seed}, {until}")
         self.create_timer(TICK, self._tick)
 
     def _declare(self, name: str, default, highest, meaning: str):
-        """Value of a read-only parameter between 0 and `highest`; `duration:=30` is as good as `30.0`."""
+        """Value of a read-only parameter between 0 and `highest`; `duration:=30` is as good as
+        `30.0`."""
         descriptor = ParameterDescriptor(description=meaning, read_only=True, dynamic_typing=True)
         value, kind = self.declare_parameter(name, default, descriptor).value, type(default)
-        if isinstance(value, bool) or not isinstance(value, (int, kind)) or not 0 <= value <= highest:
-            raise ConfigError(f"parameter {name}: got {value!r}, expected a number ({kind.__name__}) from 0 to {highest:g}. "
-                              + meaning)
+        number = isinstance(value, (int, kind)) and not isinstance(value, bool)
+        if not number or not 0 <= value <= highest:
+            raise ConfigError(f"parameter {name}: got {value!r}, expected a number "
+                              f"({kind.__name__}) from 0 to {highest:g}. {meaning}")
         return kind(value)
 
     def _tick(self) -> None:
@@ -63,10 +71,12 @@ class SimulatedRobotNode(Node):
             self._set_start(now + self._delay_ns)
         late = (now - self._start) * 1e-9 - self._robot.t
         if abs(late) > LONGEST_CATCH_UP + self._delay_ns * 1e-9:
-            self.get_logger().warning(f"clock moved by {late:.1f} s at once; the robot goes on from where it was")
+            self.get_logger().warning(f"clock moved by {late:.1f} s at once; the robot goes on "
+                                      "from where it was")
             self._set_start(now - round(self._robot.t * 1e9))
         until = (now - self._start) * 1e-9
-        for message in self._robot.advance(until if self._duration is None else min(until, self._duration)):
+        for message in self._robot.advance(until if self._duration is None
+                                           else min(until, self._duration)):
             self._publishers_by_topic[message.topic].publish(ros_message(message))
         if self._duration is not None and until >= self._duration:
             self.get_logger().info(f"{self._duration:g} s are over")
@@ -84,7 +94,8 @@ def ros_message(message: Message):
         result.data = array.array("d", p["data"])
         return result
     result.header.stamp = Time(sec=message.stamp // 10**9, nanosec=message.stamp % 10**9)
-    result.header.frame_id = {"dvl/twist": DVL_FRAME, "joint_states": ""}.get(message.topic, BODY_FRAME)
+    result.header.frame_id = {"dvl/twist": DVL_FRAME, "joint_states": ""}.get(message.topic,
+                                                                              BODY_FRAME)
     if message.topic == "imu/data":
         _fill(result.orientation, "xyzw", p["orientation"])
         _fill(result.angular_velocity, "xyz", p["angular_velocity"])
@@ -109,7 +120,8 @@ def _fill(target, fields: str, values) -> None:
 
 
 def main(args=None) -> int:
-    """Entry point: runs until the duration is over or the process is asked to stop, 0 in both cases; 2 for a bad parameter."""
+    """Entry point: runs until the duration is over or the process is asked to stop, 0 in both
+    cases; 2 for a bad parameter."""
     executor = node = None
     try:
         rclpy.init(args=args)
@@ -123,7 +135,7 @@ def main(args=None) -> int:
         print(f"simulated_robot: {error}", file=sys.stderr)
         return 2
     except Exception:
-        if rclpy.ok():  # a shutdown between two calls of rclpy shows as an RCLError of whichever came second
+        if rclpy.ok():  # else a shutdown between two calls of rclpy, raised by the second
             raise
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""What the demonstration shows while it runs: a table that refreshes on a terminal, plain lines elsewhere."""
+"""What the demonstration shows while it runs: a table on a terminal, plain lines elsewhere."""
 from __future__ import annotations
 
 import shutil
@@ -17,7 +17,8 @@ from ...config import NODE_NAME
 from ...model.parameter_file import load_parameters
 
 # Parameters that a person can follow: masses with water, drag, restoring, friction.
-SHOWN = ("m_X_du", "m_Z_dw", "Iz_N_dr", "X_uu", "Y_vv", "N_r", "zgW_zbB", "axis_d.fv", "axis_c.fv", "axis_b.m")
+SHOWN = ("m_X_du", "m_Z_dw", "Iz_N_dr", "X_uu", "Y_vv", "N_r", "zgW_zbB", "axis_d.fv", "axis_c.fv",
+         "axis_b.m")
 PLAIN_EVERY_S, TABLE_EVERY_S = 5.0, 0.5
 
 
@@ -33,7 +34,8 @@ class View:
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self._node.create_subscription(JointState, f"{NODE_NAME}/parameters", self._on_parameters, latched)
+        self._node.create_subscription(JointState, f"{NODE_NAME}/parameters", self._on_parameters,
+                                       latched)
         self._node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 10)
         self._parameters: dict[str, tuple[float, float]] = {}
         self._status: dict[str, tuple[str, dict[str, str]]] = {}
@@ -45,7 +47,7 @@ class View:
     def estimator_is_up(self) -> bool:
         """Whether the estimator listens to its sensors; spins a little."""
         self._executor.spin_once(timeout_sec=0.1)
-        return self._node.count_subscribers("joint_states") > 0 and self._node.count_subscribers("imu/data") > 0
+        return all(self._node.count_subscribers(topic) for topic in ("joint_states", "imu/data"))
 
     def spin(self, seconds: float) -> None:
         """Listen for a while, and show what there is."""
@@ -53,7 +55,8 @@ class View:
         while (left := end - time.monotonic()) > 0:
             self._executor.spin_once(timeout_sec=left)
         terminal = sys.stdout.isatty()
-        if self._parameters and time.monotonic() - self._shown_at > (TABLE_EVERY_S if terminal else PLAIN_EVERY_S):
+        if self._parameters and time.monotonic() - self._shown_at > (TABLE_EVERY_S if terminal
+                                                                     else PLAIN_EVERY_S):
             self._shown_at = time.monotonic()
             self._show(self._table() if terminal else self._plain(), terminal)
 
@@ -67,7 +70,7 @@ class View:
         self._node.destroy_node()
         rclpy.try_shutdown(context=self._context)
 
-    # --- topics -----------------------------------------------------------------------------------------------------
+    # --- topics -----------------------------------------------------------------------------------
 
     def _on_parameters(self, message: JointState) -> None:
         t = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
@@ -77,29 +80,35 @@ class View:
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
-            self._status[status.name.split(": ", 1)[-1]] = (status.message, {v.key: v.value for v in status.values})
+            self._status[status.name.split(": ", 1)[-1]] = (status.message,
+                                                            {v.key: v.value for v in status.values})
 
-    # --- words ------------------------------------------------------------------------------------------------------
+    # --- words ------------------------------------------------------------------------------------
 
     def _solver_words(self) -> str:
         _, values = self._status.get("solver", ("", {}))
         return (f"{values.get('solver', '?')} {values.get('solve median [ms]', '-')} ms a solve "
-                f"(99 %: {values.get('solve 99th percentile [ms]', '-')} ms), {values.get('skipped solves', 0)} skipped, "
+                f"(99 %: {values.get('solve 99th percentile [ms]', '-')} ms), "
+                f"{values.get('skipped solves', 0)} skipped, "
                 f"{values.get('failures', 0)} failed")
 
     def _fits(self) -> list[tuple[str, float, float]]:
         _, values = self._status.get("predictions", ("", {}))
-        return [(key[:-4], float(value), float(values[f"{key[:-4]} coverage"])) for key, value in values.items() if key.endswith(" R^2")]
+        return [(key[:-4], float(value), float(values[f"{key[:-4]} coverage"]))
+                for key, value in values.items() if key.endswith(" R^2")]
 
     def _plain(self) -> list[str]:
         fits = "  ".join(f"{name} {_bounded(r2, '.2f')}" for name, r2, _ in self._fits()) or "wait"
-        some = "  ".join(f"{name} {value:.3g}±{2 * stddev:.2g}" for name, (value, stddev) in self._chosen()[:4])
-        return [f"[{self._elapsed:5.1f} s] R^2 of the last 10 s: {fits}", f"          {some}", f"          {self._solver_words()}"]
+        some = "  ".join(f"{name} {value:.3g}±{2 * stddev:.2g}"
+                         for name, (value, stddev) in self._chosen()[:4])
+        return [f"[{self._elapsed:5.1f} s] R^2 of the last 10 s: {fits}", f"          {some}",
+                f"          {self._solver_words()}"]
 
     def _table(self) -> list[str]:
         overall = self._status.get("overall", ("", {}))[0]
         left = [f"{'channel':<10}{'R^2 10 s':>10}{'coverage':>10}"]
-        left += [f"{name:<10}{_bounded(r2, '.3f'):>10}{coverage:>10.0%}" for name, r2, coverage in self._fits()]
+        left += [f"{name:<10}{_bounded(r2, '.3f'):>10}{coverage:>10.0%}"
+                 for name, r2, coverage in self._fits()]
         right = [f"{'parameter':<12}{'prior':>9}{'estimate':>10}{'95 %':>11}"]
         right += [f"{name:<12}{self._prior[name]:>9.3g}{value:>10.3g}{f'±{2 * stddev:.2g}':>11}"
                   for name, (value, stddev) in self._chosen()]
@@ -113,8 +122,10 @@ class View:
 
     def _show(self, lines: list[str], terminal: bool) -> None:
         if terminal:
-            sys.stdout.write(f"\x1b[{self._lines}F\x1b[J" if self._lines else "")  # back to the table's first line, and clear
-            lines = [line[:shutil.get_terminal_size().columns - 1] for line in lines]  # a wrapped line would count twice
+            # Back to the table's first line, and clear; a wrapped line would count twice.
+            sys.stdout.write(f"\x1b[{self._lines}F\x1b[J" if self._lines else "")
+            width = shutil.get_terminal_size().columns - 1
+            lines = [line[:width] for line in lines]
         self._lines = len(lines)
         sys.stdout.write("\n".join(lines) + "\n")
         sys.stdout.flush()

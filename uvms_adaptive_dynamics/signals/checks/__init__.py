@@ -1,1 +1,1 @@
-"""Settings that contradict the data: frames, signs, units, delays."""
+"""Frames, signs, units and delays checked against each other; they warn and change no sample."""

@@ -1,118 +1,154 @@
-"""The unknown delay between thruster command and motion: the shift of the wrench at which the motion explains it best.
+"""The unknown delay between thruster command and motion.
 
-Offline with the robot's own regressor (`thruster_delay`), online with a few features of the motion (`DelayWatch`), which
-warns. Public recordings have 0.1 to 0.6 s in this chain.
+It is the shift of the wrench at which the motion explains it best: offline with the robot's own
+regressor (`thruster_delay`), online with a few features of the motion (`DelayMonitor`). Public
+recordings have 0.1 to 0.6 s of it.
 """
 from __future__ import annotations
 
-from typing import NamedTuple, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from ...config import Config
+from ...model.kernel import gaussian_kernel
 from ...model.robot import RobotModel
-from ...estimation.low_pass import gaussian_kernel
 from ...model.sample import Sample
 
-EARLIEST, LATEST, STEP = -0.2, 0.8, 0.02     # [s] of the shifts tried
-SPARSE = 5            # every fifth row is enough after the low-pass
-LEAST_CONTRAST = 1.1  # residual elsewhere over residual at the best shift, below which nothing is known
+MIN_SHIFT, MAX_SHIFT, SHIFT_STEP = -0.2, 0.8, 0.02     # [s] of the shifts tried
+ROW_STRIDE = 5           # every fifth row is enough after the low-pass
+MIN_DELAY_ROWS = 100
+MIN_RECORDING = 20.0     # [s]
+CONTRAST_SHIFT = 0.1     # [s] beside the best shift, where the contrast is taken
+MIN_CONTRAST = 1.1       # below which the delay is unknown
+MAX_DELAY_ERROR = 0.06   # [s] that the low-pass forgives
+FIRST_ESTIMATE, ESTIMATE_PERIOD, MONITORED = 30.0, 30.0, 60.0    # [s]
 
 
 class Delay(NamedTuple):
-    """`delay` [s] by which the motion follows the wrench as the settings have it; `share` of the wrench's variance that
-    is unexplained there; `contrast`: how many times larger that share is 0.1 s beside it."""
+    """`delay` [s] by which the motion follows the wrench beyond what the settings say.
+
+    `unexplained` is the share of the wrench's variance that is left there, `contrast` how many
+    times more is left 0.1 s beside it.
+    """
 
     delay: float
-    share: float
+    unexplained: float
     contrast: float
 
 
 def thruster_delay(samples: Sequence[Sample], robot: RobotModel, config: Config) -> Delay | None:
-    """The delay in `samples` on the grid; None where the vehicle's rows are too few or too still to tell.
+    """The delay in `samples` on the grid, to be added to thrusters.delay.
 
-    Add it to thrusters.delay.
+    None where the vehicle's rows are too few or move too little to tell.
     """
     t = np.array([s.t for s in samples])
     Y = np.array([robot.raw_rows(s).Y[:6] for s in samples])
-    return _best_shift(t, Y, np.array([s.wrench for s in samples]), np.array([s.valid[:6].all() for s in samples]), config)
+    wrench = np.array([s.wrench for s in samples])
+    valid = np.array([s.valid[:6].all() for s in samples])
+    return _best_shift(t, Y, wrench, valid, config)
 
 
-class DelayWatch:
-    """Keeps a minute of motion and wrench, and judges it now and then."""
-
-    BEGIN, AGAIN, KEEP = 30.0, 30.0, 60.0   # [s]
+class DelayMonitor:
+    """Keeps the last minute of motion and wrench, and estimates the delay every 30 s."""
 
     def __init__(self, config: Config):
         self._config = config
-        self._most = round(self.KEEP / config.filter.period)
+        self._max_rows = round(MONITORED / config.filter.period)
         self.reset()
 
     def reset(self) -> None:
-        """Forget the motion and the verdict."""
+        """Forget the motion and the estimate."""
         self.found: Delay | None = None
         self._rows: list[tuple] = []
-        self._fresh = self.AGAIN - self.BEGIN
+        self._since_estimate = ESTIMATE_PERIOD - FIRST_ESTIMATE
 
     def add(self, sample: Sample) -> None:
-        """Take in a sample."""
-        self._rows.append((sample.t, sample.R_nb[2], sample.nu, sample.nu_dot, sample.wrench, bool(sample.valid[:6].all())))
-        self._fresh += self._config.filter.period
-        if self._fresh >= self.AGAIN:
-            self._fresh = 0.0
-            self._rows = self._rows[-self._most:]
-            self.found = self._judge()
+        """Add a sample, and estimate the delay if it is time."""
+        self._rows.append((sample.t, sample.R_nb[2], sample.nu, sample.nu_dot, sample.wrench,
+                           bool(sample.valid[:6].all())))
+        self._since_estimate += self._config.filter.period
+        if self._since_estimate >= ESTIMATE_PERIOD:
+            self._since_estimate = 0.0
+            self._rows = self._rows[-self._max_rows:]
+            self.found = self._estimate()
 
-    def _judge(self) -> Delay | None:
-        t, n3, nu, nu_dot, wrench, valid = (np.array(column) for column in zip(*self._rows))
-        features = np.hstack([nu_dot, nu, np.abs(nu) * nu, n3, np.cross(nu[:, 3:], nu[:, :3]), np.ones((len(t), 1))])
+    def _estimate(self) -> Delay | None:
+        columns = (np.array(column) for column in zip(*self._rows))
+        t, n3, nu, nu_dot, wrench, valid = columns
+        features = np.hstack([nu_dot, nu, np.abs(nu) * nu, n3, np.cross(nu[:, 3:], nu[:, :3]),
+                              np.ones((len(t), 1))])
         return _best_shift(t, features, wrench, valid, self._config)
 
     @property
     def warning(self) -> str:
-        """A sentence where the delay is wrong by more than what the low-pass forgives."""
-        if self.found is None or abs(self.found.delay) < 0.06:
+        """A sentence if the delay is wrong by more than the low-pass forgives, else ''."""
+        if self.found is None or abs(self.found.delay) < MAX_DELAY_ERROR:
             return ""
-        setting = self._config.thrusters.delay
-        return (f"thrusters.delay: the vehicle follows its thrusters {abs(self.found.delay):.2f} s {'later' if self.found.delay > 0 else 'earlier'} "
-                f"than the settings say: set thrusters.delay to {setting + self.found.delay:.2f} (now {setting:.2f})")
+        setting, error = self._config.thrusters.delay, self.found.delay
+        return (f"thrusters.delay: over the last minute the vehicle followed its thrusters "
+                f"{abs(error):.2f} s {'later' if error > 0 else 'earlier'} than the setting says; "
+                f"set thrusters.delay to {setting + error:.2f} (now {setting:.2f})")
 
 
-def _best_shift(t, Y, wrench, valid, config) -> Delay | None:
-    """Least squares of the wrench at t - d on Y for every d, refined by a parabola.
+def _best_shift(t: np.ndarray, Y: np.ndarray, wrench: np.ndarray, valid: np.ndarray,
+                config: Config) -> Delay | None:
+    """The shift d with the least residual of wrench (k, 6) at t - d on Y, refined by a parabola.
 
     Y (k, 6, p): one model of all axes; Y (k, p): the same features for each axis by itself.
     """
-    kernel = gaussian_kernel(config.filter)
+    kernel, period = gaussian_kernel(config.filter), config.filter.period
     half = len(kernel) // 2
-    if len(t) < 20 / config.filter.period or wrench.std(axis=0).min() < 1e-6:
+    if len(t) < MIN_RECORDING / period or wrench.std(axis=0).min() < 1e-6:
         return None
-    smooth = lambda x: np.apply_along_axis(np.convolve, 0, x, kernel, "valid")  # noqa: E731
-    whole = (np.convolve(valid, np.ones(len(kernel)), "valid") > len(kernel) - 0.5) & (
-        np.abs(t[2 * half:] - t[:len(t) - 2 * half] - 2 * half * config.filter.period) < 0.5 * config.filter.period)
-    times, tau = t[half:len(t) - half], smooth(wrench)
-    used = np.flatnonzero(whole & (times > times[0] + LATEST) & (times < times[-1] + EARLIEST))[::SPARSE]
-    if len(used) < 100:
+    tau = np.apply_along_axis(np.convolve, 0, wrench, kernel, "valid")
+    times = t[half:len(t) - half]
+    used = np.flatnonzero(_whole_windows(t, valid, len(kernel), period)
+                          & (times > times[0] + MAX_SHIFT) & (times < times[-1] + MIN_SHIFT))
+    used = used[::ROW_STRIDE]
+    if len(used) < MIN_DELAY_ROWS:
         return None
     rows = np.array([np.tensordot(kernel, Y[k:k + len(kernel)], (0, 0)) for k in used])
     weight = 1.0 / tau.std(axis=0)
-    A = rows if Y.ndim == 2 else (rows * weight[:, None]).reshape(-1, Y.shape[2])
-    size = np.linalg.norm(A, axis=0)
-    A = A[:, size > 1e-9 * size.max()] / size[size > 1e-9 * size.max()]
-    U, s, _ = np.linalg.svd(A, full_matrices=False)
-    U = U[:, s > 1e-6 * s[0]]
-    shifts = np.arange(EARLIEST, LATEST + STEP / 2, STEP)
-    share = []
-    for d in shifts:
-        b = np.column_stack([np.interp(times[used] - d, times, column) for column in tau.T]) * weight
+    U = _range_of(rows if Y.ndim == 2 else (rows * weight[:, None]).reshape(-1, Y.shape[2]))
+    shifts = np.arange(MIN_SHIFT, MAX_SHIFT + SHIFT_STEP / 2, SHIFT_STEP)
+    unexplained = np.zeros(len(shifts))
+    for k, d in enumerate(shifts):
+        b = np.column_stack([np.interp(times[used] - d, times, column) for column in tau.T])
+        b = b * weight
         b = b if Y.ndim == 2 else b.reshape(-1, 1)
-        share.append(1.0 - np.sum((U.T @ b) ** 2) / np.sum(b ** 2))
-    share = np.array(share)
-    k = int(np.argmin(share))
+        unexplained[k] = 1.0 - np.sum((U.T @ b) ** 2) / np.sum(b ** 2)
+    return _minimum(shifts, unexplained)
+
+
+def _whole_windows(t: np.ndarray, valid: np.ndarray, length: int, period: float) -> np.ndarray:
+    """Whether each window of `length` rows is valid throughout and without a gap."""
+    span = length - 1
+    all_valid = np.convolve(valid, np.ones(length), "valid") > length - 0.5
+    duration = t[span:] - t[:len(t) - span]
+    return all_valid & (np.abs(duration - span * period) < 0.5 * period)
+
+
+def _range_of(A: np.ndarray) -> np.ndarray:
+    """Orthonormal basis of the columns of A (k, p), those of nearly zero left out."""
+    size = np.linalg.norm(A, axis=0)
+    large = size > 1e-9 * size.max()
+    U, s, _ = np.linalg.svd(A[:, large] / size[large], full_matrices=False)
+    return U[:, s > 1e-6 * s[0]]
+
+
+def _minimum(shifts: np.ndarray, unexplained: np.ndarray) -> Delay | None:
+    """The delay at the least residual; None at the edge, or where the minimum is flat."""
+    k = int(np.argmin(unexplained))
     if k in (0, len(shifts) - 1):
         return None
-    beside = max(1, round(0.1 / STEP))
-    contrast = float(min(share[max(0, k - beside)], share[min(len(share) - 1, k + beside)]) / share[k])
-    before, here, after = share[k - 1:k + 2]
-    delay = shifts[k] + STEP * 0.5 * (before - after) / max(before - 2 * here + after, 1e-12)
-    return Delay(float(delay), float(share[k]), contrast) if contrast > LEAST_CONTRAST else None
+    beside = max(1, round(CONTRAST_SHIFT / SHIFT_STEP))
+    neighbours = unexplained[max(0, k - beside)], unexplained[min(len(shifts) - 1, k + beside)]
+    contrast = float(min(neighbours) / unexplained[k])
+    if contrast <= MIN_CONTRAST:
+        return None
+    before, here, after = unexplained[k - 1:k + 2]
+    curvature = max(before - 2 * here + after, 1e-12)
+    delay = shifts[k] + SHIFT_STEP * 0.5 * (before - after) / curvature
+    return Delay(float(delay), float(unexplained[k]), contrast)

@@ -1,10 +1,10 @@
-"""What a frame check says: mismatches found, and whether it has seen enough motion to say so."""
+"""The result of a frame check: mismatches, and whether there was enough motion to judge."""
 from __future__ import annotations
 
 from typing import NamedTuple
 
-WINDOW = 1.0      # [s] over which changes are compared
-SURE = 0.12       # standard error up to which an entry of a fit is judged
+CHANGE_WINDOW = 1.0       # [s] over which changes of two signals are compared
+MAX_STANDARD_ERROR = 0.12      # of an entry of a fit that is judged
 
 
 class Finding(NamedTuple):
@@ -14,8 +14,17 @@ class Finding(NamedTuple):
     sentence: str
 
 
-class Verdict(NamedTuple):
-    """The mismatches that one check finds; `complete` where there was motion enough to judge all of it."""
+class CheckResult(NamedTuple):
+    """The mismatches of one check; `complete` if there was enough motion to judge all of it."""
 
     findings: list[Finding]
     complete: bool
+
+
+def mismatch(setting: str, sentence: str) -> CheckResult:
+    """A complete result with one finding."""
+    return CheckResult([Finding(setting, sentence)], True)
+
+
+CONSISTENT = CheckResult([], True)
+UNDECIDED = CheckResult([], False)

@@ -1,122 +1,145 @@
-"""Frames, signs and units of the sensors held against each other while the robot moves (DESIGN section 5).
+"""Frames, signs and units of the sensors against each other while the robot moves.
 
-Every sensor sees the same motion: the IMU integrates to what the DVL measures, depth follows heave, rates turn the
-attitude, thrust accelerates. Each relation is a small linear fit over windows of a second; where the fit is a clean
-mirror image, rotation or factor of what it should be, the setting that would cause it is named. What has not moved
-enough is not judged, and waited for.
+Every sensor sees the same motion: the IMU integrates to what the DVL measures, depth follows heave,
+rates turn the attitude, thrust accelerates. Each relation is a small linear fit over windows of a
+second. If the fit is a clean mirror image, rotation or factor of what it should be, the setting
+that would cause it is named. What has not moved enough is not judged.
 """
 from __future__ import annotations
 
-from typing import Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from ...config import Config
-from .finding import Finding, Verdict
-from .imu import gravity, rates
-from .joints import joints
 from ...model.robot import RobotModel
-from .thrusters import thruster_findings
-from .velocity import depth, velocity
+from ..filters.joints import joint_limits
+from .depth_check import check_depth
+from .dvl_check import check_velocity
+from .finding import UNDECIDED, CheckResult, Finding, mismatch
+from .imu_check import check_gravity, check_rates
+from .joint_check import check_joints
+from .thruster_check import thruster_findings
 
-BEGIN, AGAIN, END = 30.0, 10.0, 60.0    # [s] of data at the first judgement, between judgements, at the last if all have moved
-LATER = 30.0                            # [s] between judgements of what has not moved by then
-KEEP = 60.0                             # [s] of the newest data that count
-JUDGEMENTS = 3                          # of everything, before the checks end: the first may rest on little motion
-FEWEST = 50                             # rows of a log that can be judged
-WAITING = Verdict([], False)
+# [s] of data at the first evaluation, between evaluations, and after which they become rarer.
+FIRST_CHECK, CHECK_PERIOD, EARLY_CHECKS = 30.0, 10.0, 60.0
+LATE_CHECK_PERIOD = 30.0                # [s]
+LOG_LENGTH = 60.0                       # [s] of the newest data that are evaluated
+COMPLETE_CHECKS = 3                     # before the end: the first may rest on little motion
+MIN_LOG_ROWS = 50
+SATURATED_SHARE, MIN_COMMANDS = 0.9, 100    # of commands, from which their unit is wrong
+LOGS = ("imu", "dvl", "depth", "joints", "thrust")
 
 
 class FrameChecks:
-    """Collects what the sensors say until all of it has been judged; times are the front end's."""
+    """Logs what the sensors measure until it has been checked; times [s] are the front end's."""
 
     def __init__(self, config: Config, robot: RobotModel):
         self._config, self._effort_limits = config, robot.effort_limits
         self._allocation = np.array(config.thrusters.allocation).reshape(6, -1)
-        arm, settings = robot.arm, config.joint_states
-        self._low = np.array(settings.limits_low) if settings.limits_low else (arm.limits_low if arm else np.zeros(0))
-        self._high = np.array(settings.limits_high) if settings.limits_high else (arm.limits_high if arm else np.zeros(0))
+        self._low, self._high = joint_limits(config, robot)
         vehicle = config.robot.vehicle
-        there = {"IMU": vehicle, "DVL": vehicle and config.dvl.enabled, "depth": vehicle and config.depth.enabled,
-                 "joints": bool(config.robot.joints), "thrusters": vehicle and config.thrusters.source == "thrusters"}
-        self._needed = [name for name, yes in there.items() if yes]
+        present = {"IMU": vehicle, "DVL": vehicle and config.dvl.enabled,
+                   "depth": vehicle and config.depth.enabled, "joints": bool(config.robot.joints),
+                   "thrusters": vehicle and config.thrusters.source == "thrusters"}
+        self._checked = [name for name, yes in present.items() if yes]
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew."""
-        self._verdicts = dict.fromkeys(self._needed, WAITING)
+        """Forget all logs and results."""
+        self._results = dict.fromkeys(self._checked, UNDECIDED)
+        self._since: dict[str, float] = {}       # setting -> [s] from the first row
         self.done = False
-        self._judge_at = BEGIN
+        self._next_check = FIRST_CHECK
         self._begin: float | None = None
-        self._logs: dict[str, list] = {"imu": [], "dvl": [], "depth": [], "joints": [], "thrust": []}
-        self._saturated = [0, 0]
-        self._judgements = 0
+        self._logs: dict[str, list[np.ndarray]] = {name: [] for name in LOGS}
+        self._saturated_commands = self._commands = 0
+        self._complete_checks = 0
 
     @property
-    def findings(self) -> list[Finding]:
-        """All mismatches found so far."""
-        return [finding for verdict in self._verdicts.values() for finding in verdict.findings]
+    def findings(self) -> list[tuple[Finding, float]]:
+        """All mismatches, each with the time [s] from the first row at which it was found."""
+        return [(finding, self._since[finding.setting])
+                for result in self._results.values() for finding in result.findings]
 
     @property
     def waiting_for(self) -> list[str]:
         """What has not shown enough motion to be judged."""
-        return [name for name, verdict in self._verdicts.items() if not verdict.complete]
+        return [name for name, result in self._results.items() if not result.complete]
 
-    def add(self, log: str, t: float, *values: Sequence[float]) -> None:
-        """Note one instant of a log: imu (n3, w, f, R_Gb, yaw), dvl (v, w, C, R_Gb, n3), depth, joints, thrust (its integral)."""
+    def add(self, log: str, t: float, *values: Sequence[float] | np.ndarray) -> None:
+        """Add a row to a log and check everything if it is time.
+
+        imu: n3, w, f, R_Gb, yaw; dvl: v, w, C, R_Gb, n3; depth; joints: the reading; thrust: its
+        integral (N,) [N s].
+        """
         if self.done:
             return
         self._begin = t if self._begin is None else self._begin
         self._logs[log].append(np.concatenate([[t], *values]))
-        if t - self._begin > self._judge_at:
-            self._judge(t)
+        elapsed = t - self._begin
+        if elapsed > self._next_check:
+            self._update(t, elapsed)
 
-    def saturated(self, yes: bool) -> None:
-        """Note of a thruster command whether it lies at the end of the curve."""
-        self._saturated[0] += yes
-        self._saturated[1] += 1
+    def add_command(self, saturated: bool) -> None:
+        """Count a thruster command, which may lie at the end of the thrust curve."""
+        self._saturated_commands += saturated
+        self._commands += 1
 
-    def _judge(self, t: float) -> None:
+    def _update(self, t: float, elapsed: float) -> None:
+        """Check the newest data, and plan the next check."""
         for rows in self._logs.values():
-            del rows[:next((k for k, row in enumerate(rows) if row[0] >= t - KEEP), len(rows))]
-        for name, new in self._checks().items():
-            # A warning stays until motion enough has shown that it is void.
-            if new.complete or new.findings or not (self._verdicts[name].findings or self._verdicts[name].complete):
-                self._verdicts[name] = new
-        self._judge_at += AGAIN if self._judge_at < END else LATER
-        self._judgements += not self.waiting_for
-        if t - self._begin > END and self._judgements >= JUDGEMENTS:
+            old = (k for k, row in enumerate(rows) if row[0] >= t - LOG_LENGTH)
+            del rows[:next(old, len(rows))]
+        for name, new in self._check_all().items():
+            # A warning stays until there was enough motion to withdraw it.
+            before = self._results[name]
+            if new.complete or new.findings or not (before.findings or before.complete):
+                self._results[name] = new
+        found = {finding.setting for result in self._results.values()
+                 for finding in result.findings}
+        self._since = {setting: self._since.get(setting, elapsed) for setting in found}
+        self._next_check += CHECK_PERIOD if self._next_check < EARLY_CHECKS else LATE_CHECK_PERIOD
+        self._complete_checks += not self.waiting_for
+        if elapsed > EARLY_CHECKS and self._complete_checks >= COMPLETE_CHECKS:
             self.done = True
-            self._logs = {name: [] for name in self._logs}
+            self._logs = {name: [] for name in LOGS}
 
-    def _checks(self) -> dict[str, Verdict]:
-        """The verdicts on what was collected, by what is judged, in the order in which one spoils the next."""
-        logs = {name: np.array(rows) for name, rows in self._logs.items() if len(rows) > FEWEST}
-        found: dict[str, Verdict] = {}
+    def _check_all(self) -> dict[str, CheckResult]:
+        """Results by what is checked; what depends on a wrong sensor is left out."""
+        logs = {name: np.array(rows) for name, rows in self._logs.items()
+                if len(rows) > MIN_LOG_ROWS}
+        results: dict[str, CheckResult] = {}
         upside_down, attitude_right, turn = False, False, np.eye(3)
-        if "imu" in logs and "IMU" in self._needed:
-            turning = rates(logs["imu"])
-            wrong, upside_down, agree = gravity(logs, self._config)
-            found["IMU"] = Verdict(turning.findings + wrong, turning.complete)
-            attitude_right = agree and not turning.findings
+        if "imu" in logs and "IMU" in self._checked:
+            rates = check_rates(logs["imu"])
+            gravity = check_gravity(logs, self._config)
+            results["IMU"] = CheckResult(rates.findings + gravity.findings, rates.complete)
+            upside_down = gravity.upside_down
+            attitude_right = gravity.consistent and not rates.findings
         if "dvl" in logs and attitude_right:
-            found["DVL"], turn = velocity(logs, self._config, upside_down)
-        unit_right = not any(finding.setting == "dvl.unit" for finding in found.get("DVL", WAITING).findings)
-        if "dvl" in logs and "depth" in logs and unit_right and attitude_right and not upside_down:
-            found["depth"] = depth(logs, self._config, turn)
+            results["DVL"], turn = check_velocity(logs, self._config, upside_down)
+        dvl_findings = results.get("DVL", UNDECIDED).findings
+        unit_right = all(finding.setting != "dvl.unit" for finding in dvl_findings)
+        if ("dvl" in logs and "depth" in logs and unit_right and attitude_right
+                and not upside_down):
+            results["depth"] = check_depth(logs, self._config, turn)
         if "joints" in logs:
-            found["joints"] = joints(logs["joints"], self._config.robot.joints, self._low, self._high, self._effort_limits)
-        if "thrusters" in self._needed:
-            found["thrusters"] = self._thrusters(logs, any(verdict.findings for verdict in found.values()))
-        return found
+            results["joints"] = check_joints(logs["joints"], self._config.robot.joints, self._low,
+                                             self._high, self._effort_limits)
+        if "thrusters" in self._checked:
+            sensors_right = not any(result.findings for result in results.values())
+            results["thrusters"] = self._check_thrusters(logs, sensors_right)
+        return results
 
-    def _thrusters(self, logs: dict, others_wrong: bool) -> Verdict:
-        """Unit, directions and order; the latter two mean nothing while another sensor is wrong."""
-        hits, commands = self._saturated
-        if commands > 100 and hits > 0.9 * commands:
-            return Verdict([Finding("thrusters.unit", f"{hits} of {commands} thruster commands lie at the end of the thrust curve: thrusters.unit "
-                                                      f"is probably not '{self._config.thrusters.unit}' (or the topic is another one)")], True)
-        if "thrust" not in logs or "dvl" not in logs or others_wrong:
-            return WAITING
-        wrong = thruster_findings(logs["thrust"], logs["dvl"], self._allocation)
-        return WAITING if wrong is None else Verdict([Finding(*each) for each in wrong], True)
+    def _check_thrusters(self, logs: dict[str, np.ndarray], sensors_right: bool) -> CheckResult:
+        """Unit, directions and order; the latter two only if the sensors are right."""
+        saturated, commands = self._saturated_commands, self._commands
+        if commands > MIN_COMMANDS and saturated > SATURATED_SHARE * commands:
+            return mismatch("thrusters.unit", (
+                f"{saturated} of {commands} thruster commands lie at the end of the thrust curve; "
+                f"check thrusters.unit (now '{self._config.thrusters.unit}') and the topic"))
+        if "thrust" not in logs or "dvl" not in logs or not sensors_right:
+            return UNDECIDED
+        findings = thruster_findings(logs["thrust"], logs["dvl"], self._allocation)
+        return UNDECIDED if findings is None else CheckResult(findings, True)

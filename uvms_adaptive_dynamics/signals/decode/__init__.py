@@ -1,1 +1,1 @@
-"""Messages to readings in time."""
+"""From messages to stamped readings in SI units, body FRD and world NED."""

@@ -1,59 +1,64 @@
-"""Two clocks, the sensors' stamps and the time of reception, and the offset between them (DESIGN section 5)."""
+"""The offset between the clock of the sensors' stamps and the clock of reception."""
 from __future__ import annotations
 
 from enum import Enum
 
-WINDOW = 10.0     # [s] of reception over which the smallest delay is sought
-JUMP = 1.0        # [s] from the offset at which a stamp is not believed
-PATIENCE = 20     # such stamps in excess of good ones, after which the clock itself has jumped
+OFFSET_WINDOW = 10.0    # [s] of reception over which the smallest transport delay is sought
+MAX_OFFSET_ERROR = 1.0  # [s] from the offset, beyond which a stamp is implausible
+MAX_IMPLAUSIBLE = 20    # implausible stamps in excess of plausible ones: the clock has jumped
 
 
-class Verdict(Enum):
-    """What to do with a message."""
+class StampStatus(Enum):
+    """What a message's times say of its stamp."""
 
-    GOOD = "good"
-    STRANGE = "strange"
-    JUMPED = "jumped"
+    PLAUSIBLE = "plausible"
+    IMPLAUSIBLE = "implausible"
+    CLOCK_JUMPED = "clock jumped"
 
 
 class TimeBase:
-    """Offset = the smallest (receive - stamp) of recent messages: what a message without delay in transport shows.
+    """Offset of the two clocks: the smallest (receive - stamp) [s] of recent messages.
 
-    One bad stamp is rejected; when most stamps disagree with the offset, or reception itself goes back, a clock has
-    jumped and everything kept is void.
+    The smallest, because a message without transport delay shows the offset itself. One bad stamp
+    is rejected. When most stamps disagree with the offset, or the time of reception goes back, a
+    clock has jumped and everything stored is invalid.
     """
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """Nothing known."""
+        """Forget the offset."""
         self.offset: float | None = None
-        self._current: float | None = None
-        self._previous: float | None = None
-        self._began = 0.0
-        self._strange = 0
         self.last_receive: float | None = None
+        self._smallest: float | None = None           # [s] of the current window
+        self._smallest_before: float | None = None    # [s] of the window before it
+        self._window_start = 0.0
+        self._implausible = 0
 
-    def observe(self, stamp: float | None, receive: float) -> Verdict:
-        """Take in one message's times (stamp None: no header)."""
-        if self.last_receive is not None and receive < self.last_receive - JUMP:
-            return Verdict.JUMPED
-        self.last_receive = receive if self.last_receive is None else max(receive, self.last_receive)
+    def observe(self, stamp: float | None, receive: float) -> StampStatus:
+        """Update with the times [s] of one message; `stamp` is None without a header."""
+        if self.last_receive is not None and receive < self.last_receive - MAX_OFFSET_ERROR:
+            return StampStatus.CLOCK_JUMPED
+        last = receive if self.last_receive is None else self.last_receive
+        self.last_receive = max(receive, last)
         if stamp is None:
-            return Verdict.GOOD
+            return StampStatus.PLAUSIBLE
         delay = receive - stamp
-        if self.offset is not None and abs(delay - self.offset) > JUMP:
-            self._strange += 1
-            return Verdict.JUMPED if self._strange >= PATIENCE else Verdict.STRANGE
-        self._strange = max(0, self._strange - 1)
-        if self._current is None or receive - self._began > WINDOW:
-            # Two windows in turn: a slow drift is followed, and a new window never starts from nothing.
-            self._previous, self._current, self._began = self._current, delay, receive
-        self._current = min(self._current, delay)
-        self.offset = self._current if self._previous is None else min(self._current, self._previous)
-        return Verdict.GOOD
+        if self.offset is not None and abs(delay - self.offset) > MAX_OFFSET_ERROR:
+            self._implausible += 1
+            jumped = self._implausible >= MAX_IMPLAUSIBLE
+            return StampStatus.CLOCK_JUMPED if jumped else StampStatus.IMPLAUSIBLE
+        self._implausible = max(0, self._implausible - 1)
+        if self._smallest is None or receive - self._window_start > OFFSET_WINDOW:
+            # Two windows in turn: the offset follows a drift and never rests on one message.
+            self._smallest_before, self._smallest = self._smallest, delay
+            self._window_start = receive
+        self._smallest = min(self._smallest, delay)
+        self.offset = (self._smallest if self._smallest_before is None
+                       else min(self._smallest, self._smallest_before))
+        return StampStatus.PLAUSIBLE
 
-    def stamp_clock(self, receive: float) -> float:
-        """A time of reception on the sensors' clock."""
+    def to_stamp_clock(self, receive: float) -> float:
+        """A time of reception [s] on the sensors' clock."""
         return receive - (self.offset or 0.0)

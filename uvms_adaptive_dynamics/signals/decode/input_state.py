@@ -1,12 +1,29 @@
-"""What is known of each input: counts, ages, reasons of rejection, and the sentence that diagnostics say of it."""
+"""Counts, ages and rejection reasons of each input, and their diagnostic status."""
 from __future__ import annotations
 
 import math
 from collections import Counter
+from typing import NamedTuple
+
+OK, WARN, ERROR = 0, 1, 2
+# [s] of silence that is worth an error. Rows are masked earlier, by the timeouts of the settings.
+SILENCE_TIMEOUTS = {"imu": 1.0, "dvl": 2.0, "depth": 3.0, "joint_states": 1.0, "thrusters": 2.0,
+                    "wrench": 2.0, "battery": 30.0}
+MAX_REJECTED_IN_A_ROW = 10    # worth a warning, however good the input was before
+MAX_REJECTED_SHARE = 0.1      # of all messages of an input
+
+
+class InputStatus(NamedTuple):
+    """A diagnostic status: `level` OK, WARN or ERROR, name, sentence, and figures by name."""
+
+    level: int
+    name: str
+    message: str
+    figures: dict[str, str]
 
 
 class InputState:
-    """What diagnostics tell of one role: how many messages, how old the last, what was rejected and why."""
+    """Counts of one role: messages received, used and rejected; times are of reception [s]."""
 
     def __init__(self, role: str, topic: str):
         self.role, self.topic = role, topic
@@ -14,46 +31,53 @@ class InputState:
         self.last_receive: float | None = None
         self.last_stamp = -math.inf
         self.rejected: Counter = Counter()
-        self.refused_in_a_row = 0
+        self.rejected_in_a_row = 0
+        self.rejected_since: float | None = None
         self.last_error = ""
 
-    def use(self) -> None:
+    def count_used(self) -> None:
         """Count a message that is used."""
         self.used += 1
-        self.refused_in_a_row = 0
+        self.rejected_in_a_row = 0
 
-    def doubt(self, reason: str) -> None:
-        """Count a used message of which the gates later refused a value."""
+    def count_outlier(self, reason: str) -> None:
+        """Count a used message in which a gate later rejected a value."""
         self.rejected[reason] += 1
         self.last_error = reason
 
-    def reject(self, reason: str, text: str = "") -> None:
+    def count_rejected(self, reason: str, explanation: str = "") -> None:
         """Count a message that is not used."""
         self.rejected[reason] += 1
-        self.refused_in_a_row += 1
-        self.last_error = text or reason
+        if self.rejected_in_a_row == 0:
+            self.rejected_since = self.last_receive
+        self.rejected_in_a_row += 1
+        self.last_error = explanation or reason
 
 
-# [s] of silence after which an operator should look; slower than the masks of rows, which follow the settings.
-TIMEOUTS = {"imu": 1.0, "dvl": 2.0, "depth": 3.0, "joint_states": 1.0, "thrusters": 2.0, "wrench": 2.0, "battery": 30.0}
-OK, WARN, ERROR = 0, 1, 2
-LASTING = 10      # messages refused in a row, from which an input is worth a warning however long it was good
-
-
-def input_status(state: InputState, now: float, timeout: float) -> tuple[int, str, str, dict[str, str]]:
-    """What diagnostics say of one input, worst first."""
-    figures = {"topic": state.topic, "received": str(state.received), "used": str(state.used),
-               **{f"rejected: {reason}": str(count) for reason, count in state.rejected.items()}}
-    name = f"input {state.role}"
+def input_status(state: InputState, now: float, timeout: float) -> InputStatus:
+    """The status of one input at `now`, the worst condition first; silent after `timeout` [s]."""
+    figures = {
+        "topic": state.topic, "received": str(state.received), "used": str(state.used),
+        **{f"rejected: {reason}": str(count) for reason, count in state.rejected.items()}}
+    name, topic = f"input {state.role}", f"'{state.topic}'"
     if state.last_receive is None:
-        return ERROR, name, f"no message on '{state.topic}' yet; is the driver running and the topic name right?", figures
+        return InputStatus(ERROR, name, (
+            f"no message on {topic} yet; check that the driver is running and that the topic name "
+            "is right"), figures)
     age = now - state.last_receive
     figures["age_s"] = f"{age:.2f}"
     if age > timeout:
-        return ERROR, name, f"'{state.topic}' has been silent for {age:.1f} s; its rows are masked", figures
-    if state.refused_in_a_row >= LASTING:
-        return WARN, name, f"the last {state.refused_in_a_row} messages were not used: {state.last_error}", figures
+        return InputStatus(ERROR, name, (
+            f"no message on {topic} for {age:.1f} s, its rows are masked; check the driver and the "
+            "connection"), figures)
+    if state.rejected_in_a_row >= MAX_REJECTED_IN_A_ROW:
+        since = state.last_receive if state.rejected_since is None else state.rejected_since
+        return InputStatus(WARN, name, (
+            f"the last {state.rejected_in_a_row} messages on {topic} were rejected, for "
+            f"{now - since:.1f} s: {state.last_error}"), figures)
     rejected = sum(state.rejected.values())
-    if rejected > 0.1 * state.received:
-        return WARN, name, f"{rejected} of {state.received} messages not used; last: {state.last_error}", figures
-    return OK, name, f"{state.used} messages used", figures
+    if rejected > MAX_REJECTED_SHARE * state.received:
+        return InputStatus(WARN, name, (
+            f"{rejected} of {state.received} messages on {topic} were rejected; last reason: "
+            f"{state.last_error}"), figures)
+    return InputStatus(OK, name, f"{state.used} messages used", figures)

@@ -1,1 +1,1 @@
-"""Readings to motion and wrench at a tick."""
+"""From gated readings to motion and thruster wrench at a tick."""

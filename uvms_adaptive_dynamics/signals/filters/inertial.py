@@ -1,45 +1,48 @@
-"""IMU and DVL joined: velocity and acceleration of the body origin, wide-band (DESIGN section 5).
+"""IMU and DVL fused: velocity and acceleration of the body origin, wide-band.
 
-In a frame G that the gyro carries along (non-rotating up to the gyro's drift) the specific force and gravity integrate
-to a velocity C(t). What a DVL measures, minus C, is nearly constant (`offset`): the DVL fixes the slow part of velocity
-and acceleration and the IMU the fast one, whatever the DVL's rate, lateness or dropouts. Gravity's direction is nearly
-constant in G, too: there the noise of the attitude is averaged.
+What a DVL measures, minus the velocity C that the IMU integrates, is nearly constant. So the DVL
+fixes the slow part of velocity and acceleration and the IMU the fast one, whatever the DVL's rate,
+latency or dropouts.
 """
 from __future__ import annotations
 
 import math
-from typing import Callable, NamedTuple, Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from ...config import Config
-from ..gates.spikes import DriftGate, Judged, SpikeGate
-from ...model.rotations import FRD_FROM_FLU, from_rpy
+from ...model.rotations import FRD_FROM_FLU, cross, from_rpy, turned, turned_back
+from ..gates.innovations import InnovationGate
+from ..gates.spikes import GatedRow, SpikeGate
+from .imu_integral import ACC, N3, R_GB, RAW_C, YAW, C, ImuIntegral, W
+from .polynomials import polynomial_at
+from .series import Series
 from .velocity_offset import VelocityOffset
-from .series import Series, polynomial_at
-from .vectors import IDENTITY, cross, product, rotation, turned, turned_back
 
-IMU_DEGREE = 3       # cubic: derivative flat to the fourth order in frequency
-LONGEST_IMU_STEP = 0.25   # [s] without a sample the integration means nothing
-FEWEST_DVL = 3
-NOTE_PERIOD = 0.1    # [s] between the IMU's rows in the frame checks
+IMU_DEGREE = 3            # cubic: its derivative is flat to the fourth order in frequency
+DVL_DEGREE = 2
+MAX_IMU_STEP = 0.25       # [s] without a reading, after which the integral means nothing
+MIN_DVL_VALUES = 3
+MAX_DVL_QUEUE = 64
+IMU_LOG_PERIOD = 0.1      # [s] between the IMU's rows in the frame checks
 
-# Smallest scales that the gates believe: down vector, rates [rad/s], specific force [m/s^2]; DVL [m/s].
-IMU_FLOOR = np.append(np.repeat([0.002, 0.002, 0.02], 3), np.inf)     # heading is not judged: it wraps
-DVL_FLOOR = 0.003
-DVL_WANDER = 0.02     # [m/s^2] by which the offset's slope changes in a second: attitude errors of 0.1 deg
-DVL_PATIENCE = 2.5    # [s] of rejected velocities after which the gate doubts itself
+# Smallest scales of the gates: down vector, rates [rad/s], specific force [m/s^2]. Heading is not
+# judged, since it wraps.
+IMU_FLOOR = [0.002] * 6 + [0.02] * 3 + [math.inf]
+DVL_FLOOR = 0.003         # [m/s]
+DVL_WANDER = 0.02         # [m/s^2] change of the offset's slope in a second: 0.1 deg of attitude
+DVL_PATIENCE = 2.5        # [s] of rejected velocities after which the gate restarts
 
-# [s] over which gravity's direction in G is averaged: the attitude's noise falls with it, a gyro's bias of 0.002 rad/s turns
-# G by as much times this.
-GRAVITY_TIME = 0.6
-
-# columns of the IMU series: acceleration and C as corrected, C as it is from force and attitude alone
-_N3, _W, _ACC, _C, _R, _YAW, _RAW_C = slice(0, 3), slice(3, 6), slice(6, 9), slice(9, 12), slice(12, 21), 21, slice(22, 25)
+UNKNOWN = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), False
 
 
 class Motion(NamedTuple):
-    """R_nb (3, 3), nu (6,), nu_dot (6,) of the body origin at a tick; velocity_known tells if nu[:3] has a source."""
+    """Motion of the body origin at a tick: R_nb (3, 3), nu (6,), nu_dot (6,) in body FRD.
+
+    `velocity_known` is False where nothing measures the linear velocity; nu[:3] is then zero.
+    """
 
     R_nb: np.ndarray
     nu: np.ndarray
@@ -47,186 +50,185 @@ class Motion(NamedTuple):
     velocity_known: bool
 
 
-class InertialFilter:
-    """Joins IMU and DVL readings; times are relative to the front end's origin. `refuse(role, reason)` counts rejections,
-    `note(log, t, *values)` hears what the frame checks need, outliers included."""
+class _DvlValue(NamedTuple):
+    """A DVL velocity that the gate has not decided on yet, in the frames that need it."""
 
-    def __init__(self, config: Config, refuse: Callable[[str, str], None] = lambda role, reason: None,
-                 note: Callable[..., None] = lambda log, t, *values: None):
-        self._refuse, self._note = refuse, note
+    t: float
+    at_origin: Sequence[float]    # (3,) [m/s] of the body origin, body axes
+    offset: Sequence[float]       # (3,) [m/s] at the IMU's place minus C, in G
+    R_Gb: Sequence[float]         # (9,)
+
+
+class InertialFilter:
+    """Fuses IMU and DVL readings; times [s] are relative to the front end's origin.
+
+    `on_reject(role, reason)` counts rejections, `log(name, t, *values)` keeps what the frame checks
+    need, outliers included.
+    """
+
+    def __init__(self, config: Config,
+                 on_reject: Callable[[str, str], None] = lambda role, reason: None,
+                 log: Callable[..., None] = lambda name, t, *values: None):
+        self._on_reject, self._log = on_reject, log
         self._settings = config.filter
-        self._timeout_imu, self._timeout_dvl = config.imu.timeout, config.dvl.timeout
-        self._gravity = config.robot.gravity
+        self._imu_timeout, self._dvl_timeout = config.imu.timeout, config.dvl.timeout
         self._r_imu = (FRD_FROM_FLU @ config.imu.xyz).tolist()
         self._r_dvl = (FRD_FROM_FLU @ config.dvl.xyz).tolist()
-        self._from_dvl = [a - b for a, b in zip(self._r_imu, self._r_dvl)]
+        self._imu_from_dvl = [a - b for a, b in zip(self._r_imu, self._r_dvl)]
         self._current = config.robot.current_ned
         self._imu_gate = SpikeGate(IMU_FLOOR)
+        self._imu = ImuIntegral(config.robot.gravity)
         self._offset = VelocityOffset(config.filter.dvl_window)
-        self.dvl_gate = DriftGate(DVL_FLOOR, DVL_WANDER, DVL_PATIENCE)
+        self.dvl_gate = InnovationGate(DVL_FLOOR, DVL_WANDER, DVL_PATIENCE)
         self.reset()
 
     def reset(self) -> None:
         """Forget all signals."""
-        self._imu = Series(25)
-        self._offset.reset()          # of the DVL's velocity at the IMU's place
-        self._direct = Series(3)      # DVL velocity of the body origin, body axes
-        self._waiting: list[tuple[float, np.ndarray]] = []      # DVL readings that the IMU has not reached
-        self._undecided: list[tuple] = []
         self._imu_gate.reset()
+        self._imu.reset()
         self.dvl_gate.reset()
-        self._R_Gb = IDENTITY
-        self._C = self._raw_C = (0.0, 0.0, 0.0)
-        self._gravity_count = 0
-        self._noted = -math.inf
+        self._offset.reset()
+        self._at_origin = Series(3)      # accepted DVL velocities of the body origin, body axes
+        self._dvl_queue: list[tuple[float, Sequence[float]]] = []   # later than the IMU's last
+        self._undecided: list[_DvlValue] = []
+        self._logged = -math.inf
+
+    def flush(self) -> None:
+        """Integrate what the gate still holds, at the end of a recording."""
+        for gated in self._imu_gate.flush():
+            self._integrate(gated)
+
+    # --- readings ---------------------------------------------------------------------------------
 
     def add_imu(self, t: float, reading: Sequence[float]) -> None:
-        """Take in a reading later than the last; it counts as soon as its neighbours have shown that it is no spike."""
-        for judged in self._imu_gate.push(t, reading):
-            self._integrate(judged)
+        """Add an IMU reading later than the last; it counts once the gate has decided on it."""
+        for gated in self._imu_gate.gate(t, reading):
+            self._integrate(gated)
 
-    def finish(self) -> None:
-        """Take in what the gate still holds, at the end of a recording."""
-        for judged in self._imu_gate.drain():
-            self._integrate(judged)
+    def add_dvl(self, t: float, velocity: Sequence[float]) -> None:
+        """Add a velocity (3,) of the DVL's place; it waits until the IMU has passed its time."""
+        if t <= self._imu.series.last_time:
+            self._fuse(t, velocity)
+        else:
+            self._dvl_queue.append((t, velocity))
+            del self._dvl_queue[:-MAX_DVL_QUEUE]
 
-    def drop_after(self, t: float) -> None:
-        """Forget what the IMU said after t (it was frozen); the integral goes on from there."""
+    def discard_imu_after(self, t: float) -> None:
+        """Remove the IMU's readings after t, since it was frozen; the integral goes on from t."""
         self._imu_gate.reset()
-        self._imu.drop_after(t)
-        if len(self._imu):
-            newest = self._imu.newest.tolist()
-            self._R_Gb, self._C, self._raw_C, self._w = newest[_R], newest[_C], newest[_RAW_C], newest[_W]
-            self._acc = self._raw = newest[_ACC]
+        self._imu.discard_after(t)
 
-    def drop_dvl_after(self, t: float) -> None:
-        """Forget what the DVL said after t (it was frozen)."""
-        self._direct.drop_after(t)
-        self._offset.drop_after(t)
+    def discard_dvl_after(self, t: float) -> None:
+        """Remove the DVL's velocities after t, since it was frozen."""
+        self._at_origin.discard_after(t)
+        self._offset.discard_after(t)
 
-    def _integrate(self, judged: Judged) -> None:
-        t, given = judged.t, judged.row
-        if judged.spikes is not None:
-            self._refuse("imu", "spike")
-        n0, n1, n2, p, q, r, fx, fy, fz, yaw = given
-        half = 0.0
-        if len(self._imu):
-            half = 0.5 * (t - self._imu.last)
-            if 2 * half > LONGEST_IMU_STEP:
-                self._forget_offset()
-            p0, q0, r0 = self._w
-            self._R_Gb = product(self._R_Gb, rotation(half * (p0 + p), half * (q0 + q), half * (r0 + r)))
-        R, g = self._R_Gb, self._gravity
-        down, (bx, by, bz) = self._down_in_G(2 * half, turned(R, (n0, n1, n2))), self._offset.bias
-        raw = turned(R, (fx + g * n0, fy + g * n1, fz + g * n2))
-        acc = [a + g * d for a, d in zip(turned(R, (fx - bx, fy - by, fz - bz)), down)]
-        if half:
-            self._raw_C = [c + half * (before + now) for c, before, now in zip(self._raw_C, self._raw, raw)]
-            self._C = [c + half * (before + now) for c, before, now in zip(self._C, self._acc, acc)]
-        self._w, self._raw, self._acc = (p, q, r), raw, acc
-        self._imu.append(t, [n0, n1, n2, p, q, r, *acc, *self._C, *R, yaw, *self._raw_C])
-        if t - self._noted > NOTE_PERIOD:
-            self._noted = t
-            self._note("imu", t, given[:9], self._R_Gb, given[9:])
-        while self._waiting and self._waiting[0][0] <= t:
-            self._join(*self._waiting.pop(0))
+    def _integrate(self, gated: GatedRow) -> None:
+        """Integrate a gated IMU reading, then fuse the DVL velocities that waited for it."""
+        t = gated.t
+        if gated.spikes is not None:
+            self._on_reject("imu", "spike")
+        if len(self._imu.series) and t - self._imu.series.last_time > MAX_IMU_STEP:
+            self._restart_offset()
+        self._imu.add(t, gated.row, self._offset.bias)
+        if t - self._logged > IMU_LOG_PERIOD:
+            self._logged = t
+            self._log("imu", t, gated.row[:9], self._imu.R_Gb, gated.row[9:])
+        while self._dvl_queue and self._dvl_queue[0][0] <= t:
+            self._fuse(*self._dvl_queue.pop(0))
 
-    def _down_in_G(self, dt: float, seen: Sequence[float]) -> Sequence[float]:
-        """Gravity's direction (3,) in G after one more attitude, dt [s] after the last; `seen` (3,) is what that says."""
-        self._gravity_count += 1
-        share = max(1.0 / self._gravity_count, dt / (dt + GRAVITY_TIME))
-        self._down = seen if share == 1.0 else [d + share * (s - d) for d, s in zip(self._down, seen)]
-        return self._down
-
-    def _forget_offset(self) -> None:
-        """Without the IMU's integral the offset starts anew."""
+    def _restart_offset(self) -> None:
+        """Forget the offset: across a gap in the IMU its integral means nothing."""
         self._offset.restart()
-        self._gravity_count = 0
-        self._waiting.clear()
+        self._imu.restart_gravity()
+        self._dvl_queue.clear()
         self._undecided.clear()
         self.dvl_gate.reset()
 
-    def add_dvl(self, t: float, velocity: Sequence[float]) -> None:
-        """Take in a velocity (3,) of the DVL's place; it waits until the IMU has passed its time."""
-        if t <= self._imu.last:
-            self._join(t, velocity)
-        else:
-            self._waiting.append((t, velocity))
-            del self._waiting[:-64]
-
-    def _join(self, t: float, velocity: Sequence[float]) -> None:
-        imu = self._imu.at(t)
-        if imu is None or t <= self._direct.last:
+    def _fuse(self, t: float, velocity: Sequence[float]) -> None:
+        """Gate a DVL velocity by its offset from the IMU's integral, and keep what is accepted."""
+        interpolated = self._imu.series.interpolate(t)
+        if interpolated is None or t <= self._at_origin.last_time:
             return
-        imu = imu.tolist()
-        w, R_Gb, C = imu[_W], imu[_R], imu[_C]
-        at_imu = [v + c for v, c in zip(velocity, cross(w, self._from_dvl))]
-        direct = [v - c for v, c in zip(velocity, cross(w, self._r_dvl))]
-        offset = [v - c for v, c in zip(turned(R_Gb, at_imu), C)]
-        self._note("dvl", t, at_imu, w, imu[_RAW_C], R_Gb, imu[_N3])
-        self._undecided.append((t, direct, offset, R_Gb))
-        for _, good in self.dvl_gate.judge(t, np.array(offset), np.array(R_Gb).reshape(3, 3)):
-            at, direct, slow, R_Gb = self._undecided.pop(0)
-            if good:
-                self._direct.append(at, direct)
-                self._offset.add(at, slow, R_Gb)
+        imu = interpolated.tolist()
+        w, R_Gb = imu[W], imu[R_GB]
+        at_imu = [v + c for v, c in zip(velocity, cross(w, self._imu_from_dvl))]
+        at_origin = [v - c for v, c in zip(velocity, cross(w, self._r_dvl))]
+        offset = [v - c for v, c in zip(turned(R_Gb, at_imu), imu[C])]
+        self._log("dvl", t, at_imu, w, imu[RAW_C], R_Gb, imu[N3])
+        self._undecided.append(_DvlValue(t, at_origin, offset, R_Gb))
+        for _, accepted in self.dvl_gate.gate(t, np.array(offset), np.array(R_Gb).reshape(3, 3)):
+            value = self._undecided.pop(0)
+            if accepted:
+                self._at_origin.append(value.t, value.at_origin)
+                self._offset.add(value.t, value.offset, value.R_Gb)
             else:
-                self._refuse("dvl", "does not fit the IMU (outlier)")
+                self._on_reject("dvl", "does not fit the IMU (outlier)")
+
+    # --- motion at a tick -------------------------------------------------------------------------
 
     def motion(self, t: float) -> Motion | None:
         """Motion at t, None where the IMU does not cover it."""
-        half = self._settings.imu_window
-        if self._imu.gap_around(t) > self._timeout_imu:
+        half, imu = self._settings.imu_window, self._imu.series
+        if imu.gap_around(t) > self._imu_timeout:
             return None
-        times, rows = self._imu.window(t - half, t + half)
-        fit = polynomial_at(times, rows[:, :12], t, min(IMU_DEGREE, len(times) - 1)) if len(times) > 2 else None
-        if fit is None:
+        times, rows = imu.window(t - half, t + half)
+        if len(times) < 3:
+            return None
+        fit = polynomial_at(times, rows[:, :12], t, min(IMU_DEGREE, len(times) - 1))
+        latest = imu.latest(t)
+        if fit is None or latest is None:
             return None
         value, slope = fit
-        n0, n1, n2 = value[_N3]
-        w, w_dot = value[_W], slope[_W]
-        before_t, before = self._imu.before(t)
-        R_Gb = self._rotation_at(t, before_t, before)
+        n0, n1, n2 = value[N3]
+        w, w_dot = value[W], slope[W]
         length = math.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
-        R_nb = from_rpy(math.atan2(n1, n2), -math.asin(min(1.0, max(-1.0, n0 / length))), before.item(_YAW))
-        v, acceleration, known = self._linear(t, value, R_Gb, w, w_dot)
+        pitch = -math.asin(min(1.0, max(-1.0, n0 / length)))
+        R_nb = from_rpy(math.atan2(n1, n2), pitch, latest[1].item(YAW))
+        v, v_dot, known = self._linear_motion(t, value, w, w_dot)
         if any(self._current):
-            drift = (R_nb.T @ self._current).tolist()           # irrotational current: all of Fossen's terms see nu - R^T c
+            # Irrotational current: all of Fossen's terms are in nu - R^T c.
+            drift = (R_nb.T @ self._current).tolist()
             v = [x - d for x, d in zip(v, drift)]
-            acceleration = [x + d for x, d in zip(acceleration, cross(w, drift))]
-        return Motion(R_nb, np.array([*v, *w]), np.array([*acceleration, *w_dot]), known)
+            v_dot = [x + d for x, d in zip(v_dot, cross(w, drift))]
+        return Motion(R_nb, np.array([*v, *w]), np.array([*v_dot, *w_dot]), known)
 
-    def _rotation_at(self, t: float, before_t: float, before: np.ndarray) -> tuple[float, ...]:
-        """R_Gb (9,) at t, from the row `before` it."""
-        near = self._imu.at(t)
-        half = 0.5 * (t - before_t)
-        before = before.tolist()
-        return product(before[_R], rotation(*(half * (a + b) for a, b in zip(before[_W], near[_W].tolist()))))
-
-    def _linear(self, t, value, R_Gb, w, w_dot):
-        """(v (3,), v_dot (3,), known) of the body origin, body axes."""
+    def _linear_motion(self, t: float, imu: Sequence[float], w: Sequence[float],
+                       w_dot: Sequence[float]) -> tuple[Sequence[float], Sequence[float], bool]:
+        """(v (3,), v_dot (3,), known) of the body origin, body axes; `imu`: fitted columns at t."""
         window = self._settings.dvl_window
         source = self._settings.linear_acceleration
-        unknown = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), False
-        if self._direct.gap_around(t) > self._timeout_dvl:
-            return unknown
+        if self._at_origin.gap_around(t) > self._dvl_timeout:
+            return UNKNOWN
         if source == "dvl":
-            times, rows = self._direct.window(t - window / 2, t + window / 2)
-            fit = polynomial_at(times, rows, t, 2) if len(times) > FEWEST_DVL else None
-            return unknown if fit is None else (*fit, True)
-        joined = self._offset.at(t)
-        if joined is None:
-            return unknown
-        offset, drift = joined
+            times, rows = self._at_origin.window(t - window / 2, t + window / 2)
+            if len(times) <= MIN_DVL_VALUES:
+                return UNKNOWN
+            fit = polynomial_at(times, rows, t, DVL_DEGREE)
+            return UNKNOWN if fit is None else (*fit, True)
+        fused = self._offset.at(t)
+        if fused is None:
+            return UNKNOWN
+        offset, drift = fused
         if source == "imu":
-            drift = (0.0, 0.0, 0.0)
-        vx, vy, vz = turned_back(R_Gb, [c + o for c, o in zip(value[_C], offset)])
-        ax, ay, az = turned_back(R_Gb, [c + d for c, d in zip(value[_ACC], drift)])
-        lever = self._r_imu
-        bx, by, bz = cross(w, lever)
-        v = vx - bx, vy - by, vz - bz
-        # Inertial acceleration at the IMU to the body origin, then to the derivative in the rotating body frame.
-        tx, ty, tz = cross(w_dot, lever)
-        cx, cy, cz = cross(w, (bx, by, bz))
-        ux, uy, uz = cross(w, v)
-        return v, (ax - tx - cx - ux, ay - ty - cy - uy, az - tz - cz - uz), True
+            drift = [0.0, 0.0, 0.0]
+        R_Gb = self._imu.rotation_at(t)
+        at_imu = turned_back(R_Gb, [c + o for c, o in zip(imu[C], offset)])
+        acceleration = turned_back(R_Gb, [a + d for a, d in zip(imu[ACC], drift)])
+        v, v_dot = _at_body_origin(at_imu, acceleration, w, w_dot, self._r_imu)
+        return v, v_dot, True
+
+
+def _at_body_origin(velocity: Sequence[float], acceleration: Sequence[float], w: Sequence[float],
+                    w_dot: Sequence[float], r: Sequence[float]) -> tuple[Sequence[float], ...]:
+    """(v, v_dot) of the body origin from velocity and inertial acceleration of a place r (3,).
+
+    All (3,) in body axes; v_dot is the derivative in the rotating body frame.
+    """
+    (vx, vy, vz), (ax, ay, az) = velocity, acceleration
+    bx, by, bz = cross(w, r)
+    v = vx - bx, vy - by, vz - bz
+    tx, ty, tz = cross(w_dot, r)
+    cx, cy, cz = cross(w, (bx, by, bz))
+    ux, uy, uz = cross(w, v)
+    return v, (ax - tx - cx - ux, ay - ty - cy - uy, az - tz - cz - uz)

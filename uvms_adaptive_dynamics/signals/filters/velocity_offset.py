@@ -1,37 +1,38 @@
-"""What the DVL measures beyond the integrated IMU: an offset that wanders, and the accelerometer's bias that makes it drift.
+"""The slow difference between DVL and integrated IMU, and the accelerometer's bias behind it.
 
-In the frame G (see `inertial`) the true velocity is C + o: C integrates the specific force, o walks randomly with the
-accelerometer's noise and drifts with its bias. A Kalman filter learns the bias, constant in body axes, from all of the
-past; the offset at a tick is a weighted line through the neighbouring values, whose slope is held near zero as tightly
-as the bias is known. A line alone takes its slope from two seconds of DVL noise: 0.008 m/s^2 of acceleration error.
+In the frame G of `imu_integral` the true velocity is C + o, where C is the integrated specific
+force. The offset o walks randomly with the accelerometer's noise and drifts with its bias. A Kalman
+filter learns the bias, constant in body axes, from all of the past. The offset at a tick is a
+weighted line through the neighbouring values, whose slope is held near zero as tightly as the bias
+is known: a line alone would take its slope from two seconds of DVL noise (0.008 m/s^2 of error).
 """
 from __future__ import annotations
 
-from typing import Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from ...model.rotations import turned_back
 from .series import Series
-from .vectors import turned_back
 
 DVL_STDDEV = 0.01        # [m/s] of a velocity
-WALK = 0.005             # [m/s per sqrt(s)] of the offset: noise of the integrated force and of gravity's direction
-BIAS_STDDEV = 0.1        # [m/s^2] before anything is known: half a degree of attitude, or a cheap accelerometer
+OFFSET_WALK = 0.005      # [m/s per sqrt(s)], noise of integrated force and of gravity's direction
+BIAS_STDDEV = 0.1        # [m/s^2] at the start: half a degree of attitude, a cheap accelerometer
 BIAS_WALK = 0.002        # [m/s^2 per sqrt(s)]
-MEMORY = 0.6             # [s] = DVL_STDDEV sqrt(period) / WALK at 10 Hz: how far a value says something of another instant
-FEWEST = 3
+MEMORY = 0.6             # [s] of the neighbours' weights: DVL_STDDEV sqrt(0.1 s) / OFFSET_WALK
+MIN_VALUES = 3
 
 
 class VelocityOffset:
-    """Values (3,) of the offset in G by time; `bias` (3,) [m/s^2] in body axes."""
+    """Values (3,) [m/s] of the offset in G by time; `bias` (3,) [m/s^2] in body axes."""
 
     def __init__(self, window: float):
         self._window = window
         self.reset()
 
     def reset(self) -> None:
-        """Nothing known, of the bias neither."""
-        self.bias = (0.0, 0.0, 0.0)
+        """Forget everything, the bias too."""
+        self.bias: tuple[float, ...] = (0.0, 0.0, 0.0)
         self._bias_variance = BIAS_STDDEV ** 2
         self.restart()
 
@@ -40,38 +41,40 @@ class VelocityOffset:
         self._values = Series(3)
         self._offset: Sequence[float] | None = None
         self._variances = DVL_STDDEV ** 2, 0.0      # of the offset, and with the bias
-        self._learnt = 0.0                          # [s] of the last value
+        self._updated = 0.0                         # [s] time of the last value
 
-    def drop_after(self, t: float) -> None:
-        """Forget the values later than t."""
-        self._values.drop_after(t)
+    def discard_after(self, t: float) -> None:
+        """Remove the values later than t."""
+        self._values.discard_after(t)
 
     def add(self, t: float, value: Sequence[float], R_Gb: Sequence[float]) -> None:
-        """Take in a value (3,) in G that has been found good; t later than the last."""
+        """Add an accepted value (3,) in G, later than the last; R_Gb (9,) takes body axes to G."""
         if self._offset is None:
             self._offset = value
         else:
-            self._learn(t - self._learnt, value, R_Gb)
-        self._learnt = t
+            self._update(self._offset, t - self._updated, value, R_Gb)
+        self._updated = t
         self._values.append(t, value)
 
-    def _learn(self, dt: float, value: Sequence[float], R_Gb: Sequence[float]) -> None:
-        """One step of the Kalman filter, the same for all three axes: the noise has no direction."""
+    def _update(self, offset: Sequence[float], dt: float, value: Sequence[float],
+                R_Gb: Sequence[float]) -> None:
+        """One step of the Kalman filter, the same for all axes: the noise has no direction."""
         a, b = self._variances
         c = self._bias_variance
-        a, b, c = a + 2 * dt * b + dt * dt * c + WALK ** 2 * dt, b + dt * c, c + BIAS_WALK ** 2 * dt
+        a, b, c = (a + 2 * dt * b + dt * dt * c + OFFSET_WALK ** 2 * dt, b + dt * c,
+                   c + BIAS_WALK ** 2 * dt)
         spread = a + DVL_STDDEV ** 2
         k0, k1 = a / spread, b / spread
         self._variances, self._bias_variance = ((1 - k0) * a, (1 - k0) * b), c - k1 * b
-        error = [z - o for z, o in zip(value, self._offset)]
-        self._offset = [o + k0 * e for o, e in zip(self._offset, error)]
-        # An offset that grows: the bias has been taken off too much.
+        error = [z - o for z, o in zip(value, offset)]
+        self._offset = [o + k0 * e for o, e in zip(offset, error)]
+        # If the offset grows, too much bias has been subtracted from the force.
         self.bias = tuple(x - k1 * e for x, e in zip(self.bias, turned_back(R_Gb, error)))
 
     def at(self, t: float) -> tuple[list[float], list[float]] | None:
         """(offset (3,), its slope (3,)) at t in G; None with too few values around it."""
         times, values = self._values.window(t - self._window, t + self._window)
-        if len(times) < FEWEST:
+        if len(times) < MIN_VALUES:
             return None
         x = times - t
         weight = np.exp(np.abs(x) * (-1.0 / MEMORY))

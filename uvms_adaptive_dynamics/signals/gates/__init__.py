@@ -1,1 +1,1 @@
-"""Raw measurements judged before they are smoothed."""
+"""Outliers and frozen sensors, rejected before any filter smooths them."""

@@ -1,76 +1,86 @@
-"""Frozen sensors: a reading that is the same to the last bit while the robot is seen to move elsewhere (DESIGN section 5).
+"""Frozen sensors: bit-identical readings while other sensors show that the robot moves.
 
-Plain repeats are normal, a driver may publish every value three times; and a robot at rest may well repeat itself. So a
-sensor counts as frozen only after a time that no repeat lasts, in which another sensor has shown motion at least twice.
+Repeats are normal: a driver may publish every value three times, and a robot at rest may repeat
+itself for long. A sensor is frozen after a time that no repeat lasts, in which another sensor has
+shown motion at least twice.
 """
 from __future__ import annotations
 
 import math
-from typing import Sequence
+from collections.abc import Sequence
 
-# [s] of identical readings, by role. A held joystick is no frozen sensor, so commands are not watched.
-PATIENCE = {"imu": 0.3, "dvl": 0.8, "joint_states": 0.5, "depth": 1.0}
-# [m] that the vehicle must have sunk or risen meanwhile, by DVL and attitude: a coarse depth repeats itself on a level path.
-SUNK = 0.15
-# How far a reading of each role must go to show motion: rates [rad/s] and force [m/s^2]; [m/s]; [m]; positions [rad].
-IMU_MOVES = (0.05,) * 3 + (0.3,) * 3
-LONGEST_DVL_STEP = 1.0   # [s] over which a vertical velocity is taken to hold
-MOVES = {"dvl": 0.05, "depth": 0.1, "joint_states": 0.03}
+# [s] of identical readings, by role. Commands are not watched: a joystick held still is not frozen.
+FROZEN_AFTER = {"imu": 0.3, "dvl": 0.8, "joint_states": 0.5, "depth": 1.0}
+# [m] of depth change, by DVL and attitude, at which a depth that repeats itself is frozen: a coarse
+# sensor repeats itself on a level path.
+MIN_DEPTH_CHANGE = 0.15
+# Changes that show motion: rates [rad/s] and force [m/s^2]; DVL [m/s]; depth [m]; joints [rad].
+IMU_MOTION = (0.05,) * 3 + (0.3,) * 3
+MOTION = {"dvl": 0.05, "depth": 0.1, "joint_states": 0.03}
+MAX_DVL_STEP = 1.0   # [s] over which a vertical velocity may be integrated
 
 
-class FrozenWatch:
-    """Follows the readings of all roles; times are relative to the front end's origin."""
+class FrozenSensorGate:
+    """Compares the readings of all roles; times are relative to the front end's origin."""
 
     def __init__(self, rest_velocity: float):
-        self._rest = rest_velocity
+        self._rest_velocity = rest_velocity
         self.reset()
 
     def reset(self) -> None:
         """Forget all readings."""
         self._last: dict[str, Sequence[float]] = {}
         self._since: dict[str, float] = {}
-        self._anchor: dict[str, Sequence[float]] = {}
-        self._moves: dict[str, tuple[float, float]] = {}
+        self._anchor: dict[str, Sequence[float]] = {}             # where motion was last noted
+        self._motion_times: dict[str, tuple[float, float]] = {}   # last but one, last
         self._down: Sequence[float] | None = None
-        self._dvl_time, self._sunk, self._sunk_then = -math.inf, 0.0, 0.0
+        self._dvl_time = -math.inf
+        self._descent = self._descent_at_last_depth = 0.0         # [m]
 
-    def frozen_since(self, role: str, t: float, values: Sequence[float]) -> float | None:
-        """Take in a reading; the time since which it stands still, where that means a frozen sensor.
+    def gate(self, role: str, t: float, values: Sequence[float]) -> float | None:
+        """Add a reading; returns the time since which its sensor is frozen, None if it is not.
 
-        Joints stand still lawfully: they are frozen when their velocities say that they move; and so does depth, which is
-        frozen when the vehicle sinks or rises.
+        Joints may stand still: they are frozen if their velocities say that they move. So may
+        depth, which is frozen if the vehicle sinks or rises.
         """
-        if role not in PATIENCE:
+        if role not in FROZEN_AFTER:
             return None
         if role == "imu":
             self._down = values[:3]
         elif role == "dvl" and self._down is not None:
-            if t - self._dvl_time < LONGEST_DVL_STEP:
-                self._sunk += (t - self._dvl_time) * sum(v * n for v, n in zip(values, self._down))
+            if t - self._dvl_time < MAX_DVL_STEP:
+                self._descent += (t - self._dvl_time) * sum(
+                    v * n for v, n in zip(values, self._down))
             self._dvl_time = t
         if self._last.get(role) != values:
             self._last[role], self._since[role] = values, t
             if role == "depth":
-                self._sunk_then = self._sunk
+                self._descent_at_last_depth = self._descent
             self._note_motion(role, t, values)
             return None
         since = self._since[role]
-        if t - since < PATIENCE[role]:
+        if t - since < FROZEN_AFTER[role]:
             return None
+        return since if self._moves(role, since, values) else None
+
+    def _moves(self, role: str, since: float, values: Sequence[float]) -> bool:
+        """Whether the robot has moved since then in a way that this sensor should have shown."""
         if role == "joint_states":
             speeds = values[len(values) // 3:2 * len(values) // 3]
-            return since if any(abs(speed) > self._rest for speed in speeds) else None
+            return any(abs(speed) > self._rest_velocity for speed in speeds)
         if role == "depth":
-            return since if abs(self._sunk - self._sunk_then) > SUNK else None
-        elsewhere = any(twice > since for other, (twice, _) in self._moves.items() if other != role)
-        return since if elsewhere else None
+            return abs(self._descent - self._descent_at_last_depth) > MIN_DEPTH_CHANGE
+        return any(last_but_one > since
+                   for other, (last_but_one, _) in self._motion_times.items() if other != role)
 
     def _note_motion(self, role: str, t: float, values: Sequence[float]) -> None:
+        """Note the time if the reading is far enough from where motion was last noted."""
+        limits: Sequence[float] = IMU_MOTION
         if role == "imu":
-            shown, limits = values[3:9], IMU_MOVES
+            shown = values[3:9]
         else:
             shown = values[:len(values) // 3] if role == "joint_states" else values
-            limits = (MOVES[role],) * len(shown)
+            limits = (MOTION[role],) * len(shown)
         anchor = self._anchor.get(role)
         if anchor is not None:
             for now, before, limit in zip(shown, anchor, limits):
@@ -79,4 +89,4 @@ class FrozenWatch:
             else:
                 return
         self._anchor[role] = shown
-        self._moves[role] = (self._moves.get(role, (-math.inf, -math.inf))[1], t)
+        self._motion_times[role] = (self._motion_times.get(role, (-math.inf, -math.inf))[1], t)

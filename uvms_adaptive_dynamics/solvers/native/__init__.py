@@ -1,1 +1,2 @@
-"""The package's own solver of the horizon problem: an active-set method and an interior-point method."""
+"""The package's own methods for the horizon problem: an active-set method and an interior-point
+method."""

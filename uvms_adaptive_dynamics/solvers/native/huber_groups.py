@@ -1,26 +1,35 @@
-"""The window's Huber groups in a solver's coordinates, kept from tick to tick; which of them are beyond rho.
+"""The window's Huber groups in a solver's coordinates, kept from tick to tick, and the set of
+possible outliers among them.
 
-From one tick to the next one instant enters the window and one leaves, and the estimate hardly moves. So the rows stay
-where they are, a few groups beyond or near rho ("members") are looked at whenever the cost is evaluated, and all groups are
-where the steps since they last were can have mattered: an answer counts only when no other group is beyond rho there.
+From one tick to the next one instant enters the window, one leaves, and the estimate hardly
+moves. The rows stay where they are in memory, and the cost is evaluated with the few groups of
+the *outlier set* only: those beyond rho or close to it. After a step that could have carried
+another group beyond rho, `refresh` checks all groups and updates the set.
 """
+
 from __future__ import annotations
 
 import numpy as np
 
-from ...model.physical_set import Coordinates
+from ...model.coordinates import Coordinates
 from ..problem import HorizonProblem, huber_threshold, huber_thresholds
 
-LONG = 4000            # rows from which all are looked at in single precision, which halves the memory to be read
-ENTER, LEAVE = 0.25, 0.45   # below rho, in standard deviations: becomes a member, stops being one
-ROUNDING = 0.01        # of a norm in single precision, with a wide margin
-CHANGED = 0.02         # relative change of a member's residual after which its share of the curvature is formed anew
-REFRESHED = 12         # members a tick whose share is formed anew, at most
-ROUNDING_TICKS = 500   # ticks after which the summed curvature is formed anew
+LONG = 4000  # rows from which a refresh is in single precision: half the memory to read
+ENTER, LEAVE = (
+    0.25,
+    0.45,
+)  # distance below rho, in standard deviations: enters the outlier set, leaves it
+ROUNDING = 0.01  # error of a norm in single precision, with a wide margin
+CHANGED = 0.02  # relative change of a residual from which its share of the curvature is recomputed
+RECOMPUTED = 12  # outliers recomputed in one tick, at most
+ROUNDING_TICKS = 500  # ticks from which the summed curvature is recomputed from nothing
 
 
-def groups_of(problem: HorizonProblem, coordinates: Coordinates, kept: "Window | None" = None) -> "Window | Stack":
-    """The groups of a problem; `kept` is what was returned for the tick before, and is used again where it fits."""
+def groups_of(
+    problem: HorizonProblem, coordinates: Coordinates, kept: Window | Stack | None = None
+) -> Window | Stack:
+    """The groups of a problem; `kept` is what was returned for the tick before and is used
+    again where it fits."""
     if problem.grouping == "horizon":
         return Stack(problem, coordinates)
     if isinstance(kept, Window) and kept.fits(problem):
@@ -29,22 +38,41 @@ def groups_of(problem: HorizonProblem, coordinates: Coordinates, kept: "Window |
     return Window(problem, coordinates)
 
 
-class Members:
-    """Rows, residuals and curvature of the groups that are looked at, contiguous in memory; order is of no meaning.
+class OutlierSet:
+    """Rows, residuals and curvature of the groups beyond rho or close to it, contiguous in
+    memory, in no order.
 
-    rows (k, rows, m), tau (k, rows), group (k,), rho (k,), weight (k,) of the k members; share, bend (k,) and residual
-    (k, rows): what their curvature in the sum was formed from.
+    rows (k, rows, m), tau (k, rows), group (k,), rho (k,), weight (k,). isotropic and radial
+    (k,): coefficients of R^T R and of (R^T r)(R^T r)^T in the summed curvature, formed from the
+    residuals (k, rows).
     """
 
-    NAMES = ("rows", "tau", "group", "rho", "weight", "share", "bend", "residual")
+    NAMES = ("rows", "tau", "group", "rho", "weight", "isotropic", "radial", "residual")
+    rows: np.ndarray
+    tau: np.ndarray
+    group: np.ndarray
+    rho: np.ndarray
+    weight: np.ndarray
+    isotropic: np.ndarray
+    radial: np.ndarray
+    residual: np.ndarray
 
     def __init__(self, groups: int, rows: int, size: int):
-        self.place = np.full(groups, -1)            # of each group among the members, -1 for none
-        self.curvature = np.zeros((size, size))     # sum over members, to be taken off the Hessian of the condensed quadratic
+        self.place = np.full(groups, -1)  # of each group in the set, -1 for none
+        self.curvature = np.zeros(
+            (size, size)
+        )  # sum over the set, taken off the Hessian of the condensed quadratic
         room = 64
-        self._room = {"rows": np.zeros((room, rows, size)), "tau": np.zeros((room, rows)), "group": np.zeros(room, int),
-                      "rho": np.zeros(room), "weight": np.zeros(room), "share": np.zeros(room), "bend": np.zeros(room),
-                      "residual": np.zeros((room, rows))}
+        self._room = {
+            "rows": np.zeros((room, rows, size)),
+            "tau": np.zeros((room, rows)),
+            "group": np.zeros(room, int),
+            "rho": np.zeros(room),
+            "weight": np.zeros(room),
+            "isotropic": np.zeros(room),
+            "radial": np.zeros(room),
+            "residual": np.zeros((room, rows)),
+        }
         self._cut(0)
 
     def _cut(self, count: int) -> None:
@@ -52,23 +80,38 @@ class Members:
         for name in self.NAMES:
             setattr(self, name, self._room[name][:count])
 
-    def add(self, groups: np.ndarray, rows: np.ndarray, tau: np.ndarray, rho: np.ndarray, weight: np.ndarray) -> None:
-        """Take groups (k,) in, with no curvature yet."""
+    def add(
+        self,
+        groups: np.ndarray,
+        rows: np.ndarray,
+        tau: np.ndarray,
+        rho: np.ndarray,
+        weight: np.ndarray,
+    ) -> None:
+        """Add groups (k,), with no curvature yet."""
         begin, end, room = self.count, self.count + len(groups), self._room
         while end > len(room["group"]):
             for name, array in room.items():
                 room[name] = np.concatenate([array, np.zeros_like(array)])
         self._cut(end)
-        for mine, value in ((self.rows, rows), (self.tau, tau), (self.group, groups), (self.rho, rho), (self.weight, weight),
-                            (self.share, 0.0), (self.bend, 0.0), (self.residual, 0.0)):
+        for mine, value in (
+            (self.rows, rows),
+            (self.tau, tau),
+            (self.group, groups),
+            (self.rho, rho),
+            (self.weight, weight),
+            (self.isotropic, 0.0),
+            (self.radial, 0.0),
+            (self.residual, 0.0),
+        ):
             mine[begin:] = value
         self.place[groups] = np.arange(begin, end)
 
-    def drop(self, places: np.ndarray) -> None:
-        """Put members out, with their curvature."""
-        bent = places[self.share[places] > 0]
-        if bent.size:
-            self.curvature -= self._bending(bent)
+    def remove(self, places: np.ndarray) -> None:
+        """Remove outliers (k,) by their places, with their curvature."""
+        curved = places[self.isotropic[places] > 0]
+        if curved.size:
+            self.curvature -= self._curvature_of(curved)
         for at in sorted(places.tolist(), reverse=True):
             last = self.count - 1
             self.place[self.group[at]] = -1
@@ -81,62 +124,92 @@ class Members:
         self._cut(self.count)
 
     def fade(self, factor: float) -> None:
-        """All members count `factor` times as much."""
+        """Multiply all weights by `factor`."""
         self.weight *= factor
         self.curvature *= factor
 
-    def bend_anew(self, places: np.ndarray, share: np.ndarray, bend: np.ndarray, residual: np.ndarray) -> None:
-        """Curvature of members (k,) from another residual: share and bend are the coefficients of R^T R and of (R^T r)(R^T r)^T."""
-        bent = places[self.share[places] > 0]
-        if bent.size:
-            self.curvature -= self._bending(bent)
-        self.share[places], self.bend[places], self.residual[places] = share, bend, residual
-        bent = places[share > 0]
-        if bent.size:
-            self.curvature += self._bending(bent)
+    def recompute(
+        self, places: np.ndarray, isotropic: np.ndarray, radial: np.ndarray, residual: np.ndarray
+    ) -> None:
+        """Replace the curvature of outliers (k,) by that of another residual (k, rows)."""
+        curved = places[self.isotropic[places] > 0]
+        if curved.size:
+            self.curvature -= self._curvature_of(curved)
+        self.isotropic[places], self.radial[places], self.residual[places] = (
+            isotropic,
+            radial,
+            residual,
+        )
+        curved = places[isotropic > 0]
+        if curved.size:
+            self.curvature += self._curvature_of(curved)
 
-    def forget_curvature(self) -> None:
-        """No member counts any more."""
+    def clear_curvature(self) -> None:
+        """No group has a share of the curvature any more."""
         self.curvature[:] = 0.0
-        self.share[:] = 0.0
+        self.isotropic[:] = 0.0
 
-    def _bending(self, places: np.ndarray) -> np.ndarray:
+    def as_inliers(self) -> np.ndarray:
+        """(m, m) what the set adds to the condensed quadratic: sum of weight R^T R."""
+        rows = (np.sqrt(self.weight)[:, None, None] * self.rows).reshape(
+            -1, self.curvature.shape[0]
+        )
+        return rows.T @ rows
+
+    def _curvature_of(self, places: np.ndarray) -> np.ndarray:
         weight, rows = self.weight[places], self.rows[places]
         k, _, m = rows.shape
         pulls = np.matmul(self.residual[places][:, None, :], rows)
-        pulls *= np.sqrt(weight * self.bend[places])[:, None, None]
-        rows *= np.sqrt(weight * self.share[places])[:, None, None]
+        pulls *= np.sqrt(weight * self.radial[places])[:, None, None]
+        rows *= np.sqrt(weight * self.isotropic[places])[:, None, None]
         stacked = np.concatenate([rows, pulls], axis=1).reshape(-1, m)
         return stacked.T @ stacked
 
 
-class Beyond:
-    """What the groups add at a point to the quadratic of all rows as inliers: value, gradient (m,), and who it comes from."""
+class OutlierTerm:
+    """What the groups beyond rho add at a point to the quadratic of all rows as inliers: value,
+    gradient (m,); norm, isotropic coefficient and residual of each group of the set."""
 
-    __slots__ = ("value", "gradient", "norm", "share", "residual")
+    __slots__ = ("value", "gradient", "norm", "isotropic", "residual")
 
-    def __init__(self, value, gradient, norm, share, residual):
-        self.value, self.gradient, self.norm, self.share, self.residual = value, gradient, norm, share, residual
+    def __init__(self, value, gradient, norm, isotropic, residual):
+        self.value, self.gradient, self.norm, self.isotropic, self.residual = (
+            value,
+            gradient,
+            norm,
+            isotropic,
+            residual,
+        )
 
 
 class Window:
-    """One norm per instant ('sample') or per row ('channel')."""
+    """One norm per instant ('sample') or per row ('channel').
+
+    revision: how often a group beyond rho was found outside the outlier set; a value computed
+    before it changed is not the cost.
+    """
+
+    _slot_weight: np.ndarray  # (N,) of the tick followed last
 
     def __init__(self, problem: HorizonProblem, coordinates: Coordinates):
         self._at = coordinates
-        self._key = self._identity(problem)
-        self._empty(problem)
+        self._source, self._scale = problem.source, problem.scale.copy()
+        self._grouping, self._quantile = problem.grouping, problem.quantile
+        self.revision = 0
+        self._allocate(problem)
         self.follow(problem)
 
-    @staticmethod
-    def _identity(problem: HorizonProblem) -> tuple:
-        return problem.source, problem.grouping, problem.quantile
-
     def fits(self, problem: HorizonProblem) -> bool:
-        """Whether the problem is a later tick of the same window, whose rows stay as they are."""
-        return problem.source is not None and self._identity(problem) == self._key
+        """Whether the problem is a later tick of the same window, whose rows and noise stay as
+        they are."""
+        return (
+            problem.source is not None
+            and problem.source is self._source
+            and (problem.grouping, problem.quantile) == (self._grouping, self._quantile)
+            and np.array_equal(problem.scale, self._scale)
+        )
 
-    def _empty(self, problem: HorizonProblem) -> None:
+    def _allocate(self, problem: HorizonProblem) -> None:
         N, C = problem.valid.shape
         self._rows_a_group = C if problem.grouping == "sample" else 1
         self._groups_a_slot = 1 if problem.grouping == "sample" else C
@@ -144,39 +217,50 @@ class Window:
         G, m = self._capacity * self._groups_a_slot, self._at.size
         self._born = np.full(self._capacity, -1)
         self._R, self._tau = np.zeros((G, self._rows_a_group, m)), np.zeros((G, self._rows_a_group))
-        self._single = np.zeros((G, self._rows_a_group, m), np.float32) if self._capacity * C > LONG else None
+        self._single = (
+            np.zeros((G, self._rows_a_group, m), np.float32) if self._capacity * C > LONG else None
+        )
         self._rho = np.full(G, np.inf)
         self._filled, self._ticks = 0, 0
-        self._looked_at: np.ndarray | None = None
-        self.members = Members(G, self._rows_a_group, m)
+        self._refreshed_at: np.ndarray | None = None
+        self.outliers = OutlierSet(G, self._rows_a_group, m)
 
     def follow(self, problem: HorizonProblem) -> None:
         """Take over what is new in the window since the last tick."""
         N, C = problem.valid.shape
-        if N > self._capacity or N < self._filled:
-            self._empty(problem)
-        new = np.flatnonzero(problem.born != self._born[:N]) if problem.born is not None else np.arange(N)
+        if self._capacity < N or self._filled > N:
+            self._allocate(problem)
+        new = (
+            np.flatnonzero(problem.born != self._born[:N])
+            if problem.born is not None
+            else np.arange(N)
+        )
         if 4 * new.size > N:
-            self._empty(problem)
+            self._allocate(problem)
             new = np.arange(N)
         if not new.size:
             return
-        g, members = self._groups_a_slot, self.members
+        g, outliers = self._groups_a_slot, self.outliers
         groups = new if g == 1 else (new[:, None] * g + np.arange(g)).ravel()
         if self._filled:
             fresh = set(new.tolist())
-            stays = next(k for k in range(N) if k not in fresh)     # lambda^age falls for all alike
-            members.fade(problem.weight[stays] / self._slot_weight[stays])
-            leaving = members.place[groups]
+            stays = next(k for k in range(N) if k not in fresh)  # lambda^age falls for all alike
+            outliers.fade(problem.weight[stays] / self._slot_weight[stays])
+            leaving = outliers.place[groups]
             leaving = leaving[leaving >= 0]
             if leaving.size:
-                members.drop(leaving)
+                outliers.remove(leaving)
         Y, tau = problem.Y[new], problem.tau[new]
         if not self._at.free.all():
             tau = tau - Y @ np.where(self._at.free, 0.0, problem.pi)
-        rows = self._at.columns(Y).reshape(groups.size, self._rows_a_group, self._at.size)
+        tau = problem.scale * tau
+        rows = self._at.columns(problem.scale[:, None] * Y).reshape(
+            groups.size, self._rows_a_group, self._at.size
+        )
         tau = tau.reshape(groups.size, self._rows_a_group)
-        counts = problem.valid[new].sum(axis=1) if g == 1 else problem.valid[new].ravel().astype(int)
+        counts = (
+            problem.valid[new].sum(axis=1) if g == 1 else problem.valid[new].ravel().astype(int)
+        )
         rho = huber_thresholds(self._rows_a_group, problem.quantile)[counts]
         self._R[groups], self._tau[groups], self._rho[groups] = rows, tau, rho
         if self._single is not None:
@@ -185,120 +269,161 @@ class Window:
         self._filled = N
         if problem.born is not None:
             self._born[new] = problem.born[new]
-        # What nobody has looked at yet may be anything.
-        members.add(groups, rows, tau, rho, self._weights(groups))
+        # A new group may be beyond rho, so it is in the set until a refresh has checked it.
+        outliers.add(groups, rows, tau, rho, self._weights(groups))
         self._ticks += 1
 
     def _weights(self, groups: np.ndarray) -> np.ndarray:
         return self._slot_weight[groups // self._groups_a_slot]
 
-    def beyond(self, x: np.ndarray) -> Beyond:
-        """What the members beyond rho add at x (m,)."""
-        members = self.members
-        rows = members.rows.reshape(members.tau.size, x.size)
-        residual = members.tau - (rows @ x).reshape(members.tau.shape)
+    def outlier_term(self, x: np.ndarray) -> OutlierTerm:
+        """What the outlier set adds at x (m,)."""
+        outliers = self.outliers
+        rows = outliers.rows.reshape(outliers.tau.size, x.size)
+        residual = outliers.tau - (rows @ x).reshape(outliers.tau.shape)
         norm = np.sqrt(np.einsum("kr,kr->k", residual, residual))
-        excess = np.maximum(norm - members.rho, 0.0)
-        weight = members.weight
-        share = 2 * excess / np.maximum(norm, 1e-300)
-        gradient = ((weight * share)[:, None] * residual).ravel() @ rows
-        return Beyond(-float(weight @ (excess * excess)), gradient, norm, share, residual)
+        excess = np.maximum(norm - outliers.rho, 0.0)
+        weight = outliers.weight
+        isotropic = 2 * excess / np.maximum(norm, 1e-300)
+        gradient = ((weight * isotropic)[:, None] * residual).ravel() @ rows
+        return OutlierTerm(-float(weight @ (excess * excess)), gradient, norm, isotropic, residual)
 
-    def look(self, x: np.ndarray, P: np.ndarray) -> bool:
-        """Whether a group beyond rho at x (m,) is not among the members; then it is from now on, as all that came near to rho.
+    def covers(self, x: np.ndarray, P: np.ndarray, margin: float = 0.0) -> bool:
+        """Whether certainly no group outside the outlier set is beyond rho at x (m,), nor
+        wherever |R_g d| <= margin.
 
-        P (m, m): sum of all rows' weight R^T R, and more. |R_g d|^2 is at most d^T P d / weight_g, so that after a small step d
-        from where all were looked at last nothing needs to be looked at.
+        P (m, m): sum of all rows' weight R^T R, and more. |R_g d|^2 is at most d^T P d /
+        weight_g, so a small step d from where all groups were checked last needs no check.
         """
-        end = self._filled * self._groups_a_slot
-        if not end:
+        if not self._filled:
+            return True
+        if self._refreshed_at is None:
             return False
-        if self._looked_at is not None:
-            d = x - self._looked_at
-            if float(d @ P @ d) < (ENTER - ROUNDING) ** 2 * float(self._slot_weight.min()):
-                return False
+        d = x - self._refreshed_at
+        root = float(np.sqrt(self._slot_weight.min()))
+        return float(np.sqrt(max(d @ P @ d, 0.0))) < (ENTER - ROUNDING - margin) * root
+
+    def refresh(self, x: np.ndarray, P: np.ndarray) -> None:
+        """Update the outlier set for x (m,), unless it covers x."""
+        if self.covers(x, P):
+            return
+        end = self._filled * self._groups_a_slot
         if self._single is None:
             residual = self._tau[:end] - (self._R[:end].reshape(-1, x.size) @ x).reshape(end, -1)
         else:
             product = self._single[:end].reshape(-1, x.size) @ x.astype(np.float32)
             residual = self._tau[:end].astype(np.float32) - product.reshape(end, -1)
         below = self._rho[:end] - np.sqrt(np.einsum("gr,gr->g", residual, residual))
-        member = self.members.place[:end] >= 0
-        near = below < ENTER
-        entering = np.flatnonzero(near & ~member)
-        missed = bool(entering.size) and bool((below[entering] < 0.0).any())
+        member = self.outliers.place[:end] >= 0
+        entering = np.flatnonzero((below < ENTER) & ~member)
         leaving = np.flatnonzero((below > LEAVE) & member)
+        self.revision += bool((below[entering] < ROUNDING).any())
         if leaving.size:
-            self.members.drop(self.members.place[leaving])
+            self.outliers.remove(self.outliers.place[leaving])
         if entering.size:
-            self.members.add(entering, self._R[entering], self._tau[entering], self._rho[entering], self._weights(entering))
-        self._looked_at = x
-        return missed
+            self.outliers.add(
+                entering,
+                self._R[entering],
+                self._tau[entering],
+                self._rho[entering],
+                self._weights(entering),
+            )
+        self._refreshed_at = x
 
-    def curvature(self, at: Beyond, exact: bool = False) -> np.ndarray:
-        """(m, m) what the Hessian of the quadratic of all rows has too much, at the point `at` was evaluated at.
+    def curvature(self, at: OutlierTerm, exact: bool = False) -> np.ndarray:
+        """(m, m) what the Hessian of the quadratic of all rows has too much, at the point of `at`.
 
-        Not exact: members that hardly changed since their share was last formed keep it.
+        Not exact: outliers that hardly changed since their share was formed keep it.
         """
-        members = self.members
-        if not members.count:
-            return members.curvature
+        outliers = self.outliers
+        if not outliers.count:
+            return outliers.curvature
         if exact or self._ticks > ROUNDING_TICKS:
             self._ticks = 0
-            members.forget_curvature()
-            chosen = np.arange(members.count)
+            outliers.clear_curvature()
+            chosen = np.arange(outliers.count)
         else:
-            moved = at.residual - members.residual
+            moved = at.residual - outliers.residual
             change = np.einsum("kr,kr->k", moved, moved) / np.maximum(at.norm, 1e-100) ** 2
-            change[(at.share == 0.0) & (members.share == 0.0)] = 0.0
-            chosen = np.flatnonzero(change > CHANGED ** 2)
-            if chosen.size > REFRESHED:
+            change[(at.isotropic == 0.0) & (outliers.isotropic == 0.0)] = 0.0
+            chosen = np.flatnonzero(change > CHANGED**2)
+            if chosen.size > RECOMPUTED:
                 order = np.argsort(change[chosen])[::-1]
                 # What is not in the sum at all cannot wait.
-                wanted = max(REFRESHED, int(np.sum(change[chosen] > 0.25)))
+                wanted = max(RECOMPUTED, int(np.sum(change[chosen] > 0.25)))
                 chosen = chosen[order[:wanted]]
             if not chosen.size:
-                return members.curvature
-        norm, share = at.norm[chosen], at.share[chosen]
-        bend = np.where(share > 0, 2 * members.rho[chosen] / np.maximum(norm, 1e-300) ** 3, 0.0)
-        members.bend_anew(chosen, share, bend, at.residual[chosen])
-        return members.curvature
+                return outliers.curvature
+        norm, isotropic = at.norm[chosen], at.isotropic[chosen]
+        radial = np.where(
+            isotropic > 0, 2 * outliers.rho[chosen] / np.maximum(norm, 1e-300) ** 3, 0.0
+        )
+        outliers.recompute(chosen, isotropic, radial, at.residual[chosen])
+        return outliers.curvature
 
-    def pulls(self, at: Beyond) -> np.ndarray:
-        """(k, m) roots of the curvature that the direction of each residual beyond rho takes away."""
-        members, far = self.members, at.share > 0
-        coefficient = np.sqrt(2 * members.weight[far] * members.rho[far] / at.norm[far] ** 3)
-        return coefficient[:, None] * np.matmul(at.residual[far][:, None, :], members.rows[far])[:, 0]
+    def reweighting(self, at: OutlierTerm) -> np.ndarray:
+        """(m, m) `curvature` without its radial part: taken off, it leaves the Hessian of
+        reweighted least squares, whose quadratic touches the cost at the point of `at` and
+        is above it everywhere."""
+        outliers = self.outliers
+        rows = np.sqrt(outliers.weight * at.isotropic)[:, None, None] * outliers.rows
+        rows = rows.reshape(-1, outliers.curvature.shape[0])
+        return rows.T @ rows
+
+    def inlier_quadratic(
+        self, x: np.ndarray, P: np.ndarray, at: OutlierTerm
+    ) -> tuple[np.ndarray, float]:
+        """(L (m, m), radius): P without the outlier set, and how far |R_g d| may go about x
+        (m,) while the groups in L stay within rho, so that e^T L e is below the cost's
+        curvature there."""
+        root = float(np.sqrt(self._slot_weight.min())) if self._filled else 1.0
+        if not self._filled:
+            return P, np.inf
+        d = x - self._refreshed_at if self._refreshed_at is not None else None
+        gone = np.inf if d is None else float(np.sqrt(max(d @ P @ d, 0.0)))
+        return P - self.outliers.as_inliers(), (ENTER - ROUNDING) * root - gone
 
 
 class Stack:
-    """One norm over the whole window ('horizon', the letter of the paper), from the condensed rows alone.
+    """One norm over the whole window ('horizon', the letter of the paper), from the condensed
+    rows alone.
 
     lambda^age is inside the norm, as it is inside the condensed quadratic.
     """
 
+    revision = 0
+
     def __init__(self, problem: HorizonProblem, coordinates: Coordinates):
         window = problem.total - problem.arrival
-        self._P, self._q, self._c = coordinates.condense(window, problem.pi)
+        self._P, self._q, self._c = coordinates.condense(
+            window.H, window.g, window.c, problem.pi)
         self._rho = huber_threshold(int(problem.valid.sum()), problem.quantile)
 
-    def look(self, x: np.ndarray, P: np.ndarray) -> bool:
-        """See `Window.look`: the one group is always looked at."""
-        return False
+    def refresh(self, x: np.ndarray, P: np.ndarray) -> None:
+        """See `Window.refresh`: the one group is always in the set."""
 
-    def beyond(self, x: np.ndarray) -> Beyond:
-        """See `Window.beyond`; residual here is R^T r (m,)."""
+    def outlier_term(self, x: np.ndarray) -> OutlierTerm:
+        """See `Window.outlier_term`; residual here is R^T r (m,)."""
         Px = self._P @ x
         norm = np.sqrt(max(float(x @ (Px - 2 * self._q)) + self._c, 0.0))
         pull, excess = self._q - Px, max(norm - self._rho, 0.0)
-        share = 2 * excess / max(norm, 1e-300)
-        return Beyond(-excess ** 2, share * pull, norm, share, pull)
+        isotropic = 2 * excess / max(norm, 1e-300)
+        return OutlierTerm(-(excess**2), isotropic * pull, norm, isotropic, pull)
 
-    def curvature(self, at: Beyond, exact: bool = False) -> np.ndarray:
+    def curvature(self, at: OutlierTerm, exact: bool = False) -> np.ndarray:
         """See `Window.curvature`."""
-        pull = self.pulls(at)
-        return at.share * self._P + pull.T @ pull
+        if at.isotropic == 0:
+            return at.isotropic * self._P
+        pull = np.sqrt(2 * self._rho / at.norm**3) * at.residual
+        return at.isotropic * self._P + np.outer(pull, pull)
 
-    def pulls(self, at: Beyond) -> np.ndarray:
-        """See `Window.pulls`."""
-        return np.sqrt(2 * self._rho / at.norm ** 3) * at.residual[None, :] if at.share > 0 else np.zeros((0, at.residual.size))
+    def reweighting(self, at: OutlierTerm) -> np.ndarray:
+        """See `Window.reweighting`."""
+        return at.isotropic * self._P
+
+    def inlier_quadratic(
+        self, x: np.ndarray, P: np.ndarray, at: OutlierTerm
+    ) -> tuple[np.ndarray, float]:
+        """See `Window.inlier_quadratic`."""
+        below = self._rho - at.norm
+        return (P, float(below)) if below > 0 else (P - self._P, np.inf)

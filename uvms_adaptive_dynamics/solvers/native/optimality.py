@@ -1,10 +1,13 @@
-"""The optimality conditions of the robust cost over P's cones for a given active set: residuals, and Newton's equations.
+"""The optimality conditions of the robust cost over P's cones for a given active set:
+residuals, and Newton's equations.
 
-Unknown are x (m,) and the multipliers of the active constraints. An inequality F >= 0 of rank deficiency r is, in the
-eigenvectors of F where the factorization was made, the condition that the Schur complement F11 - F12 F22^-1 F21 of its
-regular part F22 is zero (r x r); its multiplier L >= 0 acts on x as Z = X L X^T with X = [I; -F22^-1 F21], so that Z F = 0
-wherever the condition holds.
+Unknown are x (m,) and the multipliers of the active constraints. An inequality F >= 0 of rank
+deficiency r is, in the eigenvectors of F where the factorization was made, the condition that
+the Schur complement F11 - F12 F22^-1 F21 of its regular part F22 is zero (r x r); its
+multiplier L >= 0 acts on x as Z = X L X^T with X = [I; -F22^-1 F21], so that Z F = 0 wherever
+the condition holds.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -13,19 +16,21 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from .cones import SIDE, Cones
-from .robust_cost import Slope
+from .robust_cost import Cost, Slope
 
-SINGULAR = 1e-7        # eigenvalue below which a direction is too flat to divide by
-FLAT = 1e-9            # added to the regular part, in which a constraint that has just been left is still nearly singular
-NEAR = 1e-6            # eigenvalue that may count as zero where eigenvectors are sorted
+SINGULAR = 1e-7  # eigenvalue below which a direction is too flat to divide by
+# added to the regular part, in which a constraint that has just been left is still nearly singular
+FLAT = 1e-9
+NEAR = 1e-6  # eigenvalue that may count as zero where eigenvectors are sorted
 _EYE = np.eye(SIDE)
 _UPPER = np.triu(np.ones((SIDE, SIDE), bool))
 
 
 @dataclass(frozen=True)
 class State:
-    """Where the search stands: x (m,), multipliers (c,), slacks (b,), active conditions' values (c,), residual (m,) of the
-    gradient balance; the inequalities' matrices F and multipliers L (K, 4, 4) in the bases of the conditions, and <Z, F>."""
+    """Where the search stands: x (m,), multipliers (c,), slacks (b,), active conditions' values
+    (c,), residual (m,) of the gradient balance; the inequalities' matrices F and multipliers
+    L (K, 4, 4) in the bases of the conditions, and <Z, F>."""
 
     x: np.ndarray
     multipliers: np.ndarray
@@ -37,11 +42,33 @@ class State:
     product: float = 0.0
 
 
+def suboptimality(
+    cost: Cost, cones: Cones, slope: Slope, z: np.ndarray, Z: np.ndarray
+) -> float:
+    """Bound of the cost at any x (m,) above its optimum over the cones, by any multipliers z
+    (b,) and Z (K, 4, 4).
+
+    <z, slacks> + <Z, F> + what the left-over gradient can be worth, for z >= 0 and Z positive
+    semidefinite (what is negative in them is left out). See docs/solver.md.
+    """
+    z = np.maximum(z, 0.0)
+    product = 0.0
+    if cones.count:
+        values, U = np.linalg.eigh(Z)
+        Z = np.matmul(U * np.maximum(values, 0.0)[:, None, :], U.transpose(0, 2, 1))
+        product = abs(float(Z.ravel() @ cones.matrices(slope.x).ravel()))
+    residual = slope.gradient - cones.balance(z, Z)
+    return (
+        abs(float(z @ cones.slacks(slope.x))) + product + cost.residual_bound(slope, residual, 0.0)
+    )
+
+
 class Conditions:
-    """Newton's equations, factorized at one point for one active set; `at` makes one, or None where they are singular."""
+    """Newton's equations, factorized at one point for one active set; `at` makes one, or None
+    where they are singular."""
 
     @classmethod
-    def at(cls, cones: Cones, x: np.ndarray, hessian: np.ndarray, active) -> "Conditions | None":
+    def at(cls, cones: Cones, x: np.ndarray, hessian: np.ndarray, active) -> Conditions | None:
         """hessian (m, m) is of the cost and is overwritten; active: an `ActiveSet`."""
         made = cls(cones, active)
         hessian = made._turn_to(x, hessian, active)
@@ -54,19 +81,22 @@ class Conditions:
         self._start = active.multipliers[self.bounds]
 
     def _turn_to(self, x: np.ndarray, hessian: np.ndarray, active) -> np.ndarray:
-        """Bases of the inequalities and the active constraints' gradients; returns the Hessian of the Lagrangian."""
+        """Bases of the inequalities and the active constraints' gradients; returns the Hessian
+        of the Lagrangian."""
         cones, m, b = self._cones, x.size, self.bounds.size
         if not cones.count:
             self._A = np.zeros((b, m))
             self._A[np.arange(b), self._places] = self._sign
+            self._regular = np.zeros((0, SIDE, SIDE))
             return hessian
         F = cones.matrices(x)
         values, V = np.linalg.eigh(F)
         flat = (values < NEAR).sum(axis=1)
-        for k in np.flatnonzero((flat > active.rank) & (active.rank > 0)):
-            # Among directions that are all nearly null, those with the largest multiplier are the active ones.
-            null = V[k][:, :flat[k]]
-            V[k][:, :flat[k]] = null @ np.linalg.eigh(null.T @ active.Z[k] @ null)[1][:, ::-1]
+        for unsorted in np.flatnonzero((flat > active.rank) & (active.rank > 0)):
+            # Among directions that are all nearly null, those with the largest multiplier are the
+            # active ones.
+            null = V[unsorted][:, : flat[unsorted]]
+            null[:] = null @ np.linalg.eigh(null.T @ active.Z[unsorted] @ null)[1][:, ::-1]
         self._rank = active.rank.copy()
         first = np.arange(SIDE) < active.rank[:, None]
         self._first = first[:, None, :].astype(float)
@@ -82,7 +112,7 @@ class Conditions:
         self._double = np.where(i == j, 1.0, 2.0)
         L = np.matmul(V.transpose(0, 2, 1), np.matmul(active.Z, V))
         self._start = np.concatenate([self._start, L[k, i, j] * self._double])
-        A = np.zeros((b + k.size, m + 1))      # the last column takes what belongs to no variable
+        A = np.zeros((b + k.size, m + 1))  # the last column takes what belongs to no variable
         A[np.arange(b), self._places] = self._sign
         A[np.arange(b, b + k.size)[:, None], cones.padded[k]] = T[k, :, i, j]
         self._A = A[:, :m]
@@ -90,8 +120,8 @@ class Conditions:
         diagonal = np.einsum("kii->ki", F)
         inverse = np.where(~first & (diagonal > SINGULAR), 1 / np.maximum(diagonal, SINGULAR), 0.0)
         L = L * (self._first * self._first.transpose(0, 2, 1))
-        bent = (np.matmul(L[:, None], T) * inverse[:, None, None, :]).reshape(self._T.shape)
-        curvature = np.matmul(bent, self._T.transpose(0, 2, 1))
+        weighted = (np.matmul(L[:, None], T) * inverse[:, None, None, :]).reshape(self._T.shape)
+        curvature = np.matmul(weighted, self._T.transpose(0, 2, 1))
         hessian += cones.scattered(curvature + curvature.transpose(0, 2, 1))
         return hessian
 
@@ -106,22 +136,25 @@ class Conditions:
         S = self._A @ self._GA
         self._size = 1 / np.sqrt(np.maximum(S.diagonal(), 1e-300))
         S *= self._size[:, None] * self._size
-        S.flat[::len(S) + 1] += 1e-14
+        S.flat[:: len(S) + 1] += 1e-14
         self._inner, info = dpotrf(S.T, lower=1, clean=0, overwrite_a=1)
         return not info
 
     def state(self, slope: Slope, multipliers: np.ndarray | None = None) -> State:
-        """Everything at the slope's x, with multipliers (c,) or those of the active set that this was made from."""
+        """Everything at the slope's x, with multipliers (c,) or those of the active set that
+        this was made from."""
         cones, x, b = self._cones, slope.x, self.bounds.size
         multipliers = self._start if multipliers is None else multipliers
         slacks = cones.slacks(x)
-        residual = np.empty(x.size + 1)     # the last place takes what belongs to no variable
+        residual = np.empty(x.size + 1)  # the last place takes what belongs to no variable
         residual[:-1] = slope.gradient
         residual[self._places] -= self._sign * multipliers[:b]
         if not cones.count:
             none = np.zeros((0, SIDE, SIDE))
             return State(x, multipliers, slacks, slacks[self.bounds], residual[:-1], none, none)
-        F = self._origin + np.matmul(x[cones.variables][:, None, :], self._T).reshape(self._origin.shape)
+        F = self._origin + np.matmul(x[cones.variables][:, None, :], self._T).reshape(
+            self._origin.shape
+        )
         inverse = np.linalg.inv(F * self._regular + self._added) * self._regular
         X = (_EYE - np.matmul(inverse, F)) * self._first
         k, i, j = self._entry
@@ -131,8 +164,16 @@ class Conditions:
         L[k, j, i] = L[k, i, j]
         Z = np.matmul(np.matmul(X, L), X.transpose(0, 2, 1))
         residual[cones.padded] -= np.matmul(self._T, Z.reshape(len(Z), -1, 1))[..., 0]
-        return State(x, multipliers, slacks, np.concatenate([slacks[self.bounds], schur]), residual[:-1], F, L,
-                     float(Z.ravel() @ F.ravel()))
+        return State(
+            x,
+            multipliers,
+            slacks,
+            np.concatenate([slacks[self.bounds], schur]),
+            residual[:-1],
+            F,
+            L,
+            float(Z.ravel() @ F.ravel()),
+        )
 
     def step(self, state: State) -> tuple[np.ndarray, np.ndarray]:
         """(dx, change of the multipliers) that Newton's equations ask for."""
@@ -151,8 +192,11 @@ class Conditions:
         return self._GA @ (self._size * change)
 
     def multiplier_matrices(self, state: State) -> tuple[np.ndarray, np.ndarray]:
-        """(Z (K, 4, 4), rank (K,)) of the inequalities' multipliers, what is negative in them left out."""
-        others = _EYE * (1.0 - self._first)       # ones where nothing is active, so that only what is can be negative
+        """(Z (K, 4, 4), rank (K,)) of the inequalities' multipliers, what is negative in them
+        left out."""
+        others = _EYE * (
+            1.0 - self._first
+        )  # ones where nothing is active, so that only what is can be negative
         L, rank = state.L, self._rank
         if (np.linalg.eigvalsh(L + others) < 0).any():
             values, U = np.linalg.eigh(L + others)
@@ -161,16 +205,28 @@ class Conditions:
         return np.matmul(np.matmul(self._V, L), self._V.transpose(0, 2, 1)), rank
 
     def doubtful(self, state: State, active_bounds: np.ndarray) -> bool:
-        """Whether a multiplier or a constraint has the wrong sign, as far as it shows without eigenvalues."""
-        if (state.multipliers[:self.bounds.size] < 0).any() or (state.slacks[~active_bounds] < 0).any():
+        """Whether a multiplier or a constraint has the wrong sign, as far as it shows without
+        eigenvalues."""
+        if (state.multipliers[: self.bounds.size] < 0).any() or (
+            state.slacks[~active_bounds] < 0
+        ).any():
             return True
-        return bool((state.L.diagonal(axis1=1, axis2=2) < 0).any() or ((state.F * self._regular).diagonal(axis1=1, axis2=2) < 0).any())
+        return bool(
+            (state.L.diagonal(axis1=1, axis2=2) < 0).any()
+            or ((state.F * self._regular).diagonal(axis1=1, axis2=2) < 0).any()
+        )
 
     @staticmethod
     def violation(state: State) -> float:
-        """Largest excess over bounds and active conditions, or what they leave unused; that of all is the caller's to see."""
-        return max(-float(state.slacks.min(initial=0.0)), float(np.abs(state.values).max(initial=0.0)))
+        """Largest excess over bounds and active conditions, or what they leave unused; that of
+        all is the caller's to see."""
+        return max(
+            -float(state.slacks.min(initial=0.0)), float(np.abs(state.values).max(initial=0.0))
+        )
 
     def complementarity(self, state: State) -> float:
-        """What the multipliers are worth on the constraints' slacks, which the cost may be above the optimum."""
-        return abs(float(state.multipliers[:self.bounds.size] @ state.slacks[self.bounds])) + abs(state.product)
+        """What the multipliers are worth on the constraints' slacks, which the cost may be
+        above the optimum."""
+        return abs(float(state.multipliers[: self.bounds.size] @ state.slacks[self.bounds])) + abs(
+            state.product
+        )

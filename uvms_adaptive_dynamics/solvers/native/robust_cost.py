@@ -1,80 +1,150 @@
-"""Value, gradient and Hessian of the horizon problem's robust cost in the solver's free coordinates.
+"""Value, gradient and Hessian of the horizon problem's robust cost in the solver's free
+coordinates.
 
-The cost is convex and once differentiable. All rows are already condensed in one quadratic as if they were inliers; a
-group beyond rho takes its quadratic's share out again and puts 2 rho |r| - rho^2 in, with its curvature.
+The cost is convex and once differentiable. All rows are condensed in one quadratic as if they
+were inliers; a group beyond rho takes its quadratic's share out again and puts 2 rho |r| -
+rho^2 in, with its curvature.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
-from scipy.linalg.lapack import dposv
+from scipy.linalg.lapack import dpotrf, dpotrs
 
-from ...model.physical_set import Coordinates
+from ...model.coordinates import Coordinates
 from ..problem import HorizonProblem
-from .huber_groups import Beyond, Stack, Window
+from .huber_groups import OutlierTerm, Stack, Window
+
+QUARTER = 0.25  # min over e of r^T e + e^T L e is -r^T L^-1 r / 4
+UNIT_ROUNDING = 4 * np.finfo(float).eps
 
 
 @dataclass(frozen=True)
 class Slope:
-    """The cost at x (m,) to first order: value, gradient (m,); beyond: what the groups beyond rho add."""
+    """The cost at x (m,) to first order: value, gradient (m,); outliers: what the groups beyond
+    rho add."""
 
     x: np.ndarray
     value: float
     gradient: np.ndarray
-    beyond: Beyond
+    outliers: OutlierTerm
 
 
-@dataclass(frozen=True)
-class Point:
-    """The cost at x: value, gradient (m,), Hessian (m, m), and root-curvatures of the groups beyond rho (k, m)."""
+class Cost(Protocol):
+    """What the interior point minimises: convex, once differentiable; see `RobustCost`."""
 
-    x: np.ndarray
-    value: float
-    gradient: np.ndarray
-    hessian: np.ndarray
-    pulls: np.ndarray
+    def at(self, x: np.ndarray) -> Slope:
+        """Value and gradient at any x (m,)."""
 
-    def majorizer(self) -> np.ndarray:
-        """Hessian of the quadratic that touches the cost here and lies above it everywhere (reweighted least squares)."""
-        return self.hessian + self.pulls.T @ self.pulls if len(self.pulls) else self.hessian
+    def size(self, value: float) -> float:
+        """What a gap is relative to, at a cost of `value`."""
+
+    def hessian(self, slope: Slope) -> np.ndarray:
+        """(m, m) a new matrix."""
+
+    def majorizer(self, slope: Slope) -> np.ndarray:
+        """(m, m) Hessian of a quadratic that touches the cost at the slope's x and is nowhere
+        below it."""
+
+    def residual_bound(self, slope: Slope, residual: np.ndarray, enough: float) -> float:
+        """Bound of what a left-over gradient `residual` (m,) of the Lagrangian can be worth in
+        the cost."""
 
 
 class RobustCost:
-    """The cost of one problem; `groups` as from `groups_of`.
+    """x^T P x - 2 q^T x + constant, and what the groups beyond rho add; `groups` as from
+    `groups_of`.
 
-    `slope` looks at the members of the groups only: near an optimum that was found by it, ask `look` whether they were
-    enough. `at` looks at all of them first and is right anywhere.
+    `slope` evaluates the outlier set only: it is the cost at x after `refresh(x)`. floor (m,)
+    or None: the cost's Hessian is nowhere below twice this diagonal; `arrival` (m, m): nor
+    below twice this matrix.
     """
 
     def __init__(self, problem: HorizonProblem, coordinates: Coordinates, groups: Window | Stack):
-        self.P, self.q, self.constant = coordinates.condense(problem.total, problem.pi)
-        self._groups = groups
-        # The cost's Hessian is nowhere below twice this diagonal.
+        self.P, self.q, self.constant = coordinates.condense(
+            problem.total.H, problem.total.g, problem.total.c, problem.pi
+        )
+        self._problem, self._coordinates, self._groups = problem, coordinates, groups
         self.floor = None if problem.floor is None else coordinates.diagonal(problem.floor)
 
-    def look(self, x: np.ndarray) -> bool:
-        """Whether a group beyond rho at x (m,) was left out; from now on it is not."""
-        return self._groups.look(x, self.P)
+    @property
+    def revision(self) -> int:
+        """Changes where a refresh finds that the cost was evaluated without an outlier."""
+        return self._groups.revision
+
+    def size(self, value: float) -> float:
+        """What a gap is relative to, at a cost of `value`."""
+        return self._problem.cost_size(value)
+
+    def refresh(self, x: np.ndarray) -> None:
+        """Update the outlier set for x (m,)."""
+        self._groups.refresh(x, self.P)
 
     def slope(self, x: np.ndarray) -> Slope:
         """Value and gradient at x (m,)."""
         Px = self.P @ x
-        beyond = self._groups.beyond(x)
-        return Slope(x, float(x @ (Px - 2 * self.q)) + self.constant + beyond.value, 2 * (Px - self.q) + beyond.gradient, beyond)
+        term = self._groups.outlier_term(x)
+        return Slope(
+            x,
+            float(x @ (Px - 2 * self.q)) + self.constant + term.value,
+            2 * (Px - self.q) + term.gradient,
+            term,
+        )
 
     def hessian(self, slope: Slope, exact: bool = False) -> np.ndarray:
-        """(m, m) a new matrix; unless `exact`, groups beyond rho that hardly moved count with the curvature they had."""
-        return 2 * self.P - self._groups.curvature(slope.beyond, exact)
+        """(m, m) a new matrix; unless `exact`, outliers that hardly moved count with the
+        curvature they had."""
+        return 2 * self.P - self._groups.curvature(slope.outliers, exact)
 
-    def at(self, x: np.ndarray) -> Point:
-        """Everything of first and second order at x (m,)."""
-        self.look(x)
-        slope = self.slope(x)
-        return Point(x, slope.value, slope.gradient, self.hessian(slope, exact=True), self._groups.pulls(slope.beyond))
+    def majorizer(self, slope: Slope) -> np.ndarray:
+        """(m, m) Hessian of the quadratic that touches the cost at the slope's x and is above
+        it everywhere."""
+        return 2 * self.P - self._groups.reweighting(slope.outliers)
+
+    def at(self, x: np.ndarray) -> Slope:
+        """The cost at any x (m,)."""
+        self.refresh(x)
+        return self.slope(x)
+
+    def residual_bound(self, slope: Slope, residual: np.ndarray, enough: float) -> float:
+        """Bound of what a left-over gradient `residual` (m,) of the Lagrangian can be worth in
+        the cost.
+
+        Where the cost's curvature exceeds e^T L e, the cost lies above a parabola whose minimum
+        is |residual|^2 in the metric of L^-1, quartered, below. L is the floor; then, where
+        `enough` is not reached, the groups that provably stay within rho wherever that parabola
+        is below the value at x; then the arrival cost. See docs/solver.md.
+        """
+        bound = np.inf
+        if self.floor is not None:
+            bound = QUARTER * float(residual @ (residual / self.floor))
+        if bound < enough:
+            return bound
+        inliers, radius = self._groups.inlier_quadratic(slope.x, self.P, slope.outliers)
+        length = _inverse_norm(inliers, residual)
+        if length < radius:
+            bound = min(bound, QUARTER * length**2)
+        if bound >= enough:
+            old, pi = self._problem.arrival, self._problem.pi
+            arrival, _, _ = self._coordinates.condense(old.H, old.g, old.c, pi)
+            bound = min(bound, QUARTER * _inverse_norm(arrival, residual) ** 2)
+        return bound
 
 
-def optimality_gap(residual: np.ndarray, hessian: np.ndarray) -> float:
-    """What a left-over gradient `residual` can be worth in the cost: half its squared norm in the Hessian's metric."""
-    _, solved, info = dposv(hessian, residual, lower=1)
-    return 0.5 * abs(float(residual @ solved)) if info == 0 else float("inf")
+def _inverse_norm(L: np.ndarray, r: np.ndarray) -> float:
+    """sqrt(r^T L^-1 r), infinite where L is not safely positive definite."""
+    diagonal = L.diagonal()
+    if not (diagonal > 0).all():
+        return np.inf
+    size = 1 / np.sqrt(diagonal)
+    # Rounding of L may lift its smallest eigenvalues; taken off beforehand, the bound stays one.
+    scaled = L * np.outer(size, size)
+    scaled.flat[:: len(r) + 1] -= UNIT_ROUNDING * len(r)
+    factor, info = dpotrf(scaled, lower=1)
+    if info:
+        return np.inf
+    solved, _ = dpotrs(factor, size * r, lower=1)
+    return float(np.sqrt(max((size * r) @ solved, 0.0)))

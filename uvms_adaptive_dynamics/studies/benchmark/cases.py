@@ -1,19 +1,32 @@
-"""What is run: one case is one setting of horizon, robot, outliers, grouping, frozen parameters and solver."""
+"""What is run: one case is one setting of horizon, robot, outliers, grouping, frozen parameters
+and solver."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypedDict
 
 from ...config import Config
 
 ARM_FROZEN = ("axis_b.*", "W", "X_*")
 
 
+class Effort(TypedDict, total=False):
+    """How many ticks a case takes (see `Case`)."""
+
+    ticks: int
+    compared: int
+    each_tick: int
+
+
 @dataclass(frozen=True)
 class Case:
-    """One run. group: the figure that it belongs to; joints None: the simulated robot (n = 4), else a chain of so many.
+    """One run. group: the figure that it belongs to; joints None: the simulated robot (n = 4),
+    else a chain of so many.
 
-    ticks are timed once the horizon is full and `settle` more have passed; compared: how many of them, evenly spread, are
-    solved by CVXPY as well, for accuracy and, if `timed`, for time; each_tick: how many of these also compiled anew.
+    ticks are timed once the horizon is full and `settle` more have passed; compared: how many
+    of them, evenly spread, are solved by CVXPY as well, for accuracy and, if `timed`, for time;
+    each_tick: how many of these also compiled anew.
     """
 
     group: str
@@ -21,7 +34,7 @@ class Case:
     joints: int | None = None
     outliers: float = 0.03
     grouping: str = "sample"
-    solver: str = "clarabel"
+    solver: str = "native"
     arrival: str = "information"
     frozen: tuple[str, ...] = ()
     ticks: int = 400
@@ -33,55 +46,97 @@ class Case:
     @property
     def label(self) -> str:
         """What distinguishes the case, for people."""
-        return (f"{'simulated robot' if self.joints is None else f'chain n = {self.joints}'}, horizon {self.horizon}, {self.grouping}, "
-                f"outliers {self.outliers:.0%}, {self.solver}" + (f", {self.arrival}" if self.arrival != "information" else "")
-                + (f", frozen {' '.join(self.frozen)}" if self.frozen else ""))
+        return (
+            f"{'simulated robot' if self.joints is None else f'chain n = {self.joints}'}, horizon "
+            f"{self.horizon}, {self.grouping}, outliers {self.outliers:.0%}, {self.solver}"
+            + (f", {self.arrival}" if self.arrival != "information" else "")
+            + (f", frozen {' '.join(self.frozen)}" if self.frozen else "")
+        )
 
     def config(self) -> Config:
         """The settings of the case; the solver is put in after the horizon has filled."""
-        return Config().with_values({"estimation.horizon": self.horizon, "estimation.grouping": self.grouping,
-                                     "estimation.arrival": self.arrival, "estimation.frozen": list(self.frozen),
-                                     "estimation.solver": "clarabel"})
+        return Config().with_values(
+            {
+                "estimation.horizon": self.horizon,
+                "estimation.grouping": self.grouping,
+                "estimation.arrival": self.arrival,
+                "estimation.frozen": list(self.frozen),
+                "estimation.solver": "native",
+            }
+        )
 
 
 def default_grid() -> list[Case]:
     """Each quantity varied about the default setting."""
-    return ([Case("horizon", horizon=N, **_fewer(N)) for N in (25, 50, 100, 500, 2000)]
-            + [Case("joints", joints=n, ticks=300, compared=8, each_tick=2) for n in (0, 2, 4, 8, 12)]
-            + [Case("outliers", outliers=share) for share in (0.0, 0.01, 0.03, 0.1, 0.2)]
-            + [Case("grouping", grouping=g) for g in ("sample", "channel", "horizon")]
-            + [Case("grouping", arrival="relative"), Case("grouping", frozen=ARM_FROZEN)]
-            + [Case("solver", solver=s, ticks=60 if s.startswith("cvxpy") else 400, compared=8, each_tick=2)
-               for s in ("clarabel", "mosek", "cvxpy:CLARABEL", "cvxpy:SCS")])
+    return (
+        [Case("horizon", horizon=N, **_fewer(N)) for N in (25, 50, 100, 500, 2000)]
+        + [Case("joints", joints=n, ticks=300, compared=8, each_tick=2) for n in (0, 2, 4, 8, 12)]
+        + [Case("outliers", outliers=share) for share in (0.0, 0.01, 0.03, 0.1, 0.2)]
+        + [Case("grouping", grouping=g) for g in ("sample", "channel", "horizon")]
+        + [Case("grouping", arrival="relative"), Case("grouping", frozen=ARM_FROZEN)]
+        + [
+            Case(
+                "solver",
+                solver=s,
+                ticks=60 if s.startswith("cvxpy") else 400,
+                compared=8,
+                each_tick=2,
+            )
+            for s in ("native", "clarabel", "mosek", "cvxpy:CLARABEL", "cvxpy:SCS")
+        ]
+    )
 
 
 def quick_grid() -> list[Case]:
     """About a minute: the ends of what matters most."""
-    short = dict(ticks=150, compared=4, each_tick=2)
-    return [Case("horizon", horizon=50, **short), Case("horizon", horizon=500, ticks=150, compared=1, each_tick=1),
-            Case("joints", joints=0, **short), Case("joints", joints=4, **short),
-            Case("outliers", outliers=0.2, **short), Case("grouping", grouping="horizon", **short),
-            Case("solver", **short), Case("solver", solver="mosek", **short)]
+    short: Effort = {"ticks": 150, "compared": 4, "each_tick": 2}
+    return [
+        Case("horizon", horizon=50, **short),
+        Case("horizon", horizon=500, ticks=150, compared=1, each_tick=1),
+        Case("joints", joints=0, **short),
+        Case("joints", joints=4, **short),
+        Case("outliers", outliers=0.2, **short),
+        Case("grouping", grouping="horizon", **short),
+        Case("solver", **short),
+        Case("solver", solver="mosek", **short),
+    ]
 
 
 def acceptance_cases() -> list[Case]:
-    """Exactly what issue 3 of the list ("A solver that keeps up") accepts by; the first is its setting."""
-    brief = dict(ticks=1000, compared=0, each_tick=0)
-    return ([Case("acceptance", ticks=2000, compared=500, each_tick=25)]
-            + [Case("horizon", horizon=N, **brief) for N in (50, 2000)]
-            + [Case("joints", joints=n, **brief) for n in (4, 12)])
+    """Exactly what issue 3 of the list ("A solver that keeps up") accepts by; the first is its
+    setting."""
+    brief: Effort = {"ticks": 1000, "compared": 0, "each_tick": 0}
+    return (
+        [Case("acceptance", ticks=2000, compared=500, each_tick=25)]
+        + [Case("horizon", horizon=N, **brief) for N in (50, 2000)]
+        + [Case("joints", joints=n, **brief) for n in (4, 12)]
+    )
 
 
 def comparison_cases() -> list[Case]:
-    """500 consecutive ticks against the oracle for every grouping: 3 and 20 % outliers, frozen parameters, little data.
+    """500 consecutive ticks against the oracle for every grouping: 3 and 20 % outliers, frozen
+    parameters, little data.
 
-    A freshly filled horizon of 10 samples behind a weak prior leaves most directions undetermined ('rank deficient').
+    A freshly filled horizon of 10 samples behind a weak prior leaves most directions
+    undetermined ('rank deficient').
     """
     every = Case("comparison", ticks=500, compared=500, each_tick=0, settle=0, timed=False)
-    return [replace(every, grouping=grouping, **changes) for grouping in ("sample", "channel", "horizon")
-            for changes in ({}, {"outliers": 0.2}, {"frozen": ARM_FROZEN}, {"horizon": 10, "arrival": "relative"})]
+    return [
+        replace(every, grouping=grouping, **changes)
+        for grouping in ("sample", "channel", "horizon")
+        for changes in (
+            {},
+            {"outliers": 0.2},
+            {"frozen": ARM_FROZEN},
+            {"horizon": 10, "arrival": "relative"},
+        )
+    ]
 
 
-def _fewer(horizon: int) -> dict[str, int]:
+def _fewer(horizon: int) -> Effort:
     """CVXPY takes seconds per tick at long horizons."""
-    return {"compared": 12, "each_tick": 4} if horizon <= 100 else {"compared": 4, "each_tick": 2} if horizon <= 500 else {"compared": 2, "each_tick": 1}
+    if horizon <= 100:
+        return {"compared": 12, "each_tick": 4}
+    if horizon <= 500:
+        return {"compared": 4, "each_tick": 2}
+    return {"compared": 2, "each_tick": 1}

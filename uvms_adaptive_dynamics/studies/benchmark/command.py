@@ -1,4 +1,6 @@
-"""`python -m uvms_adaptive_dynamics benchmark`: run the cases, each in a process of its own, and write benchmark.json and .png."""
+"""`python -m uvms_adaptive_dynamics benchmark`: run the cases, each in a process of its own,
+and write benchmark.json and .png."""
+
 from __future__ import annotations
 
 import argparse
@@ -20,16 +22,42 @@ PROFILE_LINES = 40
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.description = ("Time the complete update, from sample to estimate, over horizons, joints, outliers, groupings and solvers, "
-                          "beside the CVXPY formulation on the same ticks (default: about 10 minutes).")
+    parser.description = (
+        "Time the complete update, from sample to estimate, over horizons, joints, outliers, "
+        "groupings and solvers, beside the CVXPY formulation on the same ticks (default: about 10 "
+        "minutes)."
+    )
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--quick", action="store_true", help="a one-minute version")
-    which.add_argument("--acceptance", action="store_true", help="the acceptance setting over 2,000 ticks: asked beside measured (about 5 minutes)")
-    which.add_argument("--compare", action="store_true", help="500 ticks against the oracle for every grouping, with 20 %% outliers, frozen "
-                                                              "parameters and little data (about half an hour)")
-    which.add_argument("--endurance", type=int, metavar="TICKS", help="resident memory over so many ticks, such as 100000")
-    parser.add_argument("--profile", action="store_true", help="cProfile of the first case's ticks (they are slower then)")
-    parser.add_argument("--output", type=Path, default=Path("benchmark_output"), metavar="DIR", help="default benchmark_output")
+    which.add_argument(
+        "--acceptance",
+        action="store_true",
+        help="the acceptance setting over 2,000 ticks: asked beside measured (about 5 minutes)",
+    )
+    which.add_argument(
+        "--compare",
+        action="store_true",
+        help="500 ticks against the oracle for every grouping, with 20 %% outliers, frozen "
+        "parameters and little data (about half an hour)",
+    )
+    which.add_argument(
+        "--endurance",
+        type=int,
+        metavar="TICKS",
+        help="resident memory over so many ticks, such as 100000",
+    )
+    parser.add_argument(
+        "--profile",
+        action="store_true",
+        help="cProfile of the first case's ticks (they are slower then)",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("benchmark_output"),
+        metavar="DIR",
+        help="default benchmark_output",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -39,10 +67,18 @@ def run(args: argparse.Namespace) -> int:
     from . import cases
     from .acceptance import verdicts
     from .report import line, write_json, write_plot
+
     if args.endurance is not None:
         return _endure(args.endurance)
-    chosen = (cases.quick_grid() if args.quick else cases.acceptance_cases() if args.acceptance
-              else cases.comparison_cases() if args.compare else cases.default_grid())
+    chosen = (
+        cases.quick_grid()
+        if args.quick
+        else cases.acceptance_cases()
+        if args.acceptance
+        else cases.comparison_cases()
+        if args.compare
+        else cases.default_grid()
+    )
     args.output.mkdir(parents=True, exist_ok=True)
     begin, entries = time.monotonic(), []
     for number, case in enumerate(chosen, 1):
@@ -56,13 +92,17 @@ def run(args: argparse.Namespace) -> int:
     write_plot(args.output / "benchmark.png", entries)
     asked = verdicts(entries) if args.acceptance or args.compare else []
     print("\n".join(asked))
-    print(f"\n{args.output / 'benchmark.json'}, {args.output / 'benchmark.png'}; {time.monotonic() - begin:.0f} s, "
-          f"load average {os.getloadavg()[0]:.1f} (above 1 the machine was shared, and times by the clock are too long)")
+    print(
+        f"\n{args.output / 'benchmark.json'}, {args.output / 'benchmark.png'}; "
+        f"{time.monotonic() - begin:.0f} s, load average {os.getloadavg()[0]:.1f} (above 1 the "
+        "machine was shared, and times by the clock are too long)"
+    )
     return int(any(text.startswith("NOT MET") for text in asked))
 
 
 def _endure(ticks: int) -> int:
     from .endurance import memory_over
+
     found = memory_over(ticks, _progress(f"{ticks} ticks"))
     for done, megabytes in found:
         print(f"{done:>9} ticks {megabytes:8.1f} MB")
@@ -71,7 +111,8 @@ def _endure(ticks: int) -> int:
 
 
 def _in_a_process(case, label: str, profile: str | None) -> dict[str, Any]:
-    """The case's result, from a fresh process: its peak memory is its own, and no case warms another's caches."""
+    """The case's result, from a fresh process: its peak memory is its own, and no case warms
+    another's caches."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe(duplex=False)
     process = context.Process(target=_child, args=(case, label, profile, there))
@@ -81,13 +122,16 @@ def _in_a_process(case, label: str, profile: str | None) -> dict[str, Any]:
         result = here.recv()
     except EOFError:
         process.join()
-        raise UvmsError(f"case '{case.label}' ended with status {process.exitcode}; its message is above.") from None
+        raise UvmsError(
+            f"case '{case.label}' ended with status {process.exitcode}; its message is above."
+        ) from None
     process.join()
     return result
 
 
 def _child(case, label: str, profile: str | None, pipe) -> None:
     from .measure import measure
+
     pipe.send(measure(case, _progress(label), profile))
 
 
@@ -103,4 +147,5 @@ def _progress(label: str):
             last = time.monotonic()
             sys.stderr.write(f"\r{label} {100 * share:3.0f} %\033[K\r")
             sys.stderr.flush()
+
     return show

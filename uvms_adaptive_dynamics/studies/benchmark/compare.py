@@ -1,4 +1,6 @@
-"""The CVXPY formulation on the same ticks: how long it takes, compiled once or at each tick, and how far our answer is from its."""
+"""The CVXPY formulation on the same ticks: how long it takes, compiled once or at each tick,
+and how far our answer is from its."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -7,20 +9,22 @@ from typing import Any
 import numpy as np
 
 from ...errors import SolverError
-from ...solvers.problem import HorizonProblem, Solution
 from ...model.robot import RobotModel
 from ...solvers import Solver
 from ...solvers.cvxpy_solver import CvxpySolver
+from ...solvers.problem import HorizonProblem, Solution
 from .cases import Case
 from .memory import peak_mb
 from .times import Stopwatch, Times, spread
 
-# Numbers in the window up to which CVXPY's program is compiled once: at five times as many it takes 10 GB and 24 s.
+# Numbers in the window up to which CVXPY's program is compiled once: at five times as many it takes
+# 10 GB and 24 s.
 COMPILED_ONCE_LIMIT = 100_000
 
 
 class Baseline:
-    """CVXPY with Clarabel at its own tolerances, for time: its solves, and the update that they would have made of ours."""
+    """CVXPY with Clarabel at its own tolerances, for time: its solves, and the update that they
+    would have made of ours."""
 
     def __init__(self, compile_once: bool):
         self.solver = CvxpySolver("CLARABEL", compile_once, oracle=False)
@@ -29,7 +33,8 @@ class Baseline:
         self._ours: list[Times] = []
 
     def take(self, problem: HorizonProblem, update: Times, solve: Times) -> None:
-        """Solve the tick's problem, of which our update and the solve in it took so long; a solve that fails has no time."""
+        """Solve the tick's problem, of which our update and the solve in it took so long; a
+        solve that fails has no time."""
         clock = Stopwatch()
         if isinstance(quietly(self.solver, problem), Solution):
             self._solve.append(took := clock.read())
@@ -37,45 +42,59 @@ class Baseline:
             self._update.append(Times(*(u - s + t for u, s, t in zip(update, solve, took))))
 
     def figures(self) -> dict[str, Any] | None:
-        """Solve, complete update with it, and how many times faster ours is (medians of the same ticks, by either clock)."""
+        """Solve, complete update with it, and how many times faster ours is (medians of the
+        same ticks, by either clock)."""
         if not self._solve:
             return None
         theirs, ours = np.median(self._update, axis=0), np.median(self._ours, axis=0)
-        return {**spread("solve", self._solve), **spread("update", self._update), "speedup": float(theirs[0] / ours[0]),
-                "speedup_cpu": float(theirs[1] / ours[1])}
+        return {
+            **spread("solve", self._solve),
+            **spread("update", self._update),
+            "speedup": float(theirs[0] / ours[0]),
+            "speedup_cpu": float(theirs[1] / ours[1]),
+        }
 
 
 class Oracle:
-    """The statement solved as exactly as Clarabel can: to 1e-10; where it does not get there once more from that answer, and by its
-    own tolerances (1e-8) too.
+    """The statement solved as exactly as Clarabel can: to 1e-10; where it does not get there
+    once more from that answer, and by its own tolerances (1e-8) too.
 
-    On this problem many ticks end short of 1e-10 ('optimal_inaccurate'), a few of them far short, where another origin or the
-    looser target ends better; the answer with the lower cost is returned, with its status.
+    On this problem many ticks end short of 1e-10 ('near-optimal'), a few of them far short,
+    where another origin or the looser target ends better; the answer with the lower cost is
+    returned, with its status.
     """
 
     def __init__(self, compile_once: bool = True):
-        self._exact, self._usual = CvxpySolver("CLARABEL", compile_once), CvxpySolver("CLARABEL", compile_once, oracle=False)
+        self._exact, self._usual = (
+            CvxpySolver("CLARABEL", compile_once),
+            CvxpySolver("CLARABEL", compile_once, oracle=False),
+        )
         self.name = self._exact.name
 
-    def solve(self, problem: HorizonProblem) -> Solution:
-        """See `solvers.Solver`."""
+    def solve(self, problem: HorizonProblem, deadline: float | None = None) -> Solution:
+        """See `solvers.Solver`; an oracle has no deadline."""
         exact = quietly(self._exact, problem)
         if isinstance(exact, Solution) and exact.status == "optimal":
             return exact
         usual = quietly(self._usual, problem)
-        answers = [answer for answer in (exact, usual) if isinstance(answer, Solution)]
-        if not answers:
+        if isinstance(exact, SolverError) and isinstance(usual, SolverError):
             raise usual
-        again = quietly(self._exact, replace(problem, pi=min(answers, key=lambda answer: answer.objective).pi))
+        answers = [answer for answer in (exact, usual) if isinstance(answer, Solution)]
+        again = quietly(
+            self._exact, replace(problem, pi=min(answers, key=lambda answer: answer.objective).pi)
+        )
         answers += [again] if isinstance(again, Solution) else []
         return min(answers, key=lambda answer: answer.objective)
 
 
 class Comparison:
-    """What CVXPY makes of the same problems: by Clarabel's own tolerances for time, by tight ones for accuracy."""
+    """What CVXPY makes of the same problems: by Clarabel's own tolerances for time, by tight
+    ones for accuracy."""
 
     def __init__(self, case: Case, robot: RobotModel):
-        self._once_allowed = case.horizon * robot.table.channels * robot.table.size <= COMPILED_ONCE_LIMIT
+        self._once_allowed = (
+            case.horizon * robot.table.channels * robot.table.size <= COMPILED_ONCE_LIMIT
+        )
         self._timed = case.timed
         self._once: Baseline | None = None
         self._anew: Baseline | None = None
@@ -85,40 +104,53 @@ class Comparison:
         self._statuses: dict[str, int] = {}
         self._oracle_violation = 0.0
 
-    def take(self, problem: HorizonProblem, solution: Solution, update: Times, solve: Times, anew: bool) -> None:
-        """Compare one tick, of which our update and the solve in it took so long; `anew`: also time the formulation compiled for this tick alone."""
-        if self._oracle is None:
+    def take(
+        self, problem: HorizonProblem, solution: Solution, update: Times, solve: Times, anew: bool
+    ) -> None:
+        """Compare one tick, of which our update and the solve in it took so long; `anew`: also
+        time the formulation compiled for this tick alone."""
+        if self._oracle is None or self._anew is None:
             self._oracle = Oracle(self._once_allowed)
             self._anew = Baseline(compile_once=False)
             if self._once_allowed and self._timed:
                 self._once = Baseline(compile_once=True)
-                quietly(self._once.solver, problem)   # compiles: this time does not count
+                quietly(self._once.solver, problem)  # compiles: this time does not count
         if self._once is not None:
             self._once.take(problem, update, solve)
         if anew:
             self._anew.take(problem, update, solve)
-        self._check(problem, solution)
+        self._check(problem, solution, self._oracle)
 
-    def _check(self, problem: HorizonProblem, solution: Solution) -> None:
-        best = quietly(self._oracle, problem)
+    def _check(self, problem: HorizonProblem, solution: Solution, oracle: Oracle) -> None:
+        best = quietly(oracle, problem)
         self._statuses[best.status] = self._statuses.get(best.status, 0) + 1
         if isinstance(best, SolverError):
             return
         self._excess.append((solution.objective - best.objective) / max(abs(best.objective), 1e-12))
-        Y = problem.Y.reshape(-1, problem.Y.shape[-1])
-        self._prediction.append(float(np.linalg.norm(Y @ (solution.pi - best.pi)) / max(np.linalg.norm(Y @ best.pi), 1e-12)))
+        Y = problem.normalized_Y().reshape(-1, problem.Y.shape[-1])
+        self._prediction.append(
+            float(
+                np.linalg.norm(Y @ (solution.pi - best.pi))
+                / max(np.linalg.norm(Y @ best.pi), 1e-12)
+            )
+        )
         self._oracle_violation = max(self._oracle_violation, problem.physical.violation(best.pi))
 
     def figures(self) -> dict[str, Any]:
-        """objective_excess: (ours - oracle) / oracle, lowest and highest (below zero ours is the better one);
-        prediction_difference: largest RMS of Y (pi - pi_oracle) over the window, relative to that of Y pi_oracle."""
+        """objective_excess: (ours - oracle) / oracle, lowest and highest (below zero ours is
+        the better one); prediction_difference: largest RMS of Y (pi - pi_oracle) over the
+        window, relative to that of Y pi_oracle."""
         found = self._excess
-        return {"compared": len(found), "cvxpy_compiled_once": self._once.figures() if self._once else None,
-                "cvxpy_compiled_each_tick": self._anew.figures() if self._anew else None,
-                "objective_excess": [min(found), max(found)] if found else None,
-                "prediction_difference": max(self._prediction, default=None), "oracle_statuses": self._statuses,
-                "oracle_violation": self._oracle_violation if found else None,
-                "peak_with_cvxpy_mb": peak_mb() if self._oracle else None}
+        return {
+            "compared": len(found),
+            "cvxpy_compiled_once": self._once.figures() if self._once else None,
+            "cvxpy_compiled_each_tick": self._anew.figures() if self._anew else None,
+            "objective_excess": [min(found), max(found)] if found else None,
+            "prediction_difference": max(self._prediction, default=None),
+            "oracle_statuses": self._statuses,
+            "oracle_violation": self._oracle_violation if found else None,
+            "peak_with_cvxpy_mb": peak_mb() if self._oracle else None,
+        }
 
 
 def quietly(solver: Solver, problem: HorizonProblem) -> Solution | SolverError:

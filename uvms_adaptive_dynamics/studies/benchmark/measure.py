@@ -1,21 +1,24 @@
-"""One case: the estimator on consecutive samples, each tick timed; then some of the same ticks solved by CVXPY as well."""
+"""One case: the estimator on consecutive samples, each tick timed; then some of the same ticks
+solved by CVXPY as well."""
+
 from __future__ import annotations
 
 import cProfile
 import gc
-from typing import Any, Callable, Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
 from ...config import Config
 from ...errors import SolverError
 from ...estimation.estimator import Estimator
-from ...solvers.problem import HorizonProblem, Solution
+from ...estimation.low_pass import gaussian_kernel
 from ...model.prior import perturbed, prior_from_config
 from ...model.robot import RobotModel
-from ...estimation.low_pass import gaussian_kernel
 from ...model.sample import Sample
-from ...solvers import Solver, choose_solver
+from ...solvers import Guarded, choose_solver
+from ...solvers.problem import HorizonProblem, Solution
 from .cases import Case
 from .chain import chain_robot, chain_samples
 from .compare import Comparison
@@ -26,22 +29,27 @@ from .times import Stopwatch, Times, spread
 PRIOR_WRONG_BY, SEED = 2.0, 1
 
 
-class Watched:
-    """The solver between estimator and benchmark: it keeps the tick's problem and answer, and survives no failure."""
+class Watched(Guarded):
+    """The solver between estimator and benchmark: it keeps the tick's problem and answer.
 
-    def __init__(self, solver: Solver):
-        self.inner, self.name = solver, solver.name
+    It takes the place of `solver`, whose counts go on.
+    """
+
+    def __init__(self, solver: Guarded):
+        super().__init__(solver.inner, solver._substitute)
+        self.answered, self.statuses, self.notes = solver.answered, solver.statuses, solver.notes
         self.problem: HorizonProblem | None = None
         self.took = Times(0.0, 0.0)
         self.solution: Solution | None = None
 
-    def solve(self, problem: HorizonProblem) -> Solution:
+    def solve(self, problem: HorizonProblem, deadline: float | None = None) -> Solution:
         """See `solvers.Solver`."""
         self.problem, self.solution = problem, None
         clock = Stopwatch()
-        self.solution = self.inner.solve(problem)
+        solution = super().solve(problem, deadline)
         self.took = clock.read()
-        return self.solution
+        self.solution = solution
+        return solution
 
 
 def prepare(case: Case, count: int) -> tuple[Config, RobotModel, list[Sample]]:
@@ -50,23 +58,34 @@ def prepare(case: Case, count: int) -> tuple[Config, RobotModel, list[Sample]]:
     if case.joints is None:
         robot = RobotModel.from_config(config)
         # The first second has no acceleration yet; whole minutes share one file between cases.
-        samples = simulated_samples(60.0 * np.ceil((count * config.filter.period + 1.0) / 60.0), SEED)
+        samples = simulated_samples(
+            60.0 * np.ceil((count * config.filter.period + 1.0) / 60.0), SEED
+        )
     else:
         config, robot = chain_robot(config, case.joints, SEED)
-        samples = chain_samples(config, robot, Estimator(config, robot=robot).prior.values, count, SEED)
-    return config, robot, with_outliers(samples[:count], case.outliers, robot.default_noise(config), SEED)
+        samples = chain_samples(
+            config, robot, Estimator(config, robot=robot).prior.values, count, SEED
+        )
+    return (
+        config,
+        robot,
+        with_outliers(samples[:count], case.outliers, robot.default_noise(config), SEED),
+    )
 
 
-def measure(case: Case, progress: Callable[[float], None] = lambda share: None, profile: str | None = None) -> dict[str, Any]:
-    """The case's figures (see `figures`), or {"skipped": reason} where its solver is not available here.
+def measure(
+    case: Case, progress: Callable[[float], None] = lambda share: None, profile: str | None = None
+) -> dict[str, Any]:
+    """The case's figures (see `figures`), or {"skipped": reason} where its solver is not
+    available here.
 
     profile: file that cProfile writes the timed ticks to (they are slower then).
     """
     begin = case.horizon + len(gaussian_kernel(case.config().filter)) + case.settle
     config, robot, samples = prepare(case, begin + case.ticks)
-    progress = _counted(progress, len(samples), 2 if case.compared else 1)
+    count = _counted(progress, len(samples), 2 if case.compared else 1)
     try:
-        timed = _Pass(case, config, robot, samples, begin, progress)
+        timed = _Pass(case, config, robot, samples, begin, count)
     except SolverError as error:
         return {"skipped": str(error)}
     record = Record()
@@ -76,42 +95,83 @@ def measure(case: Case, progress: Callable[[float], None] = lambda share: None, 
     for k, update in timed.ticks(profiler):
         record.update.append(update)
         if timed.solver.solution is not None:
-            record.take(k, timed.solver.solution, timed.solver.took, timed.estimator.physical.violation(timed.solver.solution.pi))
-    if profiler:
+            record.take(
+                k,
+                timed.solver.solution,
+                timed.solver.took,
+                timed.estimator.physical.violation(timed.solver.solution.pi),
+            )
+    if profiler and profile:
         profiler.dump_stats(profile)
     comparison = Comparison(case, robot)
     if case.compared:
-        # Once more on the same samples: between the timed ticks CVXPY would empty the caches that they are timed with.
+        # Once more on the same samples: between the timed ticks CVXPY would empty the caches that
+        # they are timed with.
         due = _spread(case.ticks, case.compared)
-        anew = set(list(due)[::max(1, len(due) // case.each_tick)]) if case.each_tick else set()
-        again = _Pass(case, config, robot, samples, begin, progress)
+        anew = set(list(due)[:: max(1, len(due) // case.each_tick)]) if case.each_tick else set()
+        again = _Pass(case, config, robot, samples, begin, count)
         for k, _ in again.ticks():
-            if k in due and k in record.solve and again.solver.solution is not None:
-                comparison.take(again.solver.problem, again.solver.solution, record.update[k], record.solve[k], k in anew)
-    inner = timed.solver.inner
-    return {"solver": inner.name, "ticks": case.ticks, "parameters": robot.table.size, "channels": robot.table.channels,
-            "failures": timed.failures, "inaccurate": inner.inaccurate, **record.figures(),
-            "methods_since_start": inner.ticks or None, **comparison.figures()}
+            exact = again.exact
+            if k in due and k in record.solve and exact is not None:
+                comparison.take(*exact, record.update[k], record.solve[k], k in anew)
+    solver = timed.solver
+    return {
+        "solver": solver.name,
+        "ticks": case.ticks,
+        "parameters": robot.table.size,
+        "channels": robot.table.channels,
+        "failures": timed.failures,
+        "inaccurate": solver.statuses["near-optimal"],
+        "held": solver.statuses["held"],
+        **record.figures(),
+        "methods_since_start": dict(solver.answered) or None,
+        **comparison.figures(),
+    }
 
 
 class _Pass:
-    """An estimator with its horizon filled, and then the case's ticks. Raises SolverError where the case's solver is not available."""
+    """An estimator with its horizon filled, and then the case's ticks. Raises SolverError where
+    the case's solver is not available."""
 
-    def __init__(self, case: Case, config: Config, robot: RobotModel, samples: list[Sample], begin: int, progress: Callable[[int], None]):
-        self.estimator = Estimator(config, perturbed(prior_from_config(config, robot), PRIOR_WRONG_BY, SEED), robot)
-        # Only now the wanted solver: while the horizon fills, CVXPY would compile a program for every tick.
-        solver = self.estimator._solver if case.solver == "clarabel" else choose_solver(case.solver, robot.table)[0]
+    def __init__(
+        self,
+        case: Case,
+        config: Config,
+        robot: RobotModel,
+        samples: list[Sample],
+        begin: int,
+        progress: Callable[[int], None],
+    ):
+        self.estimator = Estimator(
+            config, perturbed(prior_from_config(config, robot), PRIOR_WRONG_BY, SEED), robot
+        )
+        # Only now the wanted solver: while the horizon fills, CVXPY would compile a program for
+        # every tick.
+        solver = (
+            self.estimator._solver
+            if case.solver == "native"
+            else choose_solver(case.solver, robot.table)[0]
+        )
         for sample in samples[:begin]:
             self.estimator.step(sample)
             progress(1)
         self.estimator._solver = self.solver = Watched(solver)
-        self._samples, self._progress = samples[begin:begin + case.ticks], progress
+        self._samples, self._progress = samples[begin : begin + case.ticks], progress
         self._failed_before = self.estimator.solver_failures
 
     @property
     def failures(self) -> int:
         """Solves of the case's ticks without an answer."""
         return self.estimator.solver_failures - self._failed_before
+
+    @property
+    def exact(self) -> tuple[HorizonProblem, Solution] | None:
+        """The last tick's problem and answer, if this claims to be the optimum; a held one does
+        not."""
+        problem, solution = self.solver.problem, self.solver.solution
+        if problem is None or solution is None or solution.status == "held":
+            return None
+        return problem, solution
 
     def ticks(self, profiler: cProfile.Profile | None = None) -> Iterator[tuple[int, Times]]:
         """(number, time of the complete update) of each tick."""
@@ -135,6 +195,7 @@ def _counted(progress: Callable[[float], None], samples: int, passes: int) -> Ca
         nonlocal done
         done += count
         progress(min(1.0, done / (passes * samples)))
+
     return step
 
 
@@ -143,7 +204,7 @@ class Record:
 
     def __init__(self) -> None:
         self.update: list[Times] = []
-        self.solve: dict[int, Times] = {}        # by number of the tick; one without an answer has none
+        self.solve: dict[int, Times] = {}  # by number of the tick; one without an answer has none
         self._gap: list[float] = []
         self._violation = 0.0
         self.peak_mb = 0.0
@@ -156,11 +217,19 @@ class Record:
         self._violation = max(self._violation, violation)
 
     def figures(self) -> dict[str, Any]:
-        """update_ms: sample to estimate, by the clock on the wall; update_cpu_ms: the same in processor time; solve alike."""
-        return {**spread("update", self.update), **spread("solve", list(self.solve.values())), "worst_own_gap": max(self._gap, default=None),
-                "worst_violation": self._violation, "peak_mb": self.peak_mb}
+        """update_ms: sample to estimate, by the clock on the wall; update_cpu_ms: the same in
+        processor time; solve alike."""
+        return {
+            **spread("update", self.update),
+            **spread("solve", list(self.solve.values())),
+            "worst_own_gap": max(self._gap, default=None),
+            "worst_violation": self._violation,
+            "peak_mb": self.peak_mb,
+        }
 
 
 def _spread(total: int, wanted: int) -> set[int]:
     """`wanted` ticks out of `total`, evenly."""
-    return set(np.linspace(0, total - 1, min(wanted, total)).astype(int).tolist()) if wanted else set()
+    return (
+        set(np.linspace(0, total - 1, min(wanted, total)).astype(int).tolist()) if wanted else set()
+    )

@@ -1,4 +1,5 @@
 """Memory of this process, and whether it grows over many ticks."""
+
 from __future__ import annotations
 
 import gc

@@ -1,4 +1,6 @@
-"""Samples of the simulated robot through the whole front end, kept in a temporary file, and gross outliers in their efforts."""
+"""Samples of the simulated robot through the whole front end, kept in a temporary file, and
+gross outliers in their efforts."""
+
 from __future__ import annotations
 
 import hashlib
@@ -6,6 +8,7 @@ import os
 import tempfile
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,18 +17,32 @@ from ...model.robot import RobotModel
 from ...model.sample import Sample
 
 PACKAGE = Path(__file__).resolve().parents[2]
-SMALLEST_OUTLIER, LARGEST_OUTLIER = 5.0, 20.0   # in standard deviations of the noise that the estimate starts from
+SMALLEST_OUTLIER, LARGEST_OUTLIER = (
+    5.0,
+    20.0,
+)  # in standard deviations of the noise that the estimate starts from
 
 
 def simulated_samples(seconds: float, seed: int = 1) -> list[Sample]:
-    """Samples of `seconds` of the simulated robot with the default settings; the same code and seed give the same ones."""
-    file = Path(tempfile.gettempdir()) / f"uvms_benchmark_{os.getuid()}_{_version()}_{seed}_{seconds:g}.npz"
+    """Samples of `seconds` of the simulated robot with the default settings; the same code and
+    seed give the same ones."""
+    file = (
+        Path(tempfile.gettempdir())
+        / f"uvms_benchmark_{os.getuid()}_{_version()}_{seed}_{seconds:g}.npz"
+    )
     if file.is_file() and file.stat().st_uid == os.getuid():
-        with np.load(file) as columns:
-            return [Sample(float(row[0]), *row[1:]) for row in zip(*(columns[f.name] for f in fields(Sample)))]
+        with np.load(file) as saved:
+            return [
+                Sample(float(row[0]), *row[1:])
+                for row in zip(*(saved[f.name] for f in fields(Sample)))
+            ]
     samples = _simulate(seconds, seed)
     partial = file.with_suffix(f".{os.getpid()}.npz")
-    np.savez(partial, **{f.name: np.array([getattr(s, f.name) for s in samples]) for f in fields(Sample)})
+    # Any: to a type checker, what is unpacked could be the flag `allow_pickle` too.
+    columns: dict[str, Any] = {
+        f.name: np.array([getattr(s, f.name) for s in samples]) for f in fields(Sample)
+    }
+    np.savez(partial, **columns)
     partial.replace(file)
     return samples
 
@@ -33,32 +50,49 @@ def simulated_samples(seconds: float, seed: int = 1) -> list[Sample]:
 def _simulate(seconds: float, seed: int) -> list[Sample]:
     # Only here: rosbags and the simulator are not needed once the file is there.
     from rosbags.typesys import Stores, get_typestore
+
     from ...signals.front_end import SignalFrontEnd
+    from ...signals.topics import inputs
     from ...simulation.bag import DEFAULT_START, ros_message
     from ...simulation.robot import SimulatedRobot
-    from ...signals.topics import inputs
+
     config, store, samples = Config(), get_typestore(Stores.ROS2_JAZZY), []
     front = SignalFrontEnd(config, RobotModel.from_config(config))
     roles = {entry.topic: entry.role for entry in inputs(config)}
-    for message in SimulatedRobot(seed, seconds, start_ns=round(DEFAULT_START * 1e9), truth_period=None):
-        front.push(roles[message.topic], ros_message(store, message), message.receive_time * 1e-9)
+    for message in SimulatedRobot(
+        seed, seconds, start_ns=round(DEFAULT_START * 1e9), truth_period=None
+    ):
+        front.add_message(roles[message.topic], ros_message(store, message),
+                          message.receive_time * 1e-9)
         samples += front.samples()
     return samples + front.flush()
 
 
 def _version() -> str:
-    """Digest of the package's code: samples of an older simulator or front end are never taken for today's."""
+    """Digest of the package's code: samples of an older simulator or front end are never taken
+    for today's."""
     digest = hashlib.sha1()
-    for path in sorted([*PACKAGE.glob("*.py"), *PACKAGE.glob("signals/*.py"), *PACKAGE.glob("simulation/*.py"), *PACKAGE.glob("robots/*")]):
+    for path in sorted(
+        [
+            *PACKAGE.glob("*.py"),
+            *PACKAGE.glob("signals/*.py"),
+            *PACKAGE.glob("simulation/*.py"),
+            *PACKAGE.glob("robots/*"),
+        ]
+    ):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
 
 
-def with_outliers(samples: list[Sample], share: float, noise: np.ndarray, seed: int = 0) -> list[Sample]:
-    """The samples with gross errors in the efforts of a `share` of them, on each channel with even odds (one at least).
+def with_outliers(
+    samples: list[Sample], share: float, noise: np.ndarray, seed: int = 0
+) -> list[Sample]:
+    """The samples with gross errors in the efforts of a `share` of them, on each channel with
+    even odds (one at least).
 
-    noise (C,) [N, N m]: an error is 5 to 20 times as large, of either sign. It is put in before the low-pass, which smears
-    it over its neighbours: the share of rows beyond rho is larger than that of samples.
+    noise (C,) [N, N m]: an error is 5 to 20 times as large, of either sign. It is put in before
+    the low-pass, which smears it over its neighbours: the share of rows beyond rho is larger
+    than that of samples.
     """
     rng, found = np.random.default_rng(seed), []
     for sample in samples:
@@ -67,6 +101,18 @@ def with_outliers(samples: list[Sample], share: float, noise: np.ndarray, seed: 
             continue
         hit = rng.random(noise.size) < 0.5
         hit[rng.integers(noise.size)] = True
-        error = np.where(hit, rng.choice([-1.0, 1.0], noise.size) * rng.uniform(SMALLEST_OUTLIER, LARGEST_OUTLIER, noise.size) * noise, 0.0)
-        found.append(replace(sample, wrench=sample.wrench + error[:6], joint_torque=sample.joint_torque + error[6:]))
+        error = np.where(
+            hit,
+            rng.choice([-1.0, 1.0], noise.size)
+            * rng.uniform(SMALLEST_OUTLIER, LARGEST_OUTLIER, noise.size)
+            * noise,
+            0.0,
+        )
+        found.append(
+            replace(
+                sample,
+                wrench=sample.wrench + error[:6],
+                joint_torque=sample.joint_torque + error[6:],
+            )
+        )
     return found

@@ -1,8 +1,11 @@
-"""Times by two clocks: the one on the wall, and the processor's, which other processes on the machine do not lengthen."""
+"""Times by two clocks: the one on the wall, and the processor's, which other processes on the
+machine do not lengthen."""
+
 from __future__ import annotations
 
 import time
-from typing import NamedTuple, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,15 +25,25 @@ class Stopwatch:
 
     def read(self) -> Times:
         """What has passed."""
-        return Times(1e3 * (time.perf_counter() - self._wall), 1e3 * (time.process_time() - self._cpu))
+        return Times(
+            1e3 * (time.perf_counter() - self._wall), 1e3 * (time.process_time() - self._cpu)
+        )
 
 
 def spread(name: str, times: Sequence[Times]) -> dict[str, dict[str, float] | None]:
-    """{name_ms, name_cpu_ms}: median, 99th percentile and maximum of each clock; None of nothing."""
-    return {f"{name}{unit}": _figures([getattr(t, clock) for t in times]) for clock, unit in (("wall", "_ms"), ("cpu", "_cpu_ms"))}
+    """{name_ms, name_cpu_ms}: median, 99th percentile and maximum of each clock; None of
+    nothing."""
+    return {
+        f"{name}{unit}": _figures([getattr(t, clock) for t in times])
+        for clock, unit in (("wall", "_ms"), ("cpu", "_cpu_ms"))
+    }
 
 
 def _figures(values: list[float]) -> dict[str, float] | None:
     if not values:
         return None
-    return {"median": float(np.median(values)), "p99": float(np.percentile(values, 99)), "max": float(np.max(values))}
+    return {
+        "median": float(np.median(values)),
+        "p99": float(np.percentile(values, 99)),
+        "max": float(np.max(values)),
+    }

@@ -1,0 +1,176 @@
+"""Does it matter in which order the recordings come?
+
+The runs of `hinsdale_to_bag.py --all` are halved in random orders, and once each with the quiet
+baselines at the beginning and at the end of the learnt half. For each order one estimator learns
+from one half, run after run; on the other half its last estimate is tested as
+`hinsdale_compare.py` tests it: the vehicle's own moment against the arm's. The front end does not
+depend on the order, so the samples of each run are made once.
+"""
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+# Threads of BLAS only wait for each other on matrices of this size.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Appended: an installed package is used where there is one, the checkout otherwise.
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+
+import numpy as np
+
+from uvms_adaptive_dynamics.config import Config, load_config
+from uvms_adaptive_dynamics.errors import UvmsError
+from uvms_adaptive_dynamics.estimation.estimator import Estimator
+from uvms_adaptive_dynamics.evaluation.bags import check_bag, read_messages
+from uvms_adaptive_dynamics.model.metrics import channel_metrics
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.sample import Sample
+from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
+from uvms_adaptive_dynamics.signals.topics import inputs
+
+MOMENTS = ("roll", "pitch")
+QUIET = "baseline"      # beginning of the names of the runs in which the arm is at rest
+LOWEST = 0.97           # R^2 that each moment must reach in every order
+
+
+class Recording(NamedTuple):
+    """One run: its samples, and its low-passed rows of the moments, for tests: regressor
+    (T, 2, p), known (T, 2) and valid (T, 2)."""
+
+    name: str
+    samples: list[Sample]
+    regressor: np.ndarray
+    known: np.ndarray
+    valid: np.ndarray
+
+
+class Order(NamedTuple):
+    """An order of the runs: what is learnt from, in this order, and what is tested."""
+
+    name: str
+    learnt: list[str]
+    tested: list[str]
+
+
+class Outcome(NamedTuple):
+    """R^2 by moment on the tested half, the last estimate (p,), and the seconds that it took."""
+
+    r2: dict[str, float]
+    pi: np.ndarray
+    failures: int
+    changes: int
+    seconds: float
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("bags", type=Path,
+                        help="folder of the bags that hinsdale_to_bag.py --all has made")
+    parser.add_argument("--config", type=Path, default=Path(__file__).with_name("hinsdale.yaml"),
+                        help="default: hinsdale.yaml beside this file")
+    parser.add_argument("--random", type=int, default=10, metavar="N",
+                        help="how many random orders, besides the quiet runs first and last "
+                             "(default 10)")
+    parser.add_argument("--only", nargs="+", metavar="ORDER",
+                        help="only the orders of these names, such as 'first' or 'random-3'")
+    options = parser.parse_args(arguments)
+    try:
+        bags = sorted(path for path in options.bags.glob("*") if path.is_dir())
+        if len(bags) < 4:
+            raise UvmsError(f"'{options.bags}' holds {len(bags)} bags; expected those of "
+                            "hinsdale_to_bag.py --all.")
+        config = load_config(options.config)
+        recordings = {bag.name: recording(bag, config) for bag in bags}
+        chosen = [order for order in orders(sorted(recordings), options.random)
+                  if not options.only or order.name in options.only]
+        return report(chosen, recordings, config)
+    except UvmsError as error:
+        print(f"hinsdale_orders: {error}", file=sys.stderr)
+        return 1
+
+
+def recording(bag: Path, config: Config) -> Recording:
+    """A run through the front end and the low-pass; raises UvmsError."""
+    robot = RobotModel.from_config(config)
+    front, needed, samples = SignalFrontEnd(config, robot), inputs(config), []
+    for role, message, received in read_messages(check_bag(bag, needed).path, needed, Counter()):
+        front.add_message(role, message, received)
+        samples += front.samples()
+    frozen = Estimator(config, robot=robot, learn=False)
+    rows = [row for row in map(frozen.add, samples) if row is not None]
+    if not rows:
+        raise UvmsError(f"'{bag}' gave no usable sample.")
+    c = [robot.channels.index(name) for name in MOMENTS]
+    return Recording(bag.name, samples, *(np.array([getattr(row, name)[c] for row in rows])
+                                          for name in ("regressor", "known", "valid")))
+
+
+def orders(names: Sequence[str], count: int) -> Iterator[Order]:
+    """The quiet runs first, the quiet runs last, and `count` random orders."""
+    quiet = [name for name in names if name.startswith(QUIET)]
+    lively = [name for name in names if name not in quiet]
+    yield Order("first", quiet + lively[::2], lively[1::2])
+    yield Order("last", lively[::2] + quiet, lively[1::2])
+    for seed in range(count):
+        shuffled = [names[k] for k in np.random.default_rng(seed).permutation(len(names))]
+        half = (len(names) + 1) // 2
+        yield Order(f"random-{seed}", shuffled[:half], shuffled[half:])
+
+
+def learn(order: Order, recordings: dict[str, Recording], config: Config) -> Estimator:
+    """An estimator that has seen the learnt half, run after run."""
+    estimator = Estimator(config)
+    for number, name in enumerate(order.learnt):
+        if number:
+            estimator.break_off()
+        for sample in recordings[name].samples:
+            estimator.step(sample)
+    return estimator
+
+
+def outcome(order: Order, recordings: dict[str, Recording], config: Config) -> Outcome:
+    """Learn in one order and test what was learnt."""
+    begin = time.perf_counter()
+    estimator = learn(order, recordings, config)
+    tested = [recordings[name] for name in order.tested]
+    return Outcome(balance(estimator, tested), estimator.pi.copy(), estimator.solver_failures,
+                   estimator.changes, time.perf_counter() - begin)
+
+
+def balance(estimator: Estimator, tested: Sequence[Recording]) -> dict[str, float]:
+    """R^2 of the vehicle's moment Y_v pi_v against the arm's, -(Y_vm pi_m + buoyancy of its links),
+    all rows pooled."""
+    v, m, pi = estimator.table.vehicle_slice, estimator.table.arm_slice, estimator.pi
+    arm, vehicle, valid = (np.concatenate(parts) for parts in (
+        [-(run.regressor[..., m] @ pi[m] + run.known) for run in tested],
+        [run.regressor[..., v] @ pi[v] for run in tested], [run.valid for run in tested]))
+    return {name: channel_metrics(arm[:, c], vehicle[:, c], np.ones(len(arm)), valid[:, c],
+                                  "N m")["r2"] for c, name in enumerate(MOMENTS)}
+
+
+def report(chosen: Sequence[Order], recordings: dict[str, Recording], config: Config) -> int:
+    """Print a line for each order; 0 where every moment reaches `LOWEST` in every order."""
+    stiffness = RobotModel.from_config(config).table.index["zgW_zbB"]
+    print(f"{'order':<12}" + "".join(f"{'R^2 ' + name:>12}" for name in MOMENTS)
+          + f"{'zgW_zbB':>10}{'failures':>10}{'changes':>9}{'seconds':>9}")
+    missed = 0
+    for order in chosen:
+        found = outcome(order, recordings, config)
+        low = min(found.r2.values()) < LOWEST
+        missed += low
+        print(f"{order.name:<12}" + "".join(f"{found.r2[name]:>12.3f}" for name in MOMENTS)
+              + f"{found.pi[stiffness]:>10.2f}{found.failures:>10}{found.changes:>9}"
+              f"{found.seconds:>9.0f}" + (f"  below {LOWEST}" if low else ""), flush=True)
+    print(f"{len(chosen) - missed} of {len(chosen)} orders with R^2 of at least {LOWEST} in roll "
+          "and pitch")
+    return int(missed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,155 @@
+"""Settings: ranges, checks between them, files; a refusal names setting, got and expected."""
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from uvms_adaptive_dynamics.config import Config, Limits, flatten, load_config
+from uvms_adaptive_dynamics.errors import ConfigError
+
+NUMBERS = [(name, entry) for name, entry, _ in Config().settings()
+           if entry.metadata["kind"] in ("float", "int")]
+
+
+def refused(**values):
+    """The sentence for settings that cannot be used."""
+    with pytest.raises(ConfigError) as caught:
+        Config().with_values({name.replace("__", "."): value for name, value in values.items()})
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["robot.gravity", "robot.water_density"])
+def test_constants_that_are_divided_by_are_not_zero(name):
+    """Depth is pressure / (density * gravity), and the attitude's down is gravity's direction."""
+    for value in (0, 0.0, -9.8, 1e-300, math.nan, math.inf):
+        with pytest.raises(ConfigError, match=f"'{name}' is .*expected a number from 1 to"):
+            Config().with_values({name: value})
+
+
+@pytest.mark.parametrize("name, values", [
+    ("estimation.prior_stddev", (0, 1e3, 1e6)), ("estimation.relative_weight", (1e-6, 0)),
+    ("estimation.information_floor", (0, 1e-12)), ("estimation.relative_epsilon", (0,)),
+    ("estimation.prior_inflation", (0, 1e7, -1)), ("estimation.deadline", (-1e-3,))])
+def test_settings_with_which_solves_fail_are_refused(name, values):
+    """Measured: in these places the problem has no unique answer, or rounding decides it."""
+    for value in values:
+        with pytest.raises(ConfigError, match=f"'{name}' is"):
+            Config().with_values({name: value})
+
+
+@pytest.mark.parametrize("name, entry", NUMBERS, ids=[name for name, _ in NUMBERS])
+def test_ranges_are_inclusive_and_end_there(name, entry):
+    """Both ends of every range are taken; the next number beyond, NaN and infinity are not."""
+    low, high = entry.metadata["low"], entry.metadata["high"]
+    whole = entry.metadata["kind"] == "int"
+    outside = [math.nan, math.inf, -math.inf, "7", None, True]
+    if low is not None:
+        outside.append(low - 1 if whole else low - 1e-9 * max(abs(low), 1e-9))
+    if high is not None:
+        outside.append(high + 1 if whole else high * (1 + 1e-9))
+    for value in outside:
+        with pytest.raises(ConfigError):
+            Config().with_values({name: value})
+    for value in (low, high):
+        if value is not None and name not in ("estimation.weight_min", "estimation.weight_max"):
+            got = {n: v for n, _, v in Config().with_values({name: value}).settings()}
+            assert got[name] == value
+
+
+def test_limits_of_plausibility_have_unit_and_reason():
+    """Each says of what it is the limit, in which unit, and where the number comes from."""
+    given = {name.split(".")[1]: (entry.metadata["unit"], value)
+             for name, entry, value in Config().settings() if name.startswith("limits.")}
+    assert given == {
+        "speed": ("m/s", 10.0), "rate": ("rad/s", 12.0), "acceleration": ("m/s^2", 40.0),
+        "angular_acceleration": ("rad/s^2", 100.0), "joint_speed": ("rad/s", 20.0),
+        "joint_acceleration": ("rad/s^2", 2000.0), "force": ("N", 2000.0),
+        "torque": ("N m", 1000.0)}
+    assert all("; " in entry.metadata["doc"] for name, entry, _ in Config().settings()
+               if name.startswith("limits."))
+    with pytest.raises(ConfigError, match="'limits.force' is -1"):
+        Limits(force=-1)
+
+
+def test_checks_between_settings_name_both_sides():
+    """Numbers per joint, per channel and per thruster; bounds that contradict each other."""
+    assert "at least estimation.weight_min (90 N)" in refused(estimation__weight_max=50)
+    assert "each of robot.joints" in refused(joint_states__effort_scale=[1.0])
+    assert "10 numbers" in refused(estimation__noise_stddev=[1.0] * 9)
+    assert "names out of robot.joints" in refused(joint_states__effort_masked=["elbow"])
+    assert "one per thruster" in refused(thrusters__signs=[1.0, 1.0])
+    assert "or 'cvxpy:<NAME>'" in refused(estimation__solver="guess")
+    assert "Did you mean 'estimation.horizon'?" in refused(estimation__horison=3)
+
+
+@pytest.mark.parametrize("solver", ["auto", "native", "clarabel", "mosek", "cvxpy:ECOS"])
+def test_solvers_have_these_names(solver):
+    """'auto' and the four that one can ask for."""
+    assert Config().with_values({"estimation.solver": solver}).estimation.solver == solver
+
+
+def test_changed_settings_are_those_that_differ():
+    """Nothing by default; a value that is the default is no change."""
+    assert Config().changed() == {}
+    config = Config().with_values({"estimation.horizon": 100, "filter.lowpass": 0})
+    assert config.changed() == {"filter.lowpass": 0.0}
+
+
+@pytest.mark.parametrize("text, part", [
+    ("a: [1, 2", "not valid YAML at line"), ("a: 1", "not a ROS parameter file"),
+    ("- 1", "not a ROS parameter file"), ("", "not a ROS parameter file"),
+    ("/**: {ros__parameters: 5}", "ros__parameters is 5; expected sections"),
+    ("/**: {ros__parameters: {estimation: 5}}", "'estimation' does not exist"),
+    ("/**: {ros__parameters: {estimation: {horizon: many}}}", "expected a whole number")])
+def test_files_that_cannot_be_used_are_refused_with_their_name(tmp_path, text, part):
+    """One ConfigError, whatever is wrong with the file."""
+    path = tmp_path / "settings.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        load_config(path)
+    assert part in str(caught.value) and "settings.yaml" in str(caught.value)
+
+
+def test_what_belongs_to_ros_and_to_other_nodes_is_left_alone(tmp_path):
+    """use_sim_time and QoS are ROS's own; another node's section is not ours."""
+    path = tmp_path / "settings.yaml"
+    path.write_text("""
+        /**: {ros__parameters: {use_sim_time: true, filter: {lowpass: 0.1}}}
+        /rov/uvms_estimator: {ros__parameters: {filter.gap: 2.0}}
+        other: {ros__parameters: {anything: 1}}
+        empty:
+        uvms_estimator: {ros__parameters: }
+        """)
+    assert load_config(path).changed() == {"filter.lowpass": 0.1, "filter.gap": 2.0}
+
+
+def test_paths_count_from_the_file_that_names_them(tmp_path):
+    """Where such a file exists; anything else is kept as it is written."""
+    (tmp_path / "arm.urdf").write_text("")
+    path = tmp_path / "settings.yaml"
+    path.write_text("/**: {ros__parameters: {robot: {urdf: arm.urdf}, prior: {file: none.yaml}}}")
+    config = load_config(path)
+    assert config.robot.urdf == str(tmp_path / "arm.urdf") and config.prior.file == "none.yaml"
+
+
+@given(st.dictionaries(st.sampled_from("abc"), st.recursive(
+    st.integers(), lambda inner: st.dictionaries(st.sampled_from("xyz"), inner, min_size=1),
+    max_leaves=6), max_size=3))
+def test_flattened_trees_keep_their_leaves(tree):
+    """As many dotted names as leaves, each with its value."""
+    def leaf(dotted):
+        node = tree
+        for key in dotted.split("."):
+            node = node[key]
+        return node
+    flat = flatten(tree)
+    assert all(leaf(name) == value for name, value in flat.items())
+    assert len(flat) == sum(not isinstance(node, dict) for node in _nodes(tree))
+
+
+def _nodes(tree):
+    for node in tree.values():
+        yield node
+        if isinstance(node, dict):
+            yield from _nodes(node)

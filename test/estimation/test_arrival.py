@@ -1,0 +1,55 @@
+"""Arrival costs: what maps and beginnings do to the noise of the prior's gradient."""
+import numpy as np
+import pytest
+from problems import make_table
+
+from uvms_adaptive_dynamics.config import Estimation
+from uvms_adaptive_dynamics.estimation.arrival import DirectionalArrival, arrival_cost
+from uvms_adaptive_dynamics.estimation.prior_information import PriorInformation
+
+
+def directional(table, stddev):
+    """The default arrival cost of a prior at zero with deviations (p,), unit noise."""
+    prior = PriorInformation.from_stddev(np.zeros(table.size), stddev, np.ones(table.size, bool))
+    arrival = arrival_cost(Estimation(), table, prior, (np.ones(table.channels),))
+    assert isinstance(arrival, DirectionalArrival)
+    return arrival
+
+
+@pytest.fixture
+def case():
+    """(arrival, table, deviations (p,), places of a part)."""
+    table = make_table(1)
+    stddev = np.random.default_rng(0).uniform(.5, 2, table.size)
+    return directional(table, stddev), table, stddev, table.parts["vehicle restoring"]
+
+
+def test_what_begins_again_has_the_noise_it_began_with(case):
+    """Without data a part that begins again is where it was: the prior and its gradient's noise."""
+    arrival, table, stddev, places = case
+    row_map, factors = arrival.marginalize(places, np.zeros(table.size))
+    list(factors)
+    np.testing.assert_allclose(arrival.gradient_covariance(), np.diag(stddev ** -2), atol=1e-12)
+    np.testing.assert_allclose(arrival.prior(np.zeros(table.size))[:-1, :-1],
+                               np.diag(stddev ** -2), atol=1e-12)
+
+
+def test_the_noise_of_the_prior_is_mapped_with_its_rows(case):
+    """After a part was marginalized the others' gradient holds the prior's noise through the Schur
+    complement, as old rows that say nothing of that part do."""
+    arrival, table, stddev, places = case
+    rng = np.random.default_rng(1)
+    for _ in range(60):
+        arrival.add_row(rng.normal(size=(table.channels, table.size + 1)), 1.0)
+    list(arrival.close_block()[1])
+    before, H = arrival.gradient_covariance().copy(), arrival.data()[0][:-1, :-1]
+    H = H + arrival.prior(np.zeros(table.size))[:-1, :-1]
+    list(arrival.marginalize(places, np.zeros(table.size))[1])
+    rest = np.setdiff1d(np.arange(table.size), places)
+    # Half the gradient of the Schur complement is s_2 - H21 H11^-1 s_1.
+    across = -H[np.ix_(rest, places)] @ np.linalg.inv(H[np.ix_(places, places)])
+    J = np.zeros((rest.size, table.size))
+    J[:, rest], J[:, places] = np.eye(rest.size), across
+    found = arrival.gradient_covariance()
+    np.testing.assert_allclose(found[np.ix_(rest, rest)], J @ before @ J.T, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found[np.ix_(places, places)], np.diag(stddev[places] ** -2))

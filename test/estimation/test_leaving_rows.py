@@ -1,0 +1,27 @@
+"""Rows of several channels leave the window with the robust weight of their group."""
+import numpy as np
+import pytest
+from information_cases import add, state_of
+from problems import make_table
+
+from uvms_adaptive_dynamics.solvers.problem import huber_threshold
+
+FAR = 50.0      # deviations
+
+
+@pytest.mark.parametrize("grouping, valid, weight", [
+    ("sample", [True] * 4, huber_threshold(4, .95) / (2 * FAR)),
+    ("sample", [True, False, True, False], huber_threshold(2, .95) / (np.sqrt(2) * FAR)),
+    ("channel", [True] * 4, huber_threshold(1, .95) / FAR)])
+def test_the_threshold_is_that_of_the_groups_rows(grouping, valid, weight):
+    """An instant with residuals of 50 deviations in each of four channels, or in those of them that
+    count: its information is that of an inlier times rho / |r| of its group."""
+    table, valid = make_table(4, vehicle=False), np.array(valid)
+    pi = np.zeros(table.size)
+    state = state_of(table, pi, np.ones(table.size), horizon=2, forgetting=1.0, grouping=grouping)
+    Y = np.random.default_rng(0).normal(size=(4, table.size)) * valid[:, None]
+    add(state, Y, FAR * valid, pi, counts=valid)
+    for _ in range(2):
+        add(state, np.zeros_like(Y), np.zeros(4), pi)
+    H = state.problem(pi, np.ones(table.size, bool)).arrival.H
+    np.testing.assert_allclose(H - np.eye(table.size), weight * Y.T @ Y, rtol=1e-6, atol=1e-12)

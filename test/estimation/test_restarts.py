@@ -1,0 +1,57 @@
+"""What a restart and a success after failures begin anew."""
+import numpy as np
+import pytest
+from analytic import AnalyticMotion
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.errors import SolverError
+from uvms_adaptive_dynamics.estimation.estimator import RECOVER_AFTER, Estimator
+from uvms_adaptive_dynamics.model.robot import RobotModel
+
+CONFIG = Config().with_values({"robot.joints": [], "filter.lowpass": 0.02})
+
+
+@pytest.fixture(scope="module")
+def samples():
+    """A second and a half of a vehicle without an arm, without noise."""
+    robot, motion = RobotModel.from_config(CONFIG), AnalyticMotion(0, config=CONFIG)
+    pi = Estimator(CONFIG, robot=robot, learn=False).pi
+    return [motion.sample(CONFIG.filter.period * k, robot, pi) for k in range(80)]
+
+
+class Unsteady:
+    """A solver that fails whenever it is told to."""
+
+    def __init__(self, inner):
+        self.inner, self.fails = inner, False
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+    def solve(self, problem, deadline=None):
+        if self.fails:
+            raise SolverError("no answer", "stalled")
+        return self.inner.solve(problem, deadline)
+
+
+def test_only_failures_in_a_row_end_in_recovery(samples):
+    """One success between two rows of failures, each too short for a recovery: none happens."""
+    estimator = Estimator(CONFIG)
+    estimator._solver = solver = Unsteady(estimator._solver)
+    for sample in samples[:20]:
+        estimator.step(sample)
+    for k, sample in enumerate(samples[20:20 + 2 * RECOVER_AFTER - 1]):
+        solver.fails = k != RECOVER_AFTER - 1
+        estimator.step(sample)
+    assert estimator.solver_failures == 2 * RECOVER_AFTER - 2 and estimator.recoveries == 0
+
+
+def test_rows_from_before_a_restart_enter_none_after_it(samples):
+    """After a restart the low-pass fills again, as it did at first."""
+    estimator = Estimator(CONFIG)
+    filling = sum(estimator.step(sample) is None for sample in samples[:20])
+    estimator.restart()
+    assert sum(estimator.step(sample) is None for sample in samples[20:40]) == filling > 0
+    estimator.break_off()
+    assert sum(estimator.step(sample) is None for sample in samples[40:60]) == filling
+    assert np.isfinite(estimator.pi).all()

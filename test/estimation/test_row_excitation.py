@@ -1,0 +1,68 @@
+"""Which rows say something new: rows at rest stop counting, motion is judged with the present
+estimate."""
+import numpy as np
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.estimation.row_excitation import RowExcitation
+from uvms_adaptive_dynamics.model.robot import RobotModel
+
+PERIOD = .02
+
+
+def rows(robot, table, still_from, count=1500, seed=0):
+    """Random smooth rows of one channel that stop changing at `still_from`."""
+    rng = np.random.default_rng(seed)
+    phase, speed = rng.uniform(0, 6, (table.channels, table.size)), rng.uniform(
+        .5, 3, (table.channels, table.size))
+    for k in range(count):
+        yield np.sin(speed * PERIOD * min(k, still_from) + phase)
+
+
+def test_rows_at_rest_stop_counting_and_surprises_count_again():
+    """Within a few seconds of standing still rows no longer count nor tell of noise; one that is
+    far off counts."""
+    robot = RobotModel.from_config(Config())
+    table = robot.table
+    excitation = RowExcitation(table, PERIOD)
+    pi, valid, noise_stddev = np.array(table.scale), np.ones(table.channels,
+                                                             bool), np.full(table.channels, .05)
+    seen = [
+        excitation.add_row(Y, pi, valid, np.zeros(table.channels), noise_stddev)
+        for Y in rows(robot, table, 700)
+    ]
+    assert all(e.counts.all() and e.moves.all() for e in seen[100:700])
+    assert not any(e.counts.any() or e.moves.any() for e in seen[1200:])
+    surprised = excitation.add_row(next(rows(robot, table, 0)), pi, valid,
+                                   np.eye(1, table.channels)[0], noise_stddev)
+    assert surprised.counts[0]
+
+
+def test_calm_start_tells_nothing_of_the_noise():
+    """Before anything has moved no residual is taken for the noise, and rows count for the first
+    second only."""
+    robot = RobotModel.from_config(Config())
+    table = robot.table
+    excitation = RowExcitation(table, PERIOD)
+    seen = [
+        excitation.add_row(Y, np.array(table.scale), np.ones(table.channels, bool),
+                           np.zeros(table.channels), np.full(table.channels, .05))
+        for Y in rows(robot, table, 0, 300)
+    ]
+    assert not any(e.moves.any()
+                   for e in seen) and seen[0].counts.all() and not seen[-1].counts.any()
+
+
+def test_the_reference_is_seen_with_the_present_estimate():
+    """A prior many times too large makes the first seconds look like far more motion than there
+    ever is again, and its correction like a jump: the same motion goes on counting."""
+    robot = RobotModel.from_config(Config())
+    table = robot.table
+    excitation = RowExcitation(table, PERIOD)
+    valid, nothing, noise_stddev = np.ones(table.channels, bool), np.zeros(table.channels), np.full(
+        table.channels, .05)
+    seen = [
+        excitation.add_row(Y,
+                           np.array(table.scale) * (30.0 if k < 200 else 1.0), valid, nothing,
+                           noise_stddev) for k, Y in enumerate(rows(robot, table, 700, 700))
+    ]
+    assert all(e.counts.all() and e.moves.all() for e in seen[100:200] + seen[230:])

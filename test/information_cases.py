@@ -1,0 +1,45 @@
+"""An information state fed with rows as they are, for the tests of the estimation room."""
+import numpy as np
+from problems import Unconstrained
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.estimation.information import InformationState
+from uvms_adaptive_dynamics.estimation.prediction import Prediction
+from uvms_adaptive_dynamics.estimation.prior_information import PriorInformation
+from uvms_adaptive_dynamics.estimation.row_excitation import Excited
+
+
+def state_of(table, prior, stddev, noise=None, free=None, physical=None, **estimation):
+    """A state, unconstrained unless `physical` is given, that starts from a prior (p,) with
+    deviations (p,); noise (C,) stays as it is unless set."""
+    settings = {"adapt_noise": False, **estimation}
+    config = Config().with_values({f"estimation.{name}": value for name, value in settings.items()})
+    noise = np.ones(table.channels) if noise is None else noise
+    state = InformationState(config, physical or Unconstrained(table), np.ones(1), noise)
+    free = np.ones(table.size, bool) if free is None else free
+    state.restart(
+        PriorInformation.from_stddev(np.array(prior, float), np.array(stddev, float), free))
+    return state
+
+
+def prediction_of(Y, tau, pi, valid=None, t=0.0, doubt=0.0):
+    """The prediction of rows Y (C, p), tau (C,) by pi (p,), its variance by the parameters `doubt`.
+    """
+    C = len(tau)
+    valid = np.ones(C, bool) if valid is None else valid
+    predicted = Y @ pi
+    return Prediction(t, np.array(pi), predicted, doubt * np.eye(C), np.ones(C), np.array(tau),
+                      tau - predicted, np.array(valid), np.array(Y), np.zeros(C))
+
+
+def add(state, Y, tau, pi, counts=None, moves=None, doubt=0.0):
+    """Rows enter the state as they are."""
+    counts = np.ones(len(tau), bool) if counts is None else counts
+    state.add_row(prediction_of(Y, tau, pi, counts, doubt=doubt),
+                  Excited(counts, counts if moves is None else moves))
+
+
+def finish(state):
+    """Let the channels' factors catch up with a map of the old rows."""
+    while state._unfinished is not None:
+        state.forget()

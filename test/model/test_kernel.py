@@ -1,0 +1,40 @@
+"""The weights of the low-pass."""
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.config import Filter
+from uvms_adaptive_dynamics.model.kernel import correlation_length, gaussian_kernel
+
+
+def test_default_gain_is_at_least_nine_tenths_at_one_hertz():
+    """Motion up to 1 Hz passes, and the noise above 5 Hz is gone."""
+    settings = Filter()
+    h = gaussian_kernel(settings)
+    k = (np.arange(len(h)) - len(h) // 2) * settings.period
+
+    def gain(frequency):
+        return abs(np.sum(h * np.exp(-2j * np.pi * frequency * k)))
+
+    assert gain(1.0) >= .9 and gain(0.0) == pytest.approx(1) and gain(6.0) < .05
+
+
+def test_weights_are_symmetric_positive_and_sum_to_one():
+    """A symmetric kernel delays every frequency alike."""
+    h = gaussian_kernel(Filter())
+    assert len(h) % 2 == 1 and h.min() > 0 and h.sum() == pytest.approx(1)
+    np.testing.assert_array_equal(h, h[::-1])
+
+
+def test_without_low_pass_one_weight_is_left():
+    """A row is then its own instant."""
+    np.testing.assert_array_equal(gaussian_kernel(Filter(lowpass=0.0)), [1.0])
+
+
+def test_correlation_length_counts_overlapping_rows():
+    """White noise through the kernel: the variance of a mean of N rows is correlation_length / N
+    times a row's."""
+    h = gaussian_kernel(Filter())
+    rng = np.random.default_rng(1)
+    noise = np.convolve(rng.normal(size=400_000), h, "valid")
+    blocks = noise[:len(noise) // 2000 * 2000].reshape(-1, 2000).mean(axis=1)
+    assert blocks.var() / noise.var() * 2000 == pytest.approx(correlation_length(h), rel=.15)

@@ -1,0 +1,357 @@
+"""Parameter files: what is saved comes back, and whatever else stands there is a ParameterError."""
+import copy
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from uvms_adaptive_dynamics.errors import ParameterError
+from uvms_adaptive_dynamics.model.parameter_file import (
+    ParameterSet,
+    load_parameters,
+    save_parameters,
+)
+from uvms_adaptive_dynamics.model.parameters import ParameterTable
+from uvms_adaptive_dynamics.model.sample import channel_names
+
+JOINTS = ("axis_e", "axis_d")
+TABLE = ParameterTable(True, JOINTS, (False, False), (0.2, 0.4), (0.1, 0.1))
+ROBOT = {"joints": list(JOINTS), "vehicle": True, "channels": list(channel_names(True, JOINTS))}
+# Of one joint on a fixed base: its files are small enough to be spoilt hundreds of times.
+SMALL = ParameterTable(False, ("axis_e",), (False,), (0.2,), (0.1,))
+SMALL_ROBOT = {"joints": ["axis_e"], "vehicle": False, "channels": ["axis_e"]}
+# Property tests write into one folder over and over.
+SHARED_FOLDER = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+
+
+def covariance_of(table, seed, rank):
+    """(p, p) of the given rank, with deviations over eight orders of magnitude."""
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(table.size, rank)) * 10.0 ** rng.uniform(-6, 2, (table.size, 1))
+    return root @ root.T
+
+
+def saved_set(table=TABLE, seed=0, rank=20, robot=ROBOT):
+    rng = np.random.default_rng(seed)
+    covariance = covariance_of(table, seed, rank)
+    covariance[3] = covariance[:, 3] = 0.0     # a frozen parameter
+    words = rng.choice(["measured", "weak", "prior", "frozen"], table.size)
+    return ParameterSet(table.names, rng.normal(size=table.size), covariance,
+                        rng.uniform(0.1, 3.0, table.channels), robot,
+                        known_from=tuple(map(str, words)),
+                        identifiability={"rank": 40, "warnings": ["W and B only as W - B"]})
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory):
+    """The content of a saved file, as plain types."""
+    path = save_parameters(tmp_path_factory.mktemp("saved") / "p.yaml", saved_set())
+    return yaml.safe_load(path.read_text())
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """The same of the small robot."""
+    path = tmp_path_factory.mktemp("saved") / "p.yaml"
+    save_parameters(path, saved_set(SMALL, robot=SMALL_ROBOT))
+    return yaml.safe_load(path.read_text())
+
+
+def refusal(tmp_path, changed):
+    """What is said of a file with this content."""
+    path = tmp_path / "changed.yaml"
+    text = changed if isinstance(changed, str) else yaml.safe_dump(changed, sort_keys=False)
+    path.write_text(text)
+    with pytest.raises(ParameterError) as caught:
+        load_parameters(path).for_table(TABLE, "prior")
+    assert str(path) in str(caught.value)
+    return str(caught.value)
+
+
+# --- round trip ----------------------------------------------------------------------------------
+
+@settings(max_examples=30, deadline=None, suppress_health_check=SHARED_FOLDER)
+@given(seed=st.integers(0, 2**31), rank=st.integers(0, 60))
+def test_everything_that_is_saved_comes_back_to_the_bit(tmp_path, seed, rank):
+    """Values, covariance (singular ones too), noise, robot, known_from and identifiability."""
+    given_set = saved_set(seed=seed, rank=rank)
+    found = load_parameters(save_parameters(tmp_path / "p.yaml", given_set)).for_table(TABLE)
+    for name in ("names", "robot", "version", "known_from", "identifiability"):
+        assert getattr(found, name) == getattr(given_set, name), name
+    for name in ("values", "noise_stddev"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(given_set, name))
+    lower = np.tril_indices(TABLE.size)
+    np.testing.assert_array_equal(found.covariance[lower], given_set.covariance[lower])
+    np.testing.assert_array_equal(found.covariance, found.covariance.T)
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=SHARED_FOLDER)
+@given(values=st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=8),
+                              st.floats(-1e12, 1e12), min_size=1, max_size=8))
+def test_any_names_and_numbers_survive(tmp_path, values):
+    """YAML's own words (yes, null, 1e3), quotes and line breaks in names, the smallest floats."""
+    given_set = ParameterSet(tuple(values), np.array(list(values.values())))
+    found = load_parameters(save_parameters(tmp_path / "p.yaml", given_set))
+    assert found.names == given_set.names
+    np.testing.assert_array_equal(found.values, given_set.values)
+    assert found.covariance is found.noise_stddev is None and found.robot == {}
+
+
+def test_a_set_is_put_into_the_order_of_the_robot():
+    """Values, covariance and known_from move together; noise is by channel and stays."""
+    given_set, order = saved_set(), np.random.default_rng(1).permutation(TABLE.size)
+    shuffled = replace(
+        given_set, names=tuple(TABLE.names[i] for i in order), values=given_set.values[order],
+        covariance=given_set.covariance[np.ix_(order, order)],
+        known_from=tuple(given_set.known_from[i] for i in order))
+    found = shuffled.for_table(TABLE)
+    assert found.names == TABLE.names and found.known_from == given_set.known_from
+    np.testing.assert_array_equal(found.values, given_set.values)
+    np.testing.assert_array_equal(found.covariance, given_set.covariance)
+    np.testing.assert_array_equal(found.noise_stddev, given_set.noise_stddev)
+    assert found.identifiability == given_set.identifiability
+
+
+def test_a_file_by_hand_needs_the_parameters_alone(tmp_path):
+    """No schema, no robot; 1e-3 is a text in YAML 1.1 and a number to people."""
+    path = tmp_path / "hand.yaml"
+    path.write_text("parameters:\n" + "".join(f"  {name}: 1e-3\n" for name in TABLE.names))
+    found = load_parameters(path).for_table(TABLE)
+    assert (found.values == 1e-3).all() and found.covariance is None and found.robot == {}
+
+
+def test_a_set_that_could_not_be_loaded_is_not_saved(tmp_path):
+    """The file that is there already stays as it was."""
+    path = save_parameters(tmp_path / "p.yaml", saved_set())
+    before = path.read_text()
+    spoilt = saved_set().covariance
+    spoilt[0, 0] = np.nan
+    with pytest.raises(ParameterError, match="not saved"):
+        save_parameters(path, replace(saved_set(), covariance=spoilt))
+    assert path.read_text() == before and list(tmp_path.iterdir()) == [path]
+
+
+# --- refusals ------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("value", [0, 0.0, -1.0, math.nan, math.inf, 1e-300, 1e300, None, True,
+                                   "loud", [1.0], {}])
+def test_noise_that_is_no_positive_number_is_refused(tmp_path, document, value):
+    """A weight of one over zero, or NaN, would fail every solve."""
+    changed = copy.deepcopy(document)
+    changed["noise_stddev"][2] = value
+    said = refusal(tmp_path, changed)
+    assert "noise_stddev" in said and "expected a number" in said
+
+
+def test_noise_of_a_channel_is_named(tmp_path, document):
+    """Got, expected and what to do are in the sentence."""
+    changed = copy.deepcopy(document)
+    changed["noise_stddev"][2] = 0.0
+    said = refusal(tmp_path, changed)
+    assert "noise_stddev of 'heave' is 0; expected a number from 1e-09" in said
+    assert "delete 'noise_stddev'" in said
+
+
+@pytest.mark.parametrize("robot", [ROBOT, {}, {"joints": list(JOINTS), "vehicle": True}])
+@pytest.mark.parametrize("count", [0, 1, 7, 9])
+def test_noise_of_another_number_of_channels_is_refused(tmp_path, document, robot, count):
+    """Also where the file does not say which channels it has."""
+    said = refusal(tmp_path, {**document, "robot": robot, "noise_stddev": [1.0] * count})
+    assert f"noise_stddev has {count} entries, expected 8" in said
+
+
+@pytest.mark.parametrize("noise", [3.0, "1 1 1", {"surge": 1.0}, True])
+def test_noise_that_is_no_list_is_refused(tmp_path, document, noise):
+    """A mapping or a single number has no order of channels."""
+    assert "expected a list of numbers" in refusal(tmp_path, {**document, "noise_stddev": noise})
+
+
+@pytest.mark.parametrize("place, value, words", [
+    (0, -1.0, "variance of 'm_X_du' is -1"), (0, math.nan, "not finite"),
+    (1, math.inf, "not finite"), (1, 1e9, "not positive semidefinite"),
+    (1, "x", "expected a number"), (1, None, "expected a number"), (1, False, "expected a number")])
+def test_a_covariance_that_is_none_is_refused(tmp_path, document, place, value, words):
+    """Negative variance, NaN, a correlation beyond one, and what is no number."""
+    changed = copy.deepcopy(document)
+    changed["covariance_lower_triangle"][place] = value
+    assert words in refusal(tmp_path, changed)
+
+
+def test_a_correlation_slightly_beyond_one_is_refused(tmp_path, document):
+    """1.001 is no rounding, whatever the two parameters' units are."""
+    covariance = saved_set(rank=60).covariance
+    for low, high in ((0, 10), (int(np.argmin(np.diag(covariance) + (np.arange(51) == 3))), 20)):
+        changed = covariance.copy()
+        changed[low, high] = changed[high, low] = 1.001 * math.sqrt(
+            covariance[low, low] * covariance[high, high])
+        lower = changed[np.tril_indices(TABLE.size)].tolist()
+        said = refusal(tmp_path, {**document, "covariance_lower_triangle": lower})
+        assert "not positive semidefinite" in said and "delete" in said
+
+
+@pytest.mark.parametrize("change", [-1, 1])
+def test_a_covariance_of_another_size_is_refused(tmp_path, document, change):
+    """Got and expected are said."""
+    lower = document["covariance_lower_triangle"]
+    lower = lower[:-1] if change < 0 else [*lower, 0.0]
+    said = refusal(tmp_path, {**document, "covariance_lower_triangle": lower})
+    assert f"has {1326 + change} entries, expected 1326 for 51 parameters" in said
+
+
+@pytest.mark.parametrize("shape", [(51, 50), (50, 51), (51,), (2, 51, 51)])
+def test_a_covariance_of_wrong_shape_is_refused_in_the_library(shape):
+    """A set made in a program is held to the same rules as one from a file."""
+    with pytest.raises(ParameterError, match="covariance has shape"):
+        replace(saved_set(), covariance=np.zeros(shape)).for_table(TABLE, "prior")
+
+
+def test_an_asymmetric_covariance_is_refused_in_the_library():
+    """Which of the two entries is meant, nobody knows."""
+    changed = saved_set().covariance
+    changed[0, 1] *= 0.5
+    with pytest.raises(ParameterError, match="not symmetric"):
+        replace(saved_set(), covariance=changed).for_table(TABLE, "prior")
+
+
+@pytest.mark.parametrize("schema", [0, 2, "1", 1.5, True, None, [1]])
+def test_another_schema_is_refused(tmp_path, document, schema):
+    """What a later version means by the same words is not known."""
+    assert "expected 1" in refusal(tmp_path, {**document, "schema": schema})
+
+
+def test_a_file_of_another_program_is_refused(tmp_path, document):
+    """It is named."""
+    assert "'calibration'" in refusal(tmp_path, {**document, "package": "calibration"})
+
+
+@pytest.mark.parametrize("robot, words", [
+    ({"joints": ["axis_d", "axis_e"]}, "its joints (axis_d, axis_e), expected (axis_e, axis_d)"),
+    ({"joints": ["axis_e"]}, "its joints (axis_e), expected"),
+    ({"vehicle": False}, "its vehicle false, expected true"),
+    ({"channels": list(channel_names(True, JOINTS))[::-1]}, "its channels (axis_d, axis_e, yaw"),
+    ({"channels": ["surge"]}, "its channels (surge)"),
+    ({"joints": "axis_e"}, "expected a list of names"), ({"joints": [1, 2]}, "a list of names"),
+    ({"vehicle": "yes"}, "expected true or false"), ({"channels": 8}, "expected a list of names")])
+def test_the_file_of_another_robot_is_refused(tmp_path, document, robot, words):
+    """Joints in their order, the vehicle and the channels are compared with the running robot."""
+    changed = {key: value for key, value in document.items() if key != "noise_stddev"}
+    assert words in refusal(tmp_path, {**changed, "robot": robot})
+
+
+def test_other_names_are_refused(tmp_path, document):
+    """Unknown and missing ones are named."""
+    parameters = {**document["parameters"], "elbow.m": 1.0}
+    del parameters["W"]
+    said = refusal(tmp_path, {"parameters": parameters})
+    assert "unknown to this robot: elbow.m" in said and "missing: W" in said
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 1e300, None, True, "heavy", [1.0]])
+def test_a_value_that_is_no_number_is_refused(tmp_path, document, value):
+    """It is named, or shown."""
+    said = refusal(tmp_path, {"parameters": {**document["parameters"], "W": value}})
+    assert "'W'" in said or repr(value) in said
+
+
+@pytest.mark.parametrize("key", ["known_from", "identifiability", "robot"])
+@pytest.mark.parametrize("value", [3, "x", [1], True])
+def test_what_should_be_a_mapping_is_one(tmp_path, document, key, value):
+    """The entry is named."""
+    assert f"'{key}'" in refusal(tmp_path, {**document, key: value})
+
+
+@pytest.mark.parametrize("text, words", [
+    ("", "no mapping 'parameters'"), ("parameters: [1]", "no mapping 'parameters'"),
+    ("parameters: {W: [", "not valid YAML"), ("parameters: {W: 2001-99-99}", "not valid YAML"),
+    ("[" * 5000, "not valid YAML"), ("a: !!python/object:os.system {}", "not valid YAML"),
+    ("parameters: {1: 2.0, '1': 3.0}", "stands there twice"),
+    ("parameters: {W: 1" + "0" * 400 + "}", "expected a number")])
+def test_texts_that_are_no_parameter_file_are_refused(tmp_path, text, words):
+    """Whatever YAML makes of them."""
+    assert words in refusal(tmp_path, text)
+
+
+@pytest.mark.parametrize("name", ["absent.yaml", ".", "a\0b", "~nobody-of-this-name/p.yaml"])
+def test_a_path_that_cannot_be_read_is_refused(tmp_path, name):
+    """A missing file, a folder, a name that no file can have."""
+    path = name if name.startswith("~") else f"{tmp_path}/{name}"
+    with pytest.raises(ParameterError, match="cannot be read"):
+        load_parameters(path)
+
+
+# --- corruption ----------------------------------------------------------------------------------
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.dates(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner,
+                                                                max_size=3), max_leaves=5)
+
+
+def load_or_refuse(path):
+    try:
+        found = load_parameters(path).for_table(SMALL, "prior")
+    except ParameterError:
+        return
+    assert np.isfinite(found.values).all() and found.names == SMALL.names
+    assert found.noise_stddev is None or (found.noise_stddev > 0).all()
+    assert found.covariance is None or np.isfinite(found.covariance).all()
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=SHARED_FOLDER)
+@given(data=st.data())
+def test_any_entry_may_be_replaced_by_anything(tmp_path, small, data):
+    """Either the file is usable as it is, or a ParameterError says why not; nothing else."""
+    changed = copy.deepcopy(small)
+    key = data.draw(st.sampled_from(sorted(changed)))
+    place, value = changed[key], data.draw(anything)
+    if isinstance(place, (list, dict)) and data.draw(st.booleans()):
+        keys = list(place) if isinstance(place, dict) else range(len(place))
+        place[data.draw(st.sampled_from(keys))] = value
+    else:
+        changed[key] = value
+    path = tmp_path / "changed.yaml"
+    path.write_text(yaml.safe_dump(changed), encoding="utf-8")
+    load_or_refuse(path)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=SHARED_FOLDER)
+@given(cut=st.floats(0, 1), garbage=st.binary(max_size=6), skip=st.integers(0, 40))
+def test_any_bytes_may_be_spoilt(tmp_path, small, cut, garbage, skip):
+    """A disk that lies: bytes replaced, inserted or cut off at any place."""
+    path = tmp_path / "spoilt.yaml"
+    text = yaml.safe_dump(small).encode()
+    at = int(cut * len(text))
+    path.write_bytes(text[:at] + garbage + text[at + skip:])
+    load_or_refuse(path)
+
+
+def with_information(size=4, **changes):
+    names = tuple("abcd"[:size])
+    found = ParameterSet(names, np.arange(1.0, size + 1), np.eye(size),
+                         information=2 * np.eye(size), gradient=np.ones(size))
+    return replace(found, **changes)
+
+
+def test_the_cost_that_was_minimized_survives_the_file(tmp_path):
+    """Information, gradient and the noise of its rows are read as they were written."""
+    A = np.array([[4.0, 1, 0, 0], [1, 3, 0, 0], [0, 0, 2, .1], [0, 0, .1, 1]])
+    given = with_information(information=A, row_noise_stddev=np.array([.5, .25]))
+    found = load_parameters(save_parameters(tmp_path / "p.yaml", given))
+    for name in ("information", "gradient", "row_noise_stddev"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(given, name))
+
+
+@pytest.mark.parametrize(
+    "changes", [{"information": -np.eye(4)}, {"information": np.full(
+        (4, 4), np.nan)}, {"information": np.ones(
+            (4, 4))}, {"information": np.eye(3)}, {"gradient": None}, {
+                "gradient": np.full(4, np.inf)
+            }, {"gradient": np.ones(3)}, {"covariance": None}, {"row_noise_stddev": np.zeros(2)}])
+def test_a_cost_that_cannot_be_is_refused(changes, tmp_path):
+    """Not positive definite, not finite, of other sizes, or without its companions."""
+    with pytest.raises(ParameterError):
+        save_parameters(tmp_path / "p.yaml", with_information(**changes))

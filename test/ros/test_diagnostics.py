@@ -1,0 +1,209 @@
+"""What an operator reads on /diagnostics: what happened, to what, since when, what to do."""
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.estimation.snapshot import EstimatorSnapshot
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.ros.diagnostics import ERROR, OK, WARN, Diagnostics
+from uvms_adaptive_dynamics.ros.recent_fit import RecentFit
+from uvms_adaptive_dynamics.ros.worker import Knowledge
+
+PERIOD = 0.02
+QUIET = EstimatorSnapshot(
+    learn=True, t=5.0, status="optimal", solver="native", solver_counts={"active set": 100},
+    failures=0, noise_stddev=np.ones(2), window_filled=100, changes=0, last_change="",
+    started_from_file=False)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return RobotModel.from_config(Config()).table
+
+
+def filled(scale=1.0, doubt=0.1):
+    """Ten seconds of predictions; surge has residuals `scale` times as large as its intervals."""
+    rng, recent = np.random.default_rng(0), RecentFit(("surge", "axis_e"), ("N", "N m"), PERIOD)
+    for _ in range(500):
+        predicted = rng.normal(size=2)
+        measured = predicted + np.array([scale, 1.0]) * rng.normal(size=2)
+        recent.add(SimpleNamespace(
+            measured=measured, predicted=predicted, predicted_stddev=np.ones(2),
+            noise_stddev=np.full(2, np.sqrt(1 - doubt)), valid=np.ones(2, bool)))
+    return recent
+
+
+class World:
+    """A worker and a front end that say what a test sets, and reports a second apart."""
+
+    def __init__(self, table, fit=None, known_from="measured"):
+        self.asked = 0
+        self.worker = SimpleNamespace(
+            snapshot=QUIET, knowledge=Knowledge(62, (known_from,) * table.size), skipped=0,
+            out_of_time=0, exceptions=0, last_error="", backlog=0, solve_ms=[1.0, 2.0],
+            update_ms=[2.0, 3.0], request_knowledge=self._ask)
+        self.front_end = SimpleNamespace(status=lambda now: [], masked={}, counters={})
+        self.diagnostics = Diagnostics(Config(), table, self.worker, fit or filled())
+        self.now, self.samples, self.dropped = 100.0, 50, {}
+
+    def _ask(self):
+        self.asked += 1
+
+    def set(self, **fields):
+        """Change the snapshot."""
+        self.worker.snapshot = replace(self.worker.snapshot, **fields)
+
+    def report(self):
+        """The statuses by name, a second after the last."""
+        self.now, self.samples = self.now + 1.0, self.samples + 50
+        found = self.diagnostics.statuses(self.front_end, self.now, self.samples, self.dropped,
+                                          None)
+        return {status.name: status for status in found}
+
+
+def test_a_healthy_node_is_ok(table):
+    """All statuses OK; R^2, coverage, width and NLL per channel; rank; times of solves."""
+    world = World(table)
+    world.report()
+    found = world.report()
+    assert {status.level for status in found.values()} == {OK}
+    assert found["overall"].message == "estimating"
+    assert {"surge R^2", "surge coverage", "surge width [N]", "surge NLL [nats]",
+            "axis_e width [N m]"} <= set(found["predictions"].values)
+    assert found["estimate"].values["identifiable rank"] == 62
+    assert found["solver"].values["solve median [ms]"] == 1.5
+    assert found["solver"].values["active set"] == 100
+    assert world.asked == 2
+
+
+def test_before_anything_is_known_it_says_so(table):
+    """No sample, no solve, no knowledge: no warning, and no figure that does not exist."""
+    world = World(table, RecentFit(("surge",), ("N",), PERIOD))
+    world.worker.knowledge = None
+    world.worker.solve_ms = []
+    world.set(t=None, status="")
+    world.samples = -50
+    found = world.report()
+    assert found["overall"].message.startswith("no sample yet")
+    assert found["estimate"].message == "no estimate yet: the prior is in use"
+    assert found["estimate"].values["identifiable rank"] == "-"
+    assert "solve median [ms]" not in found["solver"].values
+
+
+def test_disabled_is_said_with_the_way_back(table):
+    """The operator may have forgotten who switched it off."""
+    world = World(table)
+    world.set(learn=False)
+    assert "~/enable with true" in world.report()["overall"].message
+
+
+def test_bad_predictions_and_unknown_blocks_are_warned_of(table):
+    """Where intervals fail and parameters are the prior's; the overall status says the worst."""
+    world = World(table, filled(scale=3.0), known_from="prior")
+    found = world.report()
+    assert found["predictions"].level == found["estimate"].level == found["overall"].level == WARN
+    assert "surge" in found["predictions"].message
+    assert "vehicle damping" in found["estimate"].message
+    assert found["estimate"].values["links"].startswith("links of axis_e")
+
+
+def test_a_loaded_estimate_is_not_called_unknown(table):
+    """How much of a loaded file's deviation is left says nothing of what the file knew."""
+    world = World(table, known_from="prior")
+    world.set(started_from_file=True)
+    assert world.report()["estimate"].level == OK
+
+
+def test_a_change_of_the_robot_is_reported_once_in_the_estimators_words(table):
+    """WARN in the report after it; count and sentence stay among the values."""
+    sentence = "axis_b link: dynamics changed at 67.0 s (payload?); re-estimating"
+    world = World(table)
+    world.report()
+    world.set(changes=1, last_change=sentence)
+    found = world.report()
+    assert found["estimate"].level == found["overall"].level == WARN
+    assert found["estimate"].message == sentence and sentence in found["overall"].message
+    found = world.report()
+    assert found["estimate"].level == OK
+    assert found["estimate"].values["changes of the robot"] == 1
+    assert found["estimate"].values["last change"] == sentence
+
+
+def test_late_solves_are_counted_and_said_in_plain_words(table):
+    """How many, for which reason, what it means, what to do; quiet in the next report."""
+    world = World(table)
+    world.report()
+    world.worker.skipped, world.worker.out_of_time = 3, 2
+    found = world.report()["solver"]
+    assert found.level == WARN and found.message == world.diagnostics.late
+    for words in ("3 solves skipped because newer samples waited", "2 solves ended by "
+                  "estimation.deadline", "every sample still counts", "estimation.horizon"):
+        assert words in found.message
+    assert found.values["skipped solves"] == 3 and found.values["solves out of time"] == 2
+    assert world.report()["solver"].level == OK and world.diagnostics.late == ""
+
+
+def test_failed_solves_and_exceptions_are_errors(table):
+    """With what is in use meanwhile, and what to do."""
+    world = World(table)
+    world.report()
+    world.set(failures=4)
+    found = world.report()["solver"]
+    assert found.level == ERROR and found.message.startswith("4 solves failed")
+    assert "last good estimate stays in use" in found.message and "~/reset" in found.message
+    world.worker.exceptions, world.worker.last_error = 1, "ZeroDivisionError: division by zero"
+    found = world.report()["solver"]
+    assert found.level == ERROR and "ZeroDivisionError" in found.message
+
+
+def test_a_recovery_is_reported(table):
+    """The estimator helped itself; the operator learns of it."""
+    world = World(table)
+    world.report()
+    world.set(recoveries=1)
+    found = world.report()["estimate"]
+    assert found.level == WARN and "re-estimating (1 times so far)" in found.message
+    assert world.report()["estimate"].level == OK
+
+
+def test_rows_and_messages_that_are_refused_are_named_with_their_growth(table):
+    """Since the last report, from the front end, the node and the estimator alike."""
+    world = World(table)
+    world.front_end.counters = {"imu: not finite": 2}
+    world.dropped = {"dvl: ValueError": 1, "never": 0}
+    world.set(implausible=5, repeated_stamps=7)
+    said = world.report()["refused messages"]
+    assert said.level == WARN
+    for words in ("imu: not finite 2", "dvl: ValueError 1", "implausible rows 5",
+                  "samples with a repeated stamp 7"):
+        assert words in said.message
+    assert "never" not in said.values
+    assert world.report()["refused messages"].level == OK
+
+
+def test_how_long_a_warning_lasts_is_said(table):
+    """Since when is what an operator asks first; time that jumps back makes it zero."""
+    world = World(table, filled(scale=3.0))
+    assert world.report()["predictions"].values["lasts [s]"] == 0.0
+    world.report()
+    found = world.report()
+    assert found["predictions"].values["lasts [s]"] == 2.0
+    assert found["overall"].message.endswith("(for 2 s)")
+    world.now = 5.0
+    assert world.report()["predictions"].values["lasts [s]"] == 0.0
+
+
+def test_masked_channels_are_named_with_their_reason(table):
+    """A parked arm is no reason to warn; a DVL without lock is."""
+    world = World(table)
+    world.report()
+    world.front_end.masked = {"surge": {"no dvl": 500}, "axis_e": {"joint at rest": 500}}
+    found = world.report()["masked rows"]
+    assert found.level == WARN and "no dvl (surge)" in found.message
+    assert "axis_e" not in found.message
+    assert found.values["axis_e"] == "100% (joint at rest 500)"
+    world.front_end.masked = {channel: {"no imu": 1000} for channel in ("surge", "axis_e")}
+    assert "no imu (all)" in world.report()["masked rows"].message

@@ -1,0 +1,25 @@
+"""The figures of the last seconds are those that `evaluate` would give of the same rows."""
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.model.metrics import channel_metrics
+from uvms_adaptive_dynamics.ros.recent_fit import RecentFit
+
+
+def test_figures_are_those_of_the_same_rows():
+    """Coverage, width and NLL of the ring; rows before it are forgotten."""
+    rng, recent, kept = np.random.default_rng(1), RecentFit(("surge",), ("N",), 0.02), []
+    for _ in range(700):
+        row = rng.normal(size=3)
+        kept.append(row)
+        stddev = np.exp(row[2:])
+        recent.add(SimpleNamespace(measured=row[:1], predicted=row[1:2], predicted_stddev=stddev,
+                                   noise_stddev=stddev, valid=np.ones(1, bool)))
+    measured, predicted, spread = np.array(kept)[-500:].T
+    expected = channel_metrics(measured, predicted, np.exp(spread), np.ones(500, bool), "N")
+    found = recent.metrics()["surge"]
+    for key in ("n", "coverage95", "interval_width", "nll"):
+        assert found[key] == pytest.approx(expected[key])
+    assert found["doubt"] == pytest.approx(0.0)

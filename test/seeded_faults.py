@@ -1,0 +1,277 @@
+"""Faults put into the code on purpose: is each caught by a unit test of its own room?
+
+    python test/seeded_faults.py                     all of them, a few minutes
+    python test/seeded_faults.py --room solvers      those of a room
+    python test/seeded_faults.py --only stamp        those whose name contains a word
+    python test/seeded_faults.py --list
+
+Package and tests are copied to a temporary folder, one fault is put in, and the tests named beside
+it run until the first one fails. A fault that no test notices is missed, and so is a test.
+`test_seeded_faults.py` holds the table to the code.
+"""
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = "uvms_adaptive_dynamics"
+LIMIT = 300     # [s] for the tests of one fault; one that never ends is caught too
+SLOW = "hundred_thousand"   # in the name of tests that take long and are about rounding alone
+
+
+class Fault(NamedTuple):
+    """In `file` (of the package) `old` becomes `new`; `tests` (of test/) must fail."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: str
+
+    @property
+    def room(self) -> str:
+        """The folder of the package that has the fault."""
+        return self.file.split("/")[0]
+
+
+ARRIVAL = "estimation/test_arrival.py"
+INFORMATION = "estimation/test_information.py"
+FORGETTING = "estimation/test_forgetting.py"
+ESTIMATOR = "estimation/test_estimator.py"
+CERTIFICATE = "solvers/native/test_certificate.py"
+CONES = "solvers/native/test_cones.py"
+GROUPS = "solvers/native/test_huber_groups.py"
+OPTIMALITY = "solvers/native/test_optimality.py"
+
+FAULTS = (
+    # --- estimation ---
+    Fault("rows are forgotten twice: the map without its square root", "estimation/forgetting.py",
+          "(1 - np.sqrt(1 - taken), taken)", "(taken, taken)", FORGETTING),
+    Fault("a direction loses its full share whatever new data bring", "estimation/forgetting.py",
+          "np.minimum(gained, share)", "np.full_like(gained, share)", FORGETTING),
+    Fault("the Schur complement with the wrong sign", "estimation/forgetting.py",
+          "A[np.ix_(rest, places)] = -cho_solve", "A[np.ix_(rest, places)] = cho_solve",
+          FORGETTING),
+    Fault("the gradient's noise is not mapped with its rows", "estimation/information.py",
+          "self.gradient.mapped(row_map.gradient, close)", "iter(())", INFORMATION),
+    Fault("the prior's noise is not mapped", "estimation/arrival.py",
+          "self._prior_noise = T @ self._prior_noise @ T.T", "pass", ARRIVAL),
+    Fault("what is re-estimated begins without noise of its gradient", "estimation/arrival.py",
+          "self._prior_noise = self._prior_noise + begun[:, :-1].T @ begun[:, :-1]", "pass",
+          ARRIVAL),
+    Fault("rows leave the window's sum without their age", "estimation/window.py",
+          "-self._decay ** gone.age * self._weights", "-self._weights", INFORMATION),
+    Fault("rows enter the old data without their age", "estimation/information.py",
+          "self._condense(leaving.rows, leaving.valid, self.arrival.decay ** leaving.age,",
+          "self._condense(leaving.rows, leaving.valid, 1.0,", INFORMATION),
+    Fault("old data grow where they should fade", "estimation/arrival.py",
+          "part *= self.decay", "part /= self.decay", INFORMATION),
+    Fault("old data keep the weights of the noise they came with", "estimation/information.py",
+          "self.arrival.reweigh(self.scale ** 2)", "pass", INFORMATION),
+    Fault("a restart keeps the noise", "estimation/information.py",
+          "self.noise.restart(noise, long_run)", "pass", INFORMATION),
+    Fault("a gap does not reach the gradient", "estimation/information.py",
+          "self.gradient.break_off()", "pass", INFORMATION),
+    Fault("the threshold of an instant is that of one row", "estimation/information.py",
+          "huber_threshold(int(valid.sum()), quantile)", "huber_threshold(1, quantile)",
+          "estimation/test_leaving_rows.py"),
+    Fault("leverage is not bounded", "estimation/sample_check.py", "~(surprise <= INCONSISTENT)",
+          "~(surprise <= 1e9)", ESTIMATOR + "::test_one_absurd_sample_does_not_move_the_estimate"),
+    Fault("the arm's reaction is added to the vehicle's efforts", "estimation/information.py",
+          "tau[..., :6] -= ", "tau[..., :6] += ", INFORMATION),
+    Fault("a saved covariance counts like independent rows", "estimation/prior_information.py",
+          "overlap * root.T @ root", "root.T @ root", INFORMATION),
+    Fault("frozen parameters are inflated too", "estimation/prior_information.py",
+          "grown = np.where(free, np.sqrt(inflation), 1.0)\n"
+          "        covariance = covariance * np.outer(grown, grown)\n        variance",
+          "grown = np.sqrt(inflation) * np.ones(free.size)\n"
+          "        covariance = covariance * np.outer(grown, grown)\n        variance",
+          INFORMATION),
+    Fault("low-passed rows count as independent", "model/kernel.py",
+          "return float(kernel.sum() ** 2 / (kernel @ kernel))", "return 1.0",
+          "model/test_kernel.py"),
+    Fault("the low-pass reaches over a gap", "estimation/low_pass.py",
+          "self._filled = self._place = 0", "self._place = 0", "estimation/test_low_pass.py"),
+    Fault("rows at rest count for ever", "estimation/row_excitation.py",
+          "self._still = np.where(moves, 0, self._still + valid)",
+          "self._still = np.where(moves, 0, 0)", "estimation/test_row_excitation.py"),
+    Fault("any alternative is believed", "estimation/changes.py",
+          "BETTER = 0.5", "BETTER = 1e9", "estimation/test_changes.py"),
+    Fault("a stamp that comes twice is a jump of time", "estimation/estimator.py",
+          "STAMP_JITTER = 0.5", "STAMP_JITTER = 0.0",
+          f"{ESTIMATOR}::test_a_stamp_that_comes_twice_is_refused_and_costs_nothing"),
+    Fault("the first success does not end a row of failures", "estimation/estimator.py",
+          "self._failed_in_a_row = 0\n        except", "pass\n        except",
+          "estimation/test_restarts.py"),
+    Fault("a restart forgets that there was no row yet", "estimation/estimator.py",
+          "self._low_pass.reset()\n        self._last_t",
+          "pass\n        self._last_t",
+          "estimation/test_restarts.py"),
+    # --- uncertainty ---
+    Fault("a gap does not reach the autocovariance", "uncertainty/gradient_covariance.py",
+          "self.autocovariance.break_off()", "pass",
+          f"{INFORMATION} uncertainty/test_gradient_covariance.py"),
+    Fault("weights of rows enter their noise once", "uncertainty/gradient_covariance.py",
+          "weights[self._channel] ** 2", "weights[self._channel]",
+          "uncertainty/test_gradient_covariance.py"),
+    Fault("the gradient's noise fades like its rows", "uncertainty/gradient_covariance.py",
+          "self._decay ** (2 * len(self._slices))", "self._decay ** len(self._slices)",
+          "uncertainty/test_gradient_covariance.py"),
+    Fault("a batch counts for one tick each", "uncertainty/gradient_covariance.py",
+          "np.matmul(STRIDE * z, z.transpose(0, 2, 1))", "np.matmul(z, z.transpose(0, 2, 1))",
+          "uncertainty/test_gradient_covariance.py"),
+    Fault("residuals before a gap are neighbours of those after it",
+          "uncertainty/residual_autocovariance.py", "self._ring[:] = 0.0", "pass",
+          "uncertainty/test_residual_autocovariance.py"),
+    Fault("every active bound narrows", "uncertainty/parameter_covariance.py",
+          "STRONG = 2.0", "STRONG = 0.0", "uncertainty/test_constraints_and_frozen.py"),
+    Fault("an error of frozen values moves the estimate the wrong way",
+          "uncertainty/parameter_covariance.py", "self._J = -inverse @", "self._J = inverse @",
+          "uncertainty/test_constraints_and_frozen.py"),
+    Fault("the paper's factor without its one", "uncertainty/parameter_covariance.py",
+          "(2 / self._alpha - 1)", "(2 / self._alpha)", "uncertainty/test_parameter_covariance.py"),
+    Fault("clipping narrows what was measured", "uncertainty/channel_noise.py",
+          "WINSOR_MEAN = 0.9205", "WINSOR_MEAN = 1.0", "uncertainty/test_channel_noise.py"),
+    Fault("the scale of all residuals is solved for in the wrong bin",
+          "uncertainty/channel_noise.py", "np.flatnonzero(excess >= 0)[-1]",
+          "np.flatnonzero(excess >= 0)[0]", "uncertainty/test_channel_noise.py"),
+    Fault("new residuals outweigh the old ones", "uncertainty/channel_noise.py",
+          "self._histogram *= (1 - rate)[:, None]", "self._histogram *= rate[:, None]",
+          "uncertainty/test_channel_noise.py"),
+    Fault("intervals do not follow their coverage", "uncertainty/channel_noise.py",
+          "((share > 1.96) - 0.05)", "((share > 1.96) - 0.5)",
+          "uncertainty/test_channel_noise.py"),
+    # --- solvers ---
+    Fault("the certificate is half of what it must be", "solvers/native/robust_cost.py",
+          "QUARTER = 0.25", "QUARTER = 0.125", CERTIFICATE),
+    Fault("bounds and their multipliers are left out of the certificate",
+          "solvers/native/optimality.py", "abs(float(z @ cones.slacks(slope.x))) + product",
+          "product", CERTIFICATE),
+    Fault("inequalities and their multipliers are left out of the certificate",
+          "solvers/native/optimality.py",
+          "product = abs(float(Z.ravel() @ cones.matrices(slope.x).ravel()))", "product = 0.0",
+          CERTIFICATE),
+    Fault("the local bound holds everywhere", "solvers/native/huber_groups.py",
+          "(ENTER - ROUNDING) * root - gone", "1e9", "solvers/native/test_local_bound.py"),
+    Fault("a rise of the cost inside the cones is not in the gap",
+          "solvers/native/interior_point.py",
+          "gap = bound + max(inside.value - slope.value, 0.0)", "gap = 1e-3 * bound", CERTIFICATE),
+    Fault("the curvature of the constraints counts half", "solvers/native/optimality.py",
+          "cones.scattered(curvature + curvature.transpose(0, 2, 1))",
+          "cones.scattered(curvature)", OPTIMALITY),
+    Fault("an off-diagonal condition counts once", "solvers/native/optimality.py",
+          "np.where(i == j, 1.0, 2.0)", "np.where(i == j, 1.0, 1.0)", OPTIMALITY),
+    Fault("the curvature of outliers counts half", "solvers/native/huber_groups.py",
+          "2 * outliers.rho[chosen]", "outliers.rho[chosen]", GROUPS),
+    Fault("rows are not weighed anew when the noise changes", "solvers/native/huber_groups.py",
+          "np.array_equal(problem.scale, self._scale)", "True", GROUPS),
+    Fault("masked rows count in the threshold", "solvers/native/huber_groups.py",
+          "huber_thresholds(self._rows_a_group, problem.quantile)[counts]",
+          "huber_thresholds(self._rows_a_group, problem.quantile)[0 * counts + self._rows_a_group]",
+          GROUPS),
+    Fault("outliers keep their weight while they age", "solvers/native/huber_groups.py",
+          "outliers.fade(problem.weight[stays] / self._slot_weight[stays])", "pass",
+          "solvers/native/test_aging_groups.py"),
+    Fault("no step asks for a refresh", "solvers/native/huber_groups.py",
+          "(ENTER - ROUNDING - margin) * root", "1e9", GROUPS),
+    Fault("cones are told apart by what is free alone", "solvers/native/cones.py",
+          "physical is self.physical", "True", f"{CONES} solvers/test_solver_room.py"),
+    Fault("cones do not follow frozen values", "solvers/native/cones.py",
+          "np.array_equal(pi[~free], self._frozen_pi)", "True",
+          f"{CONES} solvers/test_solver_room.py"),
+    Fault("of tied parameters one counts", "solvers/native/cones.py",
+          "self.basis[k, q, :d, :d] += at.scale[variable] * matrix",
+          "self.basis[k, q, :d, :d] = at.scale[variable] * matrix", CONES),
+    Fault("of two bounds of a variable one counts", "solvers/native/cones.py",
+          "np.add.at(pulled, self.places, self.sign * z)", "pulled[self.places] += self.sign * z",
+          CONES),
+    Fault("a deadline never passes", "solvers/native/answer.py",
+          "return time.perf_counter() > self._end", "return False", "solvers/test_solver_room.py"),
+    Fault("Clarabel is not told of the deadline", "solvers/clarabel_solver.py",
+          "settings.time_limit = seconds", "pass", "solvers/test_clarabel_deadline.py"),
+    Fault("a lost licence is an error like any other", "solvers/guarded.py",
+          'if error.status != "licence" or self._substitute is None:', "if True:",
+          "solvers/test_solver_room.py"),
+    Fault("an expired licence is called refused", "solvers/mosek_licence.py",
+          "if name in SENTENCES:", "if False:", "solvers/test_mosek.py"),
+    Fault("one failed guess after the other is held", "solvers/native/solver.py",
+          "known.active is not None and not known.held", "known.active is not None",
+          "solvers/test_solvers.py"),
+    Fault("lambda^age is left out of the norm of the stack", "solvers/problem.py",
+          'np.einsum("k,kc,kc->", self.weight, residuals, residuals)',
+          'np.einsum("kc,kc->", residuals, residuals)', "solvers/test_problem.py"),
+)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the chosen faults; 0 where every one is caught."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--room", help="only the faults of this folder of the package")
+    parser.add_argument("--only", metavar="WORD", help="only faults whose name contains WORD")
+    parser.add_argument("--skip", type=int, default=0, metavar="N", help="begin after N faults")
+    parser.add_argument("--source", type=Path, default=ROOT, help="another checkout")
+    parser.add_argument("--list", action="store_true", help="print the table and end")
+    options = parser.parse_args(arguments)
+    chosen = [fault for fault in FAULTS if options.room in (None, fault.room)
+              and (options.only or "") in fault.name][options.skip:]
+    if options.list:
+        print("\n".join(f"{fault.file:<42}{fault.name}" for fault in chosen))
+        return 0
+    missed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for part in (PACKAGE, "test", "config"):
+            shutil.copytree(options.source / part, Path(folder) / part,
+                            ignore=shutil.ignore_patterns("__pycache__"))
+        for fault in chosen:
+            begin = time.perf_counter()
+            ended = run(fault, Path(folder))
+            missed += not ended.startswith("caught")
+            print(f"{ended:<44}{time.perf_counter() - begin:>5.0f} s  {fault.room}: {fault.name}",
+                  flush=True)
+    print(f"{len(chosen) - missed} of {len(chosen)} faults caught")
+    return int(missed > 0)
+
+
+def run(fault: Fault, folder: Path) -> str:
+    """'caught by <test>', 'missed', or why it could not be tried; the folder is left as it was."""
+    file = folder / PACKAGE / fault.file
+    right = file.read_text()
+    if right.count(fault.old) != 1:
+        return f"NOT TRIED: the text is there {right.count(fault.old)} times"
+    file.write_text(right.replace(fault.old, fault.new))
+    try:
+        return verdict(fault, folder)
+    finally:
+        file.write_text(right)
+
+
+def verdict(fault: Fault, folder: Path) -> str:
+    """What the tests say of the fault that is in place."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--tb=no",
+               "-k", f"not {SLOW}",
+               *(f"test/{test}" for test in fault.tests.split())]
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1",
+                   "UVMS_SHARED": os.environ.get("UVMS_SHARED", str(ROOT.parent / "shared"))}
+    try:
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True,
+                              timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        return f"caught: no end within {LIMIT} s"
+    if done.returncode == 0:
+        return "MISSED"
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    if done.returncode != 1 or not failed:
+        return f"NOT TRIED: pytest ended with {done.returncode}"
+    return "caught by " + failed[0].split("::")[-1].split(" ")[0].split("[")[0][:34]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+"""The delay between command and motion: found offline to milliseconds, warned of online."""
+
+import pytest
+from frame_cases import recording
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.signals.checks.delay import thruster_delay
+from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
+
+
+@pytest.fixture(scope="module")
+def messages():
+    return recording(21, 45.0)
+
+
+def run(messages, earlier, config):
+    """Samples where every command is received `earlier` [s] than it acts."""
+    robot = RobotModel.from_config(config)
+    front, samples = SignalFrontEnd(config, robot), []
+    shifted = sorted(
+        ((r, m, t - earlier * (r == "thrusters")) for r, m, t in messages), key=lambda item: item[2]
+    )
+    for item in shifted:
+        front.add_message(*item)
+        samples += front.samples()
+    return front, samples, robot
+
+
+@pytest.mark.parametrize("true", [0.0, 0.17, 0.5])
+def test_delay_is_found_within_20_ms_and_warned_of(true, messages):
+    """Offline with the regressor within 20 ms; online within 30 ms, a sentence with the setting
+    from 0.06 s on."""
+    config = Config()
+    front, samples, robot = run(messages, true, config)
+    assert abs(thruster_delay(samples, robot, config).delay - true) < 0.02
+    assert abs(front.delay.found.delay - true) < 0.03
+    assert any("thrusters.delay" in text for text in front.warnings) == (true > 0.05)
+
+
+def test_the_setting_takes_the_delay_away(messages):
+    """thrusters.delay as long as the truth: nothing is left, nothing is warned of."""
+    config = Config().with_values({"thrusters.delay": 0.3})
+    front, samples, robot = run(messages, 0.3, config)
+    assert abs(thruster_delay(samples, robot, config).delay) < 0.02 and not front.warnings

@@ -1,0 +1,75 @@
+"""The small fits of the frame checks."""
+
+import itertools
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from uvms_adaptive_dynamics.model.rotations import from_rotation_vector
+from uvms_adaptive_dynamics.signals.checks.fits import (
+    SIGNED_AXES,
+    axis_name,
+    degrees,
+    nearest_axes,
+    relation,
+)
+
+ANGLES = st.tuples(*[st.floats(-1.8, 1.8)] * 3)
+
+
+def test_signed_axes_are_all_48_of_them():
+    """Every permutation with every sign, once."""
+    assert len({tuple(axes.ravel()) for axes in SIGNED_AXES}) == 48
+    assert all(abs(np.linalg.det(axes)) == 1 for axes in SIGNED_AXES)
+
+
+@given(st.integers(0, 47), ANGLES, st.floats(0.01, 100.0))
+def test_nearest_axes_stand_small_rotations_and_any_scale(index, angles, size):
+    """Signed axes turned by less than 15 degrees and scaled are recognized."""
+    axes = SIGNED_AXES[index]
+    tilt = from_rotation_vector(0.08 * np.array(angles))
+    found, distance = nearest_axes(size * axes @ tilt)
+    assert np.array_equal(found, axes) and distance < 0.35
+
+
+def test_nearest_axes_of_nothing_are_none():
+    """A matrix of zeros has no direction."""
+    assert nearest_axes(np.zeros((3, 3)))[0] is None
+
+
+def test_relation_is_least_squares_with_its_error():
+    """On noisy data the coefficients are right within three of the standard errors."""
+    rng = np.random.default_rng(0)
+    x, A = rng.normal(size=(500, 2)), np.array([[1.0, 0.2], [-0.3, 0.8]])
+    found, error = relation(x, x @ A + rng.normal(0, 0.1, (500, 2)))
+    assert (np.abs(found - A).max(axis=1) < 3 * error).all() and (error < 0.03).all()
+
+
+def test_a_robust_relation_stands_a_tenth_of_outliers():
+    """8 % of the rows are far off: the robust fit is right, the plain one is not."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(500, 1))
+    y = 2.0 * x
+    y[:40] += 20.0 + 10.0 * x[:40]
+    assert abs(relation(x, y, robust=True)[0][0, 0] - 2.0) < 0.01
+    assert abs(relation(x, y)[0][0, 0] - 2.0) > 0.5
+
+
+def test_nothing_that_moved_gives_no_error_but_a_number():
+    """A fit of zeros to zeros is finite."""
+    A, error = relation(np.zeros((100, 2)), np.zeros((100, 1)))
+    assert np.isfinite(A).all() and np.isfinite(error).all()
+
+
+def test_words():
+    """Axes and angles as an operator reads them."""
+    assert [axis_name(sign * np.eye(3)[k]) for k, sign in itertools.product(range(3), (1, -1))] == [
+        "+x",
+        "-x",
+        "+y",
+        "-y",
+        "+z",
+        "-z",
+    ]
+    assert degrees(np.radians([0.2, -89.8, 180.0])) == "0, -90, 180 degrees (roll, pitch, yaw)"

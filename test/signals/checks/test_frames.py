@@ -1,0 +1,123 @@
+"""Frames, signs and units: what is set wrong is named, what is right is not (the long list: python
+test/frame_cases.py 10)."""
+
+import copy
+import math
+
+import numpy as np
+import pytest
+from frame_cases import CASES, recording, warned
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
+
+MINUTE = 32.0  # [s] of it are enough for the first judgement
+HERE = (
+    "imu.frame",
+    "imu.world",
+    "imu.frame and imu.world",
+    "imu turned by 90",
+    "pitch rate's sign",
+    "force in g",
+    "dvl.frame",
+    "dvl turned by 90",
+    "dvl turned by 45",
+    "dvl sway's sign",
+    "pressure in hPa",
+    "depth's sign",
+    "joint velocity's sign",
+    "joint velocity's order",
+    "joint position in degrees",
+    "effort's sign",
+    "a thruster's sign",
+    "the thrusters' order",
+)
+
+
+@pytest.fixture(scope="module")
+def messages():
+    return recording(20, MINUTE)
+
+
+def test_correct_recording_gives_no_warning(messages):
+    """No false alarm."""
+    assert warned(messages, {}, None, MINUTE) == []
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_what_is_set_wrong_is_named(name, messages):
+    """The first warning names the setting."""
+    settings, change, begin = CASES[name]
+    said = warned(messages, settings, change, MINUTE)
+    assert said and said[0].startswith(begin), said
+
+
+def at_rest_before(messages, seconds):
+    """The recording with its first messages repeated, noise and all, for so long before it: a robot
+    that lies still."""
+    begin = messages[0][2]
+    first = [item for item in messages if item[2] < begin + 2.0]
+    dvl, imu, joints = (
+        [m for r, m, _ in first if r == role] for role in ("dvl", "imu", "joint_states")
+    )
+    found = []
+    for k in range(int(seconds / 2.0)):
+        for number, (role, message, t) in enumerate(first):
+            message = copy.deepcopy(message)
+            if role == "dvl":
+                v = message.twist.twist.linear
+                v.x, v.y, v.z = (1e-3 * math.sin(number * f + k) for f in (1.0, 2.0, 3.0))
+            elif role == "imu":
+                message.orientation = copy.deepcopy(imu[0].orientation)
+                w, f = message.angular_velocity, message.linear_acceleration
+                w.x, w.y, w.z = (1e-3 * math.sin(number * a + k) for a in (1.1, 2.1, 3.1))
+                f.x, f.y, f.z = (
+                    a + 1e-2 * math.sin(number + k) for a in gravity_in(imu[0].orientation)
+                )
+            elif role == "joint_states":
+                message.position = joints[0].position + 1e-4 * math.sin(number + k)
+                message.velocity = 0.0 * message.velocity
+            elif role == "depth":
+                message.fluid_pressure = 120000.0 + 20 * math.sin(number + k)
+            elif role == "thrusters":
+                message.data = np.full(8, 1500.0)
+            shift = 2.0 * k - 2.0 * int(seconds / 2.0)
+            if hasattr(message, "header"):
+                stamp = message.header.stamp
+                total = stamp.sec * 10**9 + stamp.nanosec + round(shift * 1e9)
+                stamp.sec, stamp.nanosec = divmod(total, 10**9)
+            found.append((role, message, t + shift))
+    return found + messages
+
+
+def gravity_in(q):
+    """Specific force at rest of an IMU with orientation q: +g up, in its axes."""
+    x, y, z, w = q.x, q.y, q.z, q.w
+    return [
+        9.80665 * c for c in (2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y))
+    ]
+
+
+@pytest.mark.parametrize("name", ["dvl.frame", "depth's sign", "joint velocity's order"])
+def test_what_has_not_moved_in_the_first_minute_is_said_and_waited_for(name, messages):
+    """A robot that lies still for 70 s is not judged, says so, and is judged once it moves."""
+    settings, change, begin = CASES[name]
+    config = Config().with_values(settings)
+    front = SignalFrontEnd(config, RobotModel.from_config(config))
+    start = messages[0][2]
+    for role, message, t in at_rest_before(messages, 70.0):
+        if role == "imu" and t >= start and t - 0.011 < start:
+            said = {n: text for _, n, text, _ in front.status(t)}["frames"]
+            assert (
+                not front.warnings
+                and "not enough motion yet" in said
+                and "DVL" in said
+                and "joints" in said
+            ), (said, front.warnings)
+        front.add_message(role, message if change is None else change(role, message), t)
+        front.samples()
+    assert front.warnings and front.warnings[0].startswith(begin), (
+        front.warnings,
+        front.frames.waiting_for,
+    )

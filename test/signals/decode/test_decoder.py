@@ -1,0 +1,153 @@
+"""Messages to values: names, units, and what cannot be used."""
+
+from types import SimpleNamespace as Message
+
+import numpy as np
+import pytest
+from analytic import START
+from hypothesis import given
+from hypothesis import strategies as st
+from signal_runs import make, run
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.errors import MessageError
+from uvms_adaptive_dynamics.model.rotations import (
+    FRD_FROM_FLU,
+    NED_FROM_ENU,
+    from_rpy,
+    to_quaternion,
+)
+from uvms_adaptive_dynamics.signals.decode.decoder import Decoder, stamp_of
+
+
+def test_dvl_without_lock_is_not_used(clean):
+    """A covariance that says no lock, or an absurd speed, is counted and the rows are masked."""
+    config, robot, _, messages = clean
+
+    def corrupt(role, message, t):
+        if role == "dvl" and t > START + 6:
+            message = Message(
+                header=message.header,
+                twist=Message(twist=message.twist.twist, covariance=np.full(36, 1e3)),
+            )
+        return role, message, t
+
+    front, samples = run(config, robot, messages, corrupt)
+    assert any("no lock" in reason for reason in front.counters)
+    assert not any(s.valid[:6].any() for s in samples if START + 8 < s.t < START + 11)
+
+
+def test_joint_order_in_the_message_does_not_matter(clean):
+    """Names decide, also when they are reordered from message to message or others stand
+    between."""
+    config, robot, _, messages = clean
+
+    def reorder(role, message, t):
+        if role == "joint_states" and int(t * 50) % 2:
+            order = [2, 0, 3, 1]
+            message = Message(
+                header=message.header,
+                name=[message.name[i] for i in order] + ["jaw"],
+                **{
+                    f: np.append(getattr(message, f)[order], 9.9)
+                    for f in ("position", "velocity", "effort")
+                },
+            )
+        return role, message, t
+
+    a, b = run(config, robot, messages)[1], run(config, robot, messages, reorder)[1]
+    assert all(
+        np.allclose(x.mu_ddot, y.mu_ddot) and np.allclose(x.joint_torque, y.joint_torque)
+        for x, y in zip(a, b)
+    )
+
+
+def test_effort_may_be_a_current_with_a_scale_per_direction():
+    """Current minus its static offset, times torque constant and gear ratio, which may differ by
+    direction."""
+    config, _, _ = make(
+        joint_states__effort_scale=(2.0, 2.0, 2.0, -1.0),
+        joint_states__effort_scale_negative=(3.0, 3.0, 3.0, -1.5),
+        joint_states__effort_offset=(0.1, 0.1, 0.1, 0.1),
+    )
+    message = Message(
+        name=["axis_e", "axis_d", "axis_c", "axis_b"],
+        position=[2.0] * 4,
+        velocity=[0.0] * 4,
+        effort=[1.1, -0.9, 0.1, -0.9],
+    )
+    np.testing.assert_allclose(
+        Decoder(config).decode("joint_states", message)[-4:], [2.0, -3.0, 0.0, 1.5]
+    )
+
+
+def vector(x, y, z):
+    return Message(x=x, y=y, z=z)
+
+
+def imu(R_enu_flu=None, rates=(0.0, 0.0, 0.0), force=(0.0, 0.0, 9.8)):
+    """An IMU message with REP-103 axes."""
+    x, y, z, w = to_quaternion(np.eye(3) if R_enu_flu is None else R_enu_flu)
+    return Message(
+        orientation=Message(x=x, y=y, z=z, w=w),
+        angular_velocity=vector(*rates),
+        linear_acceleration=vector(*force),
+    )
+
+
+@given(st.tuples(*[st.floats(-1.5, 1.5)] * 3))
+def test_imu_values_are_frd_and_ned(rpy):
+    """The down vector is the third row of R_nb, the heading its yaw; y and z change their sign."""
+    R_nb = from_rpy(*rpy)
+    message = imu(NED_FROM_ENU @ R_nb @ FRD_FROM_FLU, (1.0, 2.0, 3.0), (4.0, 5.0, 6.0))
+    values = Decoder(Config()).decode("imu", message)
+    np.testing.assert_allclose(values[:3], R_nb[2], atol=1e-9)
+    assert values[3:9] == [1.0, -2.0, -3.0, 4.0, -5.0, -6.0]
+    assert values[9] == pytest.approx(rpy[2], abs=1e-9)
+
+
+def test_a_mounting_rotation_turns_rates_and_attitude_alike():
+    """An IMU that is mounted with imu.rpy gives the values of one that is not."""
+    mounted = Config().with_values({"imu.rpy": (0.1, -0.2, 1.5), "imu.frame": "frd"})
+    R_nb, mount = from_rpy(0.3, 0.2, -0.5), from_rpy(0.1, -0.2, 1.5)
+    w, f = np.array([0.1, 0.2, 0.3]), np.array([1.0, 2.0, -9.0])
+    plain = Decoder(Config().with_values({"imu.frame": "frd"})).decode(
+        "imu", imu(NED_FROM_ENU @ R_nb, w, f)
+    )
+    turned = Decoder(mounted).decode(
+        "imu", imu(NED_FROM_ENU @ R_nb @ mount, mount.T @ w, mount.T @ f)
+    )
+    np.testing.assert_allclose(turned, plain, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "role, message, words",
+    [
+        ("depth", Message(data=-30.0), "is not a depth"),
+        ("battery", Message(voltage=1500.0), "is not a battery voltage"),
+        ("thrusters", Message(data=[1500.0] * 6), "got 6 commands, expected 8"),
+        ("thrusters", Message(channels=[1500] * 7 + [0]), "released or unchanged"),
+        ("dvl", Message(velocity_valid=False, velocity=vector(0.0, 0.0, 0.0)), "no bottom lock"),
+        ("dvl", Message(twist=Message(linear=vector(30.0, 0.0, 0.0))), "beyond dvl.max_speed"),
+        ("wrench", Message(), "does not have the fields of its type"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_with_its_role(role, message, words):
+    """A MessageError begins with the role and says what is wrong."""
+    with pytest.raises(MessageError, match=f"^{role}: .*{words}"):
+        Decoder(Config()).decode(role, message)
+
+
+def test_pressure_and_metres_are_both_depth():
+    """FluidPressure is absolute [Pa], Float64 is metres."""
+    decoder = Decoder(Config())
+    assert decoder.decode("depth", Message(data=4.0)) == [4.0]
+    pressure = Message(fluid_pressure=101325.0 + 4.0 * 9806.65)
+    assert decoder.decode("depth", pressure) == pytest.approx([4.0])
+
+
+def test_a_stamp_of_zero_is_none():
+    """A driver that leaves the stamp at zero has none."""
+    stamped = lambda sec, ns: Message(header=Message(stamp=Message(sec=sec, nanosec=ns)))
+    assert stamp_of(stamped(0, 0)) is None and stamp_of(Message()) is None
+    assert stamp_of(stamped(12, 500_000_000)) == 12.5

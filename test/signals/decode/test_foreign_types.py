@@ -1,0 +1,229 @@
+"""Types of packages that need not be installed: bags carry their definitions, and the front end
+reads them by field names."""
+
+from textwrap import dedent
+
+import numpy as np
+import pytest
+from analytic import AnalyticMotion, stream
+from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.evaluation.bags import read_messages
+from uvms_adaptive_dynamics.model.prior import prior_from_config
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
+from uvms_adaptive_dynamics.signals.topics import inputs
+
+DEFINITIONS = {
+    "dvl_msgs/msg/DVLBeam": """
+        int64 id
+        float64 velocity
+        float64 distance
+        float64 rssi
+        float64 nsd
+        bool valid
+    """,
+    "dvl_msgs/msg/DVL": """
+        std_msgs/Header header
+        float64 time
+        geometry_msgs/Vector3 velocity
+        float64 fom
+        float64 altitude
+        dvl_msgs/DVLBeam[] beams
+        bool velocity_valid
+        int64 status
+        string form
+    """,
+    "marine_acoustic_msgs/msg/Dvl": """
+        std_msgs/Header header
+        uint8 DVL_MODE_BOTTOM=1
+        uint8 DVL_MODE_WATER=2
+        uint8 velocity_mode
+        uint8 dvl_type
+        geometry_msgs/Vector3 velocity
+        float64[9] velocity_covar
+        float64 altitude
+        float64 course_gnd
+        float64 speed_gnd
+        uint8 num_good_beams
+        float32 sound_speed
+        bool beam_ranges_valid
+        bool beam_velocities_valid
+        geometry_msgs/Vector3[] beam_unit_vec
+        float32[] range
+        float32[] range_covar
+        float32[] beam_quality
+        float32[] beam_velocity
+        float32[] beam_velocity_covar
+    """,
+    "mavros_msgs/msg/RCOut": "std_msgs/Header header\nuint16[] channels\n",
+    "mavros_msgs/msg/OverrideRCIn": """
+        uint16 CHAN_RELEASE=0
+        uint16 CHAN_NOCHANGE=65535
+        uint16[18] channels
+    """,
+    "control_msgs/msg/InterfaceValue": "string[] interface_names\nfloat64[] values\n",
+    "control_msgs/msg/DynamicJointState": """
+        std_msgs/Header header
+        string[] joint_names
+        control_msgs/InterfaceValue[] interface_values
+    """,
+}
+
+
+@pytest.fixture(scope="module")
+def store():
+    store = get_typestore(Stores.ROS2_JAZZY)
+    for name, text in DEFINITIONS.items():
+        if name not in store.types:
+            store.register(get_types_from_msg(dedent(text), name))
+    return store
+
+
+class Maker:
+    """Builds rosbags messages of the foreign types, and of the usual ones, from those of the
+    analytic stream."""
+
+    def __init__(self, store, config):
+        self.t, self.config = store.types, config
+
+    def header(self, m):
+        stamp = self.t["builtin_interfaces/msg/Time"](m.header.stamp.sec, m.header.stamp.nanosec)
+        return self.t["std_msgs/msg/Header"](stamp, "")
+
+    def vector(self, v):
+        return self.t["geometry_msgs/msg/Vector3"](v.x, v.y, v.z)
+
+    def make(self, role, m, number):
+        kind = getattr(self.config, role).type
+        make, none = self.t[kind], np.zeros(0, np.float32)
+        if role == "imu":
+            q = self.t["geometry_msgs/msg/Quaternion"](
+                m.orientation.x, m.orientation.y, m.orientation.z, m.orientation.w
+            )
+            zero = np.zeros(9)
+            return make(
+                self.header(m),
+                q,
+                zero,
+                self.vector(m.angular_velocity),
+                zero,
+                self.vector(m.linear_acceleration),
+                zero,
+            )
+        if kind == "dvl_msgs/msg/DVL":
+            return make(
+                self.header(m),
+                0.0,
+                self.vector(m.twist.twist.linear),
+                0.005,
+                2.0,
+                [],
+                number % 40 != 7,
+                0,
+                "json_v3",
+            )
+        if kind == "marine_acoustic_msgs/msg/Dvl":
+            covariance = np.eye(3).ravel() * (1e-4 if number % 40 != 7 else 10.0)
+            return make(
+                self.header(m),
+                1,
+                0,
+                self.vector(m.twist.twist.linear),
+                covariance,
+                2.0,
+                0.0,
+                0.0,
+                4,
+                1500.0,
+                False,
+                False,
+                [],
+                none,
+                none,
+                none,
+                none,
+                none,
+            )
+        if role == "depth":
+            return make(self.header(m), m.fluid_pressure, 0.0)
+        value = self.t["control_msgs/msg/InterfaceValue"]
+        rows = [
+            value(["effort", "position", "velocity"], np.array([e, p, v]))
+            for p, v, e in zip(m.position, m.velocity, m.effort)
+        ]
+        return make(self.header(m), list(m.name), rows)
+
+    def command(self, t, number):
+        pwm = np.full(18, 1500, np.uint16)
+        pwm[:2] += 20 * (number // 50)  # surge alone
+        if number == 60:
+            pwm[3] = 65535
+        kind = self.config.thrusters.type
+        if kind == "mavros_msgs/msg/OverrideRCIn":
+            return self.t[kind](pwm)
+        stamp = self.t["builtin_interfaces/msg/Time"](int(t), int(t % 1 * 1e9))
+        return self.t[kind](self.t["std_msgs/msg/Header"](stamp, ""), pwm[:16])
+
+
+@pytest.mark.parametrize(
+    "dvl, thrusters",
+    [
+        ("dvl_msgs/msg/DVL", "mavros_msgs/msg/RCOut"),
+        ("marine_acoustic_msgs/msg/Dvl", "mavros_msgs/msg/OverrideRCIn"),
+    ],
+)
+@pytest.mark.parametrize("storage", [StoragePlugin.MCAP, StoragePlugin.SQLITE3])
+def test_foreign_types_in_a_bag_give_the_same_samples(dvl, thrusters, storage, store, tmp_path):
+    """Velocity, joints and wrench are those of the motion; messages that say no lock or no change
+    are counted."""
+    config = Config().with_values(
+        {
+            "dvl.type": dvl,
+            "thrusters.type": thrusters,
+            "joint_states.type": "control_msgs/msg/DynamicJointState",
+        }
+    )
+    robot = RobotModel.from_config(config)
+    motion, maker = AnalyticMotion(3, config=config), Maker(store, config)
+    messages = [
+        m
+        for m in stream(motion, robot, prior_from_config(config, robot).values, 6.0)
+        if m[0] != "wrench"
+    ]
+    begin = messages[0][2]
+    whole = [(r, maker.make(r, m, k), t) for k, (r, m, t) in enumerate(messages)]
+    whole += [
+        ("thrusters", maker.command(begin + 0.02 * k, k), begin + 0.02 * k) for k in range(300)
+    ]
+    path = tmp_path / "bag"
+    with Writer(path, version=9, storage_plugin=storage) as writer:
+        connections = {
+            i.role: writer.add_connection("/" + i.topic, i.type, typestore=store)
+            for i in inputs(config)
+        }
+        for role, message, t in sorted(whole, key=lambda item: item[2]):
+            writer.write(
+                connections[role],
+                round(t * 1e9),
+                store.serialize_cdr(message, connections[role].msgtype),
+            )
+
+    front, samples = SignalFrontEnd(config, robot), []
+    for item in read_messages(path, inputs(config)):
+        front.add_message(*item)
+        samples += front.samples()
+    good = [s for s in samples[80:] if s.valid[:6].all()]
+    truth = [motion.sample(s.t - 1_700_000_000.0, robot) for s in good]
+    assert len(good) > 100
+    assert max(np.abs(s.nu - x.nu).max() for s, x in zip(good, truth)) < 0.05
+    assert max(np.abs(s.mu_dot - x.mu_dot).max() for s, x in zip(good, truth)) < 0.01
+    last = good[-1].wrench
+    assert last[0] > 3 and abs(last[1]) < 1e-6 and abs(last[5]) < 1e-6
+    assert any("lock" in reason for reason in front.inputs["dvl"].rejected)
+    assert (
+        front.inputs["thrusters"].rejected.total() == 1
+        and "released or unchanged" in front.inputs["thrusters"].last_error
+    )

@@ -1,0 +1,98 @@
+"""The status of an input."""
+
+from types import SimpleNamespace as Message
+
+import pytest
+from analytic import START
+from signal_runs import run
+
+from uvms_adaptive_dynamics.signals.decode.input_state import (
+    ERROR,
+    OK,
+    WARN,
+    InputState,
+    input_status,
+)
+
+
+def test_status_names_a_silent_topic_and_what_to_do(clean):
+    """Diagnostics: an input that never spoke, one that fell silent, one that mostly sends
+    rubbish."""
+    config, robot, _, messages = clean
+    front, _ = run(
+        config,
+        robot,
+        [m for m in messages if m[0] != "depth"],
+        lambda r, m, t: (
+            r,
+            Message(**{**vars(m), "orientation": Message(x=0.0, y=0.0, z=0.0, w=0.0)})
+            if r == "imu"
+            else m,
+            t,
+        ),
+    )
+    status = {name: (level, text) for level, name, text, _ in front.status(START + 12.3)}
+    assert status["input depth"][0] == 2 and "no message on 'depth'" in status["input depth"][1]
+    assert status["input imu"][0] == 1 and "orientation has length 0" in status["input imu"][1]
+    assert {level for level, name, *_ in front.status(START + 60) if name == "input dvl"} == {2}
+
+
+def test_an_input_that_turns_bad_late_is_warned_of_at_once(clean):
+    """Ten messages refused in a row are a warning, though they are few among all."""
+    config, robot, _, messages = clean
+    corrupt = lambda r, m, t: (
+        r,
+        Message(**{**vars(m), "orientation": Message(x=0.0, y=0.0, z=0.0, w=0.0)})
+        if r == "imu" and t > START + 11.7
+        else m,
+        t,
+    )  # noqa: E731
+    front, _ = run(config, robot, messages, corrupt)
+    status = {name: (level, text) for level, name, text, _ in front.status(START + 12.1)}
+    assert front.inputs["imu"].rejected.total() < 0.05 * front.inputs["imu"].received
+    assert status["input imu"][0] == 1 and "orientation has length 0" in status["input imu"][1]
+
+
+def state_after(used=100, rejected=0, last_receive=100.0):
+    state = InputState("dvl", "dvl/twist")
+    state.received, state.last_receive = used + rejected, last_receive
+    for _ in range(used):
+        state.count_used()
+    for _ in range(rejected):
+        state.count_rejected("no bottom lock", "dvl: no bottom lock")
+    return state
+
+
+@pytest.mark.parametrize(
+    "state, now, level, words",
+    [
+        (InputState("dvl", "dvl/twist"), 0.0, ERROR, "no message on 'dvl/twist' yet"),
+        (state_after(), 100.5, OK, "100 messages used"),
+        (state_after(), 107.0, ERROR, "no message on 'dvl/twist' for 7.0 s"),
+        (state_after(rejected=10), 101.0, WARN, "the last 10 messages"),
+        (state_after(rejected=9), 101.0, OK, "100 messages used"),
+        (state_after(used=40, rejected=9), 101.0, WARN, "9 of 49 messages"),
+    ],
+)
+def test_the_worst_condition_is_said(state, now, level, words):
+    """Never received, silent, rejected in a row, rejected often, well."""
+    status = input_status(state, now, timeout=2.0)
+    assert status.level == level and words in status.message and status.name == "input dvl"
+
+
+def test_rejections_in_a_row_say_since_when_and_why():
+    """The sentence has the duration and the last reason."""
+    state = state_after(rejected=5, last_receive=100.0)
+    state.last_receive = 103.0
+    for _ in range(10):
+        state.count_rejected("no bottom lock", "dvl: no bottom lock")
+    message = input_status(state, 103.5, timeout=2.0).message
+    assert "for 3.5 s" in message and "no bottom lock" in message
+
+
+def test_a_used_message_ends_the_row_and_an_outlier_does_not_start_one():
+    """Only unused messages count in a row."""
+    state = state_after(rejected=12)
+    state.count_used()
+    state.count_outlier("spike")
+    assert state.rejected_in_a_row == 0 and state.rejected == {"no bottom lock": 12, "spike": 1}

@@ -1,0 +1,73 @@
+"""Motion of the joints, and which of their rows count."""
+
+from types import SimpleNamespace as Message
+
+import numpy as np
+from analytic import START, AnalyticMotion
+from signal_runs import reasons, run
+
+
+def test_joint_at_rest_and_at_its_stop_are_masked(clean):
+    """Coulomb friction is set-valued at rest, and a stop carries load: those rows do not count."""
+    config, robot, _, messages = clean
+
+    def corrupt(role, message, t):
+        if role == "joint_states":
+            position, velocity = message.position.copy(), message.velocity.copy()
+            position[0], velocity[0] = robot.arm.limits_high[0], 0.3
+            position[1], velocity[1] = 2.0, 0.0
+            message = Message(**{**vars(message), "position": position, "velocity": velocity})
+        return role, message, t
+
+    front, samples = run(config, robot, messages, corrupt)
+    assert not any(s.valid[6] or s.valid[7] for s in samples)
+    assert "joint at its stop" in reasons(front, "axis_e")
+    assert "joint at rest" in reasons(front, "axis_d")
+
+
+def test_message_without_effort_masks_the_joints_only(clean):
+    """JointState may leave effort empty."""
+    config, robot, _, messages = clean
+    change = lambda r, m, t: (
+        r,
+        Message(**{**vars(m), "effort": []}) if r == "joint_states" else m,
+        t,
+    )  # noqa: E731
+    front, samples = run(config, robot, messages, change)
+    assert (
+        "no effort" in reasons(front, "axis_e")
+        and not any(s.valid[6:].any() for s in samples)
+        and samples[200].valid[:6].all()
+    )
+
+
+def test_joint_positions_alone_give_the_motion(clean):
+    """JointState may leave velocity empty: velocity and acceleration then come from positions."""
+    config, robot, _, messages = clean
+    change = lambda r, m, t: (
+        r,
+        Message(**{**vars(m), "velocity": []}) if r == "joint_states" else m,
+        t,
+    )  # noqa: E731
+    motion = AnalyticMotion(0, config=config)
+    _, samples = run(config, robot, messages, change)
+    error = [s.mu_dot - motion.sample(s.t - START, robot).mu_dot for s in samples[100:-50]]
+    assert np.sqrt(np.mean(np.square(error))) < 5e-3
+
+
+def test_joint_that_pushes_and_does_not_move_is_stalled(clean):
+    """Standing still under more than half its largest effort: masked by that name."""
+    config, robot, _, messages = clean
+
+    def stall(role, message, t):
+        if role == "joint_states" and t > START + 5:
+            message = Message(**vars(message))
+            message.position, message.velocity, message.effort = (
+                x.copy() for x in (message.position, message.velocity, message.effort)
+            )
+            message.position[2], message.velocity[2], message.effort[2] = 2.0, 0.0, 0.9
+        return role, message, t
+
+    front, samples = run(config, robot, messages, stall)
+    assert "joint stalled" in reasons(front, "axis_c")
+    assert not any(s.valid[8] for s in samples if s.t > START + 6)

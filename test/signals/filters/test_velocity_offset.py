@@ -1,0 +1,65 @@
+"""The offset between DVL and integrated IMU."""
+
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.signals.filters.velocity_offset import VelocityOffset
+
+
+def test_the_offset_of_a_frozen_dvl_is_forgotten_and_learnt_again():
+    """All values dropped: unknown until there are new ones; a bias of -0.02 m/s^2, taken off as far
+    as it is known, is found."""
+    offset, level = VelocityOffset(1.0), (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+    for k in range(5):
+        offset.add(0.1 * k, [0.5, 0.0, 0.0], level)
+    offset.discard_after(-1.0)
+    assert offset.at(0.2) is None
+    value = 0.5
+    for k in range(300):
+        value += 0.1 * (offset.bias[0] + 0.02)
+        offset.add(3.0 + 0.1 * k, [value, 0.0, 0.0], level)
+    found, slope = offset.at(3.0 + 0.1 * k)
+    assert (
+        abs(offset.bias[0] + 0.02) < 0.002
+        and abs(found[0] - value) < 0.001
+        and abs(slope[0]) < 0.002
+    )
+
+
+LEVEL = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+
+
+def test_unknown_with_too_few_values():
+    """Two values around a tick are too few."""
+    offset = VelocityOffset(1.0)
+    offset.add(0.0, [0.1, 0.0, 0.0], LEVEL)
+    offset.add(0.1, [0.1, 0.0, 0.0], LEVEL)
+    assert offset.at(0.05) is None
+    offset.add(0.2, [0.1, 0.0, 0.0], LEVEL)
+    assert offset.at(0.05)[0] == pytest.approx([0.1, 0.0, 0.0])
+
+
+def test_noise_is_averaged_below_that_of_one_value():
+    """DVL noise of 1 cm/s: the offset is known to 5 mm/s, its slope to 5 mm/s^2."""
+    rng, offset, errors, slopes = np.random.default_rng(0), VelocityOffset(1.0), [], []
+    for k in range(1200):
+        offset.add(0.1 * k, (0.3 + rng.normal(0, 0.01, 3)).tolist(), LEVEL)
+        if k > 600:
+            value, slope = offset.at(0.1 * k - 1.0)
+            errors.append(np.array(value) - 0.3)
+            slopes.append(slope)
+    assert np.std(errors) < 5e-3 and np.std(slopes) < 5e-3
+
+
+def test_restart_keeps_the_bias_and_reset_does_not():
+    """After a gap in the IMU the bias is still that of the sensor."""
+    offset, value = VelocityOffset(1.0), 0.0
+    for k in range(300):
+        value += 0.1 * (offset.bias[0] + 0.03)
+        offset.add(0.1 * k, [value, 0.0, 0.0], LEVEL)
+    known = offset.bias
+    offset.restart()
+    assert known[0] == pytest.approx(-0.03, abs=2e-3) and offset.bias == known
+    assert offset.at(29.0) is None
+    offset.reset()
+    assert offset.bias == (0.0, 0.0, 0.0)

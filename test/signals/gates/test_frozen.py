@@ -1,0 +1,129 @@
+"""Frozen sensors."""
+
+from types import SimpleNamespace as Message
+
+import pytest
+from analytic import START, AnalyticMotion
+from hypothesis import given
+from hypothesis import strategies as st
+from signal_runs import reasons, run
+
+from uvms_adaptive_dynamics.signals.gates.frozen import FrozenSensorGate
+
+
+@pytest.mark.parametrize(
+    "role, channels", [("dvl", range(6)), ("imu", range(10)), ("joint_states", range(6, 10))]
+)
+def test_frozen_sensor_is_masked_and_named(role, channels, clean):
+    """The same message again and again with new stamps while the robot moves: its rows are masked,
+    others are not."""
+    config, robot, _, messages = clean
+    kept = {}
+
+    def freeze(r, m, t):
+        if r == role and t > START + 6:
+            kept.setdefault(r, m)
+            m = Message(**{**vars(kept[r]), "header": m.header})
+        return r, m, t
+
+    front, samples = run(config, robot, messages, freeze)
+    late = [s for s in samples if START + 8 < s.t < START + 11]
+    masked = [c for c in range(10) if not any(s.valid[c] for s in late)]
+    assert front.inputs[role].rejected["frozen"] > 20 and masked == list(channels), (
+        masked,
+        front.counters,
+    )
+
+
+def test_frozen_depth_is_dropped_where_the_vehicle_sinks_and_kept_where_it_does_not(clean):
+    """The same depth again and again: void while DVL and attitude say that the vehicle sinks,
+    lawful on a level path."""
+    config, robot, _, messages = clean
+    motion = AnalyticMotion(0, config=config)
+
+    def freeze(sinking):
+        def change(r, m, t):
+            if r == "depth" and t > START + 4:
+                m = Message(
+                    **{**vars(m), "fluid_pressure": 101325.0 + 9806.65 * 0.1}
+                )  # at the surface: its rows would be masked
+            if r == "dvl" and t > START + 4:
+                R = motion.sample(t - START, robot).R_nb
+                v = R.T @ (0.4, 0, 0.2 if sinking else 0.0)
+                m = Message(
+                    header=m.header,
+                    twist=Message(
+                        twist=Message(linear=Message(**dict(zip("xyz", v)))),
+                        covariance=m.twist.covariance,
+                    ),
+                )
+            return r, m, t
+
+        return change
+
+    front, samples = run(config, robot, messages, freeze(True))
+    assert (
+        front.inputs["depth"].rejected["frozen"] > 30
+        and "last" in {n: s for _, n, s, _ in front.status(START + 12.1)}["input depth"]
+    )
+    front, samples = run(config, robot, messages, freeze(False))
+    assert front.inputs["depth"].rejected["frozen"] == 0
+    assert "at the surface" in reasons(front, "surge")
+
+
+def test_plain_repeats_are_no_frozen_sensor(clean):
+    """Two of three readings are repeats in some real logs: nothing is rejected."""
+    config, robot, _, messages = clean
+    kept, count = {}, {}
+
+    def repeat(r, m, t):
+        count[r] = count.get(r, -1) + 1
+        if count[r] % 3 == 0 or r == "dvl":
+            kept[r] = m
+        return r, Message(**{**vars(kept[r]), "header": m.header}), t
+
+    front, samples = run(config, robot, messages, repeat)
+    assert (
+        sum(front.counters.values()) < 0.01 * len(messages)
+        and sum(s.valid.all() for s in samples) > 200
+    ), front.counters
+
+
+MOVING_DVL = [[0.1 * k, 0.0, 0.0] for k in range(100)]
+
+
+def frozen_imu(seconds, dvl):
+    """The gate's answers to an IMU that repeats itself, beside DVL values at 10 Hz."""
+    gate, answers = FrozenSensorGate(rest_velocity=0.02), []
+    for k in range(int(100 * seconds)):
+        if k % 10 == 0:
+            gate.gate("dvl", 0.01 * k, dvl[k // 10])
+        answers.append(gate.gate("imu", 0.01 * k, [0.0] * 10))
+    return answers
+
+
+def test_frozen_since_the_first_of_the_identical_readings():
+    """The answer is the time of the first identical reading, after 0.3 s and two other motions."""
+    answers = frozen_imu(1.0, MOVING_DVL)
+    first = next(k for k, answer in enumerate(answers) if answer is not None)
+    assert 30 <= first <= 45 and answers[first] == 0.0 and all(a == 0.0 for a in answers[first:])
+
+
+def test_nothing_is_frozen_while_the_robot_rests():
+    """Identical readings for long are no fault if no other sensor moves."""
+    assert frozen_imu(5.0, [[0.0, 0.0, 0.0]] * 100) == [None] * 500
+
+
+@given(st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=50))
+def test_commands_are_never_frozen(values):
+    """A joystick may be held still for any time."""
+    gate = FrozenSensorGate(rest_velocity=0.02)
+    assert all(gate.gate("thrusters", 1.0 * k, [v] * 8) is None for k, v in enumerate(values))
+
+
+@pytest.mark.parametrize("speed, frozen", [(0.5, True), (0.0, False)])
+def test_joints_are_frozen_by_their_own_velocities(speed, frozen):
+    """Positions that stand still contradict a velocity; at rest they do not."""
+    gate = FrozenSensorGate(rest_velocity=0.02)
+    answers = [gate.gate("joint_states", 0.02 * k, [1.0, speed, 0.1]) for k in range(60)]
+    assert (answers[-1] is not None) == frozen

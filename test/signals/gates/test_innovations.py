@@ -1,0 +1,98 @@
+"""Outliers and bursts of a slowly drifting vector."""
+
+from types import SimpleNamespace as Message
+
+import numpy as np
+from analytic import START, AnalyticMotion
+from hypothesis import given
+from hypothesis import strategies as st
+from signal_runs import run
+
+from uvms_adaptive_dynamics.signals.gates.innovations import InnovationGate
+
+
+def test_dvl_outliers_and_bursts_are_rejected_and_a_lasting_step_is_accepted_in_the_end(clean):
+    """5 % outliers, a second of garbage: velocity stays right wherever it counts. An offset that
+    stays is believed at last."""
+    config, robot, _, messages = clean
+    rng = np.random.default_rng(1)
+
+    def moved(message, by):
+        linear = message.twist.twist.linear
+        new = Message(x=linear.x + by[0], y=linear.y + by[1], z=linear.z + by[2])
+        return Message(
+            header=message.header,
+            twist=Message(twist=Message(linear=new), covariance=message.twist.covariance),
+        )
+
+    def corrupt(role, message, t):
+        if role == "dvl" and (4 < t - START < 5 or rng.random() < 0.05):
+            message = moved(message, rng.standard_normal(3) * 0.6)
+        return role, message, t
+
+    front, samples = run(config, robot, messages, corrupt)
+    motion = AnalyticMotion(0, config=config)
+    error = [
+        np.abs(s.nu - motion.sample(s.t - START, robot).nu).max()
+        for s in samples[60:]
+        if s.valid[:6].all()
+    ]
+    assert len(error) > 400 and max(error) < 0.06
+    assert front.inputs["dvl"].rejected["does not fit the IMU (outlier)"] >= 10
+
+    def step(r, m, t):
+        at = m.header.stamp.sec + 1e-9 * m.header.stamp.nanosec - START
+        return (
+            r,
+            moved(m, motion.sample(at, robot).R_nb.T @ (0.8, 0, 0)) if r == "dvl" and at > 5 else m,
+            t,
+        )
+
+    front, samples = run(config, robot, messages, step)
+    assert "agreed with each other" in " ".join(front.warnings)
+    assert any(s.valid[:6].all() for s in samples if s.t > START + 10)
+
+
+def decisions(values, period=0.1, patience=2.0):
+    """(gate, accepted by time) for values (k, 3)."""
+    gate, accepted = InnovationGate(0.003, 0.02, patience), {}
+    for k, value in enumerate(values):
+        accepted |= dict(gate.gate(period * k, np.array(value), np.eye(3)))
+    return gate, np.array([accepted[t] for t in sorted(accepted)])
+
+
+def noise(count, stddev=0.01, seed=0):
+    return np.random.default_rng(seed).normal(0, stddev, (count, 3))
+
+
+def test_a_drifting_value_is_accepted():
+    """A slow drift with noise: 99 % and more are accepted, and the gate never restarts."""
+    t = 0.1 * np.arange(600)[:, None]
+    gate, accepted = decisions(0.3 * np.sin(0.05 * t) + noise(600))
+    assert accepted.mean() > 0.99 and gate.restarts == 0
+
+
+@given(st.integers(30, 180), st.integers(0, 2), st.floats(0.3, 5.0))
+def test_a_single_outlier_is_rejected_and_nothing_else(place, axis, size):
+    """One far value on one axis is rejected; the next is accepted."""
+    values = noise(200)
+    values[place, axis] += size
+    _, accepted = decisions(values)
+    assert not accepted[place] and accepted[place + 1 : place + 6].all()
+
+
+def test_a_burst_is_dropped_whole():
+    """A second and a half of noise of 0.7 m/s is rejected without a restart."""
+    values = noise(300)
+    values[150:165] += 0.7 * np.random.default_rng(1).standard_normal((15, 3))
+    gate, accepted = decisions(values)
+    assert accepted[150:165].sum() <= 1 and accepted[170:].mean() > 0.97 and gate.restarts == 0
+
+
+def test_a_lasting_step_is_accepted_after_the_patience():
+    """Values that agree with each other for long are right: the gate takes them again, and counts
+    that it did."""
+    values = noise(300, stddev=0.003)
+    values[150:] += 0.8
+    gate, accepted = decisions(values)
+    assert not accepted[150:162].any() and accepted[190:].mean() > 0.97 and gate.restarts == 1

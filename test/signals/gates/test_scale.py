@@ -1,0 +1,49 @@
+"""The running scale of the gates."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from uvms_adaptive_dynamics.signals.gates.scale import MedianScale
+
+SIZES = st.lists(st.floats(0, 1e9), min_size=1, max_size=200)
+
+
+def scale_of(sizes, floor=0.1, step=0.02):
+    """The scale after the last size."""
+    return history_of(sizes, floor, step)[-1]
+
+
+def history_of(sizes, floor=0.01, step=0.02):
+    """The scale after each size."""
+    scale, values = MedianScale([floor], step), []
+    for size in sizes:
+        scale.add([size])
+        values.append(scale.value[0])
+    return values
+
+
+@given(SIZES)
+def test_never_below_the_floor(sizes):
+    """Whatever the sizes, the scale does not fall below its floor."""
+    assert scale_of(sizes) >= 0.1
+
+
+@given(SIZES)
+def test_a_huge_size_counts_no_more_than_a_large_one(sizes):
+    """The scale depends on which sizes are above it, not on how large they are."""
+    bounded = [min(size, 1e6) for size in sizes]
+    assert scale_of(sizes, floor=1e-3) == scale_of(bounded, floor=1e-3)
+
+
+def test_converges_to_the_standard_deviation():
+    """On Gaussian values the scale is on average their standard deviation within 5 %."""
+    values = 3.0 * np.random.default_rng(0).standard_normal(4000)
+    assert abs(np.mean(history_of(np.abs(values))[1000:]) - 3.0) < 0.15
+
+
+def test_a_tenth_of_outliers_changes_it_little():
+    """10 % of values a hundred times too large raise the scale by less than 20 % on average."""
+    rng = np.random.default_rng(1)
+    values = rng.standard_normal(4000) * np.where(rng.random(4000) < 0.1, 100.0, 1.0)
+    assert 0.95 < np.mean(history_of(np.abs(values))[1000:]) < 1.2

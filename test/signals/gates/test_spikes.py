@@ -1,0 +1,106 @@
+"""Spikes are rejected before any filter."""
+
+from types import SimpleNamespace as Message
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from signal_runs import run
+
+from uvms_adaptive_dynamics.signals.gates.spikes import SpikeGate
+
+
+@pytest.mark.parametrize(
+    "role, field, size, reason, index",
+    [
+        ("imu", "linear_acceleration", 8.0, "spike", slice(6, 9)),
+        ("imu", "angular_velocity", 1.5, "spike", slice(9, 12)),
+        ("joint_states", "position", 0.2, "position spike", slice(12, 16)),
+        ("joint_states", "velocity", 1.0, "velocity spike", slice(12, 16)),
+        ("wrench", "wrench", 60.0, "spike", slice(16, 22)),
+    ],
+)
+def test_spikes_are_rejected_before_any_filter(role, field, size, reason, index, clean):
+    """Every 23rd message of one sensor is far off: accelerations stay those of the clean data."""
+    config, robot, _, messages = clean
+    count = iter(range(10**6))
+
+    def corrupt(r, m, t):
+        if r == role and next(count) % 23 == 22:
+            m = Message(**vars(m))
+            old = getattr(m, field)
+            far = lambda v: Message(x=v.x + size, y=v.y, z=v.z)  # noqa: E731
+            setattr(
+                m,
+                field,
+                far(old)
+                if r == "imu"
+                else Message(force=far(old.force), torque=old.torque)
+                if r == "wrench"
+                else old + size,
+            )
+        return r, m, t
+
+    front, dirty = run(config, robot, messages, corrupt)
+    _, good = run(config, robot, messages)
+    state = lambda s: np.concatenate([s.nu, s.nu_dot, s.mu_ddot, s.wrench])[index]  # noqa: E731
+    error = np.sqrt(np.mean([(state(a) - state(b)) ** 2 for a, b in zip(dirty, good)]))
+    assert front.inputs[role].rejected[reason] > 20 and error < (
+        0.1 if role == "wrench" else 0.02
+    ), (front.counters, error)
+
+
+def gated(rows, floor=0.1, period=0.02):
+    """What leaves a gate for rows at a fixed period."""
+    gate = SpikeGate([floor] * len(rows[0]))
+    out = [row for k, row_in in enumerate(rows) for row in gate.gate(period * k, row_in)]
+    return out + gate.flush()
+
+
+@given(st.lists(st.tuples(st.floats(-50, 50), st.floats(-50, 50)), min_size=1, max_size=60))
+def test_every_row_leaves_once_in_order(rows):
+    """Whatever the rows, each leaves the gate once, at its own time, finite and of its width."""
+    out = gated(rows)
+    np.testing.assert_allclose([row.t for row in out], 0.02 * np.arange(len(rows)))
+    assert np.isfinite([row.row for row in out]).all() and {len(row.row) for row in out} == {2}
+
+
+@given(st.integers(0, 79), st.floats(-2, 2), st.floats(-1, 1))
+def test_a_line_passes_unchanged(start, slope, offset):
+    """A ramp has no spikes, wherever it starts."""
+    rows = [[offset + slope * (k + start)] for k in range(80)]
+    assert [row.row for row in gated(rows)] == rows
+
+
+@pytest.mark.parametrize("place", range(5, 35))
+def test_a_spike_is_replaced_by_its_neighbours(place):
+    """One far value in a noisy sine is marked and replaced; its neighbours stay."""
+    noise = np.random.default_rng(place).normal(0, 0.01, 40)
+    clean = np.sin(0.1 * np.arange(40)) + noise
+    dirty = clean.copy()
+    dirty[place] += 3.0
+    out = gated([[x] for x in dirty], floor=0.02)
+    assert [k for k, row in enumerate(out) if row.spikes is not None] == [place]
+    assert np.abs(np.array([row.row[0] for row in out]) - clean).max() < 0.2
+
+
+def test_a_step_is_no_spike():
+    """A lasting step passes unchanged."""
+    rows = [[0.0]] * 30 + [[5.0]] * 30
+    assert [row.row for row in gated(rows)] == rows
+
+
+def test_a_burst_is_erratic():
+    """Where all neighbours disagree the window is erratic as a whole, and only there."""
+    values = np.zeros(120)
+    values[60:80] = 5.0 * np.random.default_rng(0).standard_normal(20)
+    erratic = [k for k, row in enumerate(gated([[x] for x in values])) if row.erratic is not None]
+    assert erratic and min(erratic) >= 57 and max(erratic) < 83
+
+
+def test_lookahead_bounds_the_wait():
+    """At a low rate a row leaves when `lookahead` has passed, with the neighbours it has."""
+    gate = SpikeGate([0.1], lookahead=0.1)
+    assert not gate.gate(0.0, [1.0])
+    assert [row.t for row in gate.gate(0.2, [1.0])] == [0.0]

@@ -1,0 +1,42 @@
+"""What the operator is told, and what is left unsaid because something else explains it."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from uvms_adaptive_dynamics.signals.checks.finding import Finding
+from uvms_adaptive_dynamics.signals.health import frames_status, signal_warnings
+
+LATE = "thrusters.delay: over the last minute the vehicle followed its thrusters 0.30 s later"
+
+
+def warnings(settings=(), late="", restarts=0):
+    frames = SimpleNamespace(findings=[(Finding(s, "is wrong"), 30.2) for s in settings])
+    return signal_warnings(frames, SimpleNamespace(warning=late), restarts)
+
+
+@pytest.mark.parametrize(
+    "settings, late, restarts, begins",
+    [
+        ((), "", 0, []),
+        (("dvl.frame",), "", 0, ["dvl.frame: is wrong (found 30 s after the start)"]),
+        (("dvl.frame",), LATE, 2, ["dvl.frame"]),
+        (("thrusters.signs",), LATE, 0, [LATE]),
+        (("thrusters.signs",), "", 0, ["thrusters.signs"]),
+        ((), "", 1, ["dvl: velocities contradicted the IMU"]),
+    ],
+)
+def test_the_cause_is_named_and_its_consequences_are_not(settings, late, restarts, begins):
+    """A delay alone looks like reversed thrusters; a wrong frame like a delay and a bad DVL."""
+    found = warnings(settings, late, restarts)
+    assert len(found) == len(begins)
+    assert all(text.startswith(begin) for text, begin in zip(found, begins))
+
+
+def test_status_says_what_is_waited_for():
+    """Without warnings the status names what has not moved enough; with one it is that."""
+    assert "check DVL, thrusters; move" in frames_status([], ["DVL", "thrusters"]).message
+    assert frames_status([], []).level == 0
+    status = frames_status(["dvl.frame: is wrong"], ["thrusters"])
+    assert status.level == 1 and status.message == "dvl.frame: is wrong"
+    assert status.figures == {"warning 1": "dvl.frame: is wrong", "not checked yet": "thrusters"}

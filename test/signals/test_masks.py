@@ -1,0 +1,50 @@
+"""Why rows do not count, and how often."""
+
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.signals.masks import RowMasks
+
+
+def masks(**settings):
+    config = Config().with_values(settings)
+    return RowMasks(config, RobotModel.from_config(config))
+
+
+@pytest.mark.parametrize(
+    "state, reason",
+    [
+        ((True, "", True, ""), ""),
+        ((False, "no wrench", False, "at the surface"), "no dvl"),
+        ((True, "no wrench", False, "at the surface"), "no wrench"),
+        ((True, "", False, "at the surface"), "arm never seen"),
+        ((True, "", True, "at the surface"), "at the surface"),
+    ],
+)
+def test_the_first_reason_counts(state, reason):
+    """Velocity, wrench, arm, depth, in this order."""
+    assert masks().vehicle_reason(*state) == reason
+
+
+def test_an_unseen_arm_masks_the_vehicle_only_if_it_acts_on_it():
+    """Without coupling, and without an arm, the vehicle's rows count."""
+    for settings in ({"estimation.coupling": "none"}, {"robot.joints": ()}):
+        assert masks(**settings).vehicle_reason(True, "", False, "") == ""
+
+
+def test_without_a_dvl_the_reason_names_no_sensor():
+    """A DVL that is switched off cannot be missing."""
+    assert masks(**{"dvl.enabled": False}).vehicle_reason(False, "", True, "") == (
+        "no source of velocity"
+    )
+
+
+def test_reasons_are_counted_by_channel():
+    """One sample with two masked joints, and a tick without any sample."""
+    row_masks = masks()
+    valid = row_masks.valid([""] * 8 + ["joint at rest", "no effort"])
+    assert valid.tolist() == [True] * 8 + [False] * 2
+    row_masks.mask_all("no imu")
+    assert row_masks.counts["surge"] == {"no imu": 1}
+    assert row_masks.counts["axis_c"] == {"joint at rest": 1, "no imu": 1}

@@ -1,0 +1,40 @@
+"""The grid of ticks."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from uvms_adaptive_dynamics.signals.ticks import MAX_TICKS_AT_ONCE, TickGrid
+
+PERIOD = 0.02
+
+
+@given(st.integers(0, 10**9), st.lists(st.floats(0.0, 3.0), min_size=1, max_size=30))
+def test_every_tick_comes_once_and_in_order(origin, steps):
+    """However the time advances, ticks are consecutive and none is later than now."""
+    grid, now, ticks = TickGrid(PERIOD), float(origin), []
+    for step in steps:
+        now += step
+        due = grid.due(float(origin), now, 0.35)
+        assert not due.skipped
+        ticks += due.ticks
+    assert ticks == list(range(ticks[0], ticks[0] + len(ticks))) if ticks else True
+    assert not ticks or ticks[0] * PERIOD >= origin - 1e-3
+    assert not ticks or ticks[-1] * PERIOD <= now - 0.35 + 1e-3
+
+
+def test_time_that_goes_back_a_little_gives_no_tick_twice():
+    """The estimated clock offset may shrink: no tick comes again."""
+    grid = TickGrid(PERIOD)
+    first = grid.due(100.0, 110.0, 0.35).ticks
+    assert not grid.due(100.0, 109.9, 0.35).ticks
+    assert grid.due(100.0, 110.02, 0.35).ticks[0] == first[-1] + 1
+
+
+def test_a_long_pause_is_skipped_live_and_not_in_a_recording():
+    """Live at most MAX_TICKS_AT_ONCE at once, the newest; at the end of a recording all."""
+    grid = TickGrid(PERIOD)
+    due = grid.due(100.0, 200.35, 0.35)
+    assert due.skipped and len(due.ticks) == MAX_TICKS_AT_ONCE and due.ticks[-1] == 10000
+    grid.reset()
+    due = grid.due(100.0, 200.0, 0.0)
+    assert not due.skipped and len(due.ticks) == 5001

@@ -1,0 +1,57 @@
+"""The exciting motion."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from uvms_adaptive_dynamics.simulation.motion import body_rate
+from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_motion_excites_every_axis_within_limits(seed):
+    """On every axis the reference has most of its rate between 0.05 and 0.7 Hz and a useful size;
+    joints keep a margin."""
+    robot = SimulatedRobot(seed)
+    t = np.arange(0.0, 600.0, 0.1)
+    samples = [robot.motion.at(x) for x in t]
+    value, rate = np.array([s.value for s in samples]), np.array([s.rate for s in samples])
+    floor = np.r_[np.full(3, 0.08), np.full(3, 0.06), 0.10, 0.08, 0.13, 0.22]
+    assert np.all(rate.std(0) > floor)
+    power = np.abs(np.fft.rfft(rate * np.hanning(t.size)[:, None], axis=0)) ** 2
+    f = np.fft.rfftfreq(t.size, 0.1)
+    band = (f > 0.045) & (f < 0.71)
+    assert np.all(power[band].sum(0) > 0.999 * power.sum(0))
+    for low, high in (
+        (0.045, 0.1205),
+        (0.1205, 0.2904),
+        (0.2904, 0.71),
+    ):  # thirds of the band on a logarithmic scale
+        assert np.all(power[(f > low) & (f < high)].sum(0) > 0.12 * power.sum(0))
+    physics = robot.physics
+    assert np.all(value[:, 6:].min(0) > physics.lower + 0.2)
+    assert np.all(value[:, 6:].max(0) < physics.upper - 0.2)
+    assert value[:, 2].min() > 3.0
+    assert np.abs(np.corrcoef(rate.T) - np.eye(10)).max() < 0.2
+
+
+def test_rate_and_acceleration_are_the_derivatives():
+    """Of the reference's value, by central differences."""
+    motion, h = SimulatedRobot(5, truth_period=None).motion, 1e-5
+    for t in (0.0, 7.3, 42.1):
+        before, now, after = (motion.at(t + d) for d in (-h, 0.0, h))
+        np.testing.assert_allclose(now.rate, (after.value - before.value) / (2 * h), atol=1e-7)
+        np.testing.assert_allclose(
+            now.acceleration, (after.rate - before.rate) / (2 * h), atol=1e-7
+        )
+
+
+def test_body_rate_turns_the_attitude():
+    """R S(w) is the derivative of R for roll-pitch-yaw angles that change at their rates."""
+    rng, h = np.random.default_rng(0), 1e-6
+    for _ in range(20):
+        rpy, rate = rng.uniform(-1.0, 1.0, 3), rng.normal(size=3)
+        R = [pin.rpy.rpyToMatrix(*(rpy + d * rate)) for d in (-h, h)]
+        np.testing.assert_allclose(
+            pin.log3(R[0].T @ R[1]) / (2 * h), body_rate(rpy, rate), atol=1e-6
+        )

@@ -1,0 +1,136 @@
+"""A run of the robot: its truth is consistent, its messages have the right rates and delays."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from simulated import START_NS, of
+
+from uvms_adaptive_dynamics.signals.filters.thrust_curve import ThrustCurve
+from uvms_adaptive_dynamics.simulation.friction import joint_friction
+from uvms_adaptive_dynamics.simulation.physics import Physics
+from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
+
+
+@pytest.fixture(scope="module")
+def run():
+    """40 s of the default robot: messages, truth, robot."""
+    robot = SimulatedRobot(seed=7, duration=40.0, start_ns=START_NS)
+    return list(robot), robot.truth(), robot
+
+
+def test_position_changes_with_r_times_v(run):
+    """The derivative of position is R v, of attitude R S(w), of joints their speed, and velocities'
+    are the accelerations."""
+    _, x, _ = run
+
+    def close(y, y_dot, share):
+        rate = (y[2:] - y[:-2]) / (x.t[2:] - x.t[:-2])[:, None]
+        error = np.sqrt(np.mean((rate - y_dot[1:-1]) ** 2, 0))
+        np.testing.assert_array_less(error, share * np.std(y_dot, 0))
+
+    close(x.position, np.einsum("kij,kj->ki", x.R_nb, x.nu[:, :3]), 0.005)
+    # A joint that breaks loose moves within the 40 ms of the difference.
+    close(x.mu, x.mu_dot, 0.015)
+    # Thrust bends within 40 ms, joints' Coulomb steps more so.
+    close(x.nu[:, :3], x.nu_dot[:, :3], 0.02)
+    turned = np.array([pin.log3(a.T @ b) for a, b in zip(x.R_nb[:-2], x.R_nb[2:])]) / 0.04
+    assert np.sqrt(np.mean((turned - x.nu[1:-1, 3:]) ** 2)) < 0.005 * np.std(x.nu[:, 3:])
+    np.testing.assert_allclose(
+        np.einsum("kij,kil->kjl", x.R_nb, x.R_nb),
+        np.broadcast_to(np.eye(3), x.R_nb.shape),
+        atol=1e-9,
+    )
+
+
+def test_truth_fulfils_the_equation_of_motion(run):
+    """State, accelerations and efforts of the truth log belong together: the residual is below 0.5
+    % of the effort."""
+    _, x, robot = run
+    physics, residual = Physics(robot.robot), []
+    for k in range(0, len(x.t), 7):
+        physics.set_state(x.position[k], x.R_nb[k], x.mu[k], x.nu[k], x.mu_dot[k])
+        effort = np.r_[x.wrench[k], x.joint_torque[k]]
+        a = np.r_[x.nu_dot[k], x.mu_ddot[k]]
+        effort = effort - physics.bias(physics.q, physics.v) - physics.mass_matrix(physics.q) @ a
+        effort[6:] -= joint_friction(robot.robot, x.mu_dot[k])[0]
+        residual.append(np.where(np.r_[np.ones(6), abs(x.mu_dot[k]) > 0.02], effort, 0.0))
+    scale = np.r_[x.wrench.std(0), x.joint_torque.std(0)]
+    assert np.all(np.sqrt(np.mean(np.square(residual), 0)) < 0.005 * scale)
+
+
+def test_wrench_follows_from_the_commands(run):
+    """PWM -> T200 at the sagging voltage -> 0.11 s of lag -> allocation, recomputed from the
+    messages, is the true wrench."""
+    messages, x, robot = run
+    commands = sorted(of(messages, "thruster_commands"), key=lambda m: m.stamp)
+    curve, thrust, target, history, now = ThrustCurve.t200(), None, None, [], None
+    for m in commands:
+        t = (m.stamp - robot.start_ns) * 1e-9
+        if thrust is not None:
+            thrust = target + (thrust - target) * np.exp(-(t - now) / 0.11)
+        target, now = curve.thrust(m.payload["data"], 16.0 - 0.8 * t / 40.0), t
+        thrust = target if thrust is None else thrust
+        history.append(np.r_[t, robot.robot.allocation @ thrust])
+    history = np.array(history)
+    settled = history[:, 0] > 2.0
+    at = np.interp(history[settled, 0], x.t - robot.start_ns * 1e-9, np.arange(len(x.t)))
+    true = x.wrench[np.clip(np.round(at).astype(int), 0, len(x.t) - 1)]
+    inside = at < len(x.t) - 1
+    error = np.sqrt(np.mean((history[settled, 1:] - true)[inside] ** 2, 0))
+    assert error == pytest.approx(np.zeros(6), abs=0.02)
+
+
+def test_robot_follows_within_its_limits(run):
+    """Speed stays under 0.6 m/s, tilt under 22 deg, joints off their stops, and thrusters are
+    hardly ever saturated."""
+    messages, x, robot = run
+    assert np.linalg.norm(x.nu[:, :3], axis=1).max() < 0.6
+    assert np.degrees(np.arccos(x.R_nb[:, 2, 2].min())) < 22.0
+    assert np.all(x.mu > robot.physics.lower + 0.15) and np.all(x.mu < robot.physics.upper - 0.15)
+    assert np.all(np.abs(x.joint_torque) <= robot.physics.torque_limit + 1e-12)
+    assert x.position[:, 2].min() > 3.5 and x.position[:, 2].max() < 6.5
+    pwm = np.array([m.payload["data"] for m in of(messages, "thruster_commands")])
+    assert pwm.shape[1] == 8 and np.mean((pwm <= 1100) | (pwm >= 1900)) < 0.001
+    assert np.all(x.nu.std(0) > [0.06, 0.06, 0.05, 0.05, 0.05, 0.06])
+
+
+def test_rates_delays_and_dropouts(run):
+    """Each topic has its rate; the DVL is stamped right and received 0.1 s late, and loses about 3
+    %; order is of receipt."""
+    messages, _, robot = run
+    for topic, rate in (
+        ("imu/data", 100),
+        ("joint_states", 50),
+        ("thruster_commands", 50),
+        ("depth", 10),
+    ):
+        assert len(of(messages, topic)) == pytest.approx(40 * rate, abs=2), topic
+    dvl = of(messages, "dvl/twist")
+    assert 0.9 * 400 < len(dvl) < 400
+    delay = np.array([m.receive_time - m.stamp for m in dvl]) * 1e-9
+    assert np.all((delay >= 0.1 - 1e-9) & (delay < 0.15))
+    receipt = [m.receive_time for m in messages]
+    assert receipt == sorted(receipt) and all(m.receive_time > m.stamp for m in messages)
+    phases = {
+        np.median([m.stamp % 10_000_000 for m in of(messages, topic)])
+        for topic in ("imu/data", "joint_states", "depth", "dvl/twist")
+    }
+    assert len(phases) == 4  # no two sensors measure at the same instants
+
+
+def test_truth_grid_is_whole_multiples_since_the_epoch(run):
+    """The truth log's instants are whole multiples of 20 ms since the epoch, without a gap."""
+    _, x, robot = run
+    ticks = x.t / 0.02
+    assert np.abs(ticks - np.round(ticks)).max() < 1e-4 and np.all(np.diff(np.round(ticks)) == 1)
+    offset = SimulatedRobot(0, 0.5, start_ns=1_800_000_000_007_000_000)
+    list(offset)
+    assert np.abs(offset.truth().t / 0.02 % 1.0 - 0.5).min() > 0.49
+
+
+def test_same_seed_same_messages_other_seed_other_motion():
+    """The same seed gives the same messages to the last bit; another one gives another motion."""
+    first, again, other = (list(SimulatedRobot(seed, 2.0)) for seed in (5, 5, 6))
+    assert first == again
+    joints = [of(m, "joint_states")[-1].payload["position"] for m in (first, other)]
+    assert np.abs(np.subtract(*joints)).max() > 0.02

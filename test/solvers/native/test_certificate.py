@@ -1,0 +1,200 @@
+"""The stated gap is a bound: no answer's cost is above the optimum by more, and a wrong
+constant in the bound is noticed."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from problems import admissible, make_problem, make_table
+
+from uvms_adaptive_dynamics.solvers.native import robust_cost
+from uvms_adaptive_dynamics.solvers.native.active_set import solve_active_set
+from uvms_adaptive_dynamics.solvers.native.answer import Answer
+from uvms_adaptive_dynamics.solvers.native.cones import Cones
+from uvms_adaptive_dynamics.solvers.native.huber_groups import groups_of
+from uvms_adaptive_dynamics.solvers.native.interior_point import solve_interior, strictly_inside
+from uvms_adaptive_dynamics.solvers.native.optimality import suboptimality
+from uvms_adaptive_dynamics.solvers.native.robust_cost import RobustCost
+
+TABLES = [make_table(1), make_table(1, vehicle=False), make_table(0)]
+GROUPINGS = ["sample", "channel", "horizon"]
+ROUNDING = 1e-12  # of the cost
+
+
+def random_case(rng, k, floor=None):
+    """(cost, cones, x of a point inside) of a random problem, with or without a known floor."""
+    table = TABLES[k % len(TABLES)]
+    truth = admissible(table, rng) * rng.choice([1, 1, 1, -1, 0], size=table.size)
+    prior = 10 ** rng.uniform(-1, 1)
+    problem = make_problem(
+        table,
+        rng,
+        N=int(rng.integers(1, 8)),
+        grouping=GROUPINGS[k % 3],
+        truth=truth,
+        outliers=rng.uniform(0, 0.3),
+        prior=prior,
+        noise=10 ** rng.uniform(-1, 1),
+    )
+    with_floor = rng.random() < 0.7 if floor is None else floor
+    problem = replace(
+        problem, pi=admissible(table, rng), floor=(prior / table.scale) ** 2 if with_floor else None
+    )
+    cones = Cones(problem.physical, problem.free, problem.pi, strictly_inside)
+    cost = RobustCost(problem, cones.coordinates, groups_of(problem, cones.coordinates))
+    return cost, cones, cones.coordinates.reduce(problem.pi)
+
+
+def optimum(cost, cones, start):
+    """The interior point's answer made exact by the active set, to 1e-9; None where either
+    fails."""
+    near = solve_interior(cost, cones, start, 1e-9)
+    if not isinstance(near, Answer):
+        return None
+    exact = solve_active_set(cost, cones, near.x, near.active)
+    return exact if isinstance(exact, Answer) else None
+
+
+def bounds_and_truths(count, seed):
+    """[(stated bound, true excess, tolerance)] at points on the way to the optimum, with the
+    multipliers known there."""
+    rng, found = np.random.default_rng(seed), []
+    for k in range(count):
+        cost, cones, start = random_case(rng, k)
+        best = optimum(cost, cones, start)
+        if best is None:
+            continue
+        for share in (1e-6, 1e-4, 1e-2, 0.3):
+            # multipliers somewhere near the right ones, of either sign before they are projected
+            x = cones.pulled_inside(best.x + share * rng.uniform() * (start - best.x))
+            point = cost.at(x)
+            z = best.active.multipliers + share * rng.normal(size=best.active.multipliers.size)
+            Z = best.active.Z + share * rng.normal(size=(cones.count, 1, 1)) * np.eye(4)
+            bound = suboptimality(cost, cones, point, z, Z)
+            tolerance = ROUNDING * cost.size(point.value) + best.gap * cost.size(best.value)
+            found.append((bound, point.value - best.value, tolerance))
+    return found
+
+
+def test_no_point_is_further_from_the_optimum_than_its_bound():
+    """Thousands of points of random problems, of every grouping, with and without a known floor."""
+    found = bounds_and_truths(600, seed=1)
+    assert len(found) > 2000
+    for bound, excess, tolerance in found:
+        assert excess <= bound + tolerance
+    # It is no empty promise either: near the optimum a bound is a few times the truth.
+    ratios = [
+        bound / excess
+        for bound, excess, tolerance in found
+        if np.isfinite(bound) and excess > 1e3 * tolerance
+    ]
+    assert np.median(ratios) < 30
+
+
+def quadratic_case(rng, floor):
+    """An unconstrained quadratic, whose distance from the optimum is known in closed form and
+    equals the bound."""
+    table = TABLES[1]
+    problem = make_problem(table, rng, N=0, prior=10 ** rng.uniform(-1, 1))
+    h = problem.arrival.H.diagonal()
+    problem = replace(problem, floor=h if floor else None, quantile=1.0, pi=admissible(table, rng))
+    cones = Cones(problem.physical, problem.free, problem.pi)
+    cost = RobustCost(problem, cones.coordinates, groups_of(problem, cones.coordinates))
+    return cost, np.linalg.solve(cost.P, cost.q), rng
+
+
+@pytest.mark.parametrize("floor", [True, False])
+def test_the_bound_is_exact_for_a_quadratic(floor):
+    """Where the curvature is the floor (or the arrival cost) itself, the bound is the distance:
+    no smaller constant would do."""
+    for seed in range(50):
+        cost, best, rng = quadratic_case(np.random.default_rng(seed), floor)
+        point = cost.at(best + rng.normal(size=best.size))
+        excess = point.value - cost.at(best).value
+        bound = cost.residual_bound(point, point.gradient, 0.0)
+        assert bound == pytest.approx(excess, rel=1e-9)
+
+
+@pytest.mark.parametrize("constant, value", [("QUARTER", 0.25 * 0.9), ("QUARTER", 0.125)])
+def test_a_wrong_constant_is_noticed(constant, value, monkeypatch):
+    """The test above fails with it: the bound would be below the distance."""
+    monkeypatch.setattr(robust_cost, constant, value)
+    with pytest.raises(AssertionError):
+        test_the_bound_is_exact_for_a_quadratic(True)
+
+
+def test_the_local_bound_counts_inliers_only_where_they_stay_so():
+    """With a tiny floor the bound comes from the window's groups; a residual that carries them
+    past rho must not use them."""
+    rng, tight = np.random.default_rng(5), 0
+    for _ in range(100):
+        table = TABLES[1]
+        problem = make_problem(
+            table, rng, N=30, outliers=0.1, prior=1e-4, truth=admissible(table, rng)
+        )
+        problem = replace(problem, floor=(1e-4 / table.scale) ** 2)
+        cones = Cones(problem.physical, problem.free, problem.pi, strictly_inside)
+        cost = RobustCost(problem, cones.coordinates, groups_of(problem, cones.coordinates))
+        start = cones.coordinates.reduce(problem.pi)
+        best = optimum(cost, cones, start)
+        if best is None:
+            continue
+        for size in (1e-6, 1e-3, 1e-1, 10.0):
+            point = cost.at(
+                cones.pulled_inside(
+                    best.x + size * rng.normal(size=best.x.size) / np.sqrt(np.diag(cost.P))
+                )
+            )
+            bound = suboptimality(cost, cones, point, best.active.multipliers, best.active.Z)
+            excess = point.value - best.value
+            assert excess <= bound + ROUNDING * cost.size(point.value) + best.gap * cost.size(
+                best.value
+            )
+            tight += bound < 10 * excess
+    assert tight > 50
+
+
+@pytest.mark.parametrize("grouping", GROUPINGS)
+def test_answers_of_both_methods_keep_their_word(grouping):
+    """The gap that an answer states, against an optimum found to a hundred times less."""
+    rng, count = np.random.default_rng(3), 0
+    for k in range(150):
+        cost, cones, start = random_case(rng, GROUPINGS.index(grouping) + 3 * k)
+        best = optimum(cost, cones, start)
+        if best is None:
+            continue
+        rough = solve_interior(cost, cones, start, 1e-4)
+        if isinstance(rough, Answer):
+            excess = (rough.value - best.value) / cost.size(best.value)
+            assert -best.gap - ROUNDING <= excess <= rough.gap + best.gap + ROUNDING
+            assert cones.violation(rough.x) < 1e-12
+            count += 1
+    assert count > 80
+
+
+def test_an_active_set_of_the_wrong_sign_is_no_answer():
+    """Started from a guess with constraints active that should not be, the search never
+    certifies the wrong optimum."""
+    rng, certified = np.random.default_rng(4), 0
+    for k in range(120):
+        cost, cones, start = random_case(rng, k)
+        best = optimum(cost, cones, start)
+        if best is None:
+            continue
+        guess = best.active.copy()
+        flipped = rng.random(guess.bounds.size) < 0.05
+        guess.bounds ^= flipped
+        guess.rank = (
+            np.minimum(guess.rank + (rng.random(cones.count) < 0.2), 3)
+            if cones.count
+            else guess.rank
+        )
+        cost.refresh(start)
+        found = solve_active_set(cost, cones, best.x + 1e-5 * rng.normal(size=best.x.size), guess)
+        if isinstance(found, Answer):
+            assert found.value - best.value <= (found.gap + best.gap + ROUNDING) * cost.size(
+                best.value
+            )
+            assert cones.violation(found.x) < 1e-12
+            certified += 1
+    assert certified > 20

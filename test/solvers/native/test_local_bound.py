@@ -1,0 +1,39 @@
+"""The local bound of the certificate where it would lie: rows that leave rho on the way."""
+import numpy as np
+from problems import admissible, make_table
+
+from uvms_adaptive_dynamics.config import Estimation
+from uvms_adaptive_dynamics.model.physical_set import PhysicalSet
+from uvms_adaptive_dynamics.solvers.native.cones import Cones
+from uvms_adaptive_dynamics.solvers.native.huber_groups import groups_of
+from uvms_adaptive_dynamics.solvers.native.robust_cost import RobustCost
+from uvms_adaptive_dynamics.solvers.problem import HorizonProblem, Quadratic
+
+RESIDUAL = 1.45     # far enough below rho = 1.96 that no row is in the outlier set
+
+
+def test_rows_that_leave_rho_on_the_way_are_no_curvature():
+    """One free parameter; at x all rows are inliers, eight at +1.45 and two at -1.45 deviations.
+    The parabola through them ends 4 % above the optimum, where those two are outliers: no bound."""
+    table = make_table(1, vehicle=False)
+    place, N = table.index["j0.fv"], 10
+    pi = admissible(table, np.random.default_rng(0))
+    pi[place] = 5.0
+    Y = np.zeros((N, 1, table.size))
+    Y[:, 0, place] = 1.0
+    residual = np.where(np.arange(N) < 8, RESIDUAL, -RESIDUAL)
+    tau = Y @ pi + residual[:, None]
+    tiny = np.full(table.size, 1e-9)
+    arrival = Quadratic(np.diag(tiny), tiny * pi, float(tiny @ pi**2))
+    rows = Y[:, 0]
+    total = arrival + Quadratic(rows.T @ rows, rows.T @ tau[:, 0], float(tau[:, 0] @ tau[:, 0]))
+    problem = HorizonProblem(
+        PhysicalSet(table, Estimation()), arrival, total, Y, tau, np.ones(1),
+        np.ones((N, 1), bool),
+        np.ones(N), "channel", 0.95, np.arange(table.size) == place, pi, tiny)
+    cones = Cones(problem.physical, problem.free, pi)
+    cost = RobustCost(problem, cones.coordinates, groups_of(problem, cones.coordinates))
+    slope = cost.at(cones.coordinates.reduce(pi))
+    lowest = min(problem.objective(pi + step * np.eye(table.size)[place])
+                 for step in np.linspace(0, 2, 401))
+    assert cost.residual_bound(slope, slope.gradient, 0.0) >= slope.value - lowest

@@ -1,0 +1,116 @@
+"""Newton's equations of an active set: residuals, derivatives and multipliers against finite
+differences and closed forms."""
+
+import numpy as np
+import pytest
+from problems import admissible, make_problem, make_table
+
+from uvms_adaptive_dynamics.solvers.native.answer import ActiveSet
+from uvms_adaptive_dynamics.solvers.native.cones import Cones
+from uvms_adaptive_dynamics.solvers.native.huber_groups import groups_of
+from uvms_adaptive_dynamics.solvers.native.optimality import Conditions
+from uvms_adaptive_dynamics.solvers.native.robust_cost import RobustCost
+
+TABLES = [make_table(1), make_table(2, vehicle=False), make_table(0)]
+
+
+def on_the_edge(rng, table, ranks=(1, 2, 3)):
+    """(cost, cones, x, active set with multipliers) where some bounds hold and each link is
+    singular of one of the ranks."""
+    pi = admissible(table, rng)
+    pi[table.nonpositive[::3]] = 0
+    problem = make_problem(table, rng, N=12, truth=pi)
+    cones = Cones(problem.physical, problem.free, problem.pi)
+    cost = RobustCost(problem, cones.coordinates, groups_of(problem, cones.coordinates))
+    x = cones.coordinates.reduce(pi)
+    cost.refresh(x)
+    active = ActiveSet.near(cones, x)
+    active.multipliers = active.bounds * rng.uniform(1, 2, active.bounds.size)
+    values, V = np.linalg.eigh(cones.matrices(x))
+    # The multiplier of a matrix is in the span of its smallest eigenvectors; whether it vanishes
+    # there is Newton's to achieve.
+    active.rank = np.array([1 if side == 2 else rng.choice(ranks) for side in cones.side])
+    for k, r in enumerate(active.rank):
+        root = V[k][:, :r] @ rng.normal(size=(r, r))
+        active.Z[k] = root @ root.T
+    return cost, cones, x, active
+
+
+@pytest.mark.parametrize("which", range(3))
+@pytest.mark.parametrize("seed", range(4))
+def test_the_matrix_of_newtons_equations_is_the_derivative(which, seed):
+    """The gradient balance and the active conditions, differentiated along random directions of
+    x and of the multipliers.
+
+    The cost's own curvature is exact; F22 is inverted by its diagonal, as eigenvectors make it,
+    where the matrix is factorized.
+    """
+    rng = np.random.default_rng(seed)
+    cost, cones, x, active = on_the_edge(rng, TABLES[which])
+    slope = cost.at(x)
+    hessian = cost.hessian(slope, exact=True)
+    conditions = Conditions(cones, active)
+    lagrangian = conditions._turn_to(x, hessian.copy(), active)
+    state = conditions.state(slope)
+    dx, dl, h = rng.normal(size=x.size), rng.normal(size=state.multipliers.size), 1e-6
+
+    def at(t):
+        return conditions.state(cost.slope(x + t * dx), state.multipliers + t * dl)
+
+    ahead, behind = at(h), at(-h)
+    residual = (ahead.residual - behind.residual) / (2 * h)
+    expected = lagrangian @ dx - conditions._A.T @ dl
+    np.testing.assert_allclose(residual, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+    values = (ahead.values - behind.values) / (2 * h)
+    np.testing.assert_allclose(
+        values, conditions._A @ dx, rtol=1e-5, atol=1e-6 * max(np.abs(values).max(), 1)
+    )
+
+
+@pytest.mark.parametrize("which", range(3))
+def test_a_step_solves_the_linearized_conditions(which):
+    """Residual + derivative times step vanish, and so do the active conditions."""
+    rng = np.random.default_rng(7)
+    cost, cones, x, active = on_the_edge(rng, TABLES[which])
+    slope = cost.at(x)
+    hessian = cost.hessian(slope, exact=True)
+    probe = Conditions(cones, active)
+    lagrangian = probe._turn_to(x, hessian.copy(), active)
+    conditions = Conditions.at(cones, x, hessian.copy(), active)
+    state = conditions.state(slope)
+    dx, change = conditions.step(state)
+    left = state.residual + lagrangian @ dx - probe._A.T @ change
+    assert np.abs(left).max() < 1e-7 * np.abs(state.residual).max()
+    assert np.abs(state.values + probe._A @ dx).max() < 1e-7 * max(np.abs(state.values).max(), 1e-3)
+
+
+def test_multipliers_are_the_projection_of_what_is_negative():
+    """A negative eigenvalue of a multiplier matrix is dropped, and with it the rank; positive
+    ones stay."""
+    rng = np.random.default_rng(8)
+    cost, cones, x, active = on_the_edge(rng, TABLES[1], ranks=(2,))
+    conditions = Conditions.at(cones, x, cost.hessian(cost.at(x), exact=True), active)
+    state = conditions.state(cost.slope(x))
+    Z, rank = conditions.multiplier_matrices(state)
+    np.testing.assert_allclose(Z, active.Z, atol=1e-9)
+    assert (rank == 2).all()
+    flipped = conditions.state(cost.slope(x), -state.multipliers)
+    Z, rank = conditions.multiplier_matrices(flipped)
+    assert (rank == 0).all() and np.abs(Z).max() < 1e-12
+
+
+def test_without_matrix_inequalities_only_bounds_are_left():
+    """All parameters that a matrix inequality has are frozen: the conditions are those of a
+    bounded problem."""
+    rng, table = np.random.default_rng(9), make_table(1)
+    pi = admissible(table, rng)
+    frozen = set(range(table.size)) - set(table.nonpositive) - set(table.nonnegative)
+    problem = make_problem(table, rng, N=20, truth=pi, frozen=tuple(frozen))
+    cones = Cones(problem.physical, problem.free, problem.pi)
+    assert cones.count == 0 and cones.coordinates.size == table.size - len(frozen)
+    cost = RobustCost(problem, cones.coordinates, groups_of(problem, cones.coordinates))
+    x = cones.coordinates.reduce(pi)
+    active = ActiveSet.near(cones, x)
+    conditions = Conditions.at(cones, x, cost.hessian(cost.at(x), exact=True), active)
+    state = conditions.state(cost.slope(x))
+    assert not conditions.doubtful(state, active.bounds) or active.bounds.any()

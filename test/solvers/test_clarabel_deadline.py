@@ -1,0 +1,26 @@
+"""Clarabel is told what is left of a deadline."""
+import clarabel
+import numpy as np
+import pytest
+from problems import make_problem, make_table
+
+from uvms_adaptive_dynamics.solvers import clarabel_solver
+
+
+@pytest.mark.parametrize("deadline", [None, 30.0])
+def test_the_time_limit_is_what_is_left_of_the_deadline(deadline, monkeypatch):
+    """In each round; without a deadline there is no limit."""
+    limits, solver = [], clarabel.DefaultSolver
+
+    def recording(*arguments):
+        limits.append(arguments[-1].time_limit)
+        return solver(*arguments)
+
+    monkeypatch.setattr(clarabel_solver.clarabel, "DefaultSolver", recording)
+    problem = make_problem(make_table(1), np.random.default_rng(0))
+    clarabel_solver.ClarabelSolver().solve(problem, deadline)
+    assert limits and sorted(limits, reverse=True) == limits
+    if deadline is None:
+        assert min(limits) > 1e9
+    else:
+        assert 0 < limits[-1] <= limits[0] < deadline

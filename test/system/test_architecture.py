@@ -1,0 +1,185 @@
+"""Who imports whom: one folder is one stage, arrows go one way (docs/architecture.md).
+
+Every import counts, also those inside functions and for type checkers alone: a cycle that is hidden
+in a function is still two modules that cannot be understood, tested or replaced one by one.
+"""
+import ast
+import sys
+from graphlib import CycleError, TopologicalSorter
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import uvms_adaptive_dynamics
+from uvms_adaptive_dynamics.__main__ import COMMANDS
+
+PACKAGE = "uvms_adaptive_dynamics"
+FOLDER = Path(uvms_adaptive_dynamics.__file__).parent
+
+# Rooms that a room may import from, itself aside. `errors` is everybody's.
+BELOW = {
+    "config": set(),
+    "model": {"config"},
+    "signals": {"config", "model"},
+    "solvers": {"config", "model"},
+    "uncertainty": {"config", "model"},
+    "estimation": {"config", "model", "solvers", "uncertainty"},
+    "evaluation": {"config", "model", "signals", "solvers", "uncertainty", "estimation", "options",
+                   "garbage"},
+    # What the demonstration shows is a simulated robot; the node imports none, see below.
+    "ros": {"config", "model", "signals", "solvers", "uncertainty", "estimation", "simulation",
+            "options", "garbage"},
+    "simulation": {"signals", "options"},
+    "studies": {"config", "model", "signals", "solvers", "uncertainty", "estimation", "evaluation",
+                "simulation", "options", "garbage"},
+    "options": {"config"},
+    "errors": set(),
+    "garbage": set(),
+    "__main__": {"options"},
+}
+
+# Distributions with one way in: modules that may import them, by prefix.
+WAYS_IN = {
+    "rclpy": ("ros.",),
+    "rosbag2_py": ("ros.",),
+    "rosbags": ("evaluation.bags", "simulation.bag", "ros.recorder", "studies.benchmark.samples"),
+    "matplotlib": ("evaluation.canvas", "evaluation.figures", "evaluation.parameter_figures",
+                   "studies.benchmark.report"),
+    "jinja2": ("evaluation.report",),
+    "cvxpy": ("solvers.",),
+    "clarabel": ("solvers.",),
+    "mosek": ("solvers.",),
+    "pinocchio": ("model.manipulator", "simulation."),
+}
+ROS_MESSAGES = ("_msgs", "_interfaces", "_srvs")
+
+NODE = "ros.node"
+NOT_AT_RUN_TIME = ("evaluation", "studies", "simulation")
+
+
+def modules():
+    """Dotted name (inside the package, '' for itself) -> syntax tree."""
+    found = {}
+    for path in sorted(FOLDER.rglob("*.py")):
+        parts = path.relative_to(FOLDER).with_suffix("").parts
+        found[".".join(part for part in parts if part != "__init__")] = path
+    return found
+
+
+MODULES = modules()
+
+
+def imported(name):
+    """(modules of this package, top-level names of others) that a module imports anywhere."""
+    path = MODULES[name]
+    here = [PACKAGE, *filter(None, name.split("."))]
+    package = here if path.name == "__init__.py" else here[:-1]
+    targets = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            targets.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = package[:len(package) - node.level + 1] if node.level else []
+            base = ".".join([*start, *filter(None, [node.module])])
+            targets.update(f"{base}.{alias.name}" for alias in node.names)
+    own, others = set(), set()
+    for target in targets:
+        top, _, inside = target.partition(".")
+        if top != PACKAGE:
+            others.add(top)
+            continue
+        while inside not in MODULES:      # a name inside a module: the module counts
+            inside = inside.rpartition(".")[0]
+        own.add(inside)
+    return own - {name}, others
+
+
+IMPORTS = {name: imported(name) for name in MODULES}
+
+
+def room(name):
+    return name.partition(".")[0]
+
+
+def crossings():
+    """(importing module, imported module) of every import from one room to another."""
+    return {(name, target) for name, (own, _) in IMPORTS.items() for target in own
+            if target and room(target) != room(name) and name}
+
+
+def reachable(start):
+    """Modules that importing `start` may load, with the packages around them."""
+    seen, waiting = set(), [start]
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            parents = {name.rsplit(".", k)[0] for k in range(1, name.count(".") + 1)}
+            waiting += IMPORTS[name][0] | parents
+    return seen
+
+
+def test_no_module_imports_itself_in_a_circle():
+    """The graph of all imports between modules has an order.
+
+    A package's `__init__` that collects names from its modules comes after them.
+    """
+    graph = {name: {target for target in own if target} for name, (own, _) in IMPORTS.items()}
+    try:
+        list(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        pytest.fail(f"import cycle: {' -> '.join(error.args[1])}")
+
+
+def test_arrows_between_rooms_go_one_way():
+    """A room imports from the rooms below it alone."""
+    wrong = [f"{name} imports {target}" for name, target in sorted(crossings())
+             if room(target) != "errors" and room(target) not in BELOW[room(name)]]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_room_has_its_place():
+    """A new folder gets its arrows before it gets modules."""
+    assert {room(name) for name in MODULES if name} == set(BELOW)
+
+
+@pytest.mark.parametrize("distribution", WAYS_IN)
+def test_distributions_have_one_way_in(distribution):
+    """What is heavy, optional or bound to ROS is imported in few places, named here."""
+    wrong = [name for name, (_, others) in IMPORTS.items()
+             if distribution in others and not name.startswith(WAYS_IN[distribution])]
+    assert not wrong, f"{distribution} is imported by {', '.join(wrong)}"
+
+
+def test_messages_of_ros_are_imported_by_its_room_alone():
+    """Everything else gets plain numbers, so that it runs without ROS."""
+    wrong = {name: top for name, (_, others) in IMPORTS.items() for top in others
+             if top.endswith(ROS_MESSAGES) and room(name) != "ros"}
+    assert not wrong, wrong
+
+
+def test_what_the_node_loads_is_the_product_alone():
+    """Neither evaluation nor studies nor the simulated robot is on a vehicle's computer."""
+    loaded = {name for name in reachable(NODE) if room(name) in NOT_AT_RUN_TIME}
+    assert not loaded, sorted(loaded)
+
+
+def test_third_parties_are_declared():
+    """What is imported is the standard library or stands in setup.py or package.xml.
+
+    rosbag2_py is what the recorder takes where rosbags is not installed.
+    """
+    root = FOLDER.parent
+    declared = (root / "setup.py").read_text() + (root / "package.xml").read_text()
+    names = {"yaml": "pyyaml"}
+    others = {top for _, tops in IMPORTS.values() for top in tops} - {"rosbag2_py"}
+    missing = [top for top in others - set(sys.stdlib_module_names)
+               if names.get(top, top) not in declared]
+    assert not missing, missing
+
+
+def test_names_that_are_imported_by_text_exist():
+    """The library's lazy names and the command line's subcommands, which no import shows."""
+    homes = {*uvms_adaptive_dynamics._HOMES.values(), *(home for home, _ in COMMANDS.values())}
+    assert homes <= set(MODULES) and all(find_spec(f"{PACKAGE}.{home}") for home in homes)

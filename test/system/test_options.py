@@ -1,0 +1,117 @@
+"""Options of the command line: what a validator takes, and what it says of everything else."""
+import argparse
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from uvms_adaptive_dynamics import options
+from uvms_adaptive_dynamics.__main__ import main
+from uvms_adaptive_dynamics.errors import ConfigError
+
+
+def refused(validator, text):
+    """The sentence with which a validator refuses a text: what was got, what is expected."""
+    with pytest.raises(argparse.ArgumentTypeError) as caught:
+        validator(text)
+    said = str(caught.value)
+    assert said.startswith(f"got '{text}', expected ")
+    return said
+
+
+@given(st.floats())
+def test_numbers_are_within_their_bounds(value):
+    """Every float is either given back as it is or refused; NaN and infinity always are."""
+    validator = options.number(-2.0, 3.0, "m")
+    if -2 <= value <= 3:
+        assert validator(repr(value)) == value
+    else:
+        assert "of at least -2 and of at most 3 [m]" in refused(validator, repr(value))
+
+
+@given(st.integers())
+def test_whole_numbers_are_not_below_their_least(value):
+    """The one exception may lie below it."""
+    validator = options.whole(2, also=0)
+    if value >= 2 or value == 0:
+        assert validator(str(value)) == value
+    else:
+        assert "at least 2, or 0" in refused(validator, str(value))
+
+
+@given(st.text())
+def test_no_text_breaks_a_validator(text):
+    """A value or a refusal, whatever is typed."""
+    for validator in (options.number(), options.seconds(), options.whole(0), options.setting,
+                      options.factor):
+        try:
+            validator(text)
+        except argparse.ArgumentTypeError as error:
+            assert "expected" in str(error)
+
+
+def test_times_are_above_zero_unless_a_least_is_given():
+    """A length of zero is none; a point in time may be zero."""
+    assert options.seconds()("0.5") == 0.5 and options.seconds(0.0)("0") == 0.0
+    assert "above 0 [s]" in refused(options.seconds(), "0")
+    assert "at least 10 [s]" in refused(options.seconds(10.0), "5")
+    assert math.isclose(options.seconds(high=1.0)("1"), 1.0)
+
+
+def test_paths_are_looked_at_before_any_work(tmp_path):
+    """Recordings and files that must exist, and places that must be free or writable."""
+    there, folder = tmp_path / "there", tmp_path / "folder"
+    there.write_text("")
+    folder.mkdir()
+    assert options.file(str(there)) == options.bag(str(there)) == options.new_file(str(there))
+    assert options.folder(str(folder)) == folder and options.folder(str(tmp_path / "new"))
+    assert options.new_path(str(tmp_path / "new")) == tmp_path / "new"
+    for validator, path in ((options.file, folder), (options.file, tmp_path / "new"),
+                            (options.bag, tmp_path / "new"), (options.new_file, folder),
+                            (options.folder, there), (options.new_path, there)):
+        refused(validator, str(path))
+
+
+@pytest.mark.parametrize("text, expected", [
+    ("a.b=3", ("a.b", 3)), (" a.b =1e-3", ("a.b", 1e-3)), ("a.b=[1, 2]", ("a.b", [1, 2])),
+    ("a.b=true", ("a.b", True)), ("a.b=", ("a.b", None)), ("a.b=x=y", ("a.b", "x=y"))])
+def test_settings_are_read_as_yaml(text, expected):
+    """A number in YAML 1.1's blind spot (1e-3) is one too."""
+    assert options.setting(text) == expected
+
+
+def test_settings_of_the_command_line_lie_over_those_of_the_file(tmp_path):
+    """--set and --solver win over --config, which wins over the defaults."""
+    file = tmp_path / "c.yaml"
+    file.write_text("/**: {ros__parameters: {estimation: {horizon: 7, grouping: channel}}}")
+    parser = options.Parser()
+    options.add_settings(parser)
+    config = options.config_of(parser.parse_args(
+        ["--config", str(file), "--set", "estimation.horizon=9", "--solver", "clarabel"]))
+    assert config.changed() == {"estimation.horizon": 9, "estimation.grouping": "channel",
+                                "estimation.solver": "clarabel"}
+
+
+def test_a_parser_says_name_got_and_expected_in_one_sentence():
+    """As every other refusal of this package, and with the way to more."""
+    parser = options.Parser()
+    parser.add_argument("--step", type=options.seconds(high=0.05))
+    with pytest.raises(ConfigError) as caught:
+        parser.parse_args(["--step", "1"])
+    assert str(caught.value) == ("--step: got '1', expected a number above 0 and of at most 0.05 "
+                                 "[s]. See --help.")
+
+
+@pytest.mark.parametrize("arguments, part", [
+    ([], "required: {evaluate"), (["dance"], "invalid choice: 'dance'"),
+    (["evaluate"], "required: BAG, --output"),
+    (["campaign", "--output", "x", "--jobs", "none"], "--jobs: got 'none', expected a whole"),
+    (["simulate", "--output", "x", "--payload", "9"], "--payload: got '9'"),
+    (["coverage", "--output", "x", "--colour", "1"], "below 1"),
+    (["forward", "x", "--parameters", "y", "--output", "z"], "does not exist")])
+def test_bad_options_end_with_status_2_and_one_line(arguments, part, capsys):
+    """No usage text of ten lines, no trace, whichever command it is."""
+    assert main(arguments) == 2
+    said = capsys.readouterr().err
+    assert part in said and said.count("\n") == 1

@@ -1,0 +1,23 @@
+"""The table of seeded faults fits the code, so that `python test/seeded_faults.py` can try all."""
+import pytest
+from conftest import ROOT
+from seeded_faults import FAULTS, PACKAGE
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name.replace(" ", "-"))
+def test_the_text_of_a_fault_stands_in_the_code_exactly_once(fault):
+    """A fault whose text was changed or doubled cannot be put in; its test is one of its room."""
+    assert (ROOT / PACKAGE / fault.file).read_text().count(fault.old) == 1
+    assert fault.new != fault.old
+    for test in fault.tests.split():
+        file, _, name = test.partition("::")
+        text = (ROOT / "test" / file).read_text()
+        assert not name or f"def {name}(" in text
+        assert file.split("/")[0] in (fault.room, "estimation")
+
+
+def test_there_are_enough_of_them():
+    """At least ten in the rooms that learn, and ten in the solvers."""
+    rooms = [fault.room for fault in FAULTS]
+    assert sum(room in ("estimation", "uncertainty") for room in rooms) >= 10
+    assert rooms.count("solvers") >= 10 and len({fault.name for fault in FAULTS}) == len(FAULTS)

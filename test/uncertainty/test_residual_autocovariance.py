@@ -1,0 +1,51 @@
+"""The residual's autocovariance and the noises that explain it."""
+import numpy as np
+import pytest
+from low_passed_noise import KERNEL, PERIOD, noise
+
+from uvms_adaptive_dynamics.uncertainty.residual_autocovariance import ResidualAutocovariance
+
+
+def test_white_noise_is_called_white():
+    """Chance does not make a white noise slow: in a minute of it hardly any share is given to the
+    slow colours."""
+    rng = np.random.default_rng(1)
+    autocovariance = ResidualAutocovariance(40, KERNEL, PERIOD, 1.0)
+    for e in noise(rng, 3000, 0.0, 40).T:
+        autocovariance.add_residual(e, np.ones(40, bool))
+    shares = autocovariance._variances
+    assert np.mean(shares[:, 1:].sum(axis=1)) < .03 and np.mean(
+        shares.sum(axis=1)) == pytest.approx(1, abs=.1)
+
+
+def test_slow_noise_is_called_slow():
+    """A minute of AR(1) noise of .8 s: most of its variance is given to noises that are not white.
+    """
+    rng = np.random.default_rng(2)
+    autocovariance = ResidualAutocovariance(10, KERNEL, PERIOD, 1.0)
+    for e in noise(rng, 3000, np.exp(-PERIOD / .8), 10).T:
+        autocovariance.add_residual(e, np.ones(10, bool))
+    shares = autocovariance._variances
+    assert np.mean(shares[:, 1:].sum(axis=1) / shares.sum(axis=1)) > .7
+
+
+def test_units_of_the_residual_carry_over():
+    """Innovations are in the residual's units squared; with too few residuals they are those of
+    white noise of the given variance."""
+    autocovariance = ResidualAutocovariance(1, KERNEL, PERIOD, 1.0)
+    white = autocovariance.innovations(np.array([4.0]))
+    assert white[0, 0] * (KERNEL @ KERNEL) == pytest.approx(4.0) and not white[0, 1:].any()
+    for e in noise(np.random.default_rng(3), 3000, 0.0)[0]:
+        autocovariance.add_residual(np.array([3.0 * e]), np.ones(1, bool))
+    assert (autocovariance.innovations(np.ones(1))[0, 0] *
+            (KERNEL @ KERNEL)) == pytest.approx(9.0, rel=.15)
+
+
+def test_no_row_after_a_gap_is_a_neighbour_of_one_before():
+    """Products across a gap are not formed."""
+    autocovariance = ResidualAutocovariance(1, KERNEL, PERIOD, 1.0)
+    for k in range(600):
+        if k % 3 == 0:
+            autocovariance.break_off()
+        autocovariance.add_residual(np.array([1.0]), np.ones(1, bool))
+    assert np.all(autocovariance._sum[1, autocovariance._lags > 2] == 0)

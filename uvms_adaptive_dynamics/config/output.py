@@ -1,0 +1,24 @@
+"""What the node publishes, saves and records."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .settings import Section, setting
+
+
+@dataclass(frozen=True)
+class Output(Section):
+    """What the node publishes, saves and records."""
+
+    NAME = "output"
+    frame: str = setting("flu", "Axes of published wrenches and accelerations.",
+                         choices=("flu", "frd"))
+    base_frame: str = setting("base_link", "frame_id in FLU; with 'frd' it is followed by '_frd'.")
+    directory: str = setting(
+        "~/.ros/uvms_adaptive_dynamics", "The one directory that save and load use.")
+    file: str = setting("parameters.yaml", "File name in that directory.")
+    record: str = setting(
+        "", "Record what the node receives into this bag (a folder that does not exist yet); "
+            "empty: no.")
+    covariance_period: float = setting(1.0, "Time between covariance messages.", "s", 0.0)
+    diagnostics_period: float = setting(1.0, "Time between diagnostics.", "s", 0.1)

@@ -1,0 +1,85 @@
+"""What the robot is, and where an estimate of it starts."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .settings import Section, setting
+
+
+@dataclass(frozen=True)
+class Robot(Section):
+    """What the robot is: vehicle or none, arm or none, its mount, and the constants of water and
+    earth."""
+
+    NAME = "robot"
+    vehicle: bool = setting(
+        True, "The arm sits on a free vehicle; false for an arm on a fixed base.")
+    urdf: str = setting(
+        "package://uvms_adaptive_dynamics/robots/alpha5.urdf",
+        "The arm's URDF: a path, a package:// address, or 'robot_description' to take it from that "
+        "topic.")
+    joints: tuple[str, ...] = setting(
+        ("axis_e", "axis_d", "axis_c", "axis_b"), kind="strings",
+        doc="Moving joints from base to tip; empty for a vehicle without an arm. Others are locked "
+            "at zero.")
+    mount_xyz: tuple[float, ...] = setting(
+        (0.19, 0.0, -0.12), "Place of the URDF's root link in the vehicle's body axes (FLU).", "m")
+    mount_rpy: tuple[float, ...] = setting(
+        (3.141592653589793, 0.0, 0.0),
+        "Orientation of the URDF's root link in FLU, roll-pitch-yaw.", "rad")
+    # Depth is pressure / (density * gravity), and the attitude comes from gravity: neither may
+    # vanish.
+    gravity: float = setting(9.80665, "Gravitational acceleration.", "m/s^2", 1.0, 30.0)
+    water_density: float = setting(1000.0, "Density of the water.", "kg/m^3", 1.0, 1500.0)
+    surface_pressure: float = setting(101325.0, "Absolute pressure at the surface.", "Pa", 0.0)
+    link_volumes: tuple[float, ...] = setting(
+        (), "Displaced volume of each link; empty: link parameters are effective.", "m^3", 0.0, 1.0)
+    link_buoyancy_centres: tuple[float, ...] = setting(
+        (), "Centre of buoyancy of each link in its own frame, x y z one after the other.", "m")
+    rotor_inertia: tuple[float, ...] = setting(
+        (), "Known reflected rotor inertia of each joint; empty: hidden in the link.", "kg m^2",
+        0.0)
+    estimate_rotor_inertia: bool = setting(
+        False, "Estimate a reflected rotor inertia for each joint as a 13th parameter.")
+    link_reference_mass: tuple[float, ...] = setting(
+        (), "Reference mass of each link for scaling; empty: the URDF's.", "kg", 1e-6)
+    link_reference_length: tuple[float, ...] = setting(
+        (), "Reference length of each link for scaling; empty: the URDF's.", "m", 1e-6)
+    current_ned: tuple[float, ...] = setting(
+        (0.0, 0.0, 0.0), "Known water current in NED, taken off the velocity over ground.", "m/s",
+        -5, 5)
+
+    def validate(self) -> None:
+        n = len(self.joints)
+        if len(set(self.joints)) != n:
+            self.refuse("joints", self.joints, "every joint once")
+        if not self.vehicle and not n:
+            self.refuse("joints", self.joints, "at least one joint when robot.vehicle is false")
+        for name, expected in (("mount_xyz", 3), ("mount_rpy", 3), ("current_ned", 3)):
+            if len(getattr(self, name)) != expected:
+                self.refuse(name, getattr(self, name), f"{expected} numbers")
+        for name, per_joint in (("link_volumes", 1), ("link_buoyancy_centres", 3),
+                                ("rotor_inertia", 1), ("link_reference_mass", 1),
+                                ("link_reference_length", 1)):
+            got = getattr(self, name)
+            if got and len(got) != per_joint * n:
+                self.refuse(name, got, f"nothing or {per_joint * n} numbers "
+                                       f"({per_joint} for each of {n} joints)")
+        if bool(self.link_volumes) != bool(self.link_buoyancy_centres):
+            self.refuse("link_buoyancy_centres", self.link_buoyancy_centres,
+                        "both link_volumes and centres, or neither")
+
+
+@dataclass(frozen=True)
+class Prior(Section):
+    """Where the estimate starts."""
+
+    NAME = "prior"
+    file: str = setting(
+        "",
+        "Parameter file (YAML); empty: bluerov2_wu2018 for the vehicle and the URDF's inertials.")
+    friction_viscous: tuple[float, ...] = setting(
+        (), "Viscous friction per joint; empty: 2.4 2.2 0.8 0.36 for the Alpha 5, else 1.",
+        "N m s/rad", 0.0)
+    friction_coulomb: tuple[float, ...] = setting(
+        (), "Coulomb friction per joint; empty: 0.1.", "N m", 0.0)

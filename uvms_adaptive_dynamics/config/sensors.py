@@ -1,0 +1,128 @@
+"""Inputs: each sensor's topic, axes, place, delay and limits.
+
+Places and axes are given as people measure them, in REP-103 body axes (x forward, y left, z up).
+The decoder and the filters in `signals` convert to FRD and NED, nothing else (docs/conventions.md).
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .settings import Section, setting
+
+LATE = "How much later than the truth its stamps are."
+
+
+@dataclass(frozen=True)
+class Imu(Section):
+    """Attitude, angular rate and specific force."""
+
+    NAME = "imu"
+    enabled: bool = setting(True, "Use this sensor.")
+    topic: str = setting("imu/data", "Topic name.")
+    type: str = setting("sensor_msgs/msg/Imu", "Message type.", choices=("sensor_msgs/msg/Imu",))
+    frame: str = setting("flu", "Axes of rates and force: 'flu' (REP-103, mavros) or 'frd'.",
+                         choices=("flu", "frd"))
+    world: str = setting("enu", "World of the orientation: 'enu' (REP-103) or 'ned'.",
+                         choices=("enu", "ned"))
+    xyz: tuple[float, ...] = setting((0.0, 0.0, 0.0), "Place of the IMU in the body (FLU).", "m")
+    rpy: tuple[float, ...] = setting(
+        (0.0, 0.0, 0.0), "Orientation of the IMU's axes in the body, in its own kind of axes.",
+        "rad")
+    delay: float = setting(0.0, LATE, "s", -1.0, 1.0)
+    timeout: float = setting(0.1, "Older than this, its rows are masked.", "s", 0.001)
+
+
+@dataclass(frozen=True)
+class Dvl(Section):
+    """Velocity over ground (bottom track)."""
+
+    NAME = "dvl"
+    enabled: bool = setting(True, "Use this sensor.")
+    topic: str = setting("dvl/twist", "Topic name.")
+    type: str = setting(
+        "geometry_msgs/msg/TwistWithCovarianceStamped", "Message type.",
+        choices=("geometry_msgs/msg/TwistWithCovarianceStamped", "geometry_msgs/msg/TwistStamped",
+                 "dvl_msgs/msg/DVL", "marine_acoustic_msgs/msg/Dvl"))
+    frame: str = setting("frd", "Axes of the velocity: 'frd' (A50 drivers) or 'flu'.",
+                         choices=("flu", "frd"))
+    xyz: tuple[float, ...] = setting(
+        (-0.06, 0.0, -0.105), "Place of the DVL in the body (FLU).", "m")
+    rpy: tuple[float, ...] = setting(
+        (0.0, 0.0, 0.0), "Orientation of the DVL's axes in the body, in its own kind of axes.",
+        "rad")
+    delay: float = setting(0.0, LATE, "s", -1.0, 1.0)
+    timeout: float = setting(
+        0.35, "Without a sample within this time of the tick, its rows are masked.", "s", 0.01)
+    max_stddev: float = setting(
+        0.2, "A velocity with a larger stated standard deviation counts as no lock.", "m/s", 1e-6)
+    max_speed: float = setting(5.0, "A larger velocity counts as no lock.", "m/s", 0.01)
+
+
+@dataclass(frozen=True)
+class Depth(Section):
+    """Absolute pressure or depth."""
+
+    NAME = "depth"
+    enabled: bool = setting(True, "Use this sensor.")
+    topic: str = setting("depth", "Topic name.")
+    type: str = setting("sensor_msgs/msg/FluidPressure", "Message type.",
+                        choices=("sensor_msgs/msg/FluidPressure", "std_msgs/msg/Float64"))
+    xyz: tuple[float, ...] = setting(
+        (0.0, 0.0, 0.0), "Place of the pressure sensor in the body (FLU).", "m")
+    delay: float = setting(0.0, LATE, "s", -1.0, 1.0)
+    timeout: float = setting(
+        1.0, "Older than this, it no longer says where the vehicle is.", "s", 0.01)
+    minimum: float = setting(
+        0.3, "Shallower than this the vehicle counts as at the surface: vehicle rows masked.", "m",
+        -10.0)
+    maximum: float = setting(
+        1e4, "Deeper than this the vehicle counts as on the floor: vehicle rows masked.", "m", 0.0)
+
+
+@dataclass(frozen=True)
+class Joints(Section):
+    """Joint positions, velocities and efforts."""
+
+    NAME = "joint_states"
+    topic: str = setting("joint_states", "Topic name.")
+    type: str = setting(
+        "sensor_msgs/msg/JointState", "Message type.",
+        choices=("sensor_msgs/msg/JointState", "control_msgs/msg/DynamicJointState"))
+    delay: float = setting(0.0, LATE, "s", -1.0, 1.0)
+    timeout: float = setting(
+        0.1, "Without a sample within this time of the tick, its rows are masked.", "s", 0.001)
+    effort_scale: tuple[float, ...] = setting(
+        (), "Torque or force of one unit of effort, per joint, sign included; empty: 1.", "N m")
+    effort_scale_negative: tuple[float, ...] = setting(
+        (), "The same for efforts below their offset, where a gear loses more one way than the "
+            "other; empty: effort_scale. For motor current: torque constant times gear ratio.",
+        "N m")
+    effort_offset: tuple[float, ...] = setting(
+        (), "Effort at zero torque, per joint, in the topic's unit; empty: 0.")
+    effort_masked: tuple[str, ...] = setting(
+        (), "Joints whose effort means nothing: their rows are masked.", kind="strings")
+    position_offset: tuple[float, ...] = setting(
+        (), "Position in the topic at which the URDF's joint is zero, per joint; empty: 0.", "rad")
+    rest_velocity: float = setting(
+        0.02, "Slower than this a joint is at rest: Coulomb friction is set-valued, row masked.",
+        "rad/s", 0.0)
+    stop_margin: float = setting(
+        0.02, "Nearer than this to a position limit a joint may lean on its stop: row masked.",
+        "rad", 0.0)
+    limits_low: tuple[float, ...] = setting(
+        (), "Position at the lower stop, per joint; empty: the URDF's.", "rad")
+    limits_high: tuple[float, ...] = setting(
+        (), "Position at the upper stop, per joint; empty: the URDF's.", "rad")
+    position_stddev: float = setting(0.001, "Noise of a position.", "rad", 1e-9)
+    velocity_stddev: float = setting(0.01, "Noise of a velocity.", "rad/s", 1e-9)
+
+
+@dataclass(frozen=True)
+class Battery(Section):
+    """Voltage for the thrust curve."""
+
+    NAME = "battery"
+    enabled: bool = setting(False, "Use the measured voltage instead of thrusters.voltage.")
+    topic: str = setting("battery", "Topic name.")
+    type: str = setting("sensor_msgs/msg/BatteryState", "Message type.",
+                        choices=("sensor_msgs/msg/BatteryState",))

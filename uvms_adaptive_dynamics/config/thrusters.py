@@ -1,0 +1,67 @@
+"""From the thruster command to the wrench: topic, allocation, curve and lag."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .settings import Section, setting
+
+# Rows X Y Z [-] K M N [m], columns thrusters 1-8, body FRD, for the usual motor directions.
+BLUEROV2_HEAVY_ALLOCATION = (
+    .707, .707, -.707, -.707, 0., 0., 0., 0.,
+    -.707, .707, -.707, .707, 0., 0., 0., 0.,
+    0., 0., 0., 0., -1., 1., 1., -1.,
+    .06, -.06, .06, -.06, -.218, -.218, .218, .218,
+    .06, .06, -.06, -.06, .12, -.12, .12, -.12,
+    -.1888, .1888, .1888, -.1888, 0., 0., 0., 0.)
+
+
+@dataclass(frozen=True)
+class Thrusters(Section):
+    """From the thruster command to the wrench on the vehicle."""
+
+    NAME = "thrusters"
+    source: str = setting(
+        "thrusters",
+        "Where the wrench comes from: thruster commands, a wrench topic, or 'zero' (drifting).",
+        choices=("thrusters", "wrench", "zero"))
+    topic: str = setting("thruster_commands", "Topic of the thruster commands.")
+    type: str = setting(
+        "std_msgs/msg/Float64MultiArray", "Message type.",
+        choices=("std_msgs/msg/Float64MultiArray", "mavros_msgs/msg/RCOut",
+                 "mavros_msgs/msg/OverrideRCIn"))
+    wrench_topic: str = setting("wrench", "Topic of the body wrench (geometry_msgs/WrenchStamped).")
+    wrench_frame: str = setting("flu", "Axes of that wrench.", choices=("flu", "frd"))
+    unit: str = setting(
+        "pwm", "Unit of a command: 'pwm' [us], 'normalized' (-1..1) or 'newton'.",
+        choices=("pwm", "normalized", "newton"))
+    signs: tuple[float, ...] = setting(
+        (1.0,) * 8, "+1 or -1 per thruster: a motor that turns the other way.", "", -1.0, 1.0)
+    allocation: tuple[float, ...] = setting(
+        BLUEROV2_HEAVY_ALLOCATION,
+        "6 x N matrix row by row (X Y Z K M N; FRD): wrench of 1 N of each thruster.")
+    curve: str = setting(
+        "t200",
+        "Thrust curve: 't200', or the path of a CSV with PWM and thrust at one or more voltages.")
+    efficiency: tuple[float, ...] = setting(
+        (), "Factor on the curve's thrust, per thruster; empty: 1.", "", 0.0, 3.0)
+    voltage: float = setting(
+        16.0, "Battery voltage where no battery topic says it.", "V", 6.0, 30.0)
+    time_constant: float = setting(0.11, "First-order lag of the rotors.", "s", 0.0, 2.0)
+    delay: float = setting(0.0, "Dead time from a command's stamp to the motor.", "s", -1.0, 2.0)
+    timeout: float = setting(
+        0.5, "Without a command for this time the wrench is unknown: vehicle rows masked.", "s",
+        0.01)
+    saturation: float = setting(
+        0.98, "Share of the curve's range from which a thruster counts as saturated: row masked.",
+        "", 0.5, 1.1)
+
+    def validate(self) -> None:
+        if not self.allocation or len(self.allocation) % 6:
+            self.refuse("allocation", f"{len(self.allocation)} numbers",
+                        "6 numbers for each thruster, row by row")
+        n = len(self.allocation) // 6
+        if len(self.signs) != n or any(abs(s) != 1.0 for s in self.signs):
+            self.refuse("signs", self.signs,
+                        f"{n} numbers, each +1 or -1 (one per thruster of the allocation)")
+        if self.efficiency and len(self.efficiency) != n:
+            self.refuse("efficiency", self.efficiency, f"nothing or {n} numbers (one per thruster)")

@@ -1,0 +1,83 @@
+"""All settings together, and the checks between sections."""
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields, replace
+from typing import Any
+
+from ..errors import ConfigError
+from .estimation import Estimation, Filter, Limits, Uncertainty
+from .output import Output
+from .robot import Prior, Robot
+from .sensors import Battery, Depth, Dvl, Imu, Joints
+from .thrusters import Thrusters
+
+
+@dataclass(frozen=True)
+class Config:
+    """All settings; one field per section."""
+
+    robot: Robot = field(default_factory=Robot)
+    imu: Imu = field(default_factory=Imu)
+    dvl: Dvl = field(default_factory=Dvl)
+    depth: Depth = field(default_factory=Depth)
+    joint_states: Joints = field(default_factory=Joints)
+    thrusters: Thrusters = field(default_factory=Thrusters)
+    battery: Battery = field(default_factory=Battery)
+    filter: Filter = field(default_factory=Filter)
+    limits: Limits = field(default_factory=Limits)
+    estimation: Estimation = field(default_factory=Estimation)
+    uncertainty: Uncertainty = field(default_factory=Uncertainty)
+    prior: Prior = field(default_factory=Prior)
+    output: Output = field(default_factory=Output)
+
+    def __post_init__(self) -> None:
+        for section in (self.imu, self.dvl, self.depth):
+            for name in ("xyz", "rpy"):
+                if len(getattr(section, name, (0, 0, 0))) != 3:
+                    section.refuse(name, getattr(section, name), "3 numbers")
+        n = len(self.robot.joints)
+        for per_joint, names in (
+                (self.joint_states, ("effort_scale", "effort_scale_negative", "effort_offset",
+                                     "position_offset", "limits_low", "limits_high")),
+                (self.prior, ("friction_viscous", "friction_coulomb"))):
+            for name in names:
+                got = getattr(per_joint, name)
+                if got and len(got) != n:
+                    per_joint.refuse(
+                        name, got, f"nothing or {n} numbers (one for each of robot.joints)")
+        unknown = set(self.joint_states.effort_masked) - set(self.robot.joints)
+        if unknown:
+            self.joint_states.refuse("effort_masked", sorted(unknown),
+                                     f"names out of robot.joints {list(self.robot.joints)}")
+        channels = n + (6 if self.robot.vehicle else 0)
+        noise = self.estimation.noise_stddev
+        if noise and len(noise) != channels:
+            self.estimation.refuse("noise_stddev", noise,
+                                   f"nothing or {channels} numbers (one per channel)")
+
+    def settings(self) -> Iterator[tuple[str, Field[Any], Any]]:
+        """`(dotted name, dataclass field, value)` of every setting, in order."""
+        for section in fields(self):
+            group = getattr(self, section.name)
+            for entry in fields(group):
+                yield f"{section.name}.{entry.name}", entry, getattr(group, entry.name)
+
+    def changed(self) -> dict[str, Any]:
+        """Settings that differ from the defaults, by dotted name."""
+        default = {name: value for name, _, value in Config().settings()}
+        return {name: value for name, _, value in self.settings() if value != default[name]}
+
+    def with_values(self, values: Mapping[str, Any]) -> Config:
+        """A copy with settings replaced by dotted name; ConfigError for a bad name or value."""
+        known = {name for name, _, _ in self.settings()}
+        changes: dict[str, dict[str, Any]] = {}
+        for name, value in values.items():
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1)
+                hint = f" Did you mean '{near[0]}'?" if near else ""
+                raise ConfigError(f"setting '{name}' does not exist.{hint}")
+            section, key = name.split(".")
+            changes.setdefault(section, {})[key] = value
+        return replace(self, **{s: replace(getattr(self, s), **c) for s, c in changes.items()})

@@ -1,0 +1,241 @@
+"""Arrival costs: what is kept of rows that have left the window, and of the prior.
+
+Three alternatives with the same methods, chosen once by `arrival_cost`. Rows come in SI units and
+per channel; `weights` (C,), the reciprocal noise variances, are applied when a quadratic is formed.
+docs/mathematics.md, "Arrival cost".
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ..config import Estimation
+from ..model.parameters import ParameterTable
+from .forgetting import RowMap, directional_map, marginal_map
+from .prior_information import PriorInformation
+from .square_root_information import ChannelInformation, triangular
+
+# rows that forgetting takes as new together: enough for a motion to excite all its directions
+BLOCK = 1000
+
+Split = Sequence[np.ndarray]    # masks (C,) of channels whose rows are summed apart
+
+
+class RelativeArrival:
+    """The paper's: ||pi - pi_previous||_Q^2, Q = diag(q / max(|pi_previous|, eps)^2); old rows are
+    dropped."""
+
+    decay = 1.0
+    directional = False
+
+    def __init__(self, settings: Estimation, table: ParameterTable, prior: PriorInformation,
+                 split: Split):
+        self._smallest = settings.relative_epsilon * np.array(table.scale)
+        self._q = settings.relative_weight
+        self._zero = [np.zeros((table.size + 1,) * 2) for _ in split]
+        self._none = np.zeros((table.size,) * 2)
+
+    def tick(self) -> None:
+        """A sample has come."""
+
+    def add_row(self, rows: np.ndarray, weight: float) -> None:
+        """A row [Y tau] (C, p + 1) leaves the window with its robust weight applied, times
+        `weight`."""
+
+    def reweigh(self, weights: np.ndarray) -> None:
+        """Use other weights (C,) from now on."""
+
+    def data(self) -> list[np.ndarray]:
+        """[Y tau]^T [Y tau] of old rows, weighted, one matrix per mask of the split."""
+        return self._zero
+
+    def prior(self, pi: np.ndarray) -> np.ndarray:
+        """[Y tau]^T [Y tau] of the prior, pi (p,) the previous estimate."""
+        h = self.floor(pi)
+        return np.block([[np.diag(h), (h * pi)[:, None]], [h * pi, float(h @ pi ** 2)]])
+
+    def floor(self, pi: np.ndarray) -> np.ndarray:
+        """(p,) diagonal that the arrival's H is never below."""
+        return self._q / np.maximum(np.abs(pi), self._smallest) ** 2
+
+    def gradient_covariance(self) -> np.ndarray:
+        """(p, p) what the prior adds to the covariance of half the cost's gradient at the truth."""
+        return self._none
+
+
+class UniformArrival:
+    """All rows with weight lambda^age; the prior fades alike, down to a floor."""
+
+    directional = False
+
+    def __init__(self, settings: Estimation, table: ParameterTable, prior: PriorInformation,
+                 split: Split):
+        self.decay, self._lowest = settings.forgetting, settings.information_floor
+        self._old = ChannelInformation(table.channels, table.size)
+        self._prior, self._given, self._share = prior.rows.T @ prior.rows, prior, 1.0
+        self._split = split
+        self._data = [np.zeros((table.size + 1,) * 2) for _ in split]
+        self._weights = np.ones(table.channels)
+
+    def tick(self) -> None:
+        """See `RelativeArrival.tick`."""
+        self._old.fade(self.decay)
+        for part in self._data:
+            part *= self.decay
+        self._share = max(self._share * self.decay, self._lowest)
+
+    def add_row(self, rows: np.ndarray, weight: float) -> None:
+        """See `RelativeArrival.add_row`."""
+        self._old.add_row(rows, weight)
+        add_weighted(self._data, self._split, rows, weight * self._weights)
+
+    def reweigh(self, weights: np.ndarray) -> None:
+        """See `RelativeArrival.reweigh`."""
+        self._weights = weights
+        self._data = [self._old.weighted(weights * mask) for mask in self._split]
+
+    def data(self) -> list[np.ndarray]:
+        """See `RelativeArrival.data`."""
+        return self._data
+
+    def prior(self, pi: np.ndarray) -> np.ndarray:
+        """See `RelativeArrival.prior`."""
+        return self._share * self._prior
+
+    def floor(self, pi: np.ndarray) -> np.ndarray:
+        """See `RelativeArrival.floor`."""
+        return self._share * self._given.floor
+
+    def gradient_covariance(self) -> np.ndarray:
+        """See `RelativeArrival.gradient_covariance`."""
+        return self._share ** 2 * self._given.gradient_covariance
+
+
+class DirectionalArrival:
+    """All rows, of which only what newer ones replace is forgotten, a block at a time.
+
+    Besides the methods of its siblings: `close_block` and `marginalize` map the old rows. Sums
+    follow at once; the channels' factors, a channel at a time, through the iterator that both
+    return."""
+
+    decay = 1.0
+    directional = True
+
+    def __init__(self, settings: Estimation, table: ParameterTable, prior: PriorInformation,
+                 split: Split):
+        self._lambda = settings.forgetting
+        self._given = prior
+        self._old, self._block = (ChannelInformation(table.channels, table.size) for _ in range(2))
+        self._in_block = 0
+        self._prior_rows, self._prior_noise = prior.rows, prior.gradient_covariance
+        self._old_data, self._block_data = np.zeros((2,) + (table.size + 1,) * 2)
+        self._prior = prior.rows.T @ prior.rows
+        self._weights = np.ones(table.channels)
+        self._all = (np.ones(table.channels),)
+
+    def tick(self) -> None:
+        """See `RelativeArrival.tick`."""
+
+    def add_row(self, rows: np.ndarray, weight: float) -> None:
+        """See `RelativeArrival.add_row`."""
+        self._block.add_row(rows, weight)
+        add_weighted((self._block_data,), self._all, rows, weight * self._weights)
+        self._in_block += 1
+
+    def reweigh(self, weights: np.ndarray) -> None:
+        """See `RelativeArrival.reweigh`; not while an iterator of a map is unfinished."""
+        self._weights = weights
+        self._old_data, self._block_data = self._old.weighted(weights), self._block.weighted(
+            weights)
+
+    def data(self) -> list[np.ndarray]:
+        """See `RelativeArrival.data`."""
+        return [self._old_data + self._block_data]
+
+    def prior(self, pi: np.ndarray) -> np.ndarray:
+        """See `RelativeArrival.prior`."""
+        return self._prior
+
+    def floor(self, pi: np.ndarray) -> np.ndarray:
+        """See `RelativeArrival.floor`: no direction ever has less information than it began with.
+        """
+        return self._given.floor
+
+    def gradient_covariance(self) -> np.ndarray:
+        """See `RelativeArrival.gradient_covariance`."""
+        return self._prior_noise
+
+    def block_is_full(self) -> bool:
+        """Whether it is time to forget."""
+        return self._in_block >= BLOCK and self._lambda < 1.0
+
+    def close_block(self) -> tuple[RowMap, Iterator[None]]:
+        """Forget what the block's rows replace, and count them as old from now on."""
+        share = 1 - self._lambda ** min(self._in_block, BLOCK)
+        row_map = directional_map(self._old_data + self._prior, self._block_data, share)
+        self._map_sums(row_map)
+        self._old_data += self._block_data
+        closed, self._block = self._block, ChannelInformation(len(self._weights),
+                                                              len(self._prior) - 1)
+        self._block_data = np.zeros_like(self._block_data)
+        self._in_block = 0
+        return row_map, self._old.mapped(row_map.rows, closed)
+
+    def postpone(self) -> None:
+        """Wait for another block."""
+        self._in_block = 0
+
+    def marginalize(self, places: np.ndarray, pi: np.ndarray) -> tuple[RowMap, Iterator[None]]:
+        """Let old rows say nothing of `places` (k,), which begin again about pi (p,) as at first.
+        """
+        row_map = marginal_map(self._old_data + self._prior, places)
+        self._map_sums(row_map)
+        begun = self._beginning(places, pi)
+        self._prior_rows = triangular(np.vstack([self._prior_rows, begun]))
+        self._prior = self._prior_rows.T @ self._prior_rows
+        self._prior_noise = self._prior_noise + begun[:, :-1].T @ begun[:, :-1]
+        nothing = ChannelInformation(len(self._weights), len(self._prior) - 1)
+        return row_map, self._old.mapped(row_map.rows, nothing)
+
+    def marginalized(self, places: np.ndarray, pi: np.ndarray) -> np.ndarray:
+        """[Y tau]^T [Y tau] of old rows and prior as `marginalize` would leave it; nothing changes.
+        """
+        old = self._old_data + self._prior
+        M, begun = marginal_map(old, places).rows, self._beginning(places, pi)
+        return M.T @ old @ M + begun.T @ begun + self._block_data
+
+    def _beginning(self, places: np.ndarray, pi: np.ndarray) -> np.ndarray:
+        """(k, p + 1) rows that parameters at `places` begin with, about pi."""
+        rows, k = np.zeros((len(places), len(pi) + 1)), np.arange(len(places))
+        rows[k, places] = 1 / self._given.stddev[places]
+        rows[:, -1] = rows[k, places] * pi[places]
+        return rows
+
+    def _map_sums(self, row_map: RowMap) -> None:
+        M, T = row_map.rows, row_map.gradient
+        self._prior_rows = self._prior_rows @ M
+        self._prior = self._prior_rows.T @ self._prior_rows
+        self._prior_noise = T @ self._prior_noise @ T.T
+        self._old_data = M.T @ self._old_data @ M
+
+
+ArrivalCost = RelativeArrival | UniformArrival | DirectionalArrival
+
+
+def arrival_cost(settings: Estimation, table: ParameterTable, prior: PriorInformation,
+                 split: Split) -> ArrivalCost:
+    """The arrival cost that the settings name. With coupling 'reaction' rows change with the
+    estimate, and forgetting is uniform."""
+    if settings.arrival == "relative":
+        return RelativeArrival(settings, table, prior, split)
+    if settings.forgetting_kind == "uniform" or settings.coupling == "reaction":
+        return UniformArrival(settings, table, prior, split)
+    return DirectionalArrival(settings, table, prior, split)
+
+
+def add_weighted(sums: Sequence[np.ndarray], split: Split, rows: np.ndarray,
+                 weights: np.ndarray) -> None:
+    """Add weights (C,) times the products of rows [Y tau] (C, p + 1) to each sum of the split."""
+    for one, mask in zip(sums, split):
+        one += ((weights * mask)[:, None] * rows).T @ rows

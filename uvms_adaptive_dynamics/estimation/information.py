@@ -1,0 +1,298 @@
+"""The one state of knowledge: everything that is learned, and the few ways in which it changes.
+
+Rows are kept in SI units and per channel. The weights by channel noise are applied when a problem
+is formed: a row's weight is never frozen at what the noise happened to be when it came, and what is
+learned from a set of recordings does not depend on their order. docs/mathematics.md, "Information".
+"""
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+import numpy as np
+
+from ..config import Config
+from ..model.parameters import ParameterTable
+from ..model.physical_set import PhysicalSet
+from ..solvers.problem import HorizonProblem, Quadratic, huber_threshold, huber_weight
+from ..uncertainty.channel_noise import ChannelNoise
+from ..uncertainty.gradient_covariance import GradientCovariance
+from .arrival import DirectionalArrival, arrival_cost
+from .forgetting import RowMap
+from .prediction import Prediction
+from .prior_information import PriorInformation
+from .row_excitation import Excited, RowExcitation
+from .window import Window
+
+log = logging.getLogger(__name__)
+
+# ratio of a channel's noise to the one in use from which weights are applied anew
+REWEIGH = 1.2
+REWEIGH_EVERY = 25      # ticks between two looks at that
+# a residual tells of noise where the estimate's own variance is below this share of it
+LIMITED_BY_NOISE = 0.25
+# what numpy and SciPy raise of sums that are not positive definite or not finite
+UNUSABLE = (np.linalg.LinAlgError, ValueError)
+
+
+class InformationState:
+    """Window, old data, prior, gradient covariance, excitation and noise, kept in step.
+
+    Verbs: `add_row`, `forget`, `marginalize`, `break_off`, `restart`. Questions: `problem`,
+    `alternative`, `gradient_covariance`, `data_information`.
+    """
+
+    def __init__(self, config: Config, physical: PhysicalSet, kernel: np.ndarray,
+                 noise: np.ndarray):
+        """kernel (K,): the rows' low-pass; noise (C,): assumed at first [N, N m]."""
+        self._settings, self._physical, self._table = config.estimation, physical, physical.table
+        self._kernel, self._period = kernel, config.filter.period
+        settings = config.estimation
+        memory = 1 / max(1 - settings.forgetting, 1e-6)
+        self.noise = ChannelNoise(noise, self._period, settings.noise_time, memory,
+                                  settings.adapt_noise)
+        # With coupling 'reaction' the arm's share of the vehicle's rows is taken at the previous
+        # estimate, which changes from tick to tick: those rows are summed apart, whole.
+        table = self._table
+        self._reaction = settings.coupling == "reaction" and table.vehicle and table.n > 0
+        vehicle = np.arange(self._table.channels) < 6
+        apart = (vehicle, ~vehicle) if self._reaction else (np.ones(self._table.channels),)
+        self._split: Sequence[np.ndarray] = tuple(mask.astype(float) for mask in apart)
+
+    # --- verbs ------------------------------------------------------------------------------------
+
+    def restart(self, prior: PriorInformation, noise: np.ndarray | None = None,
+                long_run: np.ndarray | None = None) -> None:
+        """Begin again from a prior or a saved estimate, with its noise (C,) and the noise (C,) that
+        weighed its rows, where it has them."""
+        settings, table = self._settings, self._table
+        self.prior = prior
+        self.noise.restart(noise, long_run)
+        self.arrival = arrival_cost(settings, table, prior, self._split)
+        self.window = Window(settings.horizon, table.channels, table.size, self.arrival.decay,
+                             self._split)
+        # Under 'relative' only the window's rows tell of the gradient's noise.
+        decay = 1 - 1 / settings.horizon if settings.arrival == "relative" else self.arrival.decay
+        self.gradient = GradientCovariance(table.channels, table.size, self._kernel, self._period,
+                                           decay, settings.forgetting)
+        self.excitation = RowExcitation(table, self._period)
+        # of the whole stack at the last solution; grouping 'horizon' only
+        self._stack_weight = 1.0
+        self.rows_learned = self._ticks = 0
+        self._unfinished: Iterator[None] | None = None
+        self._use_noise(self.noise.long_run)
+
+    def observe(self, prediction: Prediction) -> Excited:
+        """Which rows of an instant say something new."""
+        return self.excitation.add_row(prediction.regressor, prediction.pi, prediction.valid,
+                                       prediction.residual, self.noise.stddev)
+
+    def add_row(self, prediction: Prediction, excited: Excited) -> None:
+        """Learn from an instant's rows, predicted before they enter."""
+        Y, residual, counts = prediction.regressor, prediction.residual, excited.counts
+        rows = np.column_stack([Y, prediction.measured - prediction.known])
+        rows[~counts] = 0.0
+        if counts.any() or not self.arrival.directional:
+            self.window.tick()
+            self.arrival.tick()
+            leaving = self.window.oldest()
+            if leaving is not None:
+                self._condense(leaving.rows, leaving.valid, self.arrival.decay ** leaving.age,
+                               prediction.pi)
+            self.window.add_row(rows, counts)
+            self.rows_learned += int(counts.sum())
+        # Also where no row counts: its lags are ticks.
+        self._add_to_gradient(prediction, rows[:, :-1], residual * counts, excited)
+
+    def learn_noise(self, prediction: Prediction, excited: Excited) -> None:
+        """Learn from an instant's residuals how large the noise is, for weights and intervals."""
+        self.noise.add_residual(prediction.residual, prediction.valid, prediction.predicted_stddev,
+                                excited.moves)
+
+    def refresh_weights(self) -> None:
+        """Apply the channels' weights anew where a noise has moved from the one in use."""
+        self._ticks += 1
+        if self._unfinished is None and self._ticks % REWEIGH_EVERY == 0:
+            now = self.noise.long_run
+            ratio = now * self.scale
+            if (ratio > REWEIGH).any() or (ratio < 1 / REWEIGH).any():
+                self._use_noise(now)
+
+    def forget(self, now: bool = False) -> None:
+        """Forget what new data replace, when a block of them has left the window (or `now`).
+
+        The sums change at once; the channels' factors follow, one at a tick.
+        """
+        if self._unfinished is not None:
+            if next(self._unfinished, self) is self:
+                self._unfinished = None
+            elif not now:
+                return
+        arrival = self.arrival
+        if isinstance(arrival, DirectionalArrival) and (now or arrival.block_is_full()):
+            self._finish()
+            try:
+                row_map, factors = arrival.close_block()
+            except UNUSABLE as error:
+                log.warning("old data cannot be forgotten (%s); they are kept for now", error)
+                arrival.postpone()
+                return
+            self._follow(row_map, factors, close=True)
+
+    def marginalize(self, places: np.ndarray, pi: np.ndarray) -> bool:
+        """Drop what old data say of parameters (k,), which begin again about pi (p,); keep the
+        rest. False where numbers do not allow it, and nothing has changed."""
+        self._finish()
+        try:
+            row_map, factors = self._directional().marginalize(places, pi)
+        except UNUSABLE as error:
+            log.warning("a part of the robot cannot be re-estimated (%s)", error)
+            return False
+        self._follow(row_map, factors, close=False)
+        return True
+
+    def break_off(self, pi: np.ndarray, close_window: bool) -> None:
+        """A gap in time: later rows are no neighbours of earlier ones. close_window: the window's
+        rows become old data, with the robust weight that they have at pi (p,)."""
+        self.gradient.break_off()
+        if close_window:
+            for instant in self.window.all():
+                self._condense(instant.rows, instant.valid, self.arrival.decay ** instant.age, pi)
+            self.window.clear()
+
+    def note_solution(self, problem: HorizonProblem, pi: np.ndarray) -> None:
+        """Keep the robust weight of the whole stack at the solution, by which its rows leave
+        (grouping 'horizon')."""
+        if problem.grouping == "horizon":
+            norms, rho, _ = problem.group_norms(problem.residuals(pi))
+            self._stack_weight = float(huber_weight(norms, rho)[0])
+
+    # --- questions --------------------------------------------------------------------------------
+
+    def problem(self, pi: np.ndarray, free: np.ndarray) -> HorizonProblem:
+        """This tick's problem, from the previous estimate pi (p,) with parameters free (p,)."""
+        return self._problem(
+            self._combined(self.arrival.data(), pi) + quadratic(self.arrival.prior(pi)), pi, free)
+
+    def alternative(self, pi: np.ndarray, free: np.ndarray, places: np.ndarray) -> HorizonProblem:
+        """The problem as it would be after `marginalize(places, pi)`; nothing changes.
+
+        Only with directional forgetting.
+        """
+        return self._problem(quadratic(self._directional().marginalized(places, pi)), pi, free)
+
+    @property
+    def follows_changes(self) -> bool:
+        """Whether `marginalize` and `alternative` exist for this arrival cost."""
+        return isinstance(self.arrival, DirectionalArrival)
+
+    def gradient_covariance(self) -> np.ndarray:
+        """(p, p) covariance of half the cost's gradient at the truth, prior included."""
+        return self.gradient.covariance + self.arrival.gradient_covariance()
+
+    def cost(self, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(A (p, p), gradient (p,)): half the Hessian and half the gradient, at pi, of the cost
+        with the robust weights that the window's rows have there."""
+        total = self._combined(self.arrival.data(), pi) + quadratic(self.arrival.prior(pi))
+        H, g = total.H.copy(), total.g.copy()
+        for instant in self.window.all():
+            residual = (instant.rows[:, -1] - instant.rows[:, :-1] @ pi) * self.scale
+            weight = self._robust_weight(
+                instant.valid, residual) * self.scale ** 2 * self.arrival.decay ** instant.age
+            weighted = weight[:, None] * instant.rows[:, :-1]
+            H += instant.rows[:, :-1].T @ weighted
+            g += instant.rows[:, -1] @ weighted
+        return H, H @ pi - g
+
+    def data_information(self, pi: np.ndarray) -> np.ndarray:
+        """(p, p) information of all rows that still count, prior excluded."""
+        return self._combined(self.arrival.data(), pi).H + self._combined(self.window.sums(), pi).H
+
+    def _directional(self) -> DirectionalArrival:
+        # nobody else asks: `follows_changes`
+        assert isinstance(self.arrival, DirectionalArrival)
+        return self.arrival
+
+    # --- how --------------------------------------------------------------------------------------
+
+    def _problem(self, arrival: Quadratic, pi: np.ndarray, free: np.ndarray) -> HorizonProblem:
+        window = self.window
+        Y, tau = window.Y, window.tau
+        if self._reaction:
+            Y, tau = with_arm_on_the_left(self._table, Y, tau, pi)
+        source, born = (None, None) if self._reaction else (window, window.born)
+        return HorizonProblem(self._physical, arrival, arrival + self._combined(window.sums(), pi),
+                              Y, tau, self.scale, window.valid, window.age_weight(),
+                              self._settings.grouping, self._settings.rho_quantile, free, pi,
+                              self.arrival.floor(pi), source, born)
+
+    def _use_noise(self, noise: np.ndarray) -> None:
+        self.scale = 1 / noise
+        self.window.reweigh(self.scale ** 2)
+        self.arrival.reweigh(self.scale ** 2)
+
+    def _condense(self, rows: np.ndarray, valid: np.ndarray, age_weight: float,
+                  pi: np.ndarray) -> None:
+        """Rows [Y tau] (C, p + 1) leave the window with the robust weight that they have at pi."""
+        weight = self._robust_weight(valid, (rows[:, -1] - rows[:, :-1] @ pi) * self.scale)
+        self.arrival.add_row(np.sqrt(weight)[:, None] * rows, age_weight)
+
+    def _robust_weight(self, valid: np.ndarray, residual: np.ndarray) -> np.ndarray:
+        """(C,) Huber weight of an instant by the window's grouping, from normalized residuals (C,).
+        """
+        quantile, grouping = self._settings.rho_quantile, self._settings.grouping
+        if grouping == "channel":
+            return huber_weight(np.abs(residual),
+                                np.full(residual.size, huber_threshold(1, quantile)))
+        if grouping == "sample":
+            rho = huber_threshold(int(valid.sum()), quantile)
+            return np.full(residual.size,
+                           float(huber_weight(np.array(np.linalg.norm(residual)), np.array(rho))))
+        return np.full(residual.size, self._stack_weight)
+
+    def _add_to_gradient(self, prediction: Prediction, Y: np.ndarray, residual: np.ndarray,
+                         excited: Excited) -> None:
+        robust = residual * self._robust_weight(excited.counts, residual * self.scale)
+        if self._reaction:
+            Y, _ = with_arm_on_the_left(self._table, Y, residual, prediction.pi)
+        telling = excited.counts & excited.moves & (prediction.parameter_variance < LIMITED_BY_NOISE
+                                                    * prediction.noise_stddev ** 2)
+        self.gradient.add_row(Y, robust, telling, self.scale ** 2, self.noise.long_run ** 2)
+
+    def _follow(self, row_map: RowMap, factors: Iterator[None], close: bool) -> None:
+        """What maps old rows maps the noise of their gradient alike."""
+        self._unfinished = chain(factors, self.gradient.mapped(row_map.gradient, close))
+
+    def _finish(self) -> None:
+        if self._unfinished is not None:
+            for _ in self._unfinished:
+                pass
+            self._unfinished = None
+
+    def _combined(self, sums: Sequence[np.ndarray], pi: np.ndarray) -> Quadratic:
+        """The sums of the split as one quadratic of what is estimated."""
+        if not self._reaction:
+            return quadratic(sums[0])
+        v, m = self._table.vehicle_slice, self._table.arm_slice
+        vehicle, arm = (quadratic(one) for one in sums)
+        H, g = np.zeros_like(vehicle.H), np.zeros_like(vehicle.g)
+        H[v, v], g[v] = vehicle.H[v, v], vehicle.g[v] - vehicle.H[v, m] @ pi[m]
+        constant = vehicle.c - 2 * float(vehicle.g[m] @ pi[m]) + float(
+            pi[m] @ vehicle.H[m, m] @ pi[m])
+        return Quadratic(H, g, constant) + arm
+
+
+def with_arm_on_the_left(table: ParameterTable, Y: np.ndarray, tau: np.ndarray,
+                         pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows (..., C, p) and (..., C) with the arm's wrench on the vehicle by pi on the left-hand
+    side (coupling 'reaction')."""
+    Y, tau, m = Y.copy(), tau.copy(), table.arm_slice
+    tau[..., :6] -= Y[..., :6, m] @ pi[m]
+    Y[..., :6, m] = 0.0
+    return Y, tau
+
+
+def quadratic(matrix: np.ndarray) -> Quadratic:
+    """[Y tau]^T [Y tau] (p + 1, p + 1) as a quadratic of pi, in memory of its own."""
+    return Quadratic(matrix[:-1, :-1].copy(), matrix[:-1, -1].copy(), float(matrix[-1, -1]))

@@ -1,0 +1,128 @@
+"""What is predicted for an instant before its rows are used, and an estimate made from it
+(docs/mathematics.md, "Prediction")."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..uncertainty.channel_noise import ChannelNoise
+from ..uncertainty.parameter_covariance import ParameterCovariance
+from .low_pass import Row
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The prediction for an instant, made before its rows were used, and what was measured.
+
+    t [s]; pi (p,) used; predicted, measured, residual, noise_stddev (C,) [N, N m]; valid (C,);
+    regressor (C, p) and known (C,): predicted = regressor pi + known; parameter_covariance (C, C):
+    the part of `predicted_covariance` that comes from the parameters. All arrays are read-only."""
+
+    t: float
+    pi: np.ndarray
+    predicted: np.ndarray
+    parameter_covariance: np.ndarray
+    noise_stddev: np.ndarray
+    measured: np.ndarray
+    residual: np.ndarray
+    valid: np.ndarray
+    regressor: np.ndarray
+    known: np.ndarray
+    nu_dot: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
+    @cached_property
+    def parameter_variance(self) -> np.ndarray:
+        """(C,) variance of the prediction that comes from the parameters."""
+        return _frozen(np.maximum(np.diagonal(self.parameter_covariance), 0.0))
+
+    @cached_property
+    def predicted_stddev(self) -> np.ndarray:
+        """(C,) of parameters and noise together."""
+        return _frozen(np.sqrt(self.parameter_variance + self.noise_stddev ** 2))
+
+    @cached_property
+    def predicted_covariance(self) -> np.ndarray:
+        """(C, C) of parameters and noise together."""
+        return _frozen(self.parameter_covariance + np.diag(self.noise_stddev ** 2))
+
+
+def predict(row: Row, pi: np.ndarray, covariance: ParameterCovariance,
+            noise: ChannelNoise) -> Prediction:
+    """Y pi and its covariance, Y Sigma Y^T and the noise known before this row."""
+    predicted = row.Y @ pi + row.known
+    return Prediction(row.t, pi, predicted, covariance.of_rows(row.Y), noise.interval_stddev,
+                      row.tau, row.tau - predicted, row.valid, row.Y, row.known, row.nu_dot)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimate after a tick, and the prediction that was made before it (prequential).
+
+    prediction: made with the parameters of the tick before; pi (p,): the new ones, read-only, with
+    parameter_covariance; status: 'optimal', 'near-optimal', 'deadline' or 'held' as the solver
+    said, or why the last good estimate was kept; solve_ms, update_ms: solver, and sample to
+    estimate."""
+
+    prediction: Prediction
+    pi: np.ndarray
+    parameter_covariance: ParameterCovariance
+    status: str
+    solve_ms: float
+    update_ms: float
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """(p, p) of the new parameters, read-only; formed when it is first asked for."""
+        return self.parameter_covariance.matrix
+
+    @property
+    def stddev(self) -> np.ndarray:
+        """(p,) of the new parameters; costs less than `covariance`."""
+        return self.parameter_covariance.stddev
+
+    @property
+    def t(self) -> float:
+        """[s] the instant that was predicted."""
+        return self.prediction.t
+
+    @property
+    def predicted(self) -> np.ndarray:
+        """(C,) efforts predicted before the instant's rows were used [N, N m]."""
+        return self.prediction.predicted
+
+    @property
+    def predicted_stddev(self) -> np.ndarray:
+        """(C,) standard deviation of `predicted`."""
+        return self.prediction.predicted_stddev
+
+    @property
+    def predicted_covariance(self) -> np.ndarray:
+        """(C, C) covariance of `predicted`."""
+        return self.prediction.predicted_covariance
+
+    @property
+    def measured(self) -> np.ndarray:
+        """(C,) measured efforts."""
+        return self.prediction.measured
+
+    @property
+    def residual(self) -> np.ndarray:
+        """(C,) measured less predicted."""
+        return self.prediction.residual
+
+    @property
+    def valid(self) -> np.ndarray:
+        """(C,) rows that count."""
+        return self.prediction.valid
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,105 @@
+"""What the estimate starts from: a prior with standard deviations, or a saved estimate with its
+covariance."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..model.parameter_file import ParameterSet
+
+# Standard deviation, relative to the prior's, below which a saved covariance is not believed: it is
+# singular where parameters are tied and where a constraint was active, and must stay invertible.
+SMALLEST_RELATIVE = 1e-4
+
+
+@dataclass(frozen=True)
+class PriorInformation:
+    """The start of an estimate.
+
+    values (p,); stddev (p,): deviations of a prior that nothing has been learned of; covariance
+    (p, p) of the values; rows (k, p + 1): [Y tau] with |tau - Y pi|^2 the prior's cost;
+    gradient_covariance (p, p): covariance of half the gradient of that cost at the truth; floor
+    (p,): a diagonal that the cost's information is never below; saved: whether the values were
+    learned."""
+
+    values: np.ndarray
+    stddev: np.ndarray
+    covariance: np.ndarray
+    rows: np.ndarray
+    gradient_covariance: np.ndarray
+    floor: np.ndarray
+    saved: bool
+
+    @classmethod
+    def from_stddev(cls, values: np.ndarray, stddev: np.ndarray,
+                    free: np.ndarray) -> PriorInformation:
+        """Independent normal deviations stddev (p,) about values (p,); frozen ones count as known.
+        """
+        H = np.diag(stddev ** -2.0)
+        covariance = np.diag(np.where(free, stddev, 0.0) ** 2)
+        return cls(values, stddev, covariance, _rows(np.diag(1 / stddev), values), H,
+                   stddev ** -2.0, saved=False)
+
+    @classmethod
+    def from_interrupted(cls, values: np.ndarray, covariance: np.ndarray, information: np.ndarray,
+                         gradient: np.ndarray, stddev: np.ndarray, inflation: float,
+                         free: np.ndarray) -> PriorInformation:
+        """A saved estimate with the cost that it minimizes: information A (p, p) and gradient (p,),
+        half its Hessian and half its gradient at the values. Goes on as if it had not been
+        interrupted, but for `inflation`, which multiplies the covariance (p, p) of the free
+        parameters.
+
+        Raises LinAlgError where A is not positive definite.
+        """
+        grown = np.where(free, np.sqrt(inflation), 1.0)
+        covariance = covariance * np.outer(grown, grown)
+        A = information / np.outer(grown, grown)
+        size = 1 / np.sqrt(np.diag(A))
+        root = np.linalg.cholesky(A * np.outer(size, size)).T / size
+        minimizer = values - np.linalg.solve(root, np.linalg.solve(root.T, gradient / grown))
+        smallest = np.linalg.eigvalsh(A * np.outer(stddev, stddev))[0]
+        floor = min(1.0, max(smallest, 0.0)) * stddev ** -2.0
+        return cls(values, stddev, covariance, _rows(root, minimizer), A @ covariance @ A, floor,
+                   saved=True)
+
+    @classmethod
+    def from_saved(cls, values: np.ndarray, covariance: np.ndarray, stddev: np.ndarray,
+                   overlap: float, inflation: float, free: np.ndarray) -> PriorInformation:
+        """A saved estimate: its covariance (p, p), of the free parameters times `inflation`.
+
+        overlap: how many low-passed rows carry the information of an independent one. The cost
+        counts each of them, so a covariance Sigma weighs in it like data of information
+        A = overlap Sigma^-1 with gradient noise A Sigma A: what follows from both is Sigma again.
+        stddev (p,): deviations of a prior that nothing has been learned of.
+        """
+        grown = np.where(free, np.sqrt(inflation), 1.0)
+        covariance = covariance * np.outer(grown, grown)
+        variance, V = np.linalg.eigh(covariance / np.outer(stddev, stddev))
+        deviation = np.sqrt(np.maximum(variance, SMALLEST_RELATIVE ** 2))
+        root = np.sqrt(overlap) * (V / deviation).T / stddev
+        floor = min(1.0, overlap / deviation[-1] ** 2) * stddev ** -2.0
+        return cls(values, stddev, covariance, _rows(root, values), overlap * root.T @ root, floor,
+                   saved=True)
+
+
+def prior_information(saved: ParameterSet, moved: bool, stddev: np.ndarray, free: np.ndarray,
+                      overlap: float, inflation: float) -> PriorInformation:
+    """What a prior or a saved estimate knows, with as much of it as there is.
+
+    moved: whether its values are no longer those that were saved. See `PriorInformation`.
+    """
+    values, covariance = saved.values, saved.covariance
+    if covariance is None:
+        return PriorInformation.from_stddev(values, stddev, free)
+    if saved.information is not None and saved.gradient is not None and not moved:
+        try:
+            return PriorInformation.from_interrupted(values, covariance, saved.information,
+                                                     saved.gradient, stddev, inflation, free)
+        except np.linalg.LinAlgError:
+            pass    # positive definite up to rounding only: the covariance says nearly the same
+    return PriorInformation.from_saved(values, covariance, stddev, overlap, inflation, free)
+
+
+def _rows(root: np.ndarray, values: np.ndarray) -> np.ndarray:
+    return np.column_stack([root, root @ values])

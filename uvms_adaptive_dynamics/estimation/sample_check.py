@@ -1,0 +1,91 @@
+"""Samples are checked once, here: shapes and types are refused, values that cannot be are masked.
+
+Rows are linear in accelerations and cubic in speeds at most, so one absurd value would outweigh
+minutes of data. The limits are those of any vehicle and arm of this kind (`limits` settings)."""
+from __future__ import annotations
+
+import numpy as np
+
+from ..config import Limits
+from ..errors import ParameterError
+from ..model.parameters import ParameterTable
+from ..model.sample import Sample
+
+ORTHONORMAL = 1e-3    # largest entry of R R^T - 1 that rounding and drift explain
+# A row is a leverage point where its residual is this many deviations of all that parameters and
+# noise explain, while it alone outweighs what is known of its direction.
+INCONSISTENT = 10.0
+
+
+class SampleCheck:
+    """Shapes, types and plausibility of the samples of one robot."""
+
+    def __init__(self, limits: Limits, table: ParameterTable):
+        n, vehicle = table.n, table.vehicle
+        self._vehicle = vehicle
+        self._shapes = {
+            "R_nb": (3, 3), "nu": (6, ), "nu_dot": (6, ), "mu": (n, ), "mu_dot": (n, ),
+            "mu_ddot": (n, ), "wrench": (6, ), "joint_torque": (n, ), "valid": (table.channels, )
+        }
+        self._speed = np.repeat([limits.speed, limits.rate], 3)
+        self._acceleration = np.repeat([limits.acceleration, limits.angular_acceleration], 3)
+        self._joint_speed, self._joint_acceleration = limits.joint_speed, limits.joint_acceleration
+        self._wrench, self._torque = np.repeat([limits.force, limits.torque], 3), limits.torque
+
+    def require_form(self, sample: Sample) -> None:
+        """Raise ParameterError where a field has not the shape and type of this robot's samples."""
+        if not isinstance(sample, Sample):
+            raise ParameterError(f"got a {type(sample).__name__}, expected a Sample.")
+        if not isinstance(sample.t,
+                          (float, int, np.floating, np.integer)) or not np.isfinite(sample.t):
+            raise ParameterError(f"sample.t is {sample.t!r}, expected a finite time in seconds.")
+        for name, shape in self._shapes.items():
+            value = getattr(sample, name)
+            if not isinstance(value, np.ndarray):
+                raise ParameterError(
+                    f"sample.{name} is a {type(value).__name__}, expected a numpy array of shape "
+                    f"{shape}."
+                )
+            if value.shape != shape:
+                raise ParameterError(f"sample.{name} has shape {value.shape}, expected {shape}"
+                                     + (f" ({shape[0]} channels)." if name == "valid" else "."))
+            if name == "valid" and value.dtype != bool:
+                raise ParameterError(f"sample.valid is of type {value.dtype}, expected bool.")
+            if name != "valid" and value.dtype.kind not in "fiu":
+                raise ParameterError(
+                    f"sample.{name} is of type {value.dtype}, expected real numbers.")
+
+    def plausible(self, sample: Sample) -> np.ndarray:
+        """(C,) bool: rows whose motion and effort are finite numbers that a robot can have.
+
+        The arm's motion acts on the vehicle's rows and the vehicle's on the arm's, so implausible
+        motion masks all rows; an implausible effort masks its own."""
+        moves = (_within(sample.mu_dot, self._joint_speed)
+                 and _within(sample.mu_ddot, self._joint_acceleration)
+                 and bool(np.isfinite(sample.mu).all()))
+        if moves:
+            R = sample.R_nb
+            moves = bool(np.abs(R @ R.T - np.eye(3)).max() < ORTHONORMAL)
+        if moves and self._vehicle:
+            moves = _within(sample.nu, self._speed) and _within(sample.nu_dot, self._acceleration)
+        if not moves:
+            return np.zeros(sample.valid.size, bool)
+        torque = np.abs(sample.joint_torque) <= self._torque
+        return np.concatenate([np.abs(sample.wrench) <= self._wrench, torque
+                               ]) if self._vehicle else torque
+
+
+def leverage_points(residual: np.ndarray, doubt: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """(C,) bool: rows whose influence is out of bounds, in the residual and in the row together.
+
+    residual (C,) of raw rows; doubt (C,): variance of their predictions that comes from the
+    parameters; noise (C,): deviation of raw rows. A Huber cost bounds what a residual does, not
+    what a row does: one absurd regressor outweighs minutes of others. Where the parameters are as
+    uncertain as the residual is large, the row is news; where they are not, it is an error."""
+    surprise = np.abs(residual) / np.sqrt(noise ** 2 + doubt)
+    return ~(surprise <= INCONSISTENT) & ~(doubt <= noise ** 2)
+
+
+def _within(values: np.ndarray, limits: np.ndarray | float) -> bool:
+    """Whether all are finite and within +- limits; false for NaN."""
+    return bool((np.abs(values) <= limits).all())

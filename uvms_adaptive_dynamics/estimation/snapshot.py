@@ -1,0 +1,37 @@
+"""What the estimator tells others about itself: a frozen copy that any thread may read."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class EstimatorSnapshot:
+    """State of an Estimator after a sample or a command.
+
+    learn: whether samples change the estimate; t: of the last row [s], None before the first one;
+    status: of the last solve, '' before the first one; solver: its name; solver_counts: solves by
+    outcome; failures: solves without a usable answer; noise_stddev (C,) [N, N m]: noise of the
+    channels' predictions, read-only; window_filled: samples in the window; changes, last_change:
+    changes of the robot found so far, and the sentence about the last one; started_from_file:
+    whether the estimate goes on from a saved one that has a covariance; implausible: rows refused
+    as absurd or not finite; repeated_stamps: samples refused because their stamp had come before;
+    recoveries: restarts after solves that failed in a row.
+    """
+
+    learn: bool
+    t: float | None
+    status: str
+    solver: str
+    solver_counts: Mapping[str, int]
+    failures: int
+    noise_stddev: np.ndarray
+    window_filled: int
+    changes: int
+    last_change: str
+    started_from_file: bool
+    implausible: int = 0
+    repeated_stamps: int = 0
+    recoveries: int = 0

@@ -1,0 +1,114 @@
+"""The window: the newest rows in SI units, and their weighted sum (docs/mathematics.md, "Horizon
+problem")."""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .arrival import Split, add_weighted
+
+REFORM = 2000   # ticks after which the running sum is formed again, against drift of rounding
+
+
+class Leaving(NamedTuple):
+    """The oldest instant: rows [Y tau] (C, p + 1), valid (C,), age [ticks]."""
+
+    rows: np.ndarray
+    valid: np.ndarray
+    age: int
+
+
+class Window:
+    """A ring of N instants; each keeps its place while it is in the window."""
+
+    def __init__(self, length: int, channels: int, size: int, decay: float, split: Split):
+        """length: N; channels: C; size: p; decay: weight of a row is decay^age; split: masks (C,)
+        of the channels that are summed apart."""
+        self._rows = np.zeros((length, channels, size + 1))
+        self._valid, self._born = np.zeros((length, channels), bool), np.zeros(length, int)
+        self._decay, self._split = decay, split
+        self._weights = np.ones(channels)
+        # never restarts: `born` tells every row that was ever here from every other
+        self._tick = 0
+        self._next = self.filled = 0
+        self.clear()
+
+    def clear(self) -> None:
+        """Drop all rows."""
+        self._sums = [np.zeros((self._rows.shape[-1],) * 2) for _ in self._split]
+        self._next = self.filled = 0
+
+    def tick(self) -> None:
+        """A sample has come: all rows are a tick older."""
+        self._tick += 1
+        if self._decay < 1.0:
+            for one in self._sums:
+                one *= self._decay
+        elif self._tick % REFORM == 0:
+            self.reweigh(self._weights)
+
+    def oldest(self) -> Leaving | None:
+        """What the next row replaces; None while the window fills."""
+        return self._leaving(self._next) if self.filled == len(self._rows) else None
+
+    def all(self) -> list[Leaving]:
+        """Every instant, oldest first."""
+        return [
+            self._leaving((self._next - self.filled + k) % len(self._rows))
+            for k in range(self.filled)
+        ]
+
+    def _leaving(self, place: int) -> Leaving:
+        return Leaving(self._rows[place], self._valid[place], self._tick - self._born[place])
+
+    def add_row(self, rows: np.ndarray, valid: np.ndarray) -> None:
+        """Rows [Y tau] (C, p + 1) of an instant, zero where not valid (C,); the oldest is dropped.
+        """
+        gone = self.oldest()
+        if gone is not None:
+            add_weighted(self._sums, self._split, gone.rows,
+                         -self._decay ** gone.age * self._weights)
+        self._rows[self._next], self._valid[self._next], self._born[
+            self._next] = rows, valid, self._tick
+        add_weighted(self._sums, self._split, rows, self._weights)
+        self._next = (self._next + 1) % len(self._rows)
+        self.filled = min(self.filled + 1, len(self._rows))
+
+    def reweigh(self, weights: np.ndarray) -> None:
+        """Use other weights (C,) from now on."""
+        self._weights = weights
+        rows = self._rows[:self.filled]
+        aged = self.age_weight()[:, None] * weights
+        self._sums = []
+        for mask in self._split:
+            scaled = (np.sqrt(aged * mask)[..., None] * rows).reshape(-1, rows.shape[-1])
+            self._sums.append(scaled.T @ scaled)
+
+    def age_weight(self) -> np.ndarray:
+        """(filled,) decay^age."""
+        return self._decay ** (self._tick - self._born[:self.filled]).astype(float)
+
+    def sums(self) -> list[np.ndarray]:
+        """[Y tau]^T [Y tau] (p + 1, p + 1), weighted, one matrix per mask of the split."""
+        return self._sums
+
+    @property
+    def Y(self) -> np.ndarray:
+        """(filled, C, p) regressors."""
+        return self._rows[:self.filled, :, :-1]
+
+    @property
+    def tau(self) -> np.ndarray:
+        """(filled, C) efforts."""
+        return self._rows[:self.filled, :, -1]
+
+    @property
+    def valid(self) -> np.ndarray:
+        """(filled, C)."""
+        return self._valid[:self.filled]
+
+    @property
+    def born(self) -> np.ndarray:
+        """(filled,) tick at which the row of each place came."""
+        return self._born[:self.filled]

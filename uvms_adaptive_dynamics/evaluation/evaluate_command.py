@@ -1,0 +1,74 @@
+"""`evaluate`: recordings in, metrics.json, samples.csv and report out."""
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from .. import options
+from ..errors import ConfigError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the subcommand."""
+    parser.description = ("Replay rosbag2 recordings through the estimator and measure its "
+                          "predictions.")
+    parser.add_argument(
+        "bags", nargs="+", metavar="BAG", type=options.bag,
+        help="folder of a bag, or one .mcap or .db3 file; several run one after another")
+    parser.add_argument(
+        "--parameters", type=options.file, metavar="YAML",
+        help="parameters to start from (written by --save-parameters or the node)")
+    parser.add_argument(
+        "--frozen", action="store_true",
+        help="predict with --parameters and learn nothing: the held-out test")
+    parser.add_argument("--save-parameters", type=options.new_file, metavar="YAML",
+                        help="keep the last estimate in this file")
+    parser.add_argument("--no-report", action="store_true",
+                        help="write metrics.json and samples.csv only")
+    options.add_output(parser, "metrics.json, samples.csv and report.html")
+    options.add_settings(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Evaluate and return 0; raises UvmsError where something cannot be used."""
+    if args.frozen and args.parameters is None:
+        raise ConfigError("--frozen: got no parameters to predict with, expected --parameters YAML "
+                          "as well.")
+    config = options.config_of(args)
+    # Only here: solvers and the arm's model take a second to load, and a wrong argument is
+    # answered before.
+    from ..model.parameter_file import load_parameters
+    from .run import evaluate
+    prior = None if args.parameters is None else load_parameters(args.parameters)
+    metrics = evaluate(args.bags, config, prior, args.frozen, args.output, not args.no_report,
+                       args.save_parameters,
+                       say=lambda sentence: print(f"evaluate: {sentence}", file=sys.stderr))
+    print(summary(metrics))
+    print(f"\n{args.output / ('metrics.json' if args.no_report else 'report.html')}")
+    return 0
+
+
+def summary(metrics: dict[str, Any]) -> str:
+    """The table that ends a run on the terminal."""
+    wide = 2 + max(len("channel"), *map(len, metrics["channels"]))
+    lines = [f"{'channel':<{wide}}{'unit':<5}{'rows':>7}{'masked':>8}{'R^2':>10}{'slope':>8}"
+             f"{'RMSE':>9}{'cover':>8}{'width':>9}{'prior RMSE':>12}{'final RMSE':>12}"]
+    for name, c in metrics["channels"].items():
+        before, after = (metrics[block]["channels"][name]["rmse"] for block in ("prior", "final"))
+        lines.append(
+            f"{name:<{wide}}{c['unit']:<5}{c['n']:>7}{c['masked']:>8}"
+            f"{shown(c['r2'], '.3f'):>10}{shown(c['slope'], '.3f'):>8}{shown(c['rmse'], '.4g'):>9}"
+            f"{shown(c['coverage95'], '.1%'):>8}{shown(c['interval_width'], '.4g'):>9}"
+            f"{shown(before, '.4g'):>12}{shown(after, '.4g'):>12}")
+    solver = metrics["solver"]
+    done = "frozen: nothing estimated" if solver is None else (
+        f"{metrics['updates']} updates, {metrics['skipped']} skipped, {solver['name']}: median "
+        f"{shown(solver['median_ms'], '.2f')} ms, 99 % {shown(solver['p99_ms'], '.2f')} ms, "
+        f"{solver['failures']} failures")
+    return "\n".join([*lines, f"{metrics['duration_s']:.1f} s, {done}"])
+
+
+def shown(value: float | None, form: str) -> str:
+    """A figure in a table on the terminal; '-' where it does not exist."""
+    return "-" if value is None else format(value, form)

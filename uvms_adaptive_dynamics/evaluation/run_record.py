@@ -1,0 +1,76 @@
+"""A finished run, and its figures as metrics.json has them.
+
+Everything that reports on a run (files, figures, report, studies) starts from these.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from ..config import Config
+from ..model.covariance import deviations
+from ..model.metrics import all_channels, timing
+from ..model.parameter_file import ParameterSet
+from ..model.robot import RobotModel
+from .bags import BagContents
+from .log import RunLog
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run: its log, the parameters at start and end, and what was rejected on the way.
+    """
+
+    bags: tuple[BagContents, ...]
+    config: Config
+    robot: RobotModel
+    frozen: bool
+    log: RunLog
+    prior: ParameterSet
+    final: ParameterSet
+    solver: str | None
+    identifiable_rank: int | None
+    solver_failures: int
+    counters: Mapping[str, int]
+    masked: Mapping[str, Mapping[str, int]]
+    notes: tuple[str, ...]
+    version: str = __version__
+
+    @property
+    def duration(self) -> float:
+        """Recorded time of all bags together [s]."""
+        return sum(bag.end - bag.start for bag in self.bags)
+
+
+def metrics_of(done: Run) -> dict[str, Any]:
+    """The content of metrics.json."""
+    log, robot = done.log, done.robot
+    rows = log.rows()
+
+    def block(predicted: np.ndarray, stddev: np.ndarray) -> dict[str, Any]:
+        return all_channels(robot.channels, robot.units, rows.measured, predicted, stddev,
+                            rows.valid)
+
+    solve, covariance = timing(log.solve_ms), done.final.covariance
+    return {
+        "schema": SCHEMA, "duration_s": done.duration, "updates": log.updates,
+        "skipped": log.skipped, "channels": block(rows.predicted, rows.stddev), "prior": {
+            "channels": block(*log.predict(done.prior.values, done.prior.covariance))
+        }, "final": {"channels": block(*log.predict(done.final.values, covariance))},
+        "solver": None if done.frozen else {
+            "name": done.solver, "median_ms": solve["median"], "p99_ms": solve["p99"],
+            "max_ms": solve["max"], "failures": done.solver_failures
+        }, "update_ms": timing(log.update_ms), "parameters": {
+            "names": list(done.final.names), "value": done.final.values, "stddev": [None]
+            * len(done.final.names) if covariance is None else deviations(covariance),
+            "identifiable_rank": done.identifiable_rank
+        }, "physical": {
+            "min_eig_M": log.min_eig_M, "min_eig_J": log.min_eig_J, "violations": log.violations
+        }
+    }

@@ -1,0 +1,94 @@
+"""The coordinates in which a solver sees pi: frozen parameters left out, tied ones merged, all
+scaled."""
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from .parameters import ParameterTable
+
+
+class Coordinates:
+    """Free variables x behind pi: frozen parameters removed, tied ones merged, each divided by its
+    scale.
+
+    pi = fixed + E x with one non-zero per row of E, so that every reduction is an indexing.
+    """
+
+    def __init__(self, table: ParameterTable, free: np.ndarray, scale: np.ndarray):
+        """free (p,) bool; a tied pair of which one is frozen is frozen whole. scale (p,) > 0."""
+        free = free.copy()
+        for a, b in table.equal_pairs:
+            free[a] = free[b] = free[a] and free[b]
+        self.free = free
+        leader = np.arange(table.size)
+        for a, b in table.equal_pairs:
+            leader[b] = a
+        self.keep = np.flatnonzero(free & (leader == np.arange(table.size)))
+        self.tied = [(a, b) for a, b in table.equal_pairs if free[a]]
+        variable = np.full(table.size, -1)
+        variable[self.keep] = np.arange(self.keep.size)
+        for a, b in self.tied:
+            variable[b] = variable[a]
+        self.variable = variable                      # (p,) place in x, -1 where frozen
+        self.scale = scale[self.keep]                 # (m,)
+        self.size = self.keep.size
+        # of a (p, p) matrix, flattened
+        self._entries = self.keep[:, None] * table.size + self.keep
+        self._scales = self.scale[:, None] * self.scale
+        self._tied_at = [int(variable[a]) for a, _ in self.tied]
+        self._tied_pairs = list(combinations(zip(self._tied_at, self.tied), 2))
+
+    def expand(self, x: np.ndarray, pi_fixed: np.ndarray) -> np.ndarray:
+        """pi (p,) from x (m,), frozen ones from pi_fixed."""
+        pi = pi_fixed.copy()
+        pi[self.keep] = x * self.scale
+        for a, b in self.tied:
+            pi[b] = pi[a]
+        return pi
+
+    def reduce(self, pi: np.ndarray) -> np.ndarray:
+        """x (m,) of pi; a tied pair gives its mean."""
+        pi = pi.copy()
+        for a, b in self.tied:
+            pi[a] = (pi[a] + pi[b]) / 2
+        return pi[self.keep] / self.scale
+
+    def columns(self, A: np.ndarray) -> np.ndarray:
+        """A E (..., m) for A (..., p)."""
+        reduced = A[..., self.keep]
+        for a, b in self.tied:
+            reduced[..., self.variable[a]] += A[..., b]
+        return reduced * self.scale
+
+    def condense(self, H: np.ndarray, g: np.ndarray, c: float,
+                 pi_fixed: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """(P (m, m), q (m,), d): x^T P x - 2 q^T x + d equals pi^T H pi - 2 g^T pi + c.
+
+        H (p, p) symmetric, g (p,); frozen parameters come from pi_fixed (p,).
+        """
+        q = g
+        fixed = np.where(self.free, 0.0, pi_fixed)
+        if fixed.any():
+            Hf = H @ fixed
+            c += float(fixed @ (Hf - 2 * g))
+            q = g - Hf
+        P = H.take(self._entries)
+        for i, (_, b) in zip(self._tied_at, self.tied):
+            across = H[b, self.keep]
+            P[i] += across
+            P[:, i] += across
+            P[i, i] += H[b, b]
+        for (i, (_, b)), (j, (_, d)) in self._tied_pairs:
+            P[i, j] += H[b, d]
+            P[j, i] += H[b, d]
+        P *= self._scales
+        return P, self.columns(q), c
+
+    def diagonal(self, entries: np.ndarray) -> np.ndarray:
+        """(m,) the diagonal matrix of entries (p,) of pi, in x."""
+        reduced = entries[self.keep]
+        for i, (_, b) in zip(self._tied_at, self.tied):
+            reduced[i] += entries[b]
+        return reduced * self.scale ** 2

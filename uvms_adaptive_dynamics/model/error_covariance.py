@@ -1,0 +1,119 @@
+"""Covariance of a simulated state's error, carried along the motion (docs/mathematics.md).
+
+State x = (position, attitude, nu, mu, mu_dot); its error is the tangent vector (position NED (3),
+attitude body (3), nu (6), mu (n), mu_dot (n)), without the first twelve where there is no vehicle.
+To first order an error d(pi) of the parameters moves it by P d(pi) with dP/dt = F P + G,
+F = df/dx, G = df/dpi = -M^-1 Y (see `forward_dynamics`).
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import expm
+
+from .dynamics import State
+from .motion import EquationsOfMotion, smooth_sign
+from .rotations import from_rotation_vector, skew, to_rotation_vector
+
+NUDGE = 1e-6  # of central differences over the state
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """What the model leaves unexplained: covariance (C, C) [N, N m] of a residual that is alike
+    over `time` [s].
+
+    For the residuals of low-passed rows that time is `RowFilter.correlation_length` periods (0.24 s
+    by default).
+    """
+
+    covariance: np.ndarray
+    time: float
+
+
+class ErrorCovariance:
+    """Covariance of the state's error along a motion: what the parameters' errors make of it, and
+    what disturbances add."""
+
+    def __init__(self, body: EquationsOfMotion, covariance: np.ndarray | None,
+                 disturbance: Disturbance | None, start: np.ndarray | None):
+        self._body, self._disturbance = body, disturbance
+        n = body.n
+        self._d = d = 2 * n + (12 if body.head else 0)
+        values, vectors = (np.zeros(0), np.zeros(
+            (body.pi.size, 0))) if covariance is None else np.linalg.eigh(covariance)
+        # A factor of the covariance in place of the parameters: fewer columns where some are
+        # certain.
+        kept = values > 0
+        self._root = vectors[:, kept] * np.sqrt(values[kept])
+        self._P = np.zeros((d, self._root.shape[1]))
+        self._N = np.zeros((d, d)) if start is None else np.array(start, float)
+
+    def covariance(self) -> np.ndarray:
+        """(d, d) at the instant reached."""
+        return self._P @ self._P.T + self._N
+
+    def step(self, before: State, after: State, h: float) -> None:
+        """Carry the covariance over a step h [s] between two states, linearized in its middle."""
+        F, G, B = self._linear(before, after, h)
+        d = self._d
+        double = np.zeros((2 * d, 2 * d))
+        double[:d, :d], double[:d, d:] = h * F, h * np.eye(d)
+        both = expm(double)
+        whole, integral = both[:d, :d], both[:d, d:]
+        self._P = whole @ self._P + integral @ (G @ self._root)
+        self._N = whole @ self._N @ whole.T
+        if self._disturbance is not None:
+            # White noise of the density that a residual of this covariance and correlation time has
+            # at low frequencies.
+            push = integral @ B / h
+            self._N += push @ self._disturbance.covariance @ push.T * self._disturbance.time * h
+
+    def _linear(self, before: State, after: State,
+                h: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """F (d, d), G (d, p) and B (d, C) of d(error)/dt = F error + G d(pi) + B d(tau)."""
+        body, d, n, head, x = self._body, self._d, self._body.n, self._body.head, _between(
+            before, after)
+        M = body.inertia(x, 0.0)
+        # Of the step as a whole: a joint's acceleration in its middle says little where friction
+        # stops it.
+        a = (body.velocity(after) - body.velocity(before)) / h
+        sign = (smooth_sign(before.mu_dot) + smooth_sign(after.mu_dot)) / 2
+        F, C = np.zeros((d, d)), head + n
+        # Where velocities lie in the error; the rest of it moves with them.
+        speeds = np.arange(n, d)
+        if head:
+            speeds = np.concatenate([np.arange(6, 12), np.arange(12 + n, d)])
+        if head:
+            v, w = x.nu[:3], x.nu[3:]
+            F[0:3, 3:6], F[0:3, 6:9] = -x.R_nb @ skew(v), x.R_nb
+            F[3:6, 3:6], F[3:6, 9:12] = -skew(w), np.eye(3)
+        F[2 * head:2 * head + n, d - n:] = np.eye(n)
+        slopes = np.zeros((C, d))
+        for k in range(3 if head else 0, d):
+            e = np.zeros(d)
+            e[k] = NUDGE
+            slopes[:, k] = (body.load(_nudged(x, e, head, n), a, sign)
+                            - body.load(_nudged(x, -e, head, n), a, sign)) / (2 * NUDGE)
+        slopes[head:, d - n:] += np.diag(body.coulomb_slope(before.mu_dot, after.mu_dot))
+        F[speeds] = -np.linalg.solve(M, slopes)
+        G, B = np.zeros((d, body.pi.size)), np.zeros((d, C))
+        G[speeds] = -np.linalg.solve(M, body.rows(x, a, sign)[0])
+        B[speeds] = np.linalg.inv(M)
+        return F, G, B
+
+
+def _nudged(x: State, error: np.ndarray, head: int, n: int) -> State:
+    """The state at an error of x."""
+    mu, mu_dot = x.mu + error[2 * head:2 * head + n], x.mu_dot + error[2 * head + n:]
+    if not head:
+        return replace(x, mu=mu, mu_dot=mu_dot)
+    return State(x.R_nb @ from_rotation_vector(error[3:6]), x.nu + error[6:12], mu, mu_dot)
+
+
+def _between(a: State, b: State) -> State:
+    """The middle of two neighbouring states."""
+    half = 0.5 * to_rotation_vector(a.R_nb.T @ b.R_nb)
+    return State(a.R_nb @ from_rotation_vector(half), (a.nu + b.nu) / 2, (a.mu + b.mu) / 2,
+                 (a.mu_dot + b.mu_dot) / 2)

@@ -1,0 +1,118 @@
+"""The equations of motion at fixed parameters, and one step of their integration.
+
+Friction and damping make the motion stiff; the step is the two-stage Rosenbrock method ROS2, which
+is L-stable: a fast decay never overshoots (Verwer et al., SIAM J. Sci. Comput. 20, 1999).
+"""
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import ParameterError
+from .dynamics import State, generalized_inertia, rows_of
+from .robot import RobotModel
+from .rotations import from_rotation_vector
+
+# Coulomb friction acts fully from about twice this speed [rad/s or m/s] on: a step of sgn would
+# have no derivative. Below it the estimator masks a joint's rows, where friction has no value.
+FRICTION_SPEED = 0.02
+GAMMA = 1 + 1 / math.sqrt(2)  # of ROS2
+
+
+def smooth_sign(speed: np.ndarray) -> np.ndarray:
+    """Sign of Coulomb friction at joint speeds [rad/s or m/s], smooth through rest."""
+    return np.tanh(speed / FRICTION_SPEED)
+
+
+class EquationsOfMotion:
+    """The equations of motion at fixed parameters."""
+
+    def __init__(self, robot: RobotModel, pi: np.ndarray):
+        self.robot, self.pi = robot, pi
+        table = robot.table
+        self.head, self.n = (6 if robot.vehicle else 0), table.n
+        self._coulomb = table.places(f"{joint}.fs" for joint in table.joints)
+        self._viscous = table.places(f"{joint}.fv" for joint in table.joints)
+        self._own = np.arange(self.head, self.head + self.n)
+        if robot.vehicle:
+            self._linear, self._quadratic = pi[table.nonpositive].reshape(2, 6)
+
+    def rows(self, state: State, a: np.ndarray,
+             sign: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Y (C, p) and known (C,) at accelerations a (C,); sign (n,) of Coulomb friction, by
+        default the smooth one."""
+        raw = rows_of(self.robot, state, a)
+        raw.Y[self._own, self._coulomb] = smooth_sign(state.mu_dot) if sign is None else sign
+        return raw.Y, raw.known
+
+    def load(self, state: State, a: np.ndarray, sign: np.ndarray | None = None) -> np.ndarray:
+        """(C,) the efforts that this motion needs."""
+        Y, known = self.rows(state, a, sign)
+        return Y @ self.pi + known
+
+    def coulomb_slope(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        """(n,) mean derivative of Coulomb friction over joint speeds from `before` to `after` (n,):
+        no reversal is stepped over."""
+        change = after - before
+        small = np.abs(change) < 1e-3 * FRICTION_SPEED
+        secant = (smooth_sign(after) - smooth_sign(before)) / np.where(small, 1.0, change)
+        return self.pi[self._coulomb] * np.where(
+            small, (1 - smooth_sign(before) ** 2) / FRICTION_SPEED, secant)
+
+    def inertia(self, state: State, ahead: float) -> np.ndarray:
+        """Generalized inertia (C, C) where the joints will be `ahead` [s] from now."""
+        return generalized_inertia(self.robot, replace(state, mu=state.mu + ahead * state.mu_dot),
+                                   self.pi)
+
+    def _damping(self, state: State) -> np.ndarray:
+        """(C,) derivative of the load by the velocities, friction and damping alone: what makes the
+        motion stiff.
+
+        Of Coulomb friction the secant through rest: a joint may come to rest within the step, and
+        must not swing there.
+        """
+        speed = np.maximum(np.abs(state.mu_dot), 1e-3 * FRICTION_SPEED)
+        joints = self.pi[self._viscous] + self.pi[self._coulomb] * smooth_sign(speed) / speed
+        if not self.head:
+            return joints
+        return np.concatenate([-self._linear - 2 * self._quadratic * np.abs(state.nu), joints])
+
+    def step(self, state: State, tau: np.ndarray, tau_after: np.ndarray,
+             h: float) -> tuple[State, np.ndarray]:
+        """One step h [s] of ROS2 (second order, implicit in friction and damping): the state after
+        it, and how far it moved (3,).
+
+        Both stages share the inertia of the step's middle: its errors in them are opposite, and the
+        order stays two.
+        """
+        M, rest = self.inertia(state, h / 2), np.zeros(tau.size)
+        implicit = M + GAMMA * h * np.diag(self._damping(state))
+        # without it, a joint that friction rules would lag behind its effort
+        rising = GAMMA * (tau_after - tau)
+        k1 = np.linalg.solve(implicit, tau - self.load(state, rest) + rising)
+        ahead = self.moved(state, self.velocity(state), k1, h)
+        k2 = np.linalg.solve(implicit, tau_after - self.load(ahead, rest) - 2 * M @ k1 - rising)
+        a = 1.5 * k1 + 0.5 * k2
+        v = self.velocity(state) + 0.5 * h * a
+        after = self.moved(state, v, a, h)
+        moved = 0.5 * h * (state.R_nb @ state.nu[:3] + after.R_nb @ after.nu[:3])
+        if not np.isfinite(after.nu).all() or not np.isfinite(after.mu_dot).all() or max(
+                np.abs(v), default=0.0) > 1e3:
+            raise ParameterError(
+                "the simulated motion leaves all bounds; expected parameters within the physical "
+                "set, efforts in N and N m and a step that friction allows.")
+        return after, moved
+
+    def velocity(self, state: State) -> np.ndarray:
+        """(C,) nu and mu_dot."""
+        return np.concatenate([state.nu, state.mu_dot]) if self.head else state.mu_dot
+
+    def moved(self, state: State, v: np.ndarray, a: np.ndarray, h: float) -> State:
+        """The state after h [s] at velocities v and accelerations a (C,)."""
+        head = self.head
+        if not head:
+            return replace(state, mu=state.mu + h * v, mu_dot=state.mu_dot + h * a)
+        return State(state.R_nb @ from_rotation_vector(h * v[3:6]), state.nu + h * a[:6],
+                     state.mu + h * v[6:], state.mu_dot + h * a[6:])

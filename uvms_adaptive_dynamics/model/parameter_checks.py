@@ -1,0 +1,187 @@
+"""Whether a set of parameters can be used: its numbers, and the robot that it belongs to."""
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..errors import ParameterError
+from .parameters import ParameterTable
+from .sample import channel_names
+
+# A `parameter_file.ParameterSet`, which is checked here and imports this module.
+ParameterSet: TypeAlias = Any
+
+# Beyond these no parameter [SI] and no noise [N, N m] is meant; their squares would overflow, or
+# vanish and be divided by.
+LARGEST = 1e12
+LEAST_NOISE, MOST_NOISE = 1e-9, 1e9
+
+# Rounding leaves a covariance that is singular (frozen, tied or constrained parameters) slightly
+# indefinite: largest negative eigenvalue, relative to variances scaled to one.
+INDEFINITE = 1e-6
+# Deviations below this share of the largest one are rounding themselves and not scaled up to one.
+NEGLIGIBLE = 1e-9
+
+SAVE_AGAIN = "Save the parameters again"
+WITHOUT_COVARIANCE = (f"{SAVE_AGAIN}, or delete 'covariance_lower_triangle' to start from "
+                      "estimation.prior_stddev.")
+
+
+def check_numbers(found: ParameterSet, what: str, channels: int | None = None) -> None:
+    """Raise ParameterError where names, values, covariance or noise cannot be used.
+
+    channels: number of channels of the robot; None: as far as the set itself states its robot.
+    """
+    _check_values(found, what)
+    if found.known_from and len(found.known_from) != len(found.names):
+        raise ParameterError(f"{what}: known_from has {len(found.known_from)} words, expected "
+                             f"{len(found.names)}, one for each parameter. {SAVE_AGAIN}.")
+    if found.covariance is not None:
+        _check_covariance(np.asarray(found.covariance), found.names, what)
+    if found.information is not None or found.gradient is not None:
+        _check_information(found, what)
+    stated = _stated_channels(found.robot, what)
+    if found.noise_stddev is not None:
+        _check_noise("noise_stddev", np.asarray(found.noise_stddev), stated, channels, what)
+    if found.row_noise_stddev is not None:
+        _check_noise("row_noise_stddev", np.asarray(found.row_noise_stddev), stated, channels, what)
+
+
+def check_robot(found: ParameterSet, table: ParameterTable, what: str) -> None:
+    """Raise ParameterError where the set is another robot's; what it does not state is not held
+    against it, as in hand-written files."""
+    own = {"joints": list(table.joints), "vehicle": table.vehicle,
+           "channels": list(channel_names(table.vehicle, table.joints))}
+    _stated_channels(found.robot, what)
+    for key, expected in own.items():
+        got = found.robot.get(key)
+        if got is not None and (list(got) if key != "vehicle" else got) != expected:
+            raise ParameterError(
+                f"{what} belongs to another robot: its {key} {_words(got)}, expected "
+                f"{_words(expected)}. Give this robot's file, or correct robot.joints and "
+                "robot.vehicle in the settings.")
+    unknown = [name for name in found.names if name not in table.index]
+    missing = [name for name in table.names if name not in found.names]
+    if unknown or missing:
+        parts = [f"unknown to this robot: {', '.join(unknown[:3])}"] if unknown else []
+        parts += [f"missing: {', '.join(missing[:3])}"] if missing else []
+        raise ParameterError(
+            f"{what}: got {len(found.names)} parameters, expected the {table.size} of this robot "
+            f"({'; '.join(parts)}). Give a file of this robot, or complete the mapping.")
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"({', '.join(map(str, value))})"
+
+
+def _stated_channels(robot: Any, what: str) -> list[str] | None:
+    """The channels that the set says it has, by name or by its joints; None where it does not."""
+    for key in ("joints", "channels"):
+        names = robot.get(key)
+        if names is not None and not (isinstance(names, (list, tuple))
+                                      and all(isinstance(name, str) for name in names)):
+            raise ParameterError(f"{what}: robot.{key} is {names!r}; expected a list of names. "
+                                 f"{SAVE_AGAIN}, or delete the entry.")
+    vehicle = robot.get("vehicle")
+    if vehicle is not None and not isinstance(vehicle, (bool, np.bool_)):
+        raise ParameterError(f"{what}: robot.vehicle is {vehicle!r}; expected true or false. "
+                             f"{SAVE_AGAIN}, or delete the entry.")
+    if robot.get("channels") is not None:
+        return list(robot["channels"])
+    if robot.get("joints") is not None and vehicle is not None:
+        return list(channel_names(bool(vehicle), tuple(robot["joints"])))
+    return None
+
+
+def _check_values(found: ParameterSet, what: str) -> None:
+    if len(set(found.names)) != len(found.names):
+        double = next(name for name in found.names if found.names.count(name) > 1)
+        raise ParameterError(f"{what}: parameter '{double}' stands there twice; expected each "
+                             "once. Delete one of them.")
+    values = np.asarray(found.values)
+    if values.shape != (len(found.names),) or values.dtype.kind not in "fiu":
+        raise ParameterError(f"{what}: got values of shape {values.shape} ({values.dtype}), "
+                             f"expected {len(found.names)} real numbers.")
+    usable = np.abs(values) <= LARGEST     # false for NaN
+    if not usable.all():
+        place = int(np.argmin(usable))
+        kind = "" if np.isfinite(values[place]) else ", which is not finite"
+        raise ParameterError(f"{what}: '{found.names[place]}' is {values[place]:g}{kind}; expected "
+                             f"a number of size up to {LARGEST:g}. Correct it, or save again.")
+
+
+def _check_covariance(covariance: np.ndarray, names: tuple[str, ...], what: str) -> None:
+    size = len(names)
+    if covariance.shape != (size, size) or covariance.dtype.kind not in "fiu":
+        raise ParameterError(f"{what}: covariance has shape {covariance.shape} "
+                             f"({covariance.dtype}), expected ({size}, {size}) real numbers. "
+                             f"{WITHOUT_COVARIANCE}")
+    usable = np.abs(covariance) <= LARGEST ** 2
+    if not usable.all():
+        row, column = (names[i] for i in np.argwhere(~usable)[0])
+        raise ParameterError(f"{what}: covariance of '{row}' and '{column}' is not finite, or "
+                             f"absurd; expected numbers. {WITHOUT_COVARIANCE}")
+    variance = np.diag(covariance)
+    stddev = np.sqrt(np.maximum(variance, 0.0))
+    unit = np.maximum(stddev, NEGLIGIBLE * stddev.max(initial=0.0))
+    unit[unit == 0.0] = 1.0
+    scaled = covariance / unit[:, None] / unit
+    if (np.diag(scaled) < -INDEFINITE).any():
+        place = int(np.argmin(np.diag(scaled)))
+        raise ParameterError(f"{what}: variance of '{names[place]}' is {variance[place]:g}; "
+                             f"expected a number that is not negative. {WITHOUT_COVARIANCE}")
+    if np.abs(scaled - scaled.T).max(initial=0.0) > INDEFINITE:
+        raise ParameterError(f"{what}: covariance is not symmetric; expected a symmetric matrix. "
+                             f"{WITHOUT_COVARIANCE}")
+    # Entries far beyond what their variances allow would only overflow in the eigenvalues.
+    lowest = -np.inf if np.abs(scaled).max(initial=0.0) > 2.0 else (
+        np.linalg.eigvalsh(scaled).min(initial=0.0))
+    if lowest < -INDEFINITE:
+        raise ParameterError(
+            f"{what}: covariance is not positive semidefinite (smallest eigenvalue {lowest:.2g} "
+            f"with variances scaled to one); expected a covariance matrix. {WITHOUT_COVARIANCE}")
+
+
+def _check_information(found: ParameterSet, what: str) -> None:
+    size = len(found.names)
+    A, g = found.information, found.gradient
+    expected = (
+        f"expected an information matrix ({size}, {size}), positive definite, with a gradient "
+        f"({size},) and a covariance. {SAVE_AGAIN}, or delete 'information_lower_triangle' "
+        "and 'gradient'.")
+    if A is None or g is None or found.covariance is None:
+        raise ParameterError(f"{what}: information, gradient and covariance do not stand together; "
+                             f"{expected}")
+    if A.shape != (size, size) or g.shape != (size,):
+        raise ParameterError(
+            f"{what}: information has shape {A.shape}, gradient {g.shape}; {expected}")
+    if not (np.isfinite(A).all() and np.isfinite(g).all() and (np.diag(A) > 0).all()):
+        raise ParameterError(f"{what}: information or gradient are not finite, or not positive; "
+                             f"{expected}")
+    unit = 1 / np.sqrt(np.diag(A))
+    scaled = A * unit[:, None] * unit
+    if np.abs(scaled - scaled.T).max() > INDEFINITE or not np.linalg.eigvalsh(scaled).min() > 0:
+        raise ParameterError(
+            f"{what}: information is not symmetric and positive definite; {expected}")
+
+
+def _check_noise(key: str, noise: np.ndarray, stated: list[str] | None, channels: int | None,
+                 what: str) -> None:
+    without = f"{SAVE_AGAIN}, or delete '{key}' to start from estimation.noise_stddev."
+    expected = channels if channels is not None else (None if stated is None else len(stated))
+    if noise.ndim != 1 or noise.dtype.kind not in "fiu" or (
+            expected is not None and noise.size != expected):
+        raise ParameterError(
+            f"{what}: {key} has {noise.size} entries, expected "
+            f"{'a list of' if expected is None else expected} real numbers, one for each channel. "
+            f"{without}")
+    usable = (noise >= LEAST_NOISE) & (noise <= MOST_NOISE)     # false for NaN
+    if not usable.all():
+        place = int(np.argmin(usable))
+        channel = f"'{stated[place]}'" if stated and place < len(stated) else f"channel {place}"
+        raise ParameterError(
+            f"{what}: {key} of {channel} is {noise[place]:g}; expected a number from "
+            f"{LEAST_NOISE:g} to {MOST_NOISE:g} [N or N m]. {without}")

@@ -1,0 +1,176 @@
+"""Options of the command line: one validator for each kind of value, shared by all subcommands.
+
+A validator is an argparse `type`. What it refuses ends the command with one sentence: the option's
+name, what was got, what is expected. Nothing is written or created before all options are read.
+"""
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import yaml
+
+from .config import SOLVER_NAMES, Config, load_config
+from .errors import ConfigError
+
+BAG_SUFFIXES = (".mcap", ".db3")
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose refusals are ConfigErrors, so that a program can tell them in its own way."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ConfigError(f"{message.removeprefix('argument ').rstrip('.')}. See --help.")
+
+
+# --- kinds of values ------------------------------------------------------------------------------
+
+def number(low: float = -math.inf, high: float = math.inf, unit: str = "",
+           above: float | None = None, below: float | None = None) -> Callable[[str], float]:
+    """A finite number from `low` to `high` (inclusive), above `above` and below `below`."""
+    parts = [f"above {above:g}" if above is not None else "",
+             f"of at least {low:g}" if low > -math.inf else "",
+             f"of at most {high:g}" if high < math.inf else "",
+             f"below {below:g}" if below is not None else ""]
+    bounds = " and ".join(part for part in parts if part)
+    expected = " ".join(part for part in ("a number", bounds, f"[{unit}]" if unit else "") if part)
+
+    def convert(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            raise _refused(text, expected) from None
+        if not (math.isfinite(value) and low <= value <= high
+                and (above is None or value > above) and (below is None or value < below)):
+            raise _refused(text, expected)
+        return value
+    return convert
+
+
+def seconds(low: float | None = None, high: float = math.inf) -> Callable[[str], float]:
+    """A time [s] above zero, or from `low` on, up to `high`."""
+    if low is None:
+        return number(above=0.0, high=high, unit="s")
+    return number(low, high, "s")
+
+
+def whole(low: int, also: int | None = None) -> Callable[[str], int]:
+    """A whole number from `low` on, or the single value `also`."""
+    expected = f"a whole number of at least {low}" + ("" if also is None else f", or {also}")
+
+    def convert(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise _refused(text, expected) from None
+        if value < low and value != also:
+            raise _refused(text, expected)
+        return value
+    return convert
+
+
+seed = whole(0)
+count = whole(1)
+factor = number(above=0.0)
+
+
+def bag(text: str) -> Path:
+    """An existing recording; whether it can be read shows when it is opened."""
+    path = Path(text).expanduser()
+    if not path.exists():
+        raise _refused(text, "a rosbag2 folder, or a .mcap or .db3 file; this path does not exist")
+    return path
+
+
+def new_path(text: str) -> Path:
+    """A path at which nothing is yet."""
+    path = Path(text).expanduser()
+    if path.exists():
+        raise _refused(text,
+                       "a path that does not exist yet; remove what is there, or give another")
+    return path
+
+
+def file(text: str) -> Path:
+    """An existing file that can be opened."""
+    path = Path(text).expanduser()
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise _refused(text, f"a file; this one cannot be read ({error.strerror})") from None
+    return path
+
+
+def new_file(text: str) -> Path:
+    """A file that may be made or replaced."""
+    path = Path(text).expanduser()
+    if path.is_dir():
+        raise _refused(text, "a file; this is a folder")
+    return path
+
+
+def folder(text: str) -> Path:
+    """A folder that is there or can be made."""
+    path = Path(text).expanduser()
+    if path.exists() and not path.is_dir():
+        raise _refused(text, "a folder; this is a file, in which nothing can be written")
+    return path
+
+
+def setting(text: str) -> tuple[str, Any]:
+    """`name=value` as (name, value), the value as YAML reads it."""
+    name, found, value = text.partition("=")
+    if not found:
+        raise _refused(text, "name=value, such as estimation.horizon=200")
+    try:
+        return name.strip(), _numeric(yaml.safe_load(value))
+    except yaml.YAMLError:
+        raise _refused(text, "a number, a text or [a, list] behind the '='") from None
+
+
+def _numeric(value: Any) -> Any:
+    """YAML 1.1 reads 1e-3 as a text; people mean the number."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+def _refused(got: str, expected: str) -> argparse.ArgumentTypeError:
+    return argparse.ArgumentTypeError(f"got '{got}', expected {expected}")
+
+
+# --- options that several commands have -----------------------------------------------------------
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """--config, --solver and --set: the settings of a run, which `config_of` reads."""
+    parser.add_argument("--config", type=file, metavar="YAML",
+                        help="ROS parameter file with the settings that differ from the defaults")
+    parser.add_argument("--solver", metavar="S",
+                        help=f"{SOLVER_NAMES} (setting estimation.solver)")
+    parser.add_argument("--set", action="append", type=setting, default=[], metavar="NAME=VALUE",
+                        dest="settings",
+                        help="change one setting, such as estimation.horizon=200 (may be repeated)")
+
+
+def add_output(parser: argparse.ArgumentParser, content: str) -> None:
+    """--output DIR."""
+    parser.add_argument("--output", type=folder, metavar="DIR", required=True,
+                        help=f"folder for {content}")
+
+
+def add_prior_factor(parser: argparse.ArgumentParser) -> None:
+    """--prior-factor K: how wrong the prior is on purpose."""
+    parser.add_argument("--prior-factor", type=factor, default=2.0, metavar="K",
+                        help="every non-zero parameter of the prior times K or 1/K; default 2")
+
+
+def config_of(args: argparse.Namespace) -> Config:
+    """Settings of --config, --solver and --set; raises ConfigError for what does not exist."""
+    changes = dict(args.settings)
+    if args.solver is not None:
+        changes["estimation.solver"] = args.solver
+    return load_config(args.config).with_values(changes)

@@ -1,0 +1,79 @@
+"""Processes of the demonstration: nodes in the background, commands of the package in front."""
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from ...errors import UvmsError
+
+PACKAGE = __package__.partition(".")[0]
+ROOT = Path(__file__).resolve().parents[3]
+START_TIMEOUT_S, STOP_TIMEOUT_S = 30.0, 20.0
+LAST_LINES = 15
+
+
+class Child:
+    """A module of the package as a process of its own; its words go to a file, and to the
+    terminal when it fails."""
+
+    def __init__(self, name: str, log: Path, *arguments: str):
+        self.name, self.log = name, log
+        with log.open("w") as stream:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", *arguments], env=environment(), stdout=stream,
+                stderr=subprocess.STDOUT, start_new_session=True)
+
+    def check(self) -> None:
+        """Raises UvmsError with its last lines when it has ended badly."""
+        if self.process.poll() not in (None, 0):
+            raise UvmsError(f"the {self.name} ended with status {self.process.returncode}. Its "
+                            f"last lines ({self.log}):\n{self.last_lines()}")
+
+    def wait_for(self, condition: Callable[[], bool], what: str) -> None:
+        """Until `condition()`; raises UvmsError when the process ends or takes too long."""
+        end = time.monotonic() + START_TIMEOUT_S
+        while not condition():
+            self.check()
+            if time.monotonic() > end:
+                raise UvmsError(f"waited {START_TIMEOUT_S:g} s for {what}. Its last lines "
+                                f"({self.log}):\n{self.last_lines()}")
+
+    def last_lines(self) -> str:
+        """The end of what it said."""
+        lines = self.log.read_text(errors="replace").splitlines()[-LAST_LINES:]
+        return "\n".join(f"  | {line}" for line in lines)
+
+    def stop(self) -> None:
+        """Ask it to end, and insist if it does not."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+def run_command(*arguments: str | Path, quiet: bool = False) -> None:
+    """Run `python -m uvms_adaptive_dynamics ...` to its end; raises UvmsError when it fails."""
+    words = [str(argument) for argument in arguments]
+    done = subprocess.run([sys.executable, "-m", PACKAGE, *words], env=environment(), check=False,
+                          stdout=subprocess.DEVNULL if quiet else None)
+    if done.returncode:
+        raise UvmsError(f"'{PACKAGE} {' '.join(words)}' ended with status {done.returncode}; its "
+                        "reason stands above.")
+
+
+def environment() -> dict[str, str]:
+    """This process's environment for a child that may import rclpy."""
+    # Both or neither: with one of them alone, rclpy from wheels does not find its libraries.
+    bootstrapped = "_ROS_WHEELS_BOOTSTRAP_COMPLETE"
+    left_out = {bootstrapped, "LD_LIBRARY_PATH"} if bootstrapped in os.environ else set()
+    found = {key: value for key, value in os.environ.items() if key not in left_out}
+    paths = filter(None, [str(ROOT), found.get("PYTHONPATH")])
+    return {**found, "PYTHONPATH": os.pathsep.join(paths)}

@@ -1,0 +1,171 @@
+"""The ROS node `uvms_estimator`: wires inputs, worker, outputs, services and diagnostics.
+
+Its interface: docs/ros_interface.md.
+"""
+from __future__ import annotations
+
+import logging
+import sys
+
+import rclpy.node
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.clock import Clock, ClockType
+from std_msgs.msg import String
+
+from ..config import NODE_NAME, Config
+from ..estimation.estimator import Estimator
+from ..estimation.prediction import Prediction
+from ..estimation.snapshot import EstimatorSnapshot
+from ..model.robot import RobotModel
+from . import messages
+from .diagnostics import Diagnostics
+from .inputs import NodeInputs
+from .log import CORE_LOG, RosLogHandler
+from .outputs import LATCHED, OutputPublishers
+from .parameters import config_from_parameters, watch_changes
+from .recent_fit import RecentFit
+from .services import NodeServices
+from .worker import Worker
+
+DESCRIPTION_TOPIC = "robot_description"
+WAITING_S = 5.0   # between warnings that the robot's description is missing
+
+
+class EstimatorNode(rclpy.node.Node):
+    """Three threads: `inputs` reads messages and makes samples of them, the worker estimates and
+    publishes, everything else runs on the executor.
+
+    Create it, call `begin()`, spin it on a SingleThreadedExecutor, and `close()` it.
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(NODE_NAME, **kwargs)
+        self.config: Config = config_from_parameters(self)
+        self.worker: Worker | None = None
+        self.inputs: NodeInputs | None = None
+        # Wall time, so that diagnostics and warnings go on while simulated time stands still.
+        self._wall = Clock(clock_type=ClockType.STEADY_TIME)
+        self._diagnostics_publisher = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
+        self._log_handler = RosLogHandler(self)
+        CORE_LOG.addHandler(self._log_handler)
+        CORE_LOG.setLevel(logging.INFO)
+
+    # --- start ----------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Start at once, or as soon as the robot's description arrives.
+
+        Raises UvmsError for anything that cannot be used.
+        """
+        watch_changes(self, lambda: self.config, self._change)
+        if self.config.robot.urdf == DESCRIPTION_TOPIC and self.config.robot.joints:
+            self._wait_for_description()
+        else:
+            self._start(None)
+
+    def _wait_for_description(self) -> None:
+        topic = self.resolve_topic_name(DESCRIPTION_TOPIC)
+        advice = (f"robot description on '{topic}' (std_msgs/String, transient local). Start "
+                  "robot_state_publisher, or set robot.urdf to a file")
+        self.get_logger().info(f"waiting for the {advice}")
+        self._waiting = self.create_timer(WAITING_S, lambda: self.get_logger().warning(
+            f"nothing is estimated yet: no {advice} ({self.count_publishers(topic)} publishers)"),
+            clock=self._wall)
+        self._description = self.create_subscription(
+            String, DESCRIPTION_TOPIC, self._described, LATCHED)
+
+    def _described(self, message: String) -> None:
+        if self.worker is None:
+            self.destroy_timer(self._waiting)
+            self._start(message.data)
+
+    def _start(self, description: str | None) -> None:
+        config = self.config
+        self.robot = RobotModel.from_config(config, description)
+        self._outputs = OutputPublishers(self, self.robot)
+        self._fit = RecentFit(self.robot.channels, self.robot.units, config.filter.period)
+        # Nothing but the worker keeps the estimator: other threads read what the worker publishes.
+        worker = Worker(
+            Estimator(config, robot=self.robot, real_time=True), config.filter.period,
+            self._predicted, self._outputs.estimate,
+            lambda error: self._worker_failed(error, worker.exceptions))
+
+        def time_jumped() -> None:
+            worker.request(lambda estimator: estimator.break_off())
+
+        inputs = self.inputs = NodeInputs(self, config, self.robot, worker.submit, time_jumped)
+        self._reporter = Diagnostics(config, self.robot.table, worker, self._fit)
+        self._answers = NodeServices(self, worker, self.robot.table, lambda: self.config,
+                                     inputs.restart_front_end)
+        self._report_timer = self.create_timer(
+            config.output.diagnostics_period, lambda: self._report(inputs), clock=self._wall)
+        self._silence_timer = self.create_timer(1.0, inputs.warn_of_silence, clock=self._wall)
+        self.worker = worker
+        self._log_start(worker.snapshot, inputs)
+        worker.start()
+        inputs.start()
+
+    def _log_start(self, state: EstimatorSnapshot, inputs: NodeInputs) -> None:
+        config, robot, estimation = self.config, self.robot, self.config.estimation
+        parts = ["a free vehicle"] if robot.vehicle else ["a fixed base"]
+        if robot.joints:
+            parts.append(f"an arm of {len(robot.joints)} joints ({', '.join(robot.joints)})")
+        log = self.get_logger()
+        log.info(f"robot: {' with '.join(parts)}; {robot.table.size} parameters, "
+                 f"{len(robot.channels)} channels")
+        log.info(f"solver {state.solver} at every tick; horizon {estimation.horizon} samples at "
+                 f"{1 / config.filter.period:g} Hz, arrival cost '{estimation.arrival}', coupling "
+                 f"'{estimation.coupling}'")
+        log.info("inputs: " + ", ".join(f"{source.topic} ({source.input.type})"
+                                        for source in inputs.subscriptions))
+        saved = " with its covariance" if state.started_from_file else ""
+        log.info(f"prior: {config.prior.file or 'built in'}{saved}; parameters on "
+                 f"{self.resolve_topic_name('~/parameters')}")
+        if inputs.recorder is not None:
+            log.info(f"recording into {inputs.recorder.path}")
+
+    # --- while it runs --------------------------------------------------------------------------
+
+    def _predicted(self, prediction: Prediction) -> None:
+        self._fit.add(prediction)
+        self._outputs.prediction(prediction)
+
+    def _worker_failed(self, error: Exception, so_far: int) -> None:
+        if self.context.ok():     # else shutting down: there is nobody left to publish to
+            self.get_logger().error(
+                f"a sample was lost to an internal error ({type(error).__name__}: {error}), "
+                f"{so_far} so far; the node goes on. Please report it with a recording "
+                "(output.record)", throttle_duration_sec=5.0)
+
+    def _report(self, inputs: NodeInputs) -> None:
+        now = self.get_clock().now().nanoseconds * 1e-9
+        with inputs.lock:
+            dropped = {**inputs.dropped,
+                       "results not finite, not published": self._outputs.not_finite}
+            statuses = self._reporter.statuses(inputs.front_end, now, inputs.samples, dropped,
+                                               inputs.recorder)
+        if self._reporter.late:
+            self.get_logger().warning(f"{self._reporter.late}", throttle_duration_sec=10.0)
+        name = self.get_fully_qualified_name().lstrip("/")
+        self._diagnostics_publisher.publish(messages.diagnostic_array(now, [
+            messages.diagnostic_status(s.level, f"{name}: {s.name}", s.message, s.values, name)
+            for s in statuses]))
+
+    def _change(self, config: Config) -> None:
+        self.config = config
+        if self.worker is not None:
+            self._report_timer.timer_period_ns = int(config.output.diagnostics_period * 1e9)
+            self._report_timer.reset()  # or the old period would run out first
+
+    def close(self) -> None:
+        """Join the threads, finish the recording, leave the graph."""
+        if self.inputs is not None:
+            self.inputs.stop()
+        if self.worker is not None:
+            self.worker.stop()
+        if self.inputs is not None and self.inputs.recorder is not None:
+            recorder = self.inputs.recorder
+            said = recorder.error or f"{recorder.messages} messages recorded in {recorder.path}"
+            print(f"{NODE_NAME}: {said}", file=sys.stderr)
+        CORE_LOG.removeHandler(self._log_handler)
+        self.destroy_node()

@@ -1,0 +1,133 @@
+"""From topics to samples: messages are taken, recorded, decoded and given to the front end."""
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+
+from rclpy.node import Node
+
+from ..config import Config
+from ..model.robot import RobotModel
+from ..model.sample import Sample
+from ..signals.front_end import SignalFrontEnd
+from ..signals.topics import inputs
+from .recorder import Recorder
+from .subscriptions import InputPoll, InputSubscription, Received, Repeated
+
+# A topic without a message is warned of after this time, and again while it stays silent.
+SILENT_AFTER_S, SILENT_AGAIN_S = 3.0, 30.0
+
+NO_SIMULATED_TIME = "no simulated time on /clock yet"
+
+
+class NodeInputs:
+    """Reads all input topics on a thread of its own; whoever else touches the front end holds
+    `lock`.
+
+    `submit(sample)` is called for each sample, `time_jumped()` when the node's clock jumped back.
+    """
+
+    def __init__(self, node: Node, config: Config, robot: RobotModel,
+                 submit: Callable[[Sample], None], time_jumped: Callable[[], None]):
+        """Raises ConfigError where a topic cannot be subscribed or a recording not be written."""
+        self._node, self._submit, self._time_jumped = node, submit, time_jumped
+        self._period = config.filter.period
+        self._log = node.get_logger()
+        self.lock = threading.Lock()
+        self.front_end = SignalFrontEnd(config, robot)
+        self.subscriptions = [InputSubscription(node, wanted) for wanted in inputs(config)]
+        self.recorder: Recorder | None = None
+        if config.output.record:
+            types = {source.topic: source.input.type for source in self.subscriptions}
+            self.recorder = Recorder(config.output.record, types)
+        self.samples = 0
+        self.dropped: Counter = Counter()
+        self._resets = 0
+        self._repeated: Repeated | None = None
+        self._warn_at = time.monotonic() + SILENT_AFTER_S
+
+    def start(self) -> None:
+        """Begin to read."""
+        self._poll = InputPoll(self._node, self.subscriptions)
+        self._repeated = Repeated(self._period, self._collect, self._collect_failed)
+
+    def stop(self) -> None:
+        """Join the thread and finish the recording."""
+        if self._repeated is not None:
+            self._repeated.stop()
+        if self.recorder is not None:
+            self.recorder.close()
+
+    def restart_front_end(self) -> None:
+        """Forget all signals."""
+        with self.lock:
+            self.front_end.reset()
+
+    def warn_of_silence(self) -> None:
+        """Name the topics without a message in the log; call it every second or so."""
+        if time.monotonic() < self._warn_at:
+            return
+        self._warn_at = time.monotonic() + SILENT_AGAIN_S
+        for source in self.subscriptions:
+            if not source.messages:
+                self._log.warning(f"no message yet on '{source.topic}' ({source.input.type}): "
+                                  f"{source.why_silent()}")
+        if self._node.get_clock().now().nanoseconds == 0:
+            self._log.warning("use_sim_time is true and nothing has come on /clock: all messages "
+                              "are dropped. Play the bag with --clock, or set use_sim_time false")
+
+    # --- on the thread that reads ---------------------------------------------------------------
+
+    def _collect(self) -> None:
+        with self.lock:
+            messages, jumped = self._poll.collect()
+            if jumped:
+                self._restart_after_jump()
+            for message in messages:
+                self._receive(message)
+                message.source.messages += 1
+
+    def _collect_failed(self, error: Exception) -> None:
+        if self._node.context.ok():     # else shutting down: the topics are gone
+            self._log.error(f"input topics could not be read ({type(error).__name__}: {error}); "
+                            "trying again at every tick", throttle_duration_sec=5.0)
+
+    def _receive(self, message: Received) -> None:
+        source, receive_ns, data = message
+        if receive_ns == 0:
+            self.dropped[NO_SIMULATED_TIME] += 1
+            return
+        if self.recorder is not None:
+            self.recorder.write(source.topic, receive_ns, data)
+        try:
+            self.front_end.add_message(source.input.role, source.decode(data), receive_ns * 1e-9)
+            self._check_resets()
+            for sample in self.front_end.samples():
+                self.samples += 1
+                self._submit(sample)
+        except Exception as error:  # garbage raises anything; one message is lost
+            reason = f"{source.input.role}: {type(error).__name__}"
+            self.dropped[reason] += 1
+            self._log.warning(f"message on '{source.topic}' dropped ({reason}: {error}); "
+                              f"{self.dropped[reason]} so far", throttle_duration_sec=10.0)
+
+    def _check_resets(self) -> None:
+        """Log what the front end found in the sensors' stamps; the estimator sees the gap."""
+        resets = self.front_end.resets.total()
+        if resets != self._resets:
+            self._resets = resets
+            reasons = ", ".join(f"{reason}, {count} times so far"
+                                for reason, count in self.front_end.resets.items())
+            self._log.warning(f"signals restart, the estimate is kept: {reasons}. If it repeats, "
+                              "check the stamps of the drivers", throttle_duration_sec=5.0)
+
+    def _restart_after_jump(self) -> None:
+        now = self._node.get_clock().now().nanoseconds * 1e-9
+        self._log.warning(f"time jumped back to {now:.2f} s: signals and window restart, the "
+                          "estimate is kept")
+        self.front_end.reset()
+        self._time_jumped()
+        if self.recorder is not None:
+            self.recorder.split()

@@ -1,0 +1,83 @@
+"""Depth against the integrated heave of the DVL."""
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...config import Config
+from ...model.rotations import FRD_FROM_FLU
+from .finding import CHANGE_WINDOW, CONSISTENT, MAX_STANDARD_ERROR, UNDECIDED, CheckResult, mismatch
+from .fits import relation
+
+MIN_DEPTH_RMS = 0.03      # [m] of the change over CHANGE_WINDOW, below which depth is not judged
+MIN_WINDOWS = 100
+DEPTH_GAIN = 0.6, 1.6     # of the depth's change, within which it is right
+PRESSURE_UNITS = {1.0: "", 0.01: "hPa (mbar)", 0.001: "kPa", 1e-5: "bar"}    # by their size in Pa
+
+
+def depth_fit(logs: dict[str, np.ndarray], turn: np.ndarray,
+              config: Config) -> tuple[np.ndarray, np.ndarray] | None:
+    """(coefficients (3,), standard errors (3,)) of the depth rate on n3 v by axis.
+
+    `turn` (3, 3) takes the DVL's axes to the IMU's; `logs` as in `frames`. Errors are infinite
+    without heave. None where the log is too short.
+    """
+    dvl, depth = logs["dvl"], logs["depth"]
+    t, v, w, n3 = dvl[:, 0], dvl[:, 1:4] @ turn.T, dvl[:, 4:7], dvl[:, 19:22]
+    lever = FRD_FROM_FLU @ (np.array(config.imu.xyz) - np.array(config.depth.xyz))
+    rate = n3 * (v - np.cross(w, lever))
+    steps = 0.5 * (rate[1:] + rate[:-1]) * np.diff(t)[:, None]
+    path = np.vstack([np.zeros(3), np.cumsum(steps, axis=0)])
+    lag = max(1, round(CHANGE_WINDOW / np.median(np.diff(t))))
+    inside = ((t[:-lag] >= depth[0, 0]) & (t[lag:] <= depth[-1, 0])
+              & (t[lag:] - t[:-lag] < 1.5 * CHANGE_WINDOW))
+    if inside.sum() < MIN_WINDOWS:
+        return None
+    level = np.interp(t, depth[:, 0], depth[:, 1])
+    by_velocity = (path[lag:] - path[:-lag])[inside]
+    A, error = relation(by_velocity, (level[lag:] - level[:-lag])[inside][:, None], robust=True)
+    moved = np.sqrt(np.mean(by_velocity[:, 2] ** 2)) > MIN_DEPTH_RMS
+    return A[:, 0], error if moved else np.full(3, np.inf)
+
+
+def check_depth(logs: dict[str, np.ndarray], config: Config, turn: np.ndarray) -> CheckResult:
+    """Depth against heave, where the attitude is right; `turn` (3, 3): DVL's axes to the IMU's."""
+    fit = depth_fit(logs, turn, config)
+    if fit is None or fit[1][2] > MAX_STANDARD_ERROR:
+        return UNDECIDED
+    by_axis, error = fit
+    level, gain = float(np.median(logs["depth"][:, 1])), float(by_axis[2])
+    if gain < -0.5:
+        return mismatch("depth.sign", (
+            "depth decreases while the vehicle descends; publish depth positive down, or check "
+            "imu.world"))
+    if config.depth.type.endswith("FluidPressure") and level < -5.0:
+        return _pressure_mismatch(level, gain)
+    if abs(gain) < 0.2:
+        return mismatch("depth", (
+            "depth does not follow the heave velocity; check that the sensor works, and its unit "
+            "(depth.topic)"))
+    if not DEPTH_GAIN[0] < gain < DEPTH_GAIN[1]:
+        return mismatch("depth.unit", (
+            f"depth changes {gain:.2g} times as much as the vehicle moves; check its unit (metres, "
+            "or Pa at robot.water_density)"))
+    reversed_axes = [k for k in range(2) if error[k] < MAX_STANDARD_ERROR and by_axis[k] < -0.5]
+    if len(reversed_axes) == 1:
+        axis, turn_name = (("surge", "pitch"), ("sway", "roll"))[reversed_axes[0]]
+        return mismatch("imu.frame", (
+            f"depth follows heave but is reversed in {axis} on a slope: {turn_name} has the wrong "
+            "sign; check imu.frame and imu.rpy"))
+    return CONSISTENT
+
+
+def _pressure_mismatch(level: float, gain: float) -> CheckResult:
+    """The result for a pressure sensor whose depth [m] is far above the surface."""
+    nearest = min(PRESSURE_UNITS, key=lambda size: abs(math.log(max(abs(gain), 1e-7) / size)))
+    if not PRESSURE_UNITS[nearest]:
+        return mismatch("robot.surface_pressure", (
+            f"depth is {level:.1f} m but follows heave: the pressure is probably relative to the "
+            "surface; set robot.surface_pressure to 0"))
+    return mismatch("depth.unit", (
+        f"depth is {level:.1f} m and changes {gain:.2g} times as much as the vehicle moves: the "
+        f"pressure is probably in {PRESSURE_UNITS[nearest]}; publish Pa"))

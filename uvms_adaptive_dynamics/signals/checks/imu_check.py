@@ -1,0 +1,144 @@
+"""The IMU against itself: force against gravity, rates against the change of the attitude."""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...config import Config
+from ...model.rotations import from_rpy, to_rotation_vector
+from .depth_check import depth_fit
+from .finding import (
+    CONSISTENT,
+    MAX_STANDARD_ERROR,
+    UNDECIDED,
+    CheckResult,
+    Finding,
+    mismatch,
+)
+from .fits import axis_name, nearest_axes, relation
+
+TURNS = ("roll", "pitch", "yaw")
+MIN_TURN = 0.02           # [rad] RMS of the gyro's integral over TURN_WINDOW of a judged axis
+TURN_WINDOW = 0.4         # [s]
+MAX_TURN = 1.5            # [rad] in a window: larger ones are not compared
+RATE_GAIN = 0.6, 1.5      # of the rates, within which they are right
+DEGREES_GAIN = 30.0, 110.0
+
+
+class GravityCheck(NamedTuple):
+    """Findings on gravity; `upside_down`: roll is near 180 deg; `consistent`: force and attitude
+    agree, so what rests on them can be checked."""
+
+    findings: list[Finding]
+    upside_down: bool
+    consistent: bool
+
+
+def check_gravity(logs: dict[str, np.ndarray], config: Config) -> GravityCheck:
+    """Specific force against gravity in the attitude; `logs` as in `frames`."""
+    imu, g = logs["imu"], config.robot.gravity
+    n3, f = imu[:, 1:4], imu[:, 7:10]
+    size = float(np.median(np.linalg.norm(f, axis=1)))
+    along_up = float(np.median(-np.sum(f * n3, axis=1)))
+    upside_down = bool(np.median(n3[:, 2]) < -0.3)
+    if not 0.3 * g <= size <= 3 * g:
+        return GravityCheck([_force_unit(size, along_up, g)], upside_down, False)
+    if abs(along_up) <= 0.7 * g:
+        axis = "xyz"[int(np.argmax(np.abs(np.median(f, axis=0))))]
+        finding = Finding("imu.rpy", (
+            f"specific force does not agree with the attitude ({along_up:.2g} m/s^2 along the "
+            f"vertical, expected {g:.2g}; it points mostly along {axis}); check imu.rpy, imu.world "
+            "and the order of the quaternion (x y z w)"))
+        return GravityCheck([finding], upside_down, False)
+    other_frame = "frd" if config.imu.frame == "flu" else "flu"
+    other_world = "ned" if config.imu.world == "enu" else "enu"
+    if along_up > 0:
+        finding = Finding("imu.frame", (
+            "roll is near 180 degrees although force and attitude agree, so pitch and yaw rates "
+            f"are reversed; set imu.frame to '{other_frame}', or imu.rpy if the IMU is mounted "
+            "upside down"))
+        return GravityCheck([finding] if upside_down else [], upside_down, True)
+    if upside_down:
+        finding = Finding("imu.world", (
+            "gravity points up in the attitude and down in the force; set imu.world to "
+            f"'{other_world}'"))
+    elif _pitch_is_reversed(logs, config):
+        finding = Finding("imu.frame", (
+            "pitch and specific force are reversed; set imu.frame to "
+            f"'{other_frame}' and imu.world to '{other_world}'"))
+    else:
+        finding = Finding("imu.linear_acceleration", (
+            "specific force is reversed: at rest it must point up (-g along the down axis); either "
+            f"the driver publishes gravity, or imu.frame should be '{other_frame}' and imu.world "
+            f"'{other_world}'"))
+    return GravityCheck([finding], upside_down, False)
+
+
+def _force_unit(size: float, along_up: float, g: float) -> Finding:
+    """The finding for a specific force of a wrong size [m/s^2]."""
+    seen = f"specific force is about {size:.3g} m/s^2, expected {g:.3g}"
+    if size > g:
+        cause = "the driver's unit is probably mg or raw counts; publish m/s^2"
+    elif abs(abs(along_up) - 1) < 0.2:
+        cause = "the driver's unit is probably g; publish m/s^2"
+    else:
+        cause = "the driver probably removes gravity; publish the raw specific force"
+    return Finding("imu.linear_acceleration", f"{seen}; {cause}")
+
+
+def _pitch_is_reversed(logs: dict[str, np.ndarray], config: Config) -> bool:
+    """Whether depth changes as if pitch had the wrong sign, where DVL and depth can tell."""
+    if "dvl" not in logs or "depth" not in logs:
+        return False
+    fit = depth_fit(logs, np.eye(3), config)
+    if fit is None:
+        return False
+    by_axis, error = fit
+    return bool(by_axis[0] < -0.4 and error[0] < 2 * MAX_STANDARD_ERROR)
+
+
+def check_rates(imu: np.ndarray) -> CheckResult:
+    """The gyro against the derivative of the orientation; `imu` rows as in `frames`."""
+    t, n3, R_G, yaw = imu[:, 0], imu[:, 1:4], imu[:, 10:19].reshape(-1, 3, 3), imu[:, 19]
+    R_nb = np.array([from_rpy(np.arctan2(n[1], n[2]), -np.arcsin(np.clip(n[0], -1, 1)), y)
+                     for n, y in zip(n3, yaw)])
+    lag = max(1, round(TURN_WINDOW / np.median(np.diff(t))))
+    gyro = np.array([to_rotation_vector(a.T @ b) for a, b in zip(R_G[:-lag], R_G[lag:])])
+    attitude = np.array([to_rotation_vector(a.T @ b) for a, b in zip(R_nb[:-lag], R_nb[lag:])])
+    small = np.linalg.norm(attitude, axis=1) < MAX_TURN
+    gain = np.sqrt(np.mean(imu[:, 4:7] ** 2)
+                   / max(np.mean((attitude[small] / TURN_WINDOW) ** 2), 1e-12))
+    turning = np.sqrt(np.mean(attitude[small] ** 2)) > 0.01
+    if DEGREES_GAIN[0] < gain < DEGREES_GAIN[1] and turning:
+        return mismatch("imu.angular_velocity", (
+            f"rates are {gain:.0f} times those of the orientation; the driver's unit is probably "
+            "deg/s, publish rad/s"))
+    A, error = relation(gyro[small], attitude[small])
+    # A fit of nothing to nothing has no error either.
+    moved = np.sqrt(np.mean(gyro[small] ** 2, axis=0)) > MIN_TURN
+    judged = (error < MAX_STANDARD_ERROR) & moved
+    wrong = [k for k in range(3)
+             if judged[k] and not RATE_GAIN[0] < A[k, k] < RATE_GAIN[1]]
+    if not wrong:
+        return CONSISTENT if judged.all() else UNDECIDED
+    return _rate_mismatch(A, wrong)
+
+
+def _rate_mismatch(A: np.ndarray, wrong: list[int]) -> CheckResult:
+    """The result where the rates of some axes do not fit; A (3, 3) maps gyro to attitude."""
+    if all(-RATE_GAIN[1] < A[k, k] < -RATE_GAIN[0] for k in wrong):
+        if len(wrong) == 3:
+            return mismatch("imu.orientation", (
+                "all rates turn against the orientation; the driver's quaternion is probably "
+                "inverted (world to body), publish body to world"))
+        turns = " and ".join(TURNS[k] for k in wrong)
+        return mismatch("imu.angular_velocity", (
+            f"{turns} rate has the wrong sign against the orientation; the driver's gyro probably "
+            "has other axes than its orientation, check imu.frame and the driver"))
+    axes, _ = nearest_axes(A.T)
+    seen = "no clean axes" if axes is None else ", ".join(
+        f"{TURNS[k]} is the gyro's {axis_name(axes[k])}" for k in wrong)
+    return mismatch("imu.angular_velocity", (
+        f"rates do not agree with the orientation ({seen}); check the gyro's axes and the order of "
+        "the quaternion"))

@@ -1,0 +1,112 @@
+"""Joint messages against themselves: velocity, position limits, and the sign of the effort."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .finding import CheckResult, Finding
+from .fits import relation
+
+MIN_JOINT_MOVE = 0.02        # [rad] RMS of the change over JOINT_WINDOW of a judged joint
+JOINT_WINDOW = 0.5           # [s]
+MOVING_SPEED = 0.05          # [rad/s]
+MIN_MOVING_READINGS = 100    # below which a joint's effort is not judged
+MANY_MOVING_READINGS = 300   # from which that judgement is final
+LIMIT_MARGIN = 0.2           # [rad]
+VELOCITY_GAIN = 0.6, 1.6     # of the velocities, within which they are right
+
+
+def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: np.ndarray,
+                 effort_limits: np.ndarray) -> CheckResult:
+    """Positions against limits (n,), velocities against positions, efforts against speed.
+
+    `log` (k, 1 + 3 n): time, positions, velocities, efforts of the n joints `names`; SI.
+    """
+    n = len(names)
+    t, mu = log[:, 0], log[:, 1:1 + n]
+    speed, effort = log[:, 1 + n:1 + 2 * n], log[:, 1 + 2 * n:1 + 3 * n]
+    findings, complete = _check_positions(names, mu, low, high), True
+    if np.isfinite(speed).all() and not findings:
+        findings, complete = _check_velocities(names, t, mu, speed)
+    if np.isfinite(effort).all() and np.isfinite(speed).all() and not findings:
+        findings, efforts_complete = _check_efforts(names, speed, effort, effort_limits)
+        complete = complete and efforts_complete
+    return CheckResult(findings, complete)
+
+
+def _check_positions(names: Sequence[str], mu: np.ndarray, low: np.ndarray,
+                     high: np.ndarray) -> list[Finding]:
+    """Joints that are beyond their limits most of the time."""
+    findings = []
+    for j, name in enumerate(names):
+        beyond = (mu[:, j] < low[j] - LIMIT_MARGIN) | (mu[:, j] > high[j] + LIMIT_MARGIN)
+        if np.mean(beyond) <= 0.5:
+            continue
+        middle = np.median(mu[:, j])
+        in_degrees = (np.ptp(mu[:, j]) > 2 * (high[j] - low[j])
+                      or np.median(np.abs(mu[:, j])) > 8)
+        advice = ("its unit is probably degrees, publish rad" if in_degrees else
+                  "check its sign, joint_states.position_offset and the order of robot.joints")
+        findings.append(Finding("joint_states.position", (
+            f"{name} is mostly at {middle:.3g} rad, outside its limits {low[j]:.3g} to "
+            f"{high[j]:.3g} rad; {advice}")))
+    return findings
+
+
+def _check_velocities(names: Sequence[str], t: np.ndarray, mu: np.ndarray,
+                      speed: np.ndarray) -> tuple[list[Finding], bool]:
+    """(velocities that are not the derivative of position, whether every joint moved)."""
+    steps = 0.5 * (speed[1:] + speed[:-1]) * np.diff(t)[:, None]
+    path = np.vstack([np.zeros(len(names)), np.cumsum(steps, axis=0)])
+    lag = max(1, round(JOINT_WINDOW / np.median(np.diff(t))))
+    by_position, by_velocity = mu[lag:] - mu[:-lag], path[lag:] - path[:-lag]
+    A, _ = relation(by_velocity, by_position)
+    scale = np.sqrt(np.mean(by_velocity ** 2, axis=0))
+    findings, complete = [], True
+    for j in range(len(names)):
+        if np.sqrt(np.mean(by_position[:, j] ** 2)) < MIN_JOINT_MOVE:
+            complete = False
+        elif not VELOCITY_GAIN[0] < A[j, j] < VELOCITY_GAIN[1]:
+            findings.append(Finding("joint_states.velocity", _velocity_sentence(
+                names, j, A[j, j], np.abs(A[:, j]) * scale)))
+    return findings, complete
+
+
+def _velocity_sentence(names: Sequence[str], j: int, gain: float, share: np.ndarray) -> str:
+    """What is wrong with joint j; `share` (n,) is how much each velocity explains its position."""
+    k = int(np.argmax(share))
+    if k != j and share[k] > 3 * share[j]:
+        return (f"the position of {names[j]} follows the velocity of {names[k]}; names and "
+                "velocities have a different order in the driver")
+    if gain < -0.5:
+        return (f"the velocity of {names[j]} has the wrong sign against its position; change it in "
+                "the driver")
+    factor = 1 / gain if abs(gain) > 1e-6 else np.inf
+    return (f"the velocity of {names[j]} is {factor:.3g} times its position's derivative; its unit "
+            "is probably degrees or encoder counts per second, publish rad/s")
+
+
+def _check_efforts(names: Sequence[str], speed: np.ndarray, effort: np.ndarray,
+                   limits: np.ndarray) -> tuple[list[Finding], bool]:
+    """(efforts of a wrong sign or unit, whether every joint moved enough).
+
+    Friction dissipates: on average a joint must supply power.
+    """
+    findings, complete = [], True
+    for j, name in enumerate(names):
+        moving = np.abs(speed[:, j]) > MOVING_SPEED
+        complete = complete and bool(moving.sum() >= MANY_MOVING_READINGS)
+        if moving.sum() < MIN_MOVING_READINGS:
+            continue
+        power = effort[moving, j] * speed[moving, j]
+        size = np.median(np.abs(effort[moving, j]))
+        if power.mean() < -5 * power.std() / np.sqrt(moving.sum() / 10):
+            findings.append(Finding("joint_states.effort_scale", (
+                f"{name} takes power from its load on average, which friction forbids: its effort "
+                "has the wrong sign; make its joint_states.effort_scale negative")))
+        elif size > 3 * limits[j]:
+            findings.append(Finding("joint_states.effort_scale", (
+                f"the effort of {name} is typically {size:.3g} N m, its limit {limits[j]:.3g} N m; "
+                "the unit is probably mN m or mA, set joint_states.effort_scale")))
+    return findings, complete

@@ -1,0 +1,56 @@
+"""Depth, gated, and whether it says that the vehicle touches the surface or the floor."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from ...config import Config
+from ..gates.spikes import GatedRow, SpikeGate
+from .series import Series
+
+DEPTH_FLOOR = 0.05        # [m] smallest scale of the gate
+DEPTH_LOOKAHEAD = 0.25    # [s] of the gate: depth sensors are slow
+
+
+class DepthFilter:
+    """Gated depth [m]; `on_reject(role, reason)` counts rejections, `log` is the frame checks'."""
+
+    def __init__(self, config: Config,
+                 on_reject: Callable[[str, str], None] = lambda role, reason: None,
+                 log: Callable[..., None] = lambda name, t, *values: None):
+        self._settings, self._on_reject, self._log = config.depth, on_reject, log
+        self._gate = SpikeGate([DEPTH_FLOOR], DEPTH_LOOKAHEAD)
+        self._series = Series(1)
+
+    def reset(self) -> None:
+        """Forget all depths."""
+        self._gate.reset()
+        self._series.clear()
+
+    def add(self, t: float, reading: Sequence[float]) -> None:
+        """Add a depth (1,) at time t; it counts once the gate has decided on it."""
+        self._append(self._gate.gate(t, reading))
+
+    def flush(self) -> None:
+        """Add what the gate still holds, at the end of a recording."""
+        self._append(self._gate.flush())
+
+    def discard_after(self, t: float) -> None:
+        """Remove the depths after t, since the sensor was frozen."""
+        self._series.discard_after(t)
+
+    def _append(self, rows: Iterable[GatedRow]) -> None:
+        for gated in rows:
+            if gated.spikes is not None:
+                self._on_reject("depth", "spike")
+            self._series.append(gated.t, gated.row)
+            self._log("depth", gated.t, gated.row)
+
+    def mask_reason(self, t: float) -> str:
+        """Why the vehicle's rows do not count at t by its depth, '' where they do."""
+        latest = self._series.latest(t)
+        if latest is None or t - latest[0] > self._settings.timeout:
+            return ""
+        depth = latest[1][0]
+        if depth < self._settings.minimum:
+            return "at the surface"
+        return "on the floor" if depth > self._settings.maximum else ""

@@ -1,0 +1,100 @@
+"""Gyro and accelerometer integrated: attitude, acceleration and velocity in a non-rotating frame.
+
+The frame G starts as the body's axes and is carried along by the gyro, so that it does not rotate
+but for the gyro's drift. There gravity's direction is nearly constant, which averages the noise of
+the attitude, and specific force plus gravity integrates to a velocity.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...model.rotations import IDENTITY, product, rotation, turned
+from .series import Series
+
+# [s] over which gravity's direction in G is averaged: the attitude's noise falls with it, while a
+# gyro bias of 0.002 rad/s turns G by that much times this.
+GRAVITY_TIME = 0.6
+
+# Columns of the series. Acceleration and velocity C in G have the accelerometer's bias and the
+# attitude's noise taken off; RAW_C is the integral of force and attitude as measured.
+N3, W, ACC, C, R_GB = slice(0, 3), slice(3, 6), slice(6, 9), slice(9, 12), slice(12, 21)
+YAW, RAW_C = 21, slice(22, 25)
+COLUMNS = 25
+
+
+class ImuIntegral:
+    """Series of IMU readings with their integrals; times [s] are the front end's.
+
+    `series` holds, in the columns named above: down vector, rates [rad/s], acceleration [m/s^2] in
+    G, velocity C [m/s] in G, R_Gb (body axes to G, by rows), heading [rad], and RAW_C [m/s].
+    """
+
+    def __init__(self, gravity: float):
+        self._gravity = gravity
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all readings; G starts as the body's axes."""
+        self.series = Series(COLUMNS)
+        self.R_Gb: Sequence[float] = IDENTITY
+        self._C: Sequence[float] = (0.0, 0.0, 0.0)
+        self._raw_C: Sequence[float] = (0.0, 0.0, 0.0)
+        self._rates: Sequence[float] = (0.0, 0.0, 0.0)
+        self._acc: Sequence[float] = (0.0, 0.0, 0.0)
+        self._raw_acc: Sequence[float] = (0.0, 0.0, 0.0)
+        self.restart_gravity()
+
+    def restart_gravity(self) -> None:
+        """Restart the average of gravity's direction, as after a gap."""
+        self._down: Sequence[float] = (0.0, 0.0, 0.0)
+        self._averaged = 0
+
+    def discard_after(self, t: float) -> None:
+        """Remove the readings after t; the integral goes on from there."""
+        self.series.discard_after(t)
+        if len(self.series):
+            row = self.series.last_row.tolist()
+            self.R_Gb, self._C, self._raw_C, self._rates = row[R_GB], row[C], row[RAW_C], row[W]
+            self._acc = self._raw_acc = row[ACC]
+
+    def add(self, t: float, reading: Sequence[float], bias: Sequence[float]) -> None:
+        """Integrate to a reading later than the last; `bias` (3,) [m/s^2] is the accelerometer's.
+
+        Trapezoids throughout, the rotation by the mean of the two rates.
+        """
+        n0, n1, n2, p, q, r, fx, fy, fz, yaw = reading
+        half = 0.0
+        if len(self.series):
+            half = 0.5 * (t - self.series.last_time)
+            p0, q0, r0 = self._rates
+            step = rotation(half * (p0 + p), half * (q0 + q), half * (r0 + r))
+            self.R_Gb = product(self.R_Gb, step)
+        R, g = self.R_Gb, self._gravity
+        down, (bx, by, bz) = self._average_down(2 * half, turned(R, (n0, n1, n2))), bias
+        raw_acc = turned(R, (fx + g * n0, fy + g * n1, fz + g * n2))
+        acc = [a + g * d for a, d in zip(turned(R, (fx - bx, fy - by, fz - bz)), down)]
+        if half:
+            self._raw_C = [c + half * (before + now)
+                           for c, before, now in zip(self._raw_C, self._raw_acc, raw_acc)]
+            self._C = [c + half * (before + now)
+                       for c, before, now in zip(self._C, self._acc, acc)]
+        self._rates, self._raw_acc, self._acc = (p, q, r), raw_acc, acc
+        self.series.append(t, [n0, n1, n2, p, q, r, *acc, *self._C, *R, yaw, *self._raw_C])
+
+    def _average_down(self, dt: float, measured: Sequence[float]) -> Sequence[float]:
+        """Gravity's direction (3,) in G after another attitude, dt [s] after the last."""
+        self._averaged += 1
+        share = max(1.0 / self._averaged, dt / (dt + GRAVITY_TIME))
+        if share == 1.0:
+            self._down = measured
+        else:
+            self._down = [d + share * (m - d) for d, m in zip(self._down, measured)]
+        return self._down
+
+    def rotation_at(self, t: float) -> tuple[float, ...]:
+        """R_Gb (9,) at t within the series, from the row before it."""
+        latest, near = self.series.latest(t), self.series.interpolate(t)
+        assert latest is not None and near is not None
+        half, before = 0.5 * (t - latest[0]), latest[1].tolist()
+        mean = (half * (a + b) for a, b in zip(before[W], near[W].tolist()))
+        return product(before[R_GB], rotation(*mean))

@@ -1,0 +1,72 @@
+"""The thruster wrench at a tick, and the sources that need no thruster model."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..gates.spikes import GatedRow, SpikeGate
+from .series import Series
+
+FORCE_FLOOR = 0.4         # [N] smallest scale of the gate
+TORQUE_FLOOR = 0.2 * FORCE_FLOOR      # [N m] thrusters act about 0.2 m from the origin
+
+
+class BodyWrench(NamedTuple):
+    """Wrench (6,) [N, N m] about the body origin, FRD, and why its rows do not count, or ''."""
+
+    wrench: np.ndarray
+    mask_reason: str
+
+
+class MeasuredWrench:
+    """A measured or commanded body wrench topic, gated and interpolated.
+
+    `timeout` [s] without a message masks the rows; `on_reject(role, reason)` counts rejections.
+    """
+
+    def __init__(self, timeout: float, on_reject: Callable[[str, str], None]):
+        self._timeout, self._on_reject = timeout, on_reject
+        self._gate = SpikeGate([FORCE_FLOOR] * 3 + [TORQUE_FLOOR] * 3)
+        self._series = Series(6)
+
+    def reset(self) -> None:
+        """Forget all messages."""
+        self._gate.reset()
+        self._series.clear()
+
+    def add(self, t: float, reading: Sequence[float]) -> None:
+        """Add a wrench (6,) at time t; it counts once the gate has decided on it."""
+        self._append(self._gate.gate(t, reading))
+
+    def flush(self) -> None:
+        """Add what the gate still holds, at the end of a recording."""
+        self._append(self._gate.flush())
+
+    def _append(self, rows: Iterable[GatedRow]) -> None:
+        for gated in rows:
+            if gated.spikes is not None:
+                self._on_reject("wrench", "spike")
+            self._series.append(gated.t, gated.row)
+
+    def wrench(self, t: float) -> BodyWrench:
+        """The wrench at time t."""
+        wrench = self._series.interpolate(t)
+        if wrench is None or self._series.gap_around(t) > self._timeout:
+            return BodyWrench(np.zeros(6), "no wrench")
+        return BodyWrench(wrench, "")
+
+
+class NoWrench:
+    """A robot without thrusters: its wrench is zero."""
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+    def flush(self) -> None:
+        """Nothing to add."""
+
+    def wrench(self, t: float) -> BodyWrench:
+        """Zero at every time."""
+        return BodyWrench(np.zeros(6), "")

@@ -1,0 +1,42 @@
+"""What an operator should know about the signals: warnings, and the status of the frame checks."""
+from __future__ import annotations
+
+from .checks.delay import DelayMonitor
+from .checks.frames import FrameChecks
+from .decode.input_state import OK, WARN, InputStatus
+
+# A thruster delay by itself looks like reversed or swapped thrusters.
+THRUSTER_SETTINGS = ("thrusters.signs", "thrusters.allocation")
+
+
+def signal_warnings(frames: FrameChecks, delay: DelayMonitor, dvl_gate_restarts: int) -> list[str]:
+    """Sentences that begin with the setting to change; empty when all is well.
+
+    A wrong frame upsets the delay and the DVL gate too, so those are reported only without one.
+    """
+    delay_warning = delay.warning
+    warnings = [
+        f"{finding.setting}: {finding.sentence} (found {since:.0f} s after the start)"
+        for finding, since in frames.findings
+        if not (delay_warning and finding.setting in THRUSTER_SETTINGS)]
+    if delay_warning and not warnings:
+        warnings.append(delay_warning)
+    if dvl_gate_restarts and not warnings:
+        times = "once" if dvl_gate_restarts == 1 else f"{dvl_gate_restarts} times"
+        warnings.append(
+            "dvl: velocities contradicted the IMU for seconds but agreed with each other, and were "
+            f"accepted in the end ({times}); check the bottom lock and the IMU's attitude")
+    return warnings
+
+
+def frames_status(warnings: list[str], waiting_for: list[str]) -> InputStatus:
+    """The status `frames`: the first warning, or what still has to move to be checked."""
+    waiting = ", ".join(waiting_for)
+    figures = {f"warning {k + 1}": text for k, text in enumerate(warnings)}
+    figures["not checked yet"] = waiting or "nothing"
+    if warnings:
+        return InputStatus(WARN, "frames", warnings[0], figures)
+    if waiting:
+        return InputStatus(OK, "frames", f"not enough motion yet to check {waiting}; "
+                                         "move the robot on all axes", figures)
+    return InputStatus(OK, "frames", "frames, signs and units are consistent", figures)

@@ -1,0 +1,42 @@
+"""Which rows of a sample the model may be held against, and why the others may not."""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..config import Config
+from ..model.robot import RobotModel
+
+
+class RowMasks:
+    """Counts masked rows: `counts` maps channel to reason to rows."""
+
+    def __init__(self, config: Config, robot: RobotModel):
+        self.counts: dict[str, Counter] = {channel: Counter() for channel in robot.channels}
+        self._velocity_missing = "no dvl" if config.dvl.enabled else "no source of velocity"
+        self._needs_arm = bool(config.robot.joints) and robot.coupled
+
+    def vehicle_reason(self, velocity_known: bool, wrench_reason: str, arm_known: bool,
+                       depth_reason: str) -> str:
+        """Why the vehicle's six rows do not count, '' where they do."""
+        if not velocity_known:
+            return self._velocity_missing
+        if wrench_reason:
+            return wrench_reason
+        if self._needs_arm and not arm_known:
+            return "arm never seen"
+        return depth_reason
+
+    def valid(self, reasons: Sequence[str]) -> np.ndarray:
+        """Counts the reasons (C,) of one sample; returns where they are empty (C,)."""
+        for counter, reason in zip(self.counts.values(), reasons):
+            if reason:
+                counter[reason] += 1
+        return np.array([not reason for reason in reasons])
+
+    def mask_all(self, reason: str) -> None:
+        """Count a tick at which no sample could be made."""
+        for counter in self.counts.values():
+            counter[reason] += 1

@@ -1,0 +1,40 @@
+"""The grid of ticks: instants of data time at whole multiples of the period since the epoch."""
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+MAX_TICKS_AT_ONCE = 500    # a burst after a pause must not stall the node
+TICK_ROUNDING = 1e-6            # of a period
+
+
+class DueTicks(NamedTuple):
+    """Tick numbers that have become due, and whether older ones were skipped."""
+
+    ticks: range
+    skipped: bool
+
+
+class TickGrid:
+    """Counts ticks of `period` [s]; tick k is at k * period since the epoch."""
+
+    def __init__(self, period: float):
+        self.period = period
+        self.reset()
+
+    def reset(self) -> None:
+        """Start again at the next origin."""
+        self._next: int | None = None
+
+    def due(self, origin: float, now: float, latency: float) -> DueTicks:
+        """The ticks from `origin` to `now` - `latency` [s since the epoch] not returned before.
+
+        With a latency (live) at most MAX_TICKS_AT_ONCE, the newest ones.
+        """
+        last = math.floor((now - latency) / self.period + TICK_ROUNDING)
+        first = math.ceil(origin / self.period) if self._next is None else self._next
+        skipped = latency > 0 and last - first >= MAX_TICKS_AT_ONCE
+        if skipped:
+            first = last - MAX_TICKS_AT_ONCE + 1
+        self._next = max(first, last + 1)
+        return DueTicks(range(first, self._next), skipped)

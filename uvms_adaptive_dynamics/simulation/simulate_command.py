@@ -1,0 +1,45 @@
+"""`simulate`: write a recording of the simulated robot."""
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+
+from .. import options
+from .faults import ACCEPTANCE, FAULT_KINDS, combined
+from .true_robot import TrueRobot
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command, with their units."""
+    parser.add_argument("--output", type=options.new_path, required=True, metavar="BAG",
+                        help="directory of the new rosbag2 recording")
+    parser.add_argument("--duration", type=options.seconds(high=1e6), default=120.0, metavar="S",
+                        help="length of the run [s]; default 120")
+    parser.add_argument("--seed", type=options.seed, default=0, metavar="N",
+                        help="another seed is another motion and other noise; default 0")
+    parser.add_argument("--storage", choices=("mcap", "sqlite3"), default="mcap",
+                        help="default mcap")
+    # The arm lifts no more than 2 kg.
+    parser.add_argument("--payload", type=options.number(0.0, 2.0, "kg"), default=0.0,
+                        metavar="KG", help="mass in the gripper [kg]; default 0")
+    parser.add_argument(
+        "--faults", nargs="+", choices=(*FAULT_KINDS, "acceptance"), default=[], metavar="KIND",
+        help=f"what goes wrong with sensors and log: {', '.join(FAULT_KINDS)}; "
+             f"'acceptance' is {', '.join(ACCEPTANCE)}")
+    parser.add_argument("--truth", type=options.new_file, metavar="FILE",
+                        help="also write the true motion and efforts to this .npz file")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the bag and return 0; raises UvmsError where something cannot be used."""
+    from .bag import write_bag  # rosbags is needed here alone
+
+    kinds = dict.fromkeys(kind for given in args.faults
+                          for kind in (ACCEPTANCE if given == "acceptance" else (given,)))
+    truth = write_bag(args.output, seed=args.seed, duration=args.duration, storage=args.storage,
+                      true_robot=replace(TrueRobot(), payload_mass=args.payload), truth=args.truth,
+                      faults=combined(kinds) if kinds else None)
+    print(f"{args.output}: {args.duration:g} s, seed {args.seed}, {args.storage}"
+          + (f", faults: {', '.join(kinds)}" if kinds else "")
+          + (f"; {len(truth.t)} rows of truth in {args.truth}" if args.truth else ""))
+    return 0

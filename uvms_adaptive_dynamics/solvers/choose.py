@@ -1,0 +1,65 @@
+"""Which solver: the one asked for, or for 'auto' MOSEK with a licence, else the native methods
+with Clarabel behind them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..config import Estimation
+from ..errors import SolverError
+from ..model.parameters import ParameterTable
+from ..model.physical_set import PhysicalSet
+from .guarded import Guarded
+from .problem import HorizonProblem, Solver, projection_problem
+
+
+def choose_solver(wanted: str, table: ParameterTable) -> tuple[Guarded, list[str]]:
+    """(solver, what to log). wanted: 'auto', 'native', 'clarabel', 'mosek' or 'cvxpy:<NAME>'.
+
+    Each candidate has to solve a small problem first. A solver that loses its licence later is
+    replaced by the native one.
+
+    Raises SolverError where a solver that was asked for by name is missing or fails its trial
+    solve: to ask for one and to get another at the start would be worse than not to start.
+    """
+    notes: list[str] = []
+    for name in ("mosek", "native") if wanted == "auto" else (wanted,):
+        try:
+            Guarded(solver := _make(name)).solve(_trial(table))
+            return Guarded(solver, _native), notes + [f"solver: {solver.name}"]
+        except SolverError as error:
+            notes.append(f"solver '{name}' is not used: {error}")
+    raise SolverError(
+        "; ".join(notes)
+        + ". Set estimation.solver to 'auto', or install and license the one you want.",
+        "missing",
+    )
+
+
+def _make(name: str) -> Solver:
+    if name == "native":
+        return _native()
+    if name == "clarabel":
+        from .clarabel_solver import ClarabelSolver
+
+        return ClarabelSolver()
+    if name == "mosek":
+        from .mosek_solver import MosekSolver
+
+        return MosekSolver()
+    from .cvxpy_solver import CvxpySolver
+
+    return CvxpySolver(name.split(":", 1)[1])
+
+
+def _native() -> Solver:
+    from .clarabel_solver import ClarabelSolver
+    from .native.solver import NativeSolver
+
+    return NativeSolver(behind=ClarabelSolver())
+
+
+def _trial(table: ParameterTable) -> HorizonProblem:
+    """The projection of the table's scales onto P: small, never degenerate, with every kind of
+    constraint."""
+    return projection_problem(table, PhysicalSet(table, Estimation()), np.array(table.scale))

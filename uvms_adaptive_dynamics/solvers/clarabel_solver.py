@@ -1,0 +1,197 @@
+"""Clarabel: the condensed problem (`condensed`) as one conic program with a quadratic cost,
+solved anew at each tick."""
+
+from __future__ import annotations
+
+import time
+
+import clarabel
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import SolverError
+from .condensed import Condensed, Round, solve_in_rounds
+from .native.cones import Cones
+from .native.interior_point import strictly_inside
+from .problem import HorizonProblem, Solution
+
+TOLERANCE = 1e-9  # of feasibility and relative gap, which Clarabel tries to reach
+OPTIMAL = (
+    1e-7  # relative gap from which an answer is optimal, what it cost to move it inside P included
+)
+ACCEPTED = 1e-4  # relative gap up to which it is near-optimal
+FEASIBLE = 1e-6  # (scaled) violation from which an answer can be moved inside the constraints
+STATUSES = {
+    "Solved": "optimal",
+    "AlmostSolved": "near-optimal",
+    "InsufficientProgress": "near-optimal",
+    "MaxIterations": "near-optimal",
+    "NumericalError": "near-optimal",
+    "MaxTime": "deadline",
+}
+SENTENCES = {
+    "PrimalInfeasible": "no parameters satisfy all constraints: check frozen parameters outside P "
+                        "and contradicting bounds",
+    "DualInfeasible": "the cost has no minimum: the prior holds no information in some direction "
+                      "(information_floor)",
+    "NumericalError": "its arithmetic broke down: check that all measurements are finite and of "
+                      "sensible size",
+    "InsufficientProgress": "it stopped making progress before it reached its tolerances",
+    "MaxIterations": "it reached its limit of iterations",
+    "MaxTime": "the deadline passed before a feasible point was found",
+}
+
+
+class ClarabelSolver:
+    """Keeps the cones, which change only with the physical set and the frozen parameters;
+    nothing is warm-started."""
+
+    name = "clarabel"
+
+    def __init__(self) -> None:
+        self._form: _ConicForm | None = None
+
+    def solve(self, problem: HorizonProblem, deadline: float | None = None) -> Solution:
+        """See `Solver`."""
+        begin = time.perf_counter()
+        if self._form is None or not self._form.cones.fit(
+            problem.physical, problem.free, problem.pi
+        ):
+            self._form = _ConicForm(
+                Cones(problem.physical, problem.free, problem.pi, strictly_inside)
+            )
+        form = self._form
+
+        def solve_once(condensed: Condensed) -> Round:
+            left = None if deadline is None else deadline - (time.perf_counter() - begin)
+            return form.solve(condensed, left)
+
+        pi, found = solve_in_rounds(problem, form.cones, solve_once, self.name)
+        inside = form.cones.pulled_inside(found.x)
+        value, gap = problem.objective(pi), found.gap
+        if inside is not found.x:
+            pi = form.cones.coordinates.expand(inside, problem.pi)
+            moved = problem.objective(pi)
+            gap += max(moved - value, 0.0) / problem.cost_size(value)
+            value = moved
+        if found.status != "deadline" and not gap < ACCEPTED:
+            raise SolverError(f"clarabel ended {gap:.1e} (relative) from the optimum", "inaccurate")
+        status = "near-optimal" if found.status == "optimal" and gap > OPTIMAL else found.status
+        return Solution(
+            pi, value, found.iterations, time.perf_counter() - begin, status, gap, self.name
+        )
+
+
+class _ConicForm:
+    """P in Clarabel's form s = b - A x, and a condensed problem beside it."""
+
+    def __init__(self, cones: Cones):
+        self.cones = cones
+        m = cones.coordinates.size
+        bounds = np.zeros((cones.places.size, m))
+        bounds[np.arange(cones.places.size), cones.places] = cones.sign
+        blocks = [-bounds]
+        self._kinds = [clarabel.NonnegativeConeT(cones.places.size)] if cones.places.size else []
+        for k, d in enumerate(cones.side):
+            block = np.zeros((d * (d + 1) // 2, m))
+            np.add.at(block.T, cones.variables[k], -_svec(cones.basis[k][:, :d, :d]))
+            blocks.append(block)
+            self._kinds.append(clarabel.PSDTriangleConeT(int(d)))
+        self._A = np.vstack(blocks)
+
+    def _slack(self, x: np.ndarray) -> np.ndarray:
+        """s at x (m,)."""
+        cones = self.cones
+        F = cones.matrices(x)
+        return np.concatenate(
+            [cones.slacks(x)] + [_svec(F[k, :d, :d][None])[0] for k, d in enumerate(cones.side)]
+        )
+
+    def solve(self, c: Condensed, seconds: float | None) -> Round:
+        """Clarabel's answer; raises SolverError with its status where there is no usable one."""
+        if seconds is not None and seconds <= 0:
+            raise SolverError(f"clarabel: {SENTENCES['MaxTime']}", "deadline")
+        (k, rows, m) = c.rows.shape
+        # Jacobi scaling and a unit gradient keep Clarabel's tolerances meaningful.
+        diagonal = np.diag(c.P) + np.einsum("k,krm,krm->m", c.weight, c.rows, c.rows)
+        size = 1 / np.sqrt(np.maximum(diagonal, 1e-300))
+        g = c.g * size
+        pull = np.einsum("k,krm,kr->m", c.weight, c.rows, c.residual) * size
+        # d = stretch size d', u = stretch u', v = stretch v', and the cost is in units of
+        # stretch^2. As long as the step may have to be: by the gradient, or to where the
+        # constraints are met.
+        outside = self.cones.violation(c.x0) / float(np.median(size))
+        stretch = max(
+            float(np.max(np.abs(g - pull), initial=0.0)), outside, 1e-6 * np.sqrt(abs(c.c)), 1e-150
+        )
+        H = sp.block_diag(
+            [2 * c.P * np.outer(size, size), sp.diags(2 * c.weight), sp.csc_matrix((k, k))],
+            format="csc",
+        )
+        q = np.concatenate([2 * g / stretch, np.zeros(k), 2 * c.weight * c.rho / stretch])
+        A, b = (
+            [np.hstack([self._A * size, np.zeros((len(self._A), 2 * k))])],
+            [self._slack(c.x0) / stretch],
+        )
+        kinds = list(self._kinds)
+        if k:
+            A.append(np.hstack([np.zeros((k, m + k)), -np.eye(k)]))
+            b.append(np.zeros(k))
+            kinds.append(clarabel.NonnegativeConeT(k))
+            norm = np.zeros((k, rows + 1, m + 2 * k))
+            norm[np.arange(k), 0, m + np.arange(k)] = norm[
+                np.arange(k), 0, m + k + np.arange(k)
+            ] = -1.0
+            norm[:, 1:, :m] = c.rows * size
+            A.append(norm.reshape(k * (rows + 1), -1))
+            b.append(np.concatenate([np.zeros((k, 1)), c.residual / stretch], axis=1).ravel())
+            kinds += [clarabel.SecondOrderConeT(rows + 1)] * k
+        result = clarabel.DefaultSolver(
+            sp.triu(H, format="csc"),
+            q,
+            sp.csc_matrix(np.vstack(A)),
+            np.concatenate(b),
+            kinds,
+            _settings(seconds),
+        ).solve()
+        return self._read(result, c, size * stretch, stretch**2)
+
+    def _read(self, result, c: Condensed, size: np.ndarray, unit: float) -> Round:
+        word = str(result.status)
+        x = c.x0 + size * np.array(result.x)[: len(size)]
+        status = STATUSES.get(word)
+        if status is None or not np.isfinite(x).all():
+            raise SolverError(
+                f"clarabel ended with status '{word}': {SENTENCES.get(word, 'no usable answer')}",
+                word,
+            )
+        outside = self.cones.violation(x)
+        if outside > FEASIBLE:
+            reason = "deadline" if status == "deadline" else word
+            raise SolverError(
+                f"clarabel ended with status '{word}', outside the constraints by {outside:.1e} "
+                f"(scaled): {SENTENCES.get(word, 'no usable answer')}",
+                reason,
+            )
+        value = c.c + unit * float(result.obj_val)
+        gap = unit * abs(float(result.obj_val - result.obj_val_dual)) / c.size(value)
+        return Round(x, gap, int(result.iterations), status)
+
+
+def _settings(seconds: float | None) -> clarabel.DefaultSettings:
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.max_iter = 100
+    settings.presolve_enable = False
+    settings.tol_feas = settings.tol_gap_abs = settings.tol_gap_rel = TOLERANCE
+    if seconds is not None:
+        settings.time_limit = seconds
+    return settings
+
+
+def _svec(matrices: np.ndarray) -> np.ndarray:
+    """(k, d(d+1)/2): upper triangles column by column, off-diagonals times sqrt 2 (Clarabel's
+    order)."""
+    d = matrices.shape[1]
+    cols, rows = np.tril_indices(d)  # row-major lower triangle is column-major upper triangle
+    return matrices[:, rows, cols] * np.where(rows == cols, 1.0, np.sqrt(2.0))

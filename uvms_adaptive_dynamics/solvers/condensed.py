@@ -1,0 +1,113 @@
+"""The horizon problem for conic solvers: one quadratic, and cones only for the groups near rho
+or beyond it.
+
+With d = x - x0, x0 the previous estimate in the solver's free coordinates:
+
+    minimise    d^T P d + 2 g^T d + c + sum_k w_k (u_k^2 + 2 rho_k v_k)
+    subject to  |r_k - R_k d| <= u_k + v_k,  v_k >= 0
+
+A condensed group that ends beyond rho gets its cone too and the problem is solved again, so
+that the answer is that of the whole problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import SolverError
+from .native.cones import Cones
+from .problem import HorizonProblem
+
+NEAR = 0.7  # share of rho from which a group gets a cone: rarely more than one solve per tick
+ROUNDS = 10  # solves until no condensed group is beyond rho
+
+
+class Condensed(NamedTuple):
+    """x0 (m,), P (m, m), g (m,), c; rows R (k, rows, m), residual r (k, rows), rho and weight
+    (k,) of the groups with a cone; size: `HorizonProblem.cost_size`."""
+
+    x0: np.ndarray
+    P: np.ndarray
+    g: np.ndarray
+    c: float
+    rows: np.ndarray
+    residual: np.ndarray
+    rho: np.ndarray
+    weight: np.ndarray
+    size: Callable[[float], float]
+
+
+class Round(NamedTuple):
+    """A conic solver's answer of one condensed problem: x (m,), relative duality gap,
+    iterations, status."""
+
+    x: np.ndarray
+    gap: float
+    iterations: int
+    status: str
+
+
+def near_groups(problem: HorizonProblem) -> np.ndarray:
+    """(groups,) bool: who gets a cone at first."""
+    norms, rho, _ = problem.group_norms(problem.residuals(problem.pi))
+    return norms > NEAR * rho
+
+
+def solve_in_rounds(
+    problem: HorizonProblem, cones: Cones, solve_once: Callable[[Condensed], Round], name: str
+) -> tuple[np.ndarray, Round]:
+    """(pi (p,), last round) with the iterations of all rounds; raises SolverError where the
+    groups do not settle."""
+    chosen, iterations = near_groups(problem), 0
+    for _ in range(ROUNDS):
+        found = solve_once(condense(problem, cones, np.flatnonzero(chosen)))
+        iterations += found.iterations
+        pi = cones.coordinates.expand(found.x, problem.pi)
+        norms, rho, _ = problem.group_norms(problem.residuals(pi))
+        missed = (norms > rho) & ~chosen
+        if not missed.any() or found.status == "deadline":
+            return pi, found._replace(iterations=iterations)
+        chosen |= missed
+    raise SolverError(
+        f"{name}: the set of outlying groups did not settle in {ROUNDS} solves", "stalled"
+    )
+
+
+def condense(problem: HorizonProblem, cones: Cones, groups: np.ndarray) -> Condensed:
+    """Everything but `groups` in one quadratic about the previous estimate."""
+    at = cones.coordinates
+    pi = at.expand(at.reduce(problem.pi), problem.pi)
+    residuals = problem.residuals(pi)
+    _, rho, weight = problem.group_norms(residuals)
+    N, C, p = problem.Y.shape
+    normalized = problem.normalized_Y()
+    if problem.grouping == "horizon":
+        root = np.sqrt(problem.weight)
+        Y, r = (
+            (root[:, None, None] * normalized).reshape(1, N * C, p),
+            (root[:, None] * residuals).reshape(1, N * C),
+        )
+    elif problem.grouping == "channel":
+        Y, r = normalized.reshape(N * C, 1, p), residuals.reshape(N * C, 1)
+    else:
+        Y, r = normalized, residuals
+    rows, r, rho, weight = at.columns(Y[groups]), r[groups], rho[groups], weight[groups]
+    quadratic = problem.arrival if problem.grouping == "horizon" and groups.size else problem.total
+    P, g = at.columns(at.columns(quadratic.H).T), at.columns(quadratic.H @ pi - quadratic.g)
+    c = quadratic(pi)
+    if problem.grouping == "horizon":
+        # One norm over the whole stack: its QR factor has the same norm, whatever the horizon.
+        R = np.zeros((1, at.size + 1, at.size + 1))
+        if groups.size:
+            factor = np.linalg.qr(np.column_stack([rows[0], r[0]]), mode="r")
+            R[0, : len(factor)] = factor
+        rows, r = R[: groups.size, :, :-1], R[: groups.size, :, -1]
+    elif groups.size:
+        weighted = weight[:, None, None] * rows
+        P -= np.einsum("kcm,kcn->mn", weighted, rows, optimize=True)
+        g += np.einsum("kcm,kc->m", weighted, r)
+        c -= float(weight @ np.einsum("kc,kc->k", r, r))
+    return Condensed(at.reduce(problem.pi), P, g, c, rows, r, rho, weight, problem.cost_size)

@@ -1,0 +1,108 @@
+"""What stands between the estimator and any solver: bad ends become SolverErrors, answers are
+counted."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+
+from ..errors import SolverError
+from ..model.physical_set import PhysicalSet
+from .problem import HorizonProblem, Solution, Solver
+from .rehearsal import rehearsal
+
+log = logging.getLogger(__name__)
+
+
+class Guarded:
+    """A solver whose every bad end is a SolverError, answers that are no numbers included.
+
+    substitute: makes the solver that takes over, for good, when `inner` loses its licence;
+    None: nobody does.
+    answered: how many problems each method has answered; statuses: how many answers had which
+    status.
+    """
+
+    def __init__(self, inner: Solver, substitute: Callable[[], Solver] | None = None):
+        self.inner, self._substitute = inner, substitute
+        self.answered: Counter[str] = Counter()
+        self.statuses: Counter[str] = Counter()
+        self.notes: list[str] = []
+
+    @property
+    def name(self) -> str:
+        """The solver that answers now."""
+        return self.inner.name
+
+    def solve(self, problem: HorizonProblem, deadline: float | None = None) -> Solution:
+        """See `Solver`."""
+        begin = time.perf_counter()
+        if problem.is_frozen:
+            return self._counted(
+                Solution(
+                    problem.pi.copy(),
+                    problem.objective(problem.pi),
+                    0,
+                    0.0,
+                    gap=0.0,
+                    method="none free",
+                )
+            )
+        try:
+            return self._counted(self._solve(problem, deadline))
+        except SolverError as error:
+            if error.status != "licence" or self._substitute is None:
+                raise
+            self._replace(error, self._substitute)
+        left = None if deadline is None else deadline - (time.perf_counter() - begin)
+        return self._counted(self._solve(problem, left))
+
+    def warm_up(self, physical: PhysicalSet, free: np.ndarray, pi: np.ndarray) -> None:
+        """Solve a small made-up problem of this robot with every method, so that the first tick
+        is not late.
+
+        free (p,) bool, pi (p,): as in the ticks to come. A method that fails here will say so
+        when it matters.
+        """
+        problem = rehearsal(physical, free, pi)
+        if problem.is_frozen:
+            return
+        try:
+            getattr(self.inner, "warm_up", self.inner.solve)(problem)
+        except (SolverError, np.linalg.LinAlgError) as error:
+            log.debug("warm-up of %s: %s", self.name, error)
+
+    def _solve(self, problem: HorizonProblem, deadline: float | None) -> Solution:
+        try:
+            solution = self.inner.solve(problem, deadline)
+        except np.linalg.LinAlgError as error:
+            raise SolverError(
+                f"{self.name} broke down ({error}); check that all measurements are finite and of "
+                "sensible size",
+                "breakdown",
+            ) from None
+        if not np.isfinite(solution.pi).all():
+            raise SolverError(
+                f"{self.name} answered with parameters that are not finite", "not finite"
+            )
+        return solution
+
+    def _counted(self, solution: Solution) -> Solution:
+        self.answered[solution.method or self.name] += 1
+        self.statuses[solution.status] += 1
+        solution.pi.setflags(write=False)
+        return solution
+
+    def _replace(self, error: SolverError, substitute: Callable[[], Solver]) -> None:
+        lost = self.name
+        self.inner, self._substitute = substitute(), None
+        note = (
+            f"{lost} has lost its licence: {error}. '{self.name}' solves from now on; "
+            f"restart to use {lost} again"
+        )
+        self.notes.append(note)
+        log.warning("%s", note)

@@ -1,0 +1,44 @@
+"""A small made-up problem of a given robot, for solvers to run once before the first tick."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..model.physical_set import PhysicalSet
+from .problem import HorizonProblem, Quadratic
+
+SAMPLES = 16
+NOISE, OUTLIER = 0.5, 30.0  # in standard deviations
+
+
+def rehearsal(physical: PhysicalSet, free: np.ndarray, pi: np.ndarray) -> HorizonProblem:
+    """Random rows of parameters twice pi (p,), some damping of the wrong sign among them, with
+    one outlier."""
+    table, rng = physical.table, np.random.default_rng(0)
+    C, p = table.channels, table.size
+    truth = 2 * pi
+    truth[table.nonpositive] *= -1
+    Y = rng.normal(size=(SAMPLES, C, p)) / table.scale
+    tau = Y @ truth + NOISE * rng.normal(size=(SAMPLES, C))
+    tau[SAMPLES // 2] += OUTLIER
+    h = table.scale**-2.0
+    arrival = Quadratic(np.diag(h), h * pi, float(h @ pi**2))
+    rows = Y.reshape(-1, p)
+    total = arrival + Quadratic(rows.T @ rows, rows.T @ tau.ravel(), float(np.sum(tau**2)))
+    return HorizonProblem(
+        physical,
+        arrival,
+        total,
+        Y,
+        tau,
+        np.ones(C),
+        np.ones((SAMPLES, C), bool),
+        np.ones(SAMPLES),
+        "sample",
+        0.95,
+        free,
+        pi,
+        h,
+        Y,
+        np.arange(SAMPLES),
+    )

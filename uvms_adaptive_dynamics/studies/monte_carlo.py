@@ -1,0 +1,76 @@
+"""Simulations with parameters drawn from an estimate's distribution, held against its bands."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..config import Config
+from ..model.dynamics import State
+from ..model.forward_simulation import Forward, error_of, simulate
+from ..model.parameter_draws import draw_parameters
+from ..model.parameter_file import ParameterSet
+from ..model.physical_set import PhysicalSet
+from ..model.robot import RobotModel
+
+SETTLING = 0.5  # [s] after which bands are compared: at the start every spread is zero
+
+
+class Draws(NamedTuple):
+    """errors (N, T, d) of the runs of drawn parameters values (N, p); how many draws were refused,
+    and of the N are outside P."""
+
+    errors: np.ndarray
+    values: np.ndarray
+    refused: int
+    outside: int
+
+
+def monte_carlo(robot: RobotModel, start: State, efforts: Callable[[float], np.ndarray],
+                estimate: ParameterSet, config: Config, duration: float, step: float, draws: int,
+                seed: int) -> Draws:
+    """Simulate `draws` runs, each with parameters drawn from the estimate's normal distribution.
+
+    Most draws lie outside of P in directions that no motion shows (mass that one link gives to the
+    next). They count as they are; `draw_parameters` refuses what has no motion.
+    """
+    covariance = estimate.covariance
+    assert covariance is not None
+    values, refused = draw_parameters(robot, start, estimate.values, covariance, draws, seed)
+    base, physical = simulate(robot, start, efforts, estimate.values, duration,
+                              step=step), PhysicalSet(robot.table, config.estimation)
+    errors = []
+    for drawn in values:
+        run = simulate(robot, start, efforts, drawn, duration, step=step)
+        errors.append(error_of(robot, run.states, run.position, base))
+    return Draws(np.array(errors), values, refused,
+                 sum(physical.violation(drawn) > 0 for drawn in values))
+
+
+def band_ratios(band: Forward, errors: np.ndarray) -> np.ndarray:
+    """(T, d) standard deviation of the band relative to that of the draws' errors (N, T, d); NaN
+    where these do not spread."""
+    spread = errors.std(axis=0, ddof=1)
+    return np.divide(band.stddev, spread, out=np.full_like(spread, np.nan), where=spread > 0)
+
+
+def compared(draws: Draws, bands: Mapping[str, Forward], names: tuple[str, ...],
+             step: float) -> dict[str, Any]:
+    """Each band beside the spread of the draws, printed and as forward.json has it; step [s]."""
+    late, count = slice(round(SETTLING / step), None), len(draws.values)
+    found: dict[str, Any] = {"draws": count, "refused": draws.refused, "outside_P": draws.outside}
+    print(f"\n{count} draws, {draws.refused} more refused (no positive definite inertia), "
+          f"{draws.outside} outside P")
+    print(f"band / Monte Carlo, from {SETTLING:g} s on: RMS over time, lowest .. highest")
+    for said, band in bands.items():
+        ratios = band_ratios(band, draws.errors)[late]
+        drawn = draws.errors.var(axis=0, ddof=1)[late]
+        overall = np.sqrt(np.mean(band.stddev[late] ** 2, axis=0) / np.mean(drawn, axis=0))
+        found[said] = {"overall": overall, "lowest": ratios.min(axis=0),
+                       "highest": ratios.max(axis=0)}
+        print(f"  {said}")
+        for k, name in enumerate(names):
+            print(f"    {name:<16}{overall[k]:>7.3f}{ratios[:, k].min():>9.3f} .. "
+                  f"{ratios[:, k].max():.3f}")
+    return found

@@ -1,0 +1,81 @@
+"""Simulated recordings by seed, and the linear model that fits their truth best.
+
+The best linear model is what an estimate can reach: parameters fitted by plain least squares to a
+recording's true states and efforts, free of noise. Tested on rows of measured efforts it shares
+their sensor errors and the assumed battery voltage, which an estimate from measured rows partly
+absorbs: it is a reference that an estimate can exceed by little, and not a bound.
+"""
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from ..config import Config
+from ..estimation.low_pass import RowFilter
+from ..model.parameter_file import ParameterSet
+from ..model.robot import RobotModel
+from ..model.sample import Sample
+from ..simulation.bag import write_bag
+from ..simulation.robot import Truth
+from ..simulation.true_robot import TrueRobot
+
+# On columns scaled by the table and rows scaled by their channel: small against all that the motion
+# excites, enough to keep directions at zero that no motion excites.
+RIDGE = 1e-9
+
+
+def simulated(folder: Path, seed: int, duration: float) -> Path:
+    """The bag of a seed, with its truth beside it; made unless it is there already."""
+    bag = folder / f"seed{seed}_{duration:g}s"
+    if not bag.exists():
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".unfinished_") as unfinished:
+            made = Path(unfinished) / bag.name
+            write_bag(made, seed=seed, duration=duration, truth=truth_file(made))
+            # The bag last: where there is a bag, there is its whole truth.
+            truth_file(made).replace(truth_file(bag))
+            made.replace(bag)
+    return bag
+
+
+def truth_file(bag: Path) -> Path:
+    """Where the truth of a simulated bag is kept."""
+    return bag.with_name(f"{bag.name}.truth.npz")
+
+
+def best_linear(truth: Path, config: Config, robot: RobotModel) -> ParameterSet:
+    """Parameters of the linear model that fit the true states and efforts best, by plain least
+    squares without constraints.
+
+    Rows pass the estimator's own low-pass and mask of joints at rest, and count relative to their
+    channel's standard deviation: what is smallest is the sum of 1 - R^2 over the channels.
+    """
+    Y, tau = true_rows(truth, config, robot)
+    scale = np.array([np.nanstd(tau[:, c]) for c in range(tau.shape[1])])
+    counted = np.isfinite(tau).ravel()
+    A = ((Y / scale[:, None]) * robot.table.scale).reshape(-1, robot.table.size)[counted]
+    b = (tau / scale).ravel()[counted]
+    x = np.linalg.solve(A.T @ A / len(b) + RIDGE * np.eye(A.shape[1]), A.T @ b / len(b))
+    return ParameterSet(robot.table.names, x * robot.table.scale)
+
+
+def true_rows(truth: Path, config: Config, robot: RobotModel) -> tuple[np.ndarray, np.ndarray]:
+    """Low-passed Y (T, C, p) and tau - known (T, C) of the truth log, NaN in tau where a joint is
+    at rest."""
+    with np.load(truth) as columns:
+        log = Truth(**columns)
+    joints = [TrueRobot().joints.index(joint) for joint in robot.joints]
+    rows = RowFilter(config.filter, robot.table.channels, robot.table.size)
+    Y, tau = [], []
+    for k, t in enumerate(log.t):
+        moving = np.abs(log.mu_dot[k, joints]) >= config.joint_states.rest_velocity
+        valid = np.concatenate([np.ones(robot.vehicle_rows.stop, bool), moving])
+        sample = Sample(t, log.R_nb[k], log.nu[k], log.nu_dot[k], log.mu[k, joints],
+                        log.mu_dot[k, joints], log.mu_ddot[k, joints], log.wrench[k],
+                        log.joint_torque[k, joints], valid)
+        row = rows.add_row(t, robot.raw_rows(sample), valid)
+        if row is not None:
+            Y.append(row.Y)
+            tau.append(np.where(row.valid, row.tau - row.known, np.nan))
+    return np.array(Y), np.array(tau)
