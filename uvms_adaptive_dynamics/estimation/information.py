@@ -194,16 +194,17 @@ class InformationState:
     def cost(self, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(A (p, p), gradient (p,)): half the Hessian and half the gradient, at pi, of the cost
         with the robust weights that the window's rows have there."""
-        total = self._combined(self.arrival.data(), pi) + quadratic(self.arrival.prior(pi))
-        H, g = total.H.copy(), total.g.copy()
-        for instant in self.window.all():
-            residual = (instant.rows[:, -1] - instant.rows[:, :-1] @ pi) * self.scale
-            weight = self._robust_weight(
-                instant.valid, residual) * self.scale ** 2 * self.arrival.decay ** instant.age
-            weighted = weight[:, None] * instant.rows[:, :-1]
-            H += instant.rows[:, :-1].T @ weighted
-            g += instant.rows[:, -1] @ weighted
-        return H, H @ pi - g
+        problem = self.problem(pi, np.ones(pi.size, bool))
+        residuals = problem.residuals(pi)
+        norms, rho, _ = problem.group_norms(residuals)
+        shape = {"sample": (-1, 1), "channel": residuals.shape, "horizon": (1, 1)}
+        weight = (huber_weight(norms, rho).reshape(shape[problem.grouping])
+                  * problem.weight[:, None])
+        rows = problem.normalized_Y().reshape(-1, pi.size)
+        weighted = np.broadcast_to(weight, residuals.shape).reshape(-1, 1) * rows
+        arrival = problem.arrival
+        gradient = arrival.H @ pi - arrival.g - residuals.ravel() @ weighted
+        return arrival.H + rows.T @ weighted, gradient
 
     def data_information(self, pi: np.ndarray) -> np.ndarray:
         """(p, p) information of all rows that still count, prior excluded."""
