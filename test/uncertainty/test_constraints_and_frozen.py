@@ -6,6 +6,7 @@ import pytest
 from uvms_adaptive_dynamics.uncertainty.parameter_covariance import (
     SandwichCovariance,
     constrained_inverse,
+    share_inside,
 )
 
 
@@ -16,18 +17,42 @@ def information():
     return Y.T @ Y
 
 
-@pytest.mark.parametrize("deviations, narrows", [(0.5, False), (1.8, False), (2.2, True)])
-def test_a_bound_narrows_from_two_deviations_of_its_multiplier(deviations, narrows, information):
-    """Up to there chance explains that the data push against it, and the truth may lie inside."""
+@pytest.mark.parametrize("push", [0.0, 0.5, 2.0, 5.0, 40.0, 1e4])
+def test_a_bound_narrows_as_the_data_push_against_it(push, information):
+    """The variance about the bound is the second moment of a normal distribution about -push, cut
+    off at the bound."""
     A, normal, free = information, np.eye(6)[:1], np.ones(6, bool)
     # The multiplier is n A^-1 g / (n A^-1 n), its deviation (n A^-1 n)^-1/2 where B = A.
-    gradient = deviations * normal[0] / np.sqrt(np.linalg.inv(A)[0, 0])
+    gradient = push * normal[0] / np.sqrt(np.linalg.inv(A)[0, 0])
     G = constrained_inverse(A, A, normal, 0, gradient, free)
-    variance = (G @ A @ G)[0, 0]
-    if narrows:
-        assert variance < 1e-9 * np.linalg.inv(A)[0, 0]
-    else:
-        assert variance == pytest.approx(np.linalg.inv(A)[0, 0])
+    x = np.linspace(0, 12 / (1 + push), 200001)
+    density = np.exp(-.5 * x ** 2 - push * x)
+    share = np.sum(x ** 2 * density) / np.sum(density)
+    assert (G @ A @ G)[0, 0] == pytest.approx(share * np.linalg.inv(A)[0, 0], rel=1e-3)
+    if push == 0:
+        np.testing.assert_allclose(G, np.linalg.inv(A), rtol=1e-9)
+
+
+@pytest.mark.parametrize("inside", [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 6.0])
+def test_a_truth_anywhere_behind_a_bound_is_covered(inside):
+    """At least 95 % of the intervals about an estimate cut off at the bound hold a truth that lies
+    `inside` deviations behind it."""
+    free = inside + np.random.default_rng(0).normal(size=200000)
+    share = share_inside(np.maximum(-free, 0.0))
+    covered = np.abs(np.maximum(free, 0.0) - inside) <= 1.96 * share
+    assert covered.mean() > .949
+
+
+def test_a_constraint_that_is_said_twice_narrows_once(information):
+    """Equal, nearly equal and opposite normals count as one; independent ones each in full."""
+    A, free = information, np.ones(6, bool)
+    normals, gradient = np.eye(6)[:2], np.array([9.0, 4.0, 0, 0, 0, 0])
+    once = constrained_inverse(A, A, normals, 0, gradient, free)
+    twice = np.concatenate([normals, -2 * normals, normals + 1e-9])
+    np.testing.assert_allclose(constrained_inverse(A, A, twice, 0, gradient, free), once, rtol=1e-6,
+                               atol=1e-12)
+    swapped = constrained_inverse(A, A, normals[::-1], 0, gradient, free)
+    np.testing.assert_allclose(swapped, once, rtol=1e-9, atol=1e-15)
 
 
 def test_an_error_of_frozen_values_moves_the_estimate_against_it(information):

@@ -9,7 +9,9 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg.lapack import dposv, dpotrf, dtrtri
+from scipy.linalg import qr
+from scipy.linalg.lapack import dpotrf, dtrtri
+from scipy.special import erfcx
 
 from ..config import Uncertainty
 from ..errors import SolverError
@@ -151,10 +153,10 @@ class IncrementCovariance:
         return (2 / self._alpha - 1) * self._summed * np.outer(self._scale, self._scale)
 
 
-DEPENDENT = 1e-12   # relative; where constraints say the same twice
-# a constraint takes its direction out of the covariance when its multiplier is this many deviations
-# from zero
-STRONG = 2.0
+# of a unit normal, what earlier ones leave of it, below which it says nothing new
+DEPENDENT = 1e-6
+FIRST = 1e3         # an equality's push, in pushes of the strongest inequality
+FAR_OUTSIDE = 30.0  # deviations from which the series of `share_inside` is exact to 1e-6
 
 
 def constrained_inverse(information: np.ndarray, gradient_covariance: np.ndarray,
@@ -166,9 +168,11 @@ def constrained_inverse(information: np.ndarray, gradient_covariance: np.ndarray
     information A (p, p): half the Hessian of the cost, prior included; B (p, p): covariance of half
     its gradient; normals (k, p): gradients of the constraints that hold with equality, the first
     `equalities` of them always; gradient (p,): half the cost's gradient at the estimate, which the
-    constraints' multipliers balance; free (p,). An inequality counts as a constraint only where the
-    data push against it clearly: where they do not, the truth may as well lie inside, and an
-    interval of width zero at the bound would be a lie. Raises SolverError where A is singular."""
+    constraints' multipliers balance; free (p,). Along an inequality's normal the deviation shrinks
+    with its multiplier (`share_inside`): by nothing where the data hardly push against it, since
+    the truth may then lie well inside, and towards zero where they push hard. Normals are taken one
+    after the other, the strongest first, each as far as the earlier ones leave it free. Raises
+    SolverError where A is singular."""
     if not free.any():
         return np.zeros_like(information)
     every = bool(free.all())
@@ -188,23 +192,9 @@ def constrained_inverse(information: np.ndarray, gradient_covariance: np.ndarray
             "singular")
     root, _ = dtrtri(factor, lower=1, overwrite_c=1)          # A^-1 = root^T root
     inverse = (root.T @ root) * scales
-    # (k, p) what each constraint's gradient does to the estimate
-    across = N @ inverse
-    lengths = np.sqrt(np.maximum(np.einsum("kp,kp->k", across, N), 1e-300))
-    across, N = across / lengths[:, None], N / lengths[:, None]
-    keep = np.arange(len(N)) < equalities
-    keep[equalities:] = _strong(across[equalities:], g, B)
-    if keep.any():
-        across, N = across[keep], N[keep]
-        within = across @ N.T
-        within.flat[::len(within) + 1] += DEPENDENT
-        _, taken, info = dposv(within, across, lower=1)
-        if info:
-            raise SolverError(
-                "the active constraints contradict each other, so that the estimate has no "
-                "covariance",
-                "singular")
-        inverse -= across.T @ taken
+    if len(N):
+        narrowed, share = _narrowed(N, root * scale, g, B, equalities)
+        inverse -= (narrowed * (1 - share)) @ narrowed.T
     if every:
         return inverse
     whole = np.zeros_like(information)
@@ -212,8 +202,37 @@ def constrained_inverse(information: np.ndarray, gradient_covariance: np.ndarray
     return whole
 
 
-def _strong(across: np.ndarray, gradient: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """(k,) whether the gradient along each normal is more than its noise explains; across (k, p):
-    normals in the metric of A^-1."""
-    spread = np.sqrt(np.maximum(np.einsum("kp,kp->k", across @ B, across), 1e-300))
-    return np.abs(across @ gradient) > STRONG * spread
+def share_inside(z: np.ndarray) -> np.ndarray:
+    """Share (k,) of a deviation that is left of it at a bound against which the data push by z (k,)
+    deviations.
+
+    The truth x >= 0 has the density of a normal distribution about -z, cut off at zero. The root
+    of its mean square is the deviation about the bound, where the estimate is; with the hazard
+    h(z) of the standard normal distribution its square is 1 + z^2 - z h(z), about 2 / z^2 for large
+    z. Intervals of that width cover an x >= 0 wherever it lies at least as often as without the
+    bound, since z + 1.96 share_inside(z) >= 1.96."""
+    z = np.minimum(z, 1e6)
+    hazard = np.sqrt(2 / np.pi) / erfcx(z / np.sqrt(2))
+    far = np.maximum(z, FAR_OUTSIDE)
+    return np.sqrt(np.where(z > FAR_OUTSIDE, 2 / far ** 2 - 10 / far ** 4, 1 + z ** 2 - z * hazard))
+
+
+def _narrowed(N: np.ndarray, root: np.ndarray, gradient: np.ndarray, B: np.ndarray,
+              equalities: int) -> tuple[np.ndarray, np.ndarray]:
+    """(directions (p, k) orthonormal in the metric of A, share (k,) of the deviation that is left
+    along each); root (p, p) with A^-1 = root^T root."""
+    def pushed(directions: np.ndarray) -> np.ndarray:
+        spread = np.sqrt(np.maximum(np.einsum("pk,pk->k", directions, B @ directions), 1e-300))
+        return np.abs(gradient @ directions) / spread
+
+    whitened = root @ N.T
+    whitened /= np.maximum(np.linalg.norm(whitened, axis=0), 1e-300)
+    push = pushed(root.T @ whitened)
+    push[:equalities] = FIRST * (1 + push.max())
+    # Pivoting takes at each step the normal of which the earlier ones leave most.
+    Q, R, order = qr(whitened * push, mode="economic", pivoting=True, check_finite=False)
+    narrowed = root.T @ Q
+    share = share_inside(pushed(narrowed))
+    share[order < equalities] = 0.0
+    share[np.abs(R.diagonal()) <= DEPENDENT * push[order]] = 1.0
+    return narrowed, share
