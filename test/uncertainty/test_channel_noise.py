@@ -139,6 +139,20 @@ def test_long_run_noise_follows_a_new_level_within_its_memory():
     assert long_run(np.concatenate([before, 30.0 * rng.normal(size=5000)])) > 20.0
 
 
+def test_noise_is_at_most_what_residuals_are():
+    """A noise assumed ten times too large is no larger than the residuals, also where no row tells
+    of it; few residuals say nothing yet, and large ones do not raise it."""
+    rng = np.random.default_rng(0)
+    noise = ChannelNoise(np.array([10.0, 10.0]), .02, 5.0, 5000.0, True)
+    still, valid = np.zeros(2, bool), np.ones(2, bool)
+    for k in range(500):
+        if k == 5:
+            np.testing.assert_array_equal(noise.at_most, noise.stddev)
+        noise.add_residual(rng.normal(size=2) * [1.0, 50.0], valid, noise.interval_stddev, still)
+    np.testing.assert_allclose(noise.at_most, [1.0, 10.0], rtol=.1)
+    np.testing.assert_array_equal(noise.stddev, [10.0, 10.0])
+
+
 def test_proposal_2_is_solved():
     """The scale satisfies its equation on the residuals themselves, to the histogram's grain."""
     rng = np.random.default_rng(4)

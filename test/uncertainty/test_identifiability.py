@@ -114,7 +114,7 @@ def test_flags_are_right_for_nearly_all_parameters():
 def test_wrong_flags_are_seen(word, monkeypatch):
     """A rule that calls everything measured, or nothing, is far below what is asked."""
     monkeypatch.setattr(Estimator, "known_from", lambda estimator: (word,) * estimator.pi.size)
-    found = judge_flags(Config().with_values({"estimation.frozen": ["axis_e.fs"]}), 0, 20.0, 3)
+    found = judge_flags(Config().with_values({"estimation.frozen": ["axis_e.fs"]}), 0, 10.0, 3)
     assert found["strictly"] < .7 and found["right"] < .8
 
 

@@ -41,6 +41,10 @@ class Robot(Section):
         0.0)
     estimate_rotor_inertia: bool = setting(
         False, "Estimate a reflected rotor inertia for each joint as a 13th parameter.")
+    estimate_offsets: str = setting(
+        "auto", "Channels with a constant offset as a further parameter (motor current at rest, "
+                "trim, a tether): 'none', 'joints', 'vehicle', 'all', or 'auto', the joints of an "
+                "arm on a fixed base.", choices=("auto", "none", "joints", "vehicle", "all"))
     link_reference_mass: tuple[float, ...] = setting(
         (), "Reference mass of each link for scaling; empty: the URDF's.", "kg", 1e-6)
     link_reference_length: tuple[float, ...] = setting(

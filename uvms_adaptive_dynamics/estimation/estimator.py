@@ -321,7 +321,7 @@ class Estimator:
     def _knowledge(self, values: np.ndarray, saved: ParameterSet) -> PriorInformation:
         """What a prior or a saved estimate with these values (p,) knows."""
         settings = self.config.estimation
-        stddev = prior_stddev(values, self.table, settings.prior_stddev)
+        stddev = prior_stddev(values, self.robot, settings.prior_stddev)
         # A projected estimate no longer minimizes the cost that was saved with it.
         moved = not np.array_equal(values, saved.values)
         return prior_information(replace(saved, values=values), moved, stddev, self.free,

@@ -86,7 +86,7 @@ class InformationState:
     def observe(self, prediction: Prediction) -> Excited:
         """Which rows of an instant say something new."""
         return self.excitation.add_row(prediction.regressor, prediction.pi, prediction.valid,
-                                       prediction.residual, self.noise.stddev)
+                                       self.noise.at_most)
 
     def add_row(self, prediction: Prediction, excited: Excited) -> None:
         """Learn from an instant's rows, predicted before they enter."""

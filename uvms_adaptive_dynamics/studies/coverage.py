@@ -108,7 +108,7 @@ def judge_flags(config: Config, seed: int, duration: float, draws: int,
     """
     robot = RobotModel.from_config(config)
     truth = _truth(config, robot, seed)
-    stddev = prior_stddev(truth.values, robot.table, config.estimation.prior_stddev)
+    stddev = prior_stddev(truth.values, robot, config.estimation.prior_stddev)
     before, after, z, words = [], [], [], []
     for k in range(draws):
         signs = np.random.default_rng([seed, k, 0]).choice([-1.0, 1.0], size=stddev.size)

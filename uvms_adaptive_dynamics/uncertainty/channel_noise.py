@@ -140,6 +140,7 @@ class ChannelNoise:
         self._variance, self._floor = start ** 2, 1e-3 * start
         self._count = np.full(start.size, INITIAL_ROWS)
         self._factor, self._recent = np.ones(start.size), np.ones(start.size)
+        self._square, self._seen = np.zeros(start.size), np.zeros(start.size, int)
         self._long_run.restart(start if long_run is None else long_run, rows)
 
     @property
@@ -151,6 +152,13 @@ class ChannelNoise:
     def stddev(self) -> np.ndarray:
         """(C,) over the last seconds."""
         return np.sqrt(self._variance)
+
+    @property
+    def at_most(self) -> np.ndarray:
+        """(C,) what the noise can be: no more than all residuals seen, whatever was assumed and
+        whether their rows moved."""
+        seen = np.where(self._seen > INITIAL_ROWS, self._square, np.inf)
+        return np.sqrt(np.minimum(self._variance, seen))
 
     @property
     def interval_stddev(self) -> np.ndarray:
@@ -182,6 +190,8 @@ class ChannelNoise:
             return
         telling = valid if telling is None else valid & telling
         square = residual ** 2
+        self._seen = self._seen + valid
+        self._square = self._square + valid / np.maximum(self._seen, 1) * (square - self._square)
         doubt = np.maximum(predicted_stddev ** 2 - self.interval_stddev ** 2, 0.0)
         expected = self._variance + doubt
         # Of a residual that parameters and noise explain together, the noise's share.
