@@ -198,13 +198,6 @@ class DirectionalArrival:
         nothing = ChannelInformation(len(self._weights), len(self._prior) - 1)
         return row_map, self._old.mapped(row_map.rows, nothing)
 
-    def marginalized(self, places: np.ndarray, pi: np.ndarray) -> np.ndarray:
-        """[Y tau]^T [Y tau] of old rows and prior as `marginalize` would leave it; nothing changes.
-        """
-        old = self._old_data + self._prior
-        M, begun = marginal_map(old, places).rows, self._beginning(places, pi)
-        return M.T @ old @ M + begun.T @ begun + self._block_data
-
     def _beginning(self, places: np.ndarray, pi: np.ndarray) -> np.ndarray:
         """(k, p + 1) rows that parameters at `places` begin with, about pi."""
         rows, k = np.zeros((len(places), len(pi) + 1)), np.arange(len(places))

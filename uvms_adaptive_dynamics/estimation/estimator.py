@@ -35,7 +35,7 @@ from ..uncertainty.parameter_covariance import (
     SandwichCovariance,
     constrained_inverse,
 )
-from .changes import Change, ChangeDetector, change_detector
+from .changes import UNDONE, Change, ChangeDetector, Known, change_detector
 from .information import InformationState
 from .low_pass import RowFilter
 from .prediction import Estimate, Prediction, predict
@@ -88,8 +88,6 @@ class Estimator:
             self.free[a] = self.free[b] = self.free[a] and self.free[b]
         self._solver, notes = choose_solver(config.estimation.solver, self.table)
         self._note(*notes)
-        # Alternatives are estimated by our own solver, which is made and tried before data come.
-        self._second_solver, _ = choose_solver("native", self.table)
         half_a_period = 0.5 * config.filter.period if real_time else None
         self._deadline = config.estimation.deadline or half_a_period
         self._check = SampleCheck(config.limits, self.table)
@@ -106,8 +104,7 @@ class Estimator:
         self._given = prior or prior_from_config(config, self.robot)
         self.restart()
         if learn:
-            for solver in (self._solver, self._second_solver):
-                solver.warm_up(self.physical, self.free, self.pi)
+            self._solver.warm_up(self.physical, self.free, self.pi)
 
     # --- a tick -----------------------------------------------------------------------------------
 
@@ -128,7 +125,7 @@ class Estimator:
         if not self._is_new_instant(sample.t):
             return None
         # tau = Y pi + known, of the rows that can be believed
-        raw = self.robot.raw_rows(sample)
+        raw = self.robot.raw_rows(sample).scaled(self.effort_factor)
         valid = sample.valid & self._believable(sample, raw)
         # one linear low-pass on every column of Y and on tau alike
         row = self._low_pass.add_row(sample.t, raw, valid,
@@ -207,16 +204,42 @@ class Estimator:
         return believable
 
     def _follow(self, change: Change, t: float) -> None:
-        """Re-estimate the part that has changed; what was learned of the others stays."""
-        if not self.information.marginalize(change.places, self.pi):
-            return
-        # The residuals since then were the change's.
-        self.information.noise.put_back(change.noise_before)
+        """Re-estimate the part that has changed, or correct a factor of efforts, or return to what
+        was known before; what was learned of the others stays."""
+        information = self.information
+        since = t - change.ticks * self.config.filter.period - (self._first_t or 0.0)
+        if change.restored is not None:
+            information.put_back(change.restored.information)
+            self.pi = change.restored.pi
+            self.effort_factor = change.restored.effort_factor
+            said = (f"{change.part}: as before its change again, since {since:.1f} s; what was "
+                    "known is restored")
+        else:
+            known = Known(change.part, self.pi, information.record(), self.effort_factor)
+            # The residuals since then were the change's.
+            information.noise.put_back(change.noise_before)
+            if change.places.size:
+                information.age_window(change.ticks, self.pi)
+                if not information.marginalize(change.places, self.pi):
+                    return
+                said = (f"{change.part}: dynamics changed at {since:.1f} s (payload, damage?); "
+                        f"re-estimating. Evidence: {change.odds}")
+            else:
+                information.drop_window()
+                self._correct_efforts(change)
+                said = (f"{change.part}: efforts are {change.factor:.2f} times what the model "
+                        f"says since {since:.1f} s (battery, drive?); corrected. Evidence: "
+                        f"{change.odds}")
+            self._detector.remember(known)
         self.changes += 1
-        since = t - (self._first_t or 0.0)
-        self.last_change = (f"{change.part}: dynamics changed at {since:.1f} s (payload, damage?); "
-                            "re-estimating")
-        self._note(self.last_change)
+        self.last_change = said
+        self._note(said)
+
+    def _correct_efforts(self, change: Change) -> None:
+        factor = self.effort_factor.copy()
+        factor[change.channels] /= change.factor
+        factor[np.abs(factor - 1) < UNDONE] = 1.0
+        self.effort_factor = factor
 
     def _minimum(self, problem: HorizonProblem) -> Solution:
         solution = self._solver.solve(problem, self._deadline)
@@ -299,8 +322,9 @@ class Estimator:
         self._increments = IncrementCovariance(
             self.config.uncertainty, settings.relative_epsilon * np.array(self.table.scale))
         self._detector = change_detector(self.config, self.table, self.free,
-                                         self.information.follows_changes, self._second_solver,
-                                         self._low_pass.correlation_length)
+                                         self.information.follows_changes,
+                                         self._low_pass.correlation_length, known.stddev)
+        self.effort_factor = np.ones(self.table.channels)
         self._inverse = None
         self._low_pass.reset()
         self._last_t = self._first_t = None

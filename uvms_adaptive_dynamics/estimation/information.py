@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,14 +18,14 @@ from ..config import Config
 from ..model.parameters import ParameterTable
 from ..model.physical_set import PhysicalSet
 from ..solvers.problem import HorizonProblem, Quadratic, huber_threshold, huber_weight
-from ..uncertainty.channel_noise import ChannelNoise
+from ..uncertainty.channel_noise import ChannelNoise, NoiseRecord
 from ..uncertainty.gradient_covariance import GradientCovariance
-from .arrival import DirectionalArrival, arrival_cost
+from .arrival import ArrivalCost, DirectionalArrival, arrival_cost
 from .forgetting import RowMap
 from .prediction import Prediction
 from .prior_information import PriorInformation
 from .row_excitation import Excited, RowExcitation
-from .window import Window
+from .window import Leaving, Window
 
 log = logging.getLogger(__name__)
 
@@ -36,11 +38,20 @@ LIMITED_BY_NOISE = 0.25
 UNUSABLE = (np.linalg.LinAlgError, ValueError)
 
 
+class InformationRecord(NamedTuple):
+    """What had been learned at an instant, the window's rows excepted."""
+
+    arrival: ArrivalCost
+    gradient: GradientCovariance
+    noise: NoiseRecord
+    rows_learned: int
+
+
 class InformationState:
     """Window, old data, prior, gradient covariance, excitation and noise, kept in step.
 
     Verbs: `add_row`, `forget`, `marginalize`, `break_off`, `restart`. Questions: `problem`,
-    `alternative`, `gradient_covariance`, `data_information`.
+    `gradient_covariance`, `data_information`. `record` and `put_back` return to an earlier state.
     """
 
     def __init__(self, config: Config, physical: PhysicalSet, kernel: np.ndarray,
@@ -161,6 +172,40 @@ class InformationState:
                 self._condense(instant.rows, instant.valid, self.arrival.decay ** instant.age, pi)
             self.window.clear()
 
+    def record(self) -> InformationRecord:
+        """A copy of what has been learned, but for the window."""
+        self._finish()
+        return InformationRecord(deepcopy(self.arrival), deepcopy(self.gradient),
+                                 self.noise.record(), self.rows_learned)
+
+    def put_back(self, record: InformationRecord) -> None:
+        """Return to what had been learned earlier; the window's rows are dropped."""
+        self._finish()
+        self.drop_window()
+        self.arrival, self.gradient = record.arrival, record.gradient
+        self.noise.put_back(record.noise)
+        self.rows_learned = record.rows_learned
+        self._use_noise(self.noise.long_run)
+        self.gradient.break_off()
+
+    def age_window(self, ticks: int, pi: np.ndarray) -> None:
+        """Let the window's rows that are `ticks` old or older become old data, with the robust
+        weight that they have at pi (p,)."""
+        # copies: the window's arrays are filled anew
+        instants = [Leaving(one.rows.copy(), one.valid.copy(), one.age) for one in
+                    self.window.all()]
+        self.window.clear()
+        for instant in instants:
+            if instant.age < ticks:
+                self.window.add_row(instant.rows, instant.valid)
+            else:
+                self._condense(instant.rows, instant.valid, self.arrival.decay ** instant.age, pi)
+        self.forget(now=True)
+
+    def drop_window(self) -> None:
+        """Unlearn the window's rows."""
+        self.window.clear()
+
     def note_solution(self, problem: HorizonProblem, pi: np.ndarray) -> None:
         """Keep the robust weight of the whole stack at the solution, by which its rows leave
         (grouping 'horizon')."""
@@ -175,16 +220,9 @@ class InformationState:
         return self._problem(
             self._combined(self.arrival.data(), pi) + quadratic(self.arrival.prior(pi)), pi, free)
 
-    def alternative(self, pi: np.ndarray, free: np.ndarray, places: np.ndarray) -> HorizonProblem:
-        """The problem as it would be after `marginalize(places, pi)`; nothing changes.
-
-        Only with directional forgetting.
-        """
-        return self._problem(quadratic(self._directional().marginalized(places, pi)), pi, free)
-
     @property
     def follows_changes(self) -> bool:
-        """Whether `marginalize` and `alternative` exist for this arrival cost."""
+        """Whether `marginalize` exists for this arrival cost."""
         return isinstance(self.arrival, DirectionalArrival)
 
     def gradient_covariance(self) -> np.ndarray:

@@ -45,6 +45,10 @@ class RawRows:
     known: np.ndarray
     tau: np.ndarray
 
+    def scaled(self, factor: np.ndarray) -> RawRows:
+        """The same with the measured efforts times factor (C,)."""
+        return RawRows(self.Y, self.known, self.tau * factor)
+
 
 class RobotModel:
     """Regressor of the whole robot, for any number of joints, with or without a vehicle."""
