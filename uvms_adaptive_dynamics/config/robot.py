@@ -29,8 +29,12 @@ class Robot(Section):
         "Orientation of the URDF's root link in FLU, roll-pitch-yaw.", "rad")
     # Depth is pressure / (density * gravity), and the attitude comes from gravity: neither may
     # vanish.
-    gravity: float = setting(9.80665, "Gravitational acceleration.", "m/s^2", 1.0, 30.0)
-    water_density: float = setting(1000.0, "Density of the water.", "kg/m^3", 1.0, 1500.0)
+    gravity: float = setting(
+        9.80665, "Gravitational acceleration; the standard one, 9.780 (equator) to 9.832 (poles).",
+        "m/s^2", 1.0, 30.0)
+    water_density: float = setting(
+        1000.0, "Density of the water; a pool's is 996-1000, the sea's 1020-1030.", "kg/m^3", 1.0,
+        1500.0)
     surface_pressure: float = setting(101325.0, "Absolute pressure at the surface.", "Pa", 0.0)
     link_volumes: tuple[float, ...] = setting(
         (), "Displaced volume of each link; empty: link parameters are effective.", "m^3", 0.0, 1.0)

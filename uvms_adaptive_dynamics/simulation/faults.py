@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from . import combine
 from .sensors import DVL_NOISE, EFFORT_NOISE, EFFORT_NOISE_SHARE, Message
 
 MIN_OUTLIER, MAX_OUTLIER = 10.0, 60.0     # standard deviations
@@ -56,12 +57,7 @@ ACCEPTANCE = ("outliers", "bursts", "spikes")     # that an estimate must tolera
 
 def combined(kinds: Iterable[str]) -> Faults:
     """The faults of several kinds together; a name that is not in FAULT_KINDS raises KeyError."""
-    faults, none = Faults(), Faults()
-    for kind in kinds:
-        values = {f.name: getattr(FAULT_KINDS[kind], f.name) for f in fields(Faults)}
-        faults = replace(faults, **{name: value for name, value in values.items()
-                                    if value != getattr(none, name)})
-    return faults
+    return combine.combined(kinds, FAULT_KINDS, Faults())
 
 
 def with_faults(messages: Iterable[Message], faults: Faults, seed: int = 0) -> Iterator[Message]:

@@ -77,8 +77,8 @@ class InertialFilter:
         self._imu_from_dvl = [a - b for a, b in zip(self._r_imu, self._r_dvl)]
         self._current = config.robot.current_ned
         self._imu_gate = SpikeGate(IMU_FLOOR)
-        self._imu = ImuIntegral(config.robot.gravity)
-        self._offset = VelocityOffset(config.filter.dvl_window)
+        self._imu = ImuIntegral(config.robot.gravity, config.imu.gravity_time)
+        self._offset = VelocityOffset(config.filter.dvl_window, config.dvl.stddev)
         self.dvl_gate = InnovationGate(DVL_FLOOR, DVL_WANDER, DVL_PATIENCE)
         self.reset()
 
