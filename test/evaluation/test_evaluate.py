@@ -14,6 +14,7 @@ from uvms_adaptive_dynamics.evaluation.log import TRAJECTORY_POINTS, RunLog
 from uvms_adaptive_dynamics.evaluation.run import evaluate, metrics_of, run
 from uvms_adaptive_dynamics.model.metrics import KEYS, channel_metrics
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
+from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.simulation.bag import write_bag
 
@@ -85,12 +86,15 @@ def test_metrics_json_has_the_documented_form(result):
     metrics = strict(result / "out" / "metrics.json")
     assert list(metrics) == [
         "schema", "duration_s", "updates", "skipped", "channels", "prior", "final", "solver",
-        "update_ms", "parameters", "physical"
+        "update_ms", "parameters", "physical", "findings"
     ]
-    assert metrics["schema"] == 1 and metrics["duration_s"] == pytest.approx(12.0, abs=0.3)
+    assert metrics["schema"] == 2 and metrics["duration_s"] == pytest.approx(12.0, abs=0.3)
     for block in (metrics["channels"], metrics["prior"]["channels"], metrics["final"]["channels"]):
         assert list(block) == CHANNELS
-        assert all(set(channel) == {"unit", "n", "masked", *KEYS} for channel in block.values())
+        more = set() if block is not metrics["channels"] else {
+            "trust", "trust_share", "trust_since_s"}
+        assert all(set(channel) == {"unit", "n", "masked", *KEYS, *more}
+                   for channel in block.values())
         assert [block[name]["n"]
                 for name in CHANNELS] == [metrics["channels"][name]["n"] for name in CHANNELS]
     assert set(metrics["solver"]) == {"name", "median_ms", "p99_ms", "max_ms", "failures"}
@@ -99,6 +103,29 @@ def test_metrics_json_has_the_documented_form(result):
     assert [len(metrics["parameters"][key]) for key in ("names", "value", "stddev")] == [75] * 3
     assert metrics["physical"]["violations"] == 0 and len(metrics["physical"]["min_eig_J"]) == 4
     assert metrics["updates"] > 500
+
+
+def test_metrics_json_says_which_channels_to_rely_on(result):
+    """The state at the end, the share of rows in each, and when each was first reached; a model
+    learnt from nothing starts as doubtful."""
+    for channel in strict(result / "out" / "metrics.json")["channels"].values():
+        assert channel["trust"] in ("ok", "doubtful", "wrong")
+        assert sum(channel["trust_share"].values()) == pytest.approx(1.0)
+        assert channel["trust_since_s"]["doubtful"] == 0.0
+        assert (channel["trust_since_s"]["wrong"] is None) == (channel["trust_share"]["wrong"] == 0)
+
+
+def test_a_model_wrong_by_a_factor_says_so_when_frozen(bag, tmp_path):
+    """Every channel with R^2 below .5 is `wrong` within ten seconds, and the report's findings say
+    it."""
+    config, robot = Config(), RobotModel.from_config(Config())
+    wrong = perturbed(prior_from_config(config, robot), 2.0, seed=5)
+    metrics = evaluate([bag], config, wrong, frozen=True, output=tmp_path / "out")
+    bad = [channel for channel in metrics["channels"].values() if channel["r2"] < 0.4]
+    assert len(bad) >= 3
+    assert all(channel["trust_since_s"]["wrong"] <= 10.0 for channel in bad)
+    assert any(found["code"] == "trust" for found in metrics["findings"])
+    assert "wrong on every channel" in (tmp_path / "out" / "report.html").read_text()
 
 
 def test_the_estimate_predicts_better_than_its_prior(result):
@@ -175,8 +202,9 @@ def test_frozen_run_learns_nothing(bag, result, tmp_path):
     assert metrics["updates"] == 0 and metrics["solver"] is None and metrics["update_ms"][
         "median"] is None
     for name in CHANNELS:
-        assert metrics["channels"][name] == pytest.approx(metrics["prior"]["channels"][name])
-        assert metrics["channels"][name] == pytest.approx(metrics["final"]["channels"][name])
+        prior = metrics["prior"]["channels"][name]
+        assert {key: metrics["channels"][name][key] for key in prior} == pytest.approx(prior)
+        assert prior == pytest.approx(metrics["final"]["channels"][name])
     saved = load_parameters(result / "saved.yaml")
     assert metrics["parameters"]["value"] == pytest.approx(saved.values)
     learnt = strict(result / "out" / "metrics.json")["final"]["channels"]
@@ -287,7 +315,7 @@ def row(rng, C, p, t, pi):
     return SimpleNamespace(
         t=t, pi=pi, noise_stddev=np.full(C, 0.5), measured=rng.standard_normal(C),
         predicted=rng.standard_normal(C), predicted_stddev=np.ones(C), valid=np.ones(C, bool),
-        regressor=rng.standard_normal((C, p)), known=rng.standard_normal(C))
+        regressor=rng.standard_normal((C, p)), known=rng.standard_normal(C), trust=None)
 
 
 def test_log_predicts_with_other_parameters_from_memory_and_from_file():

@@ -36,6 +36,9 @@ class Robot(Section):
         1000.0, "Density of the water; a pool's is 996-1000, the sea's 1020-1030.", "kg/m^3", 1.0,
         1500.0)
     surface_pressure: float = setting(101325.0, "Absolute pressure at the surface.", "Pa", 0.0)
+    dry_mass: float = setting(
+        0.0, "Mass of vehicle and arm together, weighed in air; 0: unknown. An estimate below it "
+             "is reported, since added mass is positive.", "kg", 0.0, 1e5)
     link_volumes: tuple[float, ...] = setting(
         (), "Displaced volume of each link; empty: link parameters are effective.", "m^3", 0.0, 1.0)
     link_buoyancy_centres: tuple[float, ...] = setting(

@@ -28,6 +28,7 @@ from ..uncertainty.identifiability import (
     known_from,
     limited_by_physics,
 )
+from ..uncertainty.mass_check import mass_findings
 from ..uncertainty.parameter_covariance import (
     IncrementCovariance,
     MatrixCovariance,
@@ -35,11 +36,14 @@ from ..uncertainty.parameter_covariance import (
     SandwichCovariance,
     constrained_inverse,
 )
+from ..uncertainty.trust import STATES, ChannelTrust
+from ..uncertainty.trust_cause import likely_cause
 from .changes import UNDONE, Change, ChangeDetector, Known, change_detector
 from .information import InformationState
 from .low_pass import RowFilter
 from .prediction import Estimate, Prediction, predict
 from .prior_information import PriorInformation, prior_information
+from .row_excitation import Excited
 from .sample_check import SampleCheck, leverage_points
 from .snapshot import EstimatorSnapshot
 
@@ -96,6 +100,9 @@ class Estimator:
         self._raw_noise_ratio = np.sqrt(self._low_pass.correlation_length)
         self.information = InformationState(config, self.physical, self._low_pass.kernel,
                                             self.robot.default_noise(config))
+        self.trust = ChannelTrust(self.table.channels, config.filter.period,
+                                  self._low_pass.correlation_length)
+        self._cause: tuple[np.ndarray | None, str] = None, ""
         self.solver_failures = 0
         self.changes, self.last_change = 0, ""
         self.implausible = 0        # rows that claimed to be valid and cannot be
@@ -133,10 +140,13 @@ class Estimator:
         if row is None:
             return None
         # the prediction uses nothing of this row but its regressor
-        prediction = predict(row, self.pi, self._covariance, self.information.noise)
+        prediction = predict(row, self.pi, self._covariance, self.information.noise,
+                             self.trust.levels)
         self.prediction = prediction
         # which rows say something new
         excited = self.information.observe(prediction)
+        # whether the residuals are what the noise explains
+        self._judge(prediction, excited)
         if self.learn:
             # the window, the old data and the gradient's covariance
             self.information.add_row(prediction, excited)
@@ -202,6 +212,12 @@ class Estimator:
             believable &= not (sample.valid & suspect).any()
         self.implausible += int(np.sum(sample.valid & ~believable))
         return believable
+
+    def _judge(self, prediction: Prediction, excited: Excited) -> None:
+        """What learning may still remove excuses a residual; frozen parameters excuse nothing."""
+        doubt = prediction.parameter_variance * self.learn
+        self.trust.add_row(prediction.measured, prediction.predicted, prediction.valid,
+                           excited.moves, doubt, self.information.noise.long_run)
 
     def _follow(self, change: Change, t: float) -> None:
         """Re-estimate the part that has changed, or correct a factor of efforts, or return to what
@@ -315,6 +331,9 @@ class Estimator:
         self.pi = values
         self.information.restart(self._knowledge(values, saved), saved.noise_stddev,
                                  saved.row_noise_stddev)
+        reference = self._reference_noise(saved)
+        self.trust.restart(reference, assumed=saved.noise_stddev is None and reference is not None,
+                           known=saved.covariance is not None)
         known = self.information.prior
         frozen = np.flatnonzero(~self.free)
         self._frozen_covariance = known.covariance[np.ix_(frozen, frozen)]
@@ -340,6 +359,7 @@ class Estimator:
     def _break_off(self, close_window: bool) -> None:
         self._low_pass.reset()
         self.information.break_off(self.pi, close_window)
+        self.trust.break_off()
         self._detector.break_off()
 
     def _knowledge(self, values: np.ndarray, saved: ParameterSet) -> PriorInformation:
@@ -350,6 +370,15 @@ class Estimator:
         moved = not np.array_equal(values, saved.values)
         return prior_information(replace(saved, values=values), moved, stddev, self.free,
                                  self._low_pass.correlation_length, settings.prior_inflation)
+
+    def _reference_noise(self, saved: ParameterSet) -> np.ndarray | None:
+        """(C,) the noise that residuals are judged by, which they cannot widen: the saved one; the
+        robot's default where parameters without noise stay as they are; None: what is learned."""
+        known = [noise for noise in (saved.noise_stddev, saved.row_noise_stddev)
+                 if noise is not None]
+        if known:
+            return np.max(known, axis=0)
+        return None if self.learn else self.robot.default_noise(self.config)
 
     def _admissible(self, values: np.ndarray) -> np.ndarray:
         """The prior, projected onto P with a message where it lies outside."""
@@ -397,7 +426,23 @@ class Estimator:
                                  self.status, self.solver_name, self.solver_counts,
                                  self.solver_failures, noise, self.information.window.filled,
                                  self.changes, self.last_change, self.information.prior.saved,
-                                 self.implausible, self.repeated_stamps, self.recoveries)
+                                 self.implausible, self.repeated_stamps, self.recoveries,
+                                 tuple(STATES[level] for level in self.trust.levels),
+                                 self.trust_cause())
+
+    def mass_findings(self) -> list[str]:
+        """Masses that the estimate cannot have beside `robot.dry_mass`, in sentences."""
+        covariance = self._covariance.matrix
+        return mass_findings(self.table, self.pi, covariance, self.config.robot.dry_mass,
+                             self.config.estimation.coupling)
+
+    def trust_cause(self) -> str:
+        """What is likely where a channel is not `ok`, in a sentence; '' where all are."""
+        levels = self.trust.levels
+        if self._cause[0] is not levels:     # new ones twice a second, snapshots at every tick
+            self._cause = levels, likely_cause(self.robot.channels, 6 if self.table.vehicle else 0,
+                                               levels, self.trust.batches)
+        return self._cause[1]
 
     @property
     def solver_name(self) -> str:

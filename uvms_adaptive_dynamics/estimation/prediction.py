@@ -18,7 +18,8 @@ class Prediction:
 
     t [s]; pi (p,) used; predicted, measured, residual, noise_stddev (C,) [N, N m]; valid (C,);
     regressor (C, p) and known (C,): predicted = regressor pi + known; parameter_covariance (C, C):
-    the part of `predicted_covariance` that comes from the parameters. All arrays are read-only."""
+    the part of `predicted_covariance` that comes from the parameters; trust (C,): places in
+    `uncertainty.trust.STATES` as of the rows before. All arrays are read-only."""
 
     t: float
     pi: np.ndarray
@@ -31,6 +32,7 @@ class Prediction:
     regressor: np.ndarray
     known: np.ndarray
     nu_dot: np.ndarray | None = None
+    trust: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         for value in vars(self).values():
@@ -53,12 +55,14 @@ class Prediction:
         return _frozen(self.parameter_covariance + np.diag(self.noise_stddev ** 2))
 
 
-def predict(row: Row, pi: np.ndarray, covariance: ParameterCovariance,
-            noise: ChannelNoise) -> Prediction:
-    """Y pi and its covariance, Y Sigma Y^T and the noise known before this row."""
+def predict(row: Row, pi: np.ndarray, covariance: ParameterCovariance, noise: ChannelNoise,
+            trust: np.ndarray) -> Prediction:
+    """Y pi and its covariance, Y Sigma Y^T and the noise known before this row, as trust (C,) is.
+    """
     predicted = row.Y @ pi + row.known
     return Prediction(row.t, pi, predicted, covariance.of_rows(row.Y), noise.interval_stddev,
-                      row.tau, row.tau - predicted, row.valid, row.Y, row.known, row.nu_dot)
+                      row.tau, row.tau - predicted, row.valid, row.Y, row.known, row.nu_dot,
+                      trust)
 
 
 @dataclass(frozen=True)

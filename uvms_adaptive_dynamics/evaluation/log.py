@@ -24,7 +24,7 @@ class Rows(NamedTuple):
 
     `arm` (T, 6 or 0) is the part of the vehicle's predicted wrench that carries the arm, `noise`
     the standard deviation of the measurement noise that the prediction assumed, `known` the load
-    beside Y pi.
+    beside Y pi, `trust` each channel's place in `uncertainty.trust.STATES` before the row.
     """
 
     t: np.ndarray
@@ -36,6 +36,7 @@ class Rows(NamedTuple):
     arm: np.ndarray
     noise: np.ndarray
     known: np.ndarray
+    trust: np.ndarray
 
 
 class Trajectory(NamedTuple):
@@ -55,7 +56,7 @@ class RunLog:
         self._vehicle_rows = slice(0, 6 if table.vehicle else 0)
         shapes: dict[str, tuple[int, ...]] = dict.fromkeys(Rows._fields, (C,))
         shapes |= {"t": (), "bag": (), "arm": (self._vehicle_rows.stop,)}
-        kinds = {"bag": int, "valid": bool}
+        kinds = {"bag": int, "valid": bool, "trust": np.int8}
         self._columns = {name: _Chunks(shape, kinds.get(name, float))
                          for name, shape in shapes.items()}
         self._regressors = _Chunks((C, table.size), float, memory_limit)
@@ -74,7 +75,8 @@ class RunLog:
         arm = row.regressor[vehicle, links] @ row.pi[links] + row.known[vehicle]
         values = {"t": row.t, "bag": bag, "measured": row.measured, "predicted": row.predicted,
                   "stddev": row.predicted_stddev, "valid": row.valid, "arm": arm,
-                  "noise": row.noise_stddev, "known": row.known}
+                  "noise": row.noise_stddev, "known": row.known,
+                  "trust": 0 if row.trust is None else row.trust}
         for name, column in self._columns.items():
             column.append(values[name])
         self._regressors.append(row.regressor)

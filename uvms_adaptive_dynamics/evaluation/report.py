@@ -108,6 +108,8 @@ def _facts(run: Run, metrics: dict[str, Any]) -> list[Row]:
         ("version", run.version)]
     rows += [("warning", warning) for bag in run.bags for warning in bag.warnings]
     rows += [("note", note) for note in run.notes]
+    rows += [("finding", found.sentence) for found in run.findings
+             if found.sentence not in run.notes]
     rows += [("not to rely on", sentence) for sentence in _advisories(run)]
     rows += [(name, str(value)) for name, value in run.config.changed().items()]
     return rows
@@ -130,7 +132,7 @@ def _counted(reasons: Mapping[str, int]) -> str:
 def _errors(run: Run, metrics: dict[str, Any]) -> Table:
     """The paper's table of metrics; beside it intervals, masked share, and other parameters."""
     head: Row = ("channel", "R²", "slope", "MSE", "MAE", "RMSE", "in 95 % interval", "its width",
-                 "NLL [nats]", "rows", "masked")
+                 "NLL [nats]", "rows", "masked", "trust", "ok / doubtful / wrong")
     if not run.frozen:
         head += ("R², prior", "RMSE, prior", "R², last", "RMSE, last")
     rows = []
@@ -140,7 +142,8 @@ def _errors(run: Run, metrics: dict[str, Any]) -> Table:
             f"{name} [{c['unit']}]", _fixed(c["r2"], 3), _fixed(c["slope"], 2),
             *(_number(c[key]) for key in ("mse", "mae", "rmse")), _percent(c["coverage95"]),
             _number(c["interval_width"]), _fixed(c["nll"], 2), str(c["n"]),
-            _percent(c["masked"] / every if every else None))
+            _percent(c["masked"] / every if every else None), c["trust"] or "–",
+            " / ".join(_percent(share) for share in c["trust_share"].values()))
         if not run.frozen:
             for block in ("prior", "final"):
                 other = metrics[block]["channels"][name]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,10 +16,20 @@ from ..model.covariance import deviations
 from ..model.metrics import all_channels, timing
 from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
+from ..uncertainty.trust import STATES
 from .bags import BagContents
-from .log import RunLog
+from .log import Rows, RunLog
 
-SCHEMA = 1
+SCHEMA = 2
+
+
+class RunFinding(NamedTuple):
+    """What was found wrong in a run: code, sentence with its evidence, data time [s] from the first
+    row (None: not of one instant)."""
+
+    code: str
+    sentence: str
+    t_s: float | None
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,7 @@ class Run:
     counters: Mapping[str, int]
     masked: Mapping[str, Mapping[str, int]]
     notes: tuple[str, ...]
+    findings: tuple[RunFinding, ...] = ()
     version: str = __version__
 
     @property
@@ -57,10 +68,13 @@ def metrics_of(done: Run) -> dict[str, Any]:
         return all_channels(robot.channels, robot.units, rows.measured, predicted, stddev,
                             rows.valid)
 
+    channels = block(rows.predicted, rows.stddev)
+    for channel, trust in zip(channels.values(), trust_of(rows), strict=True):
+        channel |= trust
     solve, covariance = timing(log.solve_ms), done.final.covariance
     return {
         "schema": SCHEMA, "duration_s": done.duration, "updates": log.updates,
-        "skipped": log.skipped, "channels": block(rows.predicted, rows.stddev), "prior": {
+        "skipped": log.skipped, "channels": channels, "prior": {
             "channels": block(*log.predict(done.prior.values, done.prior.covariance))
         }, "final": {"channels": block(*log.predict(done.final.values, covariance))},
         "solver": None if done.frozen else {
@@ -72,5 +86,20 @@ def metrics_of(done: Run) -> dict[str, Any]:
             "identifiable_rank": done.identifiable_rank
         }, "physical": {
             "min_eig_M": log.min_eig_M, "min_eig_J": log.min_eig_J, "violations": log.violations
-        }
+        }, "findings": [found._asdict() for found in done.findings]
     }
+
+
+def trust_of(rows: Rows) -> list[dict[str, Any]]:
+    """Per channel: 'trust' at the end, 'trust_share' of the rows in each state, and 'trust_since_s'
+    [s] from the first row at which each state was first reached, None where it was not."""
+    found = []
+    for levels in rows.trust.T:
+        places = [np.flatnonzero(levels == level) for level in range(len(STATES))]
+        found.append({
+            "trust": STATES[levels[-1]] if levels.size else None,
+            "trust_share": {state: place.size / max(levels.size, 1)
+                            for state, place in zip(STATES, places)},
+            "trust_since_s": {state: float(rows.t[place[0]] - rows.t[0]) if place.size else None
+                              for state, place in zip(STATES, places)}})
+    return found
