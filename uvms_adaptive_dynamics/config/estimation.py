@@ -160,3 +160,11 @@ class Uncertainty(Section):
     alpha: float = setting(
         0.05, "Importance factor of the paper's exponentially weighted covariance.", "", 1e-6, 1.0)
     epsilon: float = setting(1e-12, "Regularization of the paper's covariance.", "", 0.0)
+    delay_stddev: float = setting(
+        0.01, "Standard deviation, in parameters' intervals, of the stamps of the wrench and of "
+              "the joints' efforts; a command held for 20 ms acts 10 ms later on average.",
+        "s", 0.0, 1.0)
+    scale_stddev: float = setting(
+        0.05, "Relative standard deviation, in parameters' intervals, of the scale of the wrench "
+              "and of the joints' efforts; a T200 loses 5 to 10 % of its thrust from 16 to 15.2 V.",
+        "", 0.0, 1.0)

@@ -13,7 +13,7 @@ import numpy as np
 from ..config import Config
 from ..errors import SolverError
 from ..model.covariance import deviations
-from ..model.parameter_file import ParameterSet
+from ..model.parameter_file import CAUSES, ParameterSet
 from ..model.physical_set import PhysicalSet
 from ..model.prior import prior_from_config, prior_stddev
 from ..model.robot import RawRows, RobotModel
@@ -60,10 +60,12 @@ class Estimator:
     """Moving horizon estimation of all parameters of a robot.
 
     `step(sample)` = `add(sample)` and `solve()`. With learn=False nothing is estimated: `add`
-    predicts only. pi (p,): the present estimate, read-only; prior: what it began from; prediction:
-    of the last row; status: of the last solve; solved: whether there was one since it began."""
+    predicts only, with the noise that came with the parameters. pi (p,): the present estimate,
+    read-only; prior: what it began from; prediction: of the last row, moves (C,) bool: whether it
+    was in motion; status: of the last solve; solved: whether there was one since it began."""
 
     pi: np.ndarray
+    moves: np.ndarray
     prior: ParameterSet
     prediction: Prediction | None
     status: str
@@ -73,18 +75,23 @@ class Estimator:
     _increments: IncrementCovariance
     _detector: ChangeDetector
     _inverse: np.ndarray | None
+    _systematic: np.ndarray
     _first_t: float | None
     _last_t: float | None
 
     def __init__(self, config: Config, prior: ParameterSet | None = None,
-                 robot: RobotModel | None = None, learn: bool = True, real_time: bool = False):
+                 robot: RobotModel | None = None, learn: bool = True, real_time: bool = False,
+                 adapt_intervals: bool | None = None):
         """prior: a prior, or a saved estimate to go on from; the configuration's if None.
+        adapt_intervals: whether the width of intervals follows recent residuals; as `learn` if
+        None, so that what is frozen from the start is tested as it was saved.
         real_time: a solve without a deadline of its own gets half a period; elsewhere results must
         not depend on the machine's speed. Raises UvmsError for what cannot be used."""
         self.config = config
         self.robot = robot or RobotModel.from_config(config)
         self.table = self.robot.table
         self.learn = learn
+        self._adapt_intervals = learn if adapt_intervals is None else adapt_intervals
         self.notes: list[str] = []
         self.physical = PhysicalSet(self.table, config.estimation)
         self.free = ~self.table.match(config.estimation.frozen)
@@ -147,6 +154,7 @@ class Estimator:
         excited = self.information.observe(prediction)
         # whether the residuals are what the noise explains
         self._judge(prediction, excited)
+        self.moves = excited.moves
         if self.learn:
             # the window, the old data and the gradient's covariance
             self.information.add_row(prediction, excited)
@@ -157,8 +165,9 @@ class Estimator:
             # what new data replace is forgotten
             self.information.forget()
         # the noise that weighs rows and makes intervals
-        self.information.learn_noise(prediction, excited)
-        self.information.refresh_weights()
+        if self._adapt_intervals:
+            self.information.learn_noise(prediction, excited)
+            self.information.refresh_weights()
         return prediction
 
     def solve(self, begin: float | None = None) -> Estimate | None:
@@ -182,7 +191,7 @@ class Estimator:
             self._keep_last(error)
             seconds = time.perf_counter() - begin_solve
         return Estimate(self.prediction, self.pi, self._covariance, self.status, 1e3 * seconds,
-                        1e3 * (time.perf_counter() - begin))
+                        1e3 * (time.perf_counter() - begin), self._systematic)
 
     def _is_new_instant(self, t: float) -> bool:
         """A gap or a jump of time breaks off what links neighbouring rows; a repeated stamp is
@@ -273,6 +282,10 @@ class Estimator:
         G = constrained_inverse(A, B, self.physical.active_normals(pi), len(self.table.equal_pairs),
                                 gradient, self.free)
         self._inverse = G
+        systematic = self.information.systematic_gradient() @ G
+        systematic[:, ~self.free] = self._systematic[:, ~self.free]
+        systematic.setflags(write=False)
+        self._systematic = systematic
         return SandwichCovariance(G, B, A, self.free, self._frozen_covariance)
 
     def _accept(self, problem: HorizonProblem, pi: np.ndarray,
@@ -307,7 +320,7 @@ class Estimator:
             known = ParameterSet(self.table.names, self.pi, covariance.matrix)
             noise = self.information.noise
             self.information.restart(self._knowledge(self.pi, known), noise.lasting_stddev,
-                                     noise.long_run)
+                                     noise.long_run, self._systematic)
             self._covariance, self._failed_in_a_row = covariance, 0
             self._detector.break_off()
 
@@ -327,10 +340,13 @@ class Estimator:
                  "channels": list(self.robot.channels)}
         self.prior = ParameterSet(
             self.table.names, values, saved.covariance, saved.noise_stddev, robot,
-            known_from=saved.known_from, identifiability=saved.identifiability)
+            known_from=saved.known_from, identifiability=saved.identifiability,
+            systematic=saved.systematic)
         self.pi = values
+        self._systematic = (np.zeros((CAUSES, self.table.size)) if saved.systematic is None
+                            else saved.systematic)
         self.information.restart(self._knowledge(values, saved), saved.noise_stddev,
-                                 saved.row_noise_stddev)
+                                 saved.row_noise_stddev, self._systematic)
         reference = self._reference_noise(saved)
         self.trust.restart(reference, assumed=saved.noise_stddev is None and reference is not None,
                            known=saved.covariance is not None)
@@ -416,7 +432,7 @@ class Estimator:
                             self.information.noise.lasting_stddev, self.prior.robot,
                             known_from=words, identifiability=summary,
                             row_noise_stddev=1 / self.information.scale, information=information,
-                            gradient=gradient)
+                            gradient=gradient, systematic=self._systematic)
 
     def snapshot(self) -> EstimatorSnapshot:
         """What others may know of this estimator; a frozen copy for any thread."""
@@ -471,11 +487,13 @@ class Estimator:
         (docs/uncertainty.md)."""
         before = self._prior_deviation()
         if self._inverse is None:
-            return at_least(self.prior.known_from, known_from(before, before, before, before))
+            return at_least(self.prior.known_from,
+                            known_from(before, np.zeros_like(before), before, before, before))
         prior = self.information.arrival.gradient_covariance()
         covariance = self._inverse @ self.information.gradient_covariance() @ self._inverse
         return at_least(self.prior.known_from,
-            known_from(deviations(covariance), before,
+            known_from(deviations(covariance), deviations(self._systematic.T @ self._systematic),
+                       before,
                        deviations(self._inverse @ prior @ self._inverse),
                        limited_by_physics(self.physical, self.pi, covariance)))
 

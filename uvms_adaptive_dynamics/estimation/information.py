@@ -20,6 +20,7 @@ from ..model.physical_set import PhysicalSet
 from ..solvers.problem import HorizonProblem, Quadratic, huber_threshold, huber_weight
 from ..uncertainty.channel_noise import ChannelNoise, NoiseRecord
 from ..uncertainty.gradient_covariance import GradientCovariance
+from ..uncertainty.systematic_gradient import SystematicGradient
 from .arrival import ArrivalCost, DirectionalArrival, arrival_cost
 from .forgetting import RowMap
 from .prediction import Prediction
@@ -58,6 +59,7 @@ class InformationState:
                  noise: np.ndarray):
         """kernel (K,): the rows' low-pass; noise (C,): assumed at first [N, N m]."""
         self._settings, self._physical, self._table = config.estimation, physical, physical.table
+        self._uncertainty = config.uncertainty
         self._kernel, self._period = kernel, config.filter.period
         settings = config.estimation
         memory = 1 / max(1 - settings.forgetting, 1e-6)
@@ -74,9 +76,10 @@ class InformationState:
     # --- verbs ------------------------------------------------------------------------------------
 
     def restart(self, prior: PriorInformation, noise: np.ndarray | None = None,
-                long_run: np.ndarray | None = None) -> None:
-        """Begin again from a prior or a saved estimate, with its noise (C,) and the noise (C,) that
-        weighed its rows, where it has them."""
+                long_run: np.ndarray | None = None, systematic: np.ndarray | None = None) -> None:
+        """Begin again from a prior or a saved estimate, with its noise (C,), the noise (C,) that
+        weighed its rows, and the deviations (4, p) that timing and calibration gave it, where it
+        has them."""
         settings, table = self._settings, self._table
         self.prior = prior
         self.noise.restart(noise, long_run)
@@ -87,6 +90,12 @@ class InformationState:
         decay = 1 - 1 / settings.horizon if settings.arrival == "relative" else self.arrival.decay
         self.gradient = GradientCovariance(table.channels, table.size, self._kernel, self._period,
                                            decay, settings.forgetting)
+        self.systematic = SystematicGradient(self._uncertainty, 6 if table.vehicle else 0,
+                                             table.channels, table.size, self._period, decay)
+        if systematic is not None:
+            # What moves the values by this much has this gradient in the cost that goes on.
+            root = prior.rows[:, :-1]
+            self.systematic.restart(systematic @ root.T @ root)
         self.excitation = RowExcitation(table, self._period)
         # of the whole stack at the last solution; grouping 'horizon' only
         self._stack_weight = 1.0
@@ -167,6 +176,7 @@ class InformationState:
         """A gap in time: later rows are no neighbours of earlier ones. close_window: the window's
         rows become old data, with the robust weight that they have at pi (p,)."""
         self.gradient.break_off()
+        self.systematic.break_off()
         if close_window:
             for instant in self.window.all():
                 self._condense(instant.rows, instant.valid, self.arrival.decay ** instant.age, pi)
@@ -228,6 +238,10 @@ class InformationState:
     def gradient_covariance(self) -> np.ndarray:
         """(p, p) covariance of half the cost's gradient at the truth, prior included."""
         return self.gradient.covariance + self.arrival.gradient_covariance()
+
+    def systematic_gradient(self) -> np.ndarray:
+        """(4, p) what one deviation of each delay and scale does to half the cost's gradient."""
+        return self.systematic.of_one_deviation(self.scale ** 2)
 
     def cost(self, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(A (p, p), gradient (p,)): half the Hessian and half the gradient, at pi, of the cost
@@ -292,16 +306,19 @@ class InformationState:
 
     def _add_to_gradient(self, prediction: Prediction, Y: np.ndarray, residual: np.ndarray,
                          excited: Excited) -> None:
-        robust = residual * self._robust_weight(excited.counts, residual * self.scale)
+        weight = self._robust_weight(excited.counts, residual * self.scale)
         if self._reaction:
             Y, _ = with_arm_on_the_left(self._table, Y, residual, prediction.pi)
         telling = excited.counts & excited.moves & (prediction.parameter_variance < LIMITED_BY_NOISE
                                                     * prediction.noise_stddev ** 2)
-        self.gradient.add_row(Y, robust, telling, self.scale ** 2, self.noise.long_run ** 2)
+        self.gradient.add_row(Y, residual * weight, telling, self.scale ** 2,
+                              self.noise.long_run ** 2)
+        self.systematic.add_row(weight[:, None] * Y, prediction.measured, prediction.valid)
 
     def _follow(self, row_map: RowMap, factors: Iterator[None], close: bool) -> None:
         """What maps old rows maps the noise of their gradient alike."""
         self._unfinished = chain(factors, self.gradient.mapped(row_map.gradient, close))
+        self.systematic.mapped(row_map.gradient, close)
 
     def _finish(self) -> None:
         if self._unfinished is not None:

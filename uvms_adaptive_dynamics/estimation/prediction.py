@@ -70,7 +70,8 @@ class Estimate:
     """An estimate after a tick, and the prediction that was made before it (prequential).
 
     prediction: made with the parameters of the tick before; pi (p,): the new ones, read-only, with
-    parameter_covariance; status: 'optimal', 'near-optimal', 'deadline' or 'held' as the solver
+    parameter_covariance, and systematic (4, p): what one deviation of each delay and scale of the
+    efforts moves them by; status: 'optimal', 'near-optimal', 'deadline' or 'held' as the solver
     said, or why the last good estimate was kept; solve_ms, update_ms: solver, and sample to
     estimate."""
 
@@ -80,16 +81,20 @@ class Estimate:
     status: str
     solve_ms: float
     update_ms: float
+    systematic: np.ndarray
 
     @property
     def covariance(self) -> np.ndarray:
-        """(p, p) of the new parameters, read-only; formed when it is first asked for."""
+        """(p, p) of the new parameters, read-only, of noise and prior alone: predictions need no
+        more, since what they are compared with has the same timing and scale. Formed when it is
+        first asked for."""
         return self.parameter_covariance.matrix
 
-    @property
+    @cached_property
     def stddev(self) -> np.ndarray:
-        """(p,) of the new parameters; costs less than `covariance`."""
-        return self.parameter_covariance.stddev
+        """(p,) of the new parameters, read-only, with what timing and calibration may be off."""
+        variance = self.parameter_covariance.stddev ** 2 + np.sum(self.systematic ** 2, axis=0)
+        return _frozen(np.sqrt(variance))
 
     @property
     def t(self) -> float:

@@ -38,17 +38,18 @@ NUMBER = re.compile(r"[\d.]+")
 def evaluate(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None = None,
              frozen: bool = False, output: str | Path | None = None, report: bool = True,
              save_to: str | Path | None = None,
-             say: Callable[[str], None] = lambda sentence: None) -> dict[str, Any]:
+             say: Callable[[str], None] = lambda sentence: None,
+             adapt_intervals: bool = False) -> dict[str, Any]:
     """Run the bags, write metrics.json, samples.csv and the report into `output` (if given), return
     the metrics.
 
     `save_to` keeps the last estimate as a parameter file; `say` gets warnings and notes, sentence
-    by sentence. Raises a UvmsError for whatever cannot be used.
+    by sentence. `adapt_intervals` as in `run`. Raises a UvmsError for whatever cannot be used.
     """
     folder = None if output is None else output_folder(output)
     if save_to is not None:
         output_folder(Path(save_to).expanduser().parent)
-    done = run(bags, config, prior, frozen, _progress_on_terminal())
+    done = run(bags, config, prior, frozen, _progress_on_terminal(), adapt_intervals)
     for sentence in (*(warning for bag in done.bags for warning in bag.warnings), *done.notes):
         say(sentence)
     metrics = metrics_of(done)
@@ -66,18 +67,21 @@ def evaluate(bags: Sequence[str | Path], config: Config, prior: ParameterSet | N
 
 def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None = None,
         frozen: bool = False,
-        progress: Callable[[str, float], None] = lambda bag, share: None) -> Run:
+        progress: Callable[[str, float], None] = lambda bag, share: None,
+        adapt_intervals: bool = False) -> Run:
     """Drive front end and estimator with the messages of each bag, one bag after another.
 
     Between bags the horizon is emptied and the estimate kept. `frozen` predicts with `prior` and
-    learns nothing. All bags are checked before the first is run. The same input gives the same
+    learns nothing, neither parameters nor the width of intervals, unless `adapt_intervals`. All
+    bags are checked before the first is run. The same input gives the same
     numbers.
     """
     needed = inputs(config)
     contents = [check_bag(bag, needed) for bag in bags]
     robot = RobotModel.from_config(config)
     front = SignalFrontEnd(config, robot)
-    estimator = Estimator(config, prior, robot=robot, learn=not frozen)
+    estimator = Estimator(config, prior, robot=robot, learn=not frozen,
+                          adapt_intervals=adapt_intervals or not frozen)
     start = estimator.parameter_set()
     recorder = _Recorder(estimator, robot, frozen)
     undecodable: Counter = Counter()
@@ -109,10 +113,10 @@ def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None =
     return Run(tuple(contents), config, robot, frozen, recorder.log, start,
                estimator.parameter_set(), None if frozen else estimator.solver_name,
                None if frozen else estimator.identifiable_rank(), estimator.solver_failures,
-               counters, front.masked, (*(found.sentence for found in warned), *estimator.notes),
-               (*warned, *recorder.trust_findings(), *(
-                   RunFinding("robot.dry_mass", sentence, None)
-                   for sentence in estimator.mass_findings())))
+                counters, front.masked, (*(found.sentence for found in warned), *estimator.notes),
+                estimator.prior.noise_stddev, (*warned, *recorder.trust_findings(), *(
+                    RunFinding("robot.dry_mass", sentence, None)
+                    for sentence in estimator.mass_findings())))
 
 
 class _Recorder:
@@ -138,13 +142,15 @@ class _Recorder:
         if self._frozen:
             prediction = estimator.add(sample)
             if prediction is not None:
-                log.add_row(prediction, bag)
+                log.add_row(prediction, bag, estimator.moves)
             return
-        failures = estimator.solver_failures
+        failures, changes = estimator.solver_failures, estimator.changes
         estimate = estimator.step(sample)
         if estimate is None:
             return
-        log.add_row(estimate.prediction, bag)
+        log.add_row(estimate.prediction, bag, estimator.moves)
+        if estimator.changes > changes:
+            log.changes.append(estimate.t)
         log.update_ms.append(estimate.update_ms)
         log.solve_ms.append(estimate.solve_ms)
         if estimator.solver_failures > failures:

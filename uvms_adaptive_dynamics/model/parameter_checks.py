@@ -41,6 +41,9 @@ def check_numbers(found: ParameterSet, what: str, channels: int | None = None) -
         _check_covariance(np.asarray(found.covariance), found.names, what)
     if found.information is not None or found.gradient is not None:
         _check_information(found, what)
+    if found.systematic is not None and not np.isfinite(found.systematic).all():
+        raise ParameterError(f"{what}: systematic has entries that are not finite; expected "
+                             f"numbers. {SAVE_AGAIN}, or delete it.")
     stated = _stated_channels(found.robot, what)
     if found.noise_stddev is not None:
         _check_noise("noise_stddev", np.asarray(found.noise_stddev), stated, channels, what)
