@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from analytic import AnalyticMotion
 
-from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.config import Config, Estimation
 from uvms_adaptive_dynamics.errors import ParameterError, SolverError
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.model.parameter_file import (
@@ -576,3 +576,26 @@ def test_what_is_known_from_where_is_said(robot, data, tmp_path):
     assert words["W"] != "measured" and words["B"] != "measured" and words["axis_e.m"] == "frozen"
     text = save_parameters(tmp_path / "p.yaml", estimator.parameter_set()).read_text()
     assert "m_X_du: measured" in text and "W and B only as W - B" in text
+
+
+@pytest.mark.parametrize("floor, runs_away", [(1e-9, True), (1e-3, False)])
+def test_the_papers_cost_with_reaction_and_a_weak_q_does_not_run_away(data, floor, runs_away):
+    """With a window of 0.4 s, which leaves most directions open, noise drives parameters off by
+    orders of magnitude. With a share f of the prior's information, a direction of which the window
+    has information i moves by sqrt(l i) / (i + f) prior deviations, sqrt(l / f) / 2 at most, where
+    l overlapping rows carry the information of one: three times that is not exceeded."""
+    config = settings(estimation__arrival="relative", estimation__coupling="reaction",
+                      estimation__relative_weight=1e-4, estimation__horizon=20,
+                      estimation__information_floor=floor, uncertainty__covariance="increments")
+    estimator, worst = Estimator(config, robot=RobotModel.from_config(config)), 0.0
+    about, stddev = estimator.pi, estimator.information.prior.stddev
+    for k, sample in enumerate(data[:400]):
+        estimator.add(sample)
+        if k % 4 == 0:
+            estimator.solve()
+            worst = max(worst, np.max(np.abs(estimator.pi - about) / stddev))
+    assert estimator.solver_failures == 0
+    bound = 3 * np.sqrt(12.3 / Estimation().information_floor) / 2
+    assert worst > 10 * bound if runs_away else worst < bound
+    load = estimator.parameter_set().for_table(estimator.table, "saved")
+    assert np.isfinite(load.covariance).all()

@@ -2,11 +2,12 @@
 restarts."""
 import numpy as np
 import pytest
-from information_cases import add, finish, state_of
+from information_cases import add, finish, prediction_of, state_of
 from problems import make_table
 
 from uvms_adaptive_dynamics.config import Estimation
 from uvms_adaptive_dynamics.estimation.prior_information import PriorInformation
+from uvms_adaptive_dynamics.estimation.row_excitation import Excited
 from uvms_adaptive_dynamics.solvers import choose_solver
 from uvms_adaptive_dynamics.uncertainty.parameter_covariance import constrained_inverse
 
@@ -69,8 +70,36 @@ def test_relative_arrival_is_the_papers_cost():
     Q = 3.0 / np.maximum(np.abs(pi), Estimation().relative_epsilon * np.array(table.scale)) ** 2
     expected = Q @ (other - pi) ** 2 + sum(
         float((tau - Y @ other) @ (tau - Y @ other)) for Y, tau in rows[-5:])
+    # and the weak prior about ones, of deviation one, that bounds what no row determines
+    expected += Estimation().information_floor * float(np.sum((other - 1) ** 2))
     assert problem.objective(other) == pytest.approx(expected, rel=1e-10)
     assert problem.total(other) == pytest.approx(expected, rel=1e-10)
+
+
+def test_equal_weights_stay_one_whatever_the_noise():
+    """The paper's residual: newtons and newton metres alike, also once the noise is known."""
+    table, rng = make_table(), np.random.default_rng(8)
+    for weights, equal in (("equal", True), ("noise", False)):
+        state = state_of(table, np.zeros(table.size), np.ones(table.size), weights=weights,
+                         adapt_noise=True)
+        for _ in range(100):
+            prediction = prediction_of(np.zeros((table.channels, table.size)),
+                                       9 * rng.normal(size=table.channels), np.zeros(table.size))
+            every = np.ones(table.channels, bool)
+            state.learn_noise(prediction, Excited(every, every))
+            state.refresh_weights()
+        assert (state.scale == 1).all() == equal
+
+
+def test_rows_at_rest_count_where_they_are_asked_to():
+    """A row that stands still for two seconds: left out by default, counted by the paper."""
+    table = make_table(1, vehicle=False)
+    still = prediction_of(np.ones((1, table.size)), np.zeros(1), np.zeros(table.size))
+    for setting, counts in (("left out", False), ("counted", True)):
+        state = state_of(table, np.zeros(table.size), np.ones(table.size), rows_at_rest=setting)
+        for _ in range(100):
+            excited = state.observe(still)
+        assert excited.counts[0] == excited.moves[0] == counts
 
 
 def old_information(state, pi):

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..config import Config
 from ..errors import SolverError
-from ..model.covariance import deviations
+from ..model.covariance import deviations, semidefinite
 from ..model.parameter_file import CAUSES, ParameterSet
 from ..model.physical_set import PhysicalSet
 from ..model.prior import prior_from_config, prior_stddev
@@ -101,7 +101,7 @@ class Estimator:
         self._note(*notes)
         half_a_period = 0.5 * config.filter.period if real_time else None
         self._deadline = config.estimation.deadline or half_a_period
-        self._check = SampleCheck(config.limits, self.table)
+        self._check = SampleCheck(config.limits, self.table, config.filter.gates)
         self._low_pass = RowFilter(config.filter, self.table.channels, self.table.size)
         # White noise is so much larger before the low-pass.
         self._raw_noise_ratio = np.sqrt(self._low_pass.correlation_length)
@@ -213,7 +213,7 @@ class Estimator:
         """(C,) rows whose motion and effort can be; what claims to be valid and cannot be is
         counted."""
         believable = self._check.plausible(sample)
-        if believable.any():
+        if believable.any() and self._check.gates:
             doubt = np.diagonal(self._covariance.of_rows(raw.Y))
             noise = self._raw_noise_ratio * self.information.noise.long_run
             suspect = leverage_points(raw.tau - raw.known - raw.Y @ self.pi, doubt, noise)
@@ -428,7 +428,7 @@ class Estimator:
             found = self.identifiability()
             words, summary = found.known_from, found.for_file()
         information, gradient = self.information.cost(self.pi) if self.solved else (None, None)
-        return ParameterSet(self.table.names, self.pi.copy(), self.covariance.copy(),
+        return ParameterSet(self.table.names, self.pi.copy(), semidefinite(self.covariance).copy(),
                             self.information.noise.lasting_stddev, self.prior.robot,
                             known_from=words, identifiability=summary,
                             row_noise_stddev=1 / self.information.scale, information=information,

@@ -18,8 +18,9 @@ from ..config import Config
 from ..model.parameters import ParameterTable
 from ..model.physical_set import PhysicalSet
 from ..solvers.problem import HorizonProblem, Quadratic, huber_threshold, huber_weight
-from ..uncertainty.channel_noise import ChannelNoise, NoiseRecord
+from ..uncertainty.channel_noise import NoiseRecord
 from ..uncertainty.gradient_covariance import GradientCovariance
+from ..uncertainty.recursive_noise import channel_noise
 from ..uncertainty.systematic_gradient import SystematicGradient
 from .arrival import ArrivalCost, DirectionalArrival, arrival_cost
 from .forgetting import RowMap
@@ -44,6 +45,7 @@ class InformationRecord(NamedTuple):
 
     arrival: ArrivalCost
     gradient: GradientCovariance
+    systematic: SystematicGradient
     noise: NoiseRecord
     rows_learned: int
 
@@ -63,8 +65,8 @@ class InformationState:
         self._kernel, self._period = kernel, config.filter.period
         settings = config.estimation
         memory = 1 / max(1 - settings.forgetting, 1e-6)
-        self.noise = ChannelNoise(noise, self._period, settings.noise_time, memory,
-                                  settings.adapt_noise)
+        self.noise = channel_noise(config.uncertainty, noise, self._period, settings.noise_time,
+                                   memory, settings.adapt_noise)
         # With coupling 'reaction' the arm's share of the vehicle's rows is taken at the previous
         # estimate, which changes from tick to tick: those rows are summed apart, whole.
         table = self._table
@@ -86,8 +88,9 @@ class InformationState:
         self.arrival = arrival_cost(settings, table, prior, self._split)
         self.window = Window(settings.horizon, table.channels, table.size, self.arrival.decay,
                              self._split)
-        # Under 'relative' only the window's rows tell of the gradient's noise.
-        decay = 1 - 1 / settings.horizon if settings.arrival == "relative" else self.arrival.decay
+        # With the paper's arrival costs only the window's rows tell of the gradient's noise.
+        keeps_old = settings.arrival == "information"
+        decay = self.arrival.decay if keeps_old else 1 - 1 / settings.horizon
         self.gradient = GradientCovariance(table.channels, table.size, self._kernel, self._period,
                                            decay, settings.forgetting)
         self.systematic = SystematicGradient(self._uncertainty, 6 if table.vehicle else 0,
@@ -105,8 +108,11 @@ class InformationState:
 
     def observe(self, prediction: Prediction) -> Excited:
         """Which rows of an instant say something new."""
-        return self.excitation.add_row(prediction.regressor, prediction.pi, prediction.valid,
-                                       self.noise.at_most)
+        excited = self.excitation.add_row(prediction.regressor, prediction.pi, prediction.valid,
+                                          self.noise.at_most)
+        if self._settings.rows_at_rest == "counted":
+            return Excited(prediction.valid, prediction.valid)
+        return excited
 
     def add_row(self, prediction: Prediction, excited: Excited) -> None:
         """Learn from an instant's rows, predicted before they enter."""
@@ -133,7 +139,8 @@ class InformationState:
     def refresh_weights(self) -> None:
         """Apply the channels' weights anew where a noise has moved from the one in use."""
         self._ticks += 1
-        if self._unfinished is None and self._ticks % REWEIGH_EVERY == 0:
+        if (self._unfinished is None and self._ticks % REWEIGH_EVERY == 0
+                and self._settings.weights == "noise"):
             now = self.noise.long_run
             ratio = now * self.scale
             if (ratio > REWEIGH).any() or (ratio < 1 / REWEIGH).any():
@@ -186,17 +193,20 @@ class InformationState:
         """A copy of what has been learned, but for the window."""
         self._finish()
         return InformationRecord(deepcopy(self.arrival), deepcopy(self.gradient),
-                                 self.noise.record(), self.rows_learned)
+                                 deepcopy(self.systematic), self.noise.record(),
+                                 self.rows_learned)
 
     def put_back(self, record: InformationRecord) -> None:
         """Return to what had been learned earlier; the window's rows are dropped."""
         self._finish()
         self.drop_window()
         self.arrival, self.gradient = record.arrival, record.gradient
+        self.systematic = record.systematic
         self.noise.put_back(record.noise)
         self.rows_learned = record.rows_learned
         self._use_noise(self.noise.long_run)
         self.gradient.break_off()
+        self.systematic.break_off()
 
     def age_window(self, ticks: int, pi: np.ndarray) -> None:
         """Let the window's rows that are `ticks` old or older become old data, with the robust
@@ -278,10 +288,10 @@ class InformationState:
         return HorizonProblem(self._physical, arrival, arrival + self._combined(window.sums(), pi),
                               Y, tau, self.scale, window.valid, window.age_weight(),
                               self._settings.grouping, self._settings.rho_quantile, free, pi,
-                              self.arrival.floor(pi), source, born)
+                              self.arrival.floor(pi), source, born, self._settings.rho)
 
     def _use_noise(self, noise: np.ndarray) -> None:
-        self.scale = 1 / noise
+        self.scale = 1 / noise if self._settings.weights == "noise" else np.ones(noise.size)
         self.window.reweigh(self.scale ** 2)
         self.arrival.reweigh(self.scale ** 2)
 
@@ -294,12 +304,13 @@ class InformationState:
     def _robust_weight(self, valid: np.ndarray, residual: np.ndarray) -> np.ndarray:
         """(C,) Huber weight of an instant by the window's grouping, from normalized residuals (C,).
         """
-        quantile, grouping = self._settings.rho_quantile, self._settings.grouping
+        settings, grouping = self._settings, self._settings.grouping
+        given = settings.rho_quantile, settings.rho
         if grouping == "channel":
-            return huber_weight(np.abs(residual),
-                                np.full(residual.size, huber_threshold(1, quantile)))
+            rho = huber_threshold(1, *given)
+            return huber_weight(np.abs(residual), np.full(residual.size, rho))
         if grouping == "sample":
-            rho = huber_threshold(int(valid.sum()), quantile)
+            rho = huber_threshold(int(valid.sum()), *given)
             return np.full(residual.size,
                            float(huber_weight(np.array(np.linalg.norm(residual)), np.array(rho))))
         return np.full(residual.size, self._stack_weight)
