@@ -182,7 +182,7 @@ def test_a_payload_is_found_in_seconds_and_forgotten_when_it_is_put_down(setup, 
     estimator, _ = run(setup, payload, seconds=30.0 + within)
     assert estimator.changes == 1 and estimator.last_change.startswith("axis_b link")
     before, _ = run(setup, {}, seconds=30.0)
-    estimator, off = run(setup, payload, seconds=50.0, until=45.0)
+    estimator, off = run(setup, payload, seconds=52.0, until=45.0)
     assert estimator.changes == 2 and "what was known is restored" in estimator.last_change
     assert (off < 1.5).all(), off
     moved = np.abs(estimator.pi - before.pi) / deviations(before.covariance)
