@@ -311,6 +311,20 @@ def test_saved_estimate_predicts_the_same_after_loading(robot, data, tmp_path):
                                rtol=1e-2)
 
 
+def test_a_frozen_estimate_adapts_nothing_unless_asked(robot, truth, saved):
+    """Its intervals have the saved noise to the bit, whatever the residuals; with `adapt_intervals`
+    they follow."""
+    given = {None: [], True: []}
+    for asked, rows in given.items():
+        frozen = Estimator(Config(), saved, robot, learn=False, adapt_intervals=asked)
+        for sample in samples_of(Config(), robot, truth, 100, seed=9, noise=5.0):
+            row = frozen.add(sample)
+            if row is not None:
+                rows.append(row.noise_stddev)
+    assert (np.array(given[None]) == saved.noise_stddev).all()
+    assert (given[True][-1] > 1.5 * saved.noise_stddev).any()
+
+
 def test_going_on_from_a_file_goes_on(robot, truth, data, saved, tmp_path):
     """Saved, loaded, continued on the same rows: predictions are those of the run that was not
     interrupted, to 2 % RMSE; the deviations stay; on another motion learning on is no worse than
