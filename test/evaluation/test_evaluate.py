@@ -93,7 +93,7 @@ def test_metrics_json_has_the_documented_form(result):
     assert metrics["schema"] == 2 and metrics["duration_s"] == pytest.approx(12.0, abs=0.3)
     for block in (metrics["channels"], metrics["prior"]["channels"], metrics["final"]["channels"]):
         assert list(block) == CHANNELS
-        more = SAVED | {"trust", "trust_share", "trust_since_s"} if (
+        more = {*SAVED, "trust", "trust_share", "trust_since_s"} if (
             block is metrics["channels"]) else set()
         assert all(set(channel) == {"unit", "n", "masked", *KEYS, *more}
                    for channel in block.values())
