@@ -1,4 +1,5 @@
-"""Hypotheses of what has changed, and the evidence for each (docs/mathematics.md, "Changes").
+"""Hypotheses of what has changed, and the evidence for each (docs/mathematics.md,
+"Changes of the robot").
 
 A hypothesis says how the efforts differ from what the present model predicts: by an error of some
 parameters (a link, the vehicle's damping, ...) or by a common factor on some channels (thrust, one
