@@ -72,5 +72,5 @@ class SystematicGradient:
     def of_one_deviation(self, weights: np.ndarray) -> np.ndarray:
         """(4, p) J_c of delay and scale of the wrench, delay and scale of the joints' efforts, each
         times its standard deviation; weights (C,) of the rows in the cost."""
-        sums = np.einsum("gc,dcp->gdp", self._group * weights, self._new + self._old)
-        return self._given + self._deviation[:, None] * sums.reshape(CAUSES, -1)
+        sums = self._group * weights @ (self._new + self._old)      # (cause, group, p)
+        return self._given + self._deviation[:, None] * sums.transpose(1, 0, 2).reshape(CAUSES, -1)
