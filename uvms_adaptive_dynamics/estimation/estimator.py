@@ -20,6 +20,7 @@ from ..model.robot import RawRows, RobotModel
 from ..model.sample import Sample
 from ..solvers import choose_solver, projection_problem
 from ..solvers.problem import HorizonProblem, Solution
+from ..uncertainty.constant_residual import ResidualMean, noise_findings
 from ..uncertainty.identifiability import (
     Identifiability,
     at_least,
@@ -155,6 +156,7 @@ class Estimator:
         # whether the residuals are what the noise explains
         self._judge(prediction, excited)
         self.moves = excited.moves
+        self._residual_mean.add_row(prediction.residual, excited.moves)
         if self.learn:
             # the window, the old data and the gradient's covariance
             self.information.add_row(prediction, excited)
@@ -360,6 +362,7 @@ class Estimator:
                                          self.information.follows_changes,
                                          self._low_pass.correlation_length, known.stddev)
         self.effort_factor = np.ones(self.table.channels)
+        self._residual_mean = ResidualMean(self.table.channels)
         self._inverse = None
         self._low_pass.reset()
         self._last_t = self._first_t = None
@@ -445,6 +448,16 @@ class Estimator:
                                  self.implausible, self.repeated_stamps, self.recoveries,
                                  tuple(STATES[level] for level in self.trust.levels),
                                  self.trust_cause())
+
+    def residual_findings(self) -> list[str]:
+        """Constant residuals, and noise assumed too large, in sentences."""
+        robot, table, noise = self.robot, self.table, self.information.noise
+        estimated = np.zeros(table.channels, bool)
+        estimated[robot.vehicle_rows] = table.vehicle_offsets
+        estimated[robot.arm_rows] = table.joint_offsets
+        rows = self.information.gradient.rows_per_independent(noise.long_run ** 2)
+        return (self._residual_mean.findings(robot.channels, robot.units, estimated, rows)
+                + noise_findings(robot.channels, robot.units, noise.stddev, noise.at_most))
 
     def mass_findings(self) -> list[str]:
         """Masses that the estimate cannot have beside `robot.dry_mass`, in sentences."""

@@ -116,7 +116,9 @@ def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None =
                 counters, front.masked, (*(found.sentence for found in warned), *estimator.notes),
                 estimator.prior.noise_stddev, (*warned, *recorder.trust_findings(), *(
                     RunFinding("robot.dry_mass", sentence, None)
-                    for sentence in estimator.mass_findings())))
+                    for sentence in estimator.mass_findings()), *(
+                    RunFinding("residual", sentence, None)
+                    for sentence in estimator.residual_findings())))
 
 
 class _Recorder:

@@ -185,4 +185,4 @@ class Worker:
 
     def _publish_knowledge(self, estimator: Any) -> None:
         self.knowledge = Knowledge(estimator.identifiable_rank(), tuple(estimator.known_from()),
-                                   tuple(estimator.mass_findings()))
+                                   (*estimator.mass_findings(), *estimator.residual_findings()))

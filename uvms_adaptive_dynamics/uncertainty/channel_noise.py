@@ -225,12 +225,12 @@ class ChannelNoise:
         predicted for them. telling (C,) bool: rows whose residual tells of the noise, all valid
         ones if None; where a row stands still its residual repeats one error, and only how wide the
         next interval must be is learned from it."""
-        if not self._adapt:
-            return
-        telling = valid if telling is None else valid & telling
         square = residual ** 2
         self._seen = self._seen + valid
         self._square = self._square + valid / np.maximum(self._seen, 1) * (square - self._square)
+        if not self._adapt:
+            return
+        telling = valid if telling is None else valid & telling
         doubt = np.maximum(predicted_stddev ** 2 - self.interval_stddev ** 2, 0.0)
         expected = self._variance + doubt
         # Of a residual that parameters and noise explain together, the noise's share.
