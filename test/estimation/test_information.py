@@ -303,16 +303,43 @@ def test_sums_and_factors_agree_after_a_map(learned):
         np.testing.assert_allclose(later.g / size, at_once.g / size, atol=1e-9)
 
 
-def test_an_alternative_is_what_marginalize_would_leave(learned):
-    """`alternative` answers and changes nothing; `marginalize` then makes it so."""
+def test_a_record_is_put_back_whole_whatever_came_since(learned):
+    """Information, gradient covariance, calibration and noise are those of the record; the window
+    alone is empty."""
     state, pi, free = learned
-    places, before = np.array([3, 5, 30]), state.problem(pi, free).total.H
-    alternative = state.alternative(pi, free, places)
-    np.testing.assert_array_equal(state.problem(pi, free).total.H, before)
-    state.marginalize(places, pi)
-    found = state.problem(pi, free)
-    np.testing.assert_allclose(found.total.H, alternative.total.H, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(found.total.g, alternative.total.g, rtol=1e-9, atol=1e-9)
+    state.age_window(0, pi)
+    finish(state)
+    before = state.problem(pi, free).total
+    noise, gradient = state.noise.long_run, state.gradient_covariance()
+    systematic, rows = state.systematic_gradient(), state.rows_learned
+    record = state.record()
+    state.marginalize(np.array([3, 5, 30]), pi)
+    finish(state)
+    assert np.abs(state.problem(pi, free).total.H - before.H).max() > 1.0
+    state.put_back(record)
+    after = state.problem(pi, free)
+    np.testing.assert_allclose(after.total.H, before.H, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(after.total.g, before.g, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(state.noise.long_run, noise)
+    np.testing.assert_allclose(state.gradient_covariance(), gradient, rtol=1e-9)
+    np.testing.assert_allclose(state.systematic_gradient(), systematic, rtol=1e-9)
+    assert state.rows_learned == rows and state.window.filled == 0
+
+
+def test_the_window_is_aged_as_far_as_asked(learned):
+    """Its older rows become old data with the weight that they have, the newer ones stay."""
+    state, pi, free = learned
+    before, filled = state.cost(pi), state.window.filled
+    newest = [one._replace(rows=one.rows.copy()) for one in state.window.all()[-5:]]
+    state.age_window(5, pi)
+    finish(state)
+    assert state.window.filled == 5 < filled
+    for kept, was in zip(state.window.all(), newest):
+        np.testing.assert_array_equal(kept.rows, was.rows)
+    after = state.cost(pi)
+    # What was forgotten for the block that ended is its share; nothing else is lost.
+    size = np.sqrt(np.diag(before[0]))
+    assert np.abs((after[0] - before[0]) / size / size[:, None]).max() < .3
 
 
 def test_marginalization_maps_every_sum(learned):
