@@ -146,14 +146,17 @@ def least_squares(learnt: Rows, tested: Rows, robot: RobotModel, offset: bool) -
     rows divided by the standard deviation of what it measured.
 
     Parameters that no row tells of stand in combinations with others: of all solutions the
-    smallest in the table's scale is taken.
+    smallest in the table's scale is taken. Offsets that the table has are left out: `offset` says
+    whether there are any.
     """
+    scale = np.array(robot.table.scale)
+    scale[robot.table.offset_slice] = 0.0
     channels = learnt.measured.shape[1]
     constant = np.eye(channels) if offset else np.empty((channels, 0))
 
     def columns(rows: Rows) -> np.ndarray:
         shape = (len(rows.Y), *constant.shape)
-        return np.concatenate([rows.Y * robot.table.scale, np.broadcast_to(constant, shape)], 2)
+        return np.concatenate([rows.Y * scale, np.broadcast_to(constant, shape)], 2)
 
     spread = np.array([np.std(learnt.measured[learnt.valid[:, c], c]) if learnt.valid[:, c].any()
                        else 1.0 for c in range(channels)])
