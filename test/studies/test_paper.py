@@ -40,7 +40,8 @@ def part_of(t, measured, predicted, valid):
     column = [np.array(values, float).reshape(-1, 1) for values in (measured, predicted)]
     ones = np.ones_like(column[0])
     rows = Rows(np.array(t), np.zeros(len(t), int), *column, ones,
-                np.array(valid).reshape(-1, 1), ones[:, :0], ones, 0 * ones)
+                np.array(valid).reshape(-1, 1), ones[:, :0], ones, 0 * ones, trust=0 * ones,
+                speed=ones, moves=ones > 0)
     return Part(rows, 0 * ones)
 
 
