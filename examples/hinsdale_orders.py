@@ -59,9 +59,11 @@ class Order(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """R^2 by moment on the tested half, the last estimate (p,), and the seconds that it took."""
+    """R^2 by moment on the tested half, of the last estimate and of plain least squares on the rows
+    of the learnt half, the last estimate (p,), and the seconds that it took."""
 
     r2: dict[str, float]
+    plain: dict[str, float]
     pi: np.ndarray
     failures: int
     changes: int
@@ -139,14 +141,29 @@ def outcome(order: Order, recordings: dict[str, Recording], config: Config) -> O
     begin = time.perf_counter()
     estimator = learn(order, recordings, config)
     tested = [recordings[name] for name in order.tested]
-    return Outcome(balance(estimator, tested), estimator.pi.copy(), estimator.solver_failures,
-                   estimator.changes, time.perf_counter() - begin)
+    plain = least_squares(estimator, [recordings[name] for name in order.learnt])
+    return Outcome(balance(estimator, estimator.pi, tested), balance(estimator, plain, tested),
+                   estimator.pi.copy(), estimator.solver_failures, estimator.changes,
+                   time.perf_counter() - begin)
 
 
-def balance(estimator: Estimator, tested: Sequence[Recording]) -> dict[str, float]:
+def least_squares(estimator: Estimator, learnt: Sequence[Recording]) -> np.ndarray:
+    """The estimate (p,) with the vehicle's parameters of plain least squares on the two moments'
+    rows, without prior, weights or constraints."""
+    v, m, pi = estimator.table.vehicle_slice, estimator.table.arm_slice, estimator.pi.copy()
+    valid = np.concatenate([run.valid for run in learnt])
+    Y = np.concatenate([run.regressor[..., v] for run in learnt])[valid]
+    arm = np.concatenate([-(run.regressor[..., m] @ pi[m] + run.known) for run in learnt])[valid]
+    size = np.maximum(np.linalg.norm(Y, axis=0), 1e-12)
+    pi[v] = np.linalg.lstsq(Y / size, arm, rcond=1e-8)[0] / size
+    return pi
+
+
+def balance(estimator: Estimator, pi: np.ndarray,
+            tested: Sequence[Recording]) -> dict[str, float]:
     """R^2 of the vehicle's moment Y_v pi_v against the arm's, -(Y_vm pi_m + buoyancy of its links),
-    all rows pooled."""
-    v, m, pi = estimator.table.vehicle_slice, estimator.table.arm_slice, estimator.pi
+    by an estimate pi (p,), all rows pooled."""
+    v, m = estimator.table.vehicle_slice, estimator.table.arm_slice
     arm, vehicle, valid = (np.concatenate(parts) for parts in (
         [-(run.regressor[..., m] @ pi[m] + run.known) for run in tested],
         [run.regressor[..., v] @ pi[v] for run in tested], [run.valid for run in tested]))
@@ -158,6 +175,7 @@ def report(chosen: Sequence[Order], recordings: dict[str, Recording], config: Co
     """Print a line for each order; 0 where every moment reaches `LOWEST` in every order."""
     stiffness = RobotModel.from_config(config).table.index["zgW_zbB"]
     print(f"{'order':<12}" + "".join(f"{'R^2 ' + name:>12}" for name in MOMENTS)
+          + "".join(f"{'plain ' + name:>13}" for name in MOMENTS)
           + f"{'zgW_zbB':>10}{'failures':>10}{'changes':>9}{'seconds':>9}")
     missed = 0
     for order in chosen:
@@ -165,6 +183,7 @@ def report(chosen: Sequence[Order], recordings: dict[str, Recording], config: Co
         low = min(found.r2.values()) < LOWEST
         missed += low
         print(f"{order.name:<12}" + "".join(f"{found.r2[name]:>12.3f}" for name in MOMENTS)
+              + "".join(f"{found.plain[name]:>13.3f}" for name in MOMENTS)
               + f"{found.pi[stiffness]:>10.2f}{found.failures:>10}{found.changes:>9}"
               f"{found.seconds:>9.0f}" + (f"  below {LOWEST}" if low else ""), flush=True)
     print(f"{len(chosen) - missed} of {len(chosen)} orders with R^2 of at least {LOWEST} in roll "

@@ -131,6 +131,16 @@ CASES = {
     "imu turned by 180": ({"imu.rpy": (0, 0, pi)}, None, "imu.rpy"),
     "imu pitched by 90": ({"imu.rpy": (0, pi / 2, 0)}, None, "imu.rpy"),
     "imu upside down": ({"imu.rpy": (pi, 0, 0)}, None, "imu."),
+    "imu yawed by 10": ({"imu.rpy": (0, 0, pi / 18)}, None, "dvl.rpy"),
+    "imu pitched by 10": ({"imu.rpy": (0, pi / 18, 0)}, None, "dvl.rpy"),
+    "imu rolled by -10": ({"imu.rpy": (-pi / 18, 0, 0)}, None, "dvl.rpy"),
+    "dvl 30 % too fast": ({}, dvl_times(x=1.3, y=1.3, z=1.3), "dvl.unit"),
+    "dvl 30 % too slow": ({}, dvl_times(x=0.7, y=0.7, z=0.7), "dvl.unit"),
+    "force 20 % too large": (
+        {},
+        on("imu", times("linear_acceleration", dict.fromkeys(XYZ, 1.2))),
+        "imu.linear_acceleration",
+    ),
     "rates in degrees": (
         {},
         on("imu", times("angular_velocity", dict.fromkeys(XYZ, 57.3))),

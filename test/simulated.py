@@ -8,7 +8,7 @@ import pinocchio as pin
 from uvms_adaptive_dynamics.simulation.physics import Instant, Physics
 from uvms_adaptive_dynamics.simulation.true_robot import TrueRobot
 
-G = 9.80665
+G = TrueRobot().gravity
 POSE = np.array([3.0, 1.8, 1.7, 2.8])  # joints, far from every stop
 SPEED = np.array([0.3, -0.2, 0.15, 0.2, -0.15, 0.3])
 JOINT_SPEED = np.array([0.3, -0.2, 0.35, 0.5])

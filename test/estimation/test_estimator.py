@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from analytic import AnalyticMotion
 
-from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.config import Config, Estimation
 from uvms_adaptive_dynamics.errors import ParameterError, SolverError
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.model.parameter_file import (
@@ -311,6 +311,20 @@ def test_saved_estimate_predicts_the_same_after_loading(robot, data, tmp_path):
                                rtol=1e-2)
 
 
+def test_a_frozen_estimate_adapts_nothing_unless_asked(robot, truth, saved):
+    """Its intervals have the saved noise to the bit, whatever the residuals; with `adapt_intervals`
+    they follow."""
+    given = {None: [], True: []}
+    for asked, rows in given.items():
+        frozen = Estimator(Config(), saved, robot, learn=False, adapt_intervals=asked)
+        for sample in samples_of(Config(), robot, truth, 100, seed=9, noise=5.0):
+            row = frozen.add(sample)
+            if row is not None:
+                rows.append(row.noise_stddev)
+    assert (np.array(given[None]) == saved.noise_stddev).all()
+    assert (given[True][-1] > 1.5 * saved.noise_stddev).any()
+
+
 def test_going_on_from_a_file_goes_on(robot, truth, data, saved, tmp_path):
     """Saved, loaded, continued on the same rows: predictions are those of the run that was not
     interrupted, to 2 % RMSE; the deviations stay; on another motion learning on is no worse than
@@ -389,7 +403,7 @@ def test_gap_in_time_is_survived(robot, data):
     assert estimator.snapshot().window_filled == 0
     for sample in data[201:260]:
         last = estimator.step(replace(sample, t=sample.t + 10))
-    assert last is not None and last.status == "optimal"
+    assert last is not None and last.status in ("optimal", "held")
 
 
 def test_a_stamp_that_comes_twice_is_refused_and_costs_nothing(robot, data):
@@ -524,12 +538,12 @@ def test_wrong_length_of_a_sample_is_refused(robot, data):
         Estimator(Config(), robot=robot).step(replace(data[0], valid=np.ones(9, bool)))
 
 
-@pytest.mark.parametrize("values, size", [({"robot__vehicle": False}, 48),
+@pytest.mark.parametrize("values, size", [({"robot__vehicle": False}, 52),
                                           ({"robot__joints": ()}, 27),
                                           ({"robot__estimate_rotor_inertia": True}, 79)])
 def test_other_robots_are_estimated_alike(values, size):
-    """An arm on a fixed base, a vehicle without an arm, and rotor inertias as parameters of their
-    own."""
+    """An arm on a fixed base with its offsets, a vehicle without an arm, and rotor inertias as
+    parameters of their own."""
     config = settings(**values)
     robot = RobotModel.from_config(config)
     assert robot.table.size == size
@@ -576,3 +590,27 @@ def test_what_is_known_from_where_is_said(robot, data, tmp_path):
     assert words["W"] != "measured" and words["B"] != "measured" and words["axis_e.m"] == "frozen"
     text = save_parameters(tmp_path / "p.yaml", estimator.parameter_set()).read_text()
     assert "m_X_du: measured" in text and "W and B only as W - B" in text
+
+
+@pytest.mark.parametrize("floor, runs_away", [(1e-9, True), (1e-3, False)])
+def test_the_papers_cost_with_reaction_and_a_weak_q_does_not_run_away(data, floor, runs_away):
+    """With a window of 0.4 s, which leaves most directions open, noise drives parameters off by
+    orders of magnitude. With a share f of the prior's information, a direction of which the window
+    has information i moves by sqrt(l i) / (i + f) prior deviations, sqrt(l / f) / 2 at most, where
+    l overlapping rows carry the information of one: three times that is not exceeded."""
+    config = settings(estimation__arrival="relative", estimation__coupling="reaction",
+                      estimation__relative_weight=1e-4, estimation__horizon=20,
+                      estimation__information_floor=floor, uncertainty__covariance="increments")
+    estimator, worst = Estimator(config, robot=RobotModel.from_config(config)), 0.0
+    about, stddev = estimator.pi, estimator.information.prior.stddev
+    for k, sample in enumerate(data[:400]):
+        estimator.add(sample)
+        if k % 4 == 0:
+            estimator.solve()
+            worst = max(worst, np.max(np.abs(estimator.pi - about) / stddev))
+    # Where it runs away its problems also become too badly conditioned for some solves.
+    assert runs_away or estimator.solver_failures == 0
+    bound = 3 * np.sqrt(12.3 / Estimation().information_floor) / 2
+    assert worst > 10 * bound if runs_away else worst < bound
+    load = estimator.parameter_set().for_table(estimator.table, "saved")
+    assert np.isfinite(load.covariance).all()

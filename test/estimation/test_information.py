@@ -2,11 +2,12 @@
 restarts."""
 import numpy as np
 import pytest
-from information_cases import add, finish, state_of
+from information_cases import add, finish, prediction_of, state_of
 from problems import make_table
 
 from uvms_adaptive_dynamics.config import Estimation
 from uvms_adaptive_dynamics.estimation.prior_information import PriorInformation
+from uvms_adaptive_dynamics.estimation.row_excitation import Excited
 from uvms_adaptive_dynamics.solvers import choose_solver
 from uvms_adaptive_dynamics.uncertainty.parameter_covariance import constrained_inverse
 
@@ -69,8 +70,36 @@ def test_relative_arrival_is_the_papers_cost():
     Q = 3.0 / np.maximum(np.abs(pi), Estimation().relative_epsilon * np.array(table.scale)) ** 2
     expected = Q @ (other - pi) ** 2 + sum(
         float((tau - Y @ other) @ (tau - Y @ other)) for Y, tau in rows[-5:])
+    # and the weak prior about ones, of deviation one, that bounds what no row determines
+    expected += Estimation().information_floor * float(np.sum((other - 1) ** 2))
     assert problem.objective(other) == pytest.approx(expected, rel=1e-10)
     assert problem.total(other) == pytest.approx(expected, rel=1e-10)
+
+
+def test_equal_weights_stay_one_whatever_the_noise():
+    """The paper's residual: newtons and newton metres alike, also once the noise is known."""
+    table, rng = make_table(), np.random.default_rng(8)
+    for weights, equal in (("equal", True), ("noise", False)):
+        state = state_of(table, np.zeros(table.size), np.ones(table.size), weights=weights,
+                         adapt_noise=True)
+        for _ in range(100):
+            prediction = prediction_of(np.zeros((table.channels, table.size)),
+                                       9 * rng.normal(size=table.channels), np.zeros(table.size))
+            every = np.ones(table.channels, bool)
+            state.learn_noise(prediction, Excited(every, every))
+            state.refresh_weights()
+        assert (state.scale == 1).all() == equal
+
+
+def test_rows_at_rest_count_where_they_are_asked_to():
+    """A row that stands still for two seconds: left out by default, counted by the paper."""
+    table = make_table(1, vehicle=False)
+    still = prediction_of(np.ones((1, table.size)), np.zeros(1), np.zeros(table.size))
+    for setting, counts in (("left out", False), ("counted", True)):
+        state = state_of(table, np.zeros(table.size), np.ones(table.size), rows_at_rest=setting)
+        for _ in range(100):
+            excited = state.observe(still)
+        assert excited.counts[0] == excited.moves[0] == counts
 
 
 def old_information(state, pi):
@@ -274,16 +303,43 @@ def test_sums_and_factors_agree_after_a_map(learned):
         np.testing.assert_allclose(later.g / size, at_once.g / size, atol=1e-9)
 
 
-def test_an_alternative_is_what_marginalize_would_leave(learned):
-    """`alternative` answers and changes nothing; `marginalize` then makes it so."""
+def test_a_record_is_put_back_whole_whatever_came_since(learned):
+    """Information, gradient covariance, calibration and noise are those of the record; the window
+    alone is empty."""
     state, pi, free = learned
-    places, before = np.array([3, 5, 30]), state.problem(pi, free).total.H
-    alternative = state.alternative(pi, free, places)
-    np.testing.assert_array_equal(state.problem(pi, free).total.H, before)
-    state.marginalize(places, pi)
-    found = state.problem(pi, free)
-    np.testing.assert_allclose(found.total.H, alternative.total.H, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(found.total.g, alternative.total.g, rtol=1e-9, atol=1e-9)
+    state.age_window(0, pi)
+    finish(state)
+    before = state.problem(pi, free).total
+    noise, gradient = state.noise.long_run, state.gradient_covariance()
+    systematic, rows = state.systematic_gradient(), state.rows_learned
+    record = state.record()
+    state.marginalize(np.array([3, 5, 30]), pi)
+    finish(state)
+    assert np.abs(state.problem(pi, free).total.H - before.H).max() > 1.0
+    state.put_back(record)
+    after = state.problem(pi, free)
+    np.testing.assert_allclose(after.total.H, before.H, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(after.total.g, before.g, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(state.noise.long_run, noise)
+    np.testing.assert_allclose(state.gradient_covariance(), gradient, rtol=1e-9)
+    np.testing.assert_allclose(state.systematic_gradient(), systematic, rtol=1e-9)
+    assert state.rows_learned == rows and state.window.filled == 0
+
+
+def test_the_window_is_aged_as_far_as_asked(learned):
+    """Its older rows become old data with the weight that they have, the newer ones stay."""
+    state, pi, free = learned
+    before, filled = state.cost(pi), state.window.filled
+    newest = [one._replace(rows=one.rows.copy()) for one in state.window.all()[-5:]]
+    state.age_window(5, pi)
+    finish(state)
+    assert state.window.filled == 5 < filled
+    for kept, was in zip(state.window.all(), newest):
+        np.testing.assert_array_equal(kept.rows, was.rows)
+    after = state.cost(pi)
+    # What was forgotten for the block that ended is its share; nothing else is lost.
+    size = np.sqrt(np.diag(before[0]))
+    assert np.abs((after[0] - before[0]) / size / size[:, None]).max() < .3
 
 
 def test_marginalization_maps_every_sum(learned):

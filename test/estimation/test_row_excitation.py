@@ -18,23 +18,37 @@ def rows(robot, table, still_from, count=1500, seed=0):
         yield np.sin(speed * PERIOD * min(k, still_from) + phase)
 
 
-def test_rows_at_rest_stop_counting_and_surprises_count_again():
-    """Within a few seconds of standing still rows no longer count nor tell of noise; one that is
-    far off counts."""
+def test_rows_at_rest_stop_counting():
+    """Within a few seconds of standing still rows no longer count nor tell of noise."""
     robot = RobotModel.from_config(Config())
     table = robot.table
     excitation = RowExcitation(table, PERIOD)
     pi, valid, noise_stddev = np.array(table.scale), np.ones(table.channels,
                                                              bool), np.full(table.channels, .05)
-    seen = [
-        excitation.add_row(Y, pi, valid, np.zeros(table.channels), noise_stddev)
-        for Y in rows(robot, table, 700)
-    ]
+    seen = [excitation.add_row(Y, pi, valid, noise_stddev) for Y in rows(robot, table, 700)]
     assert all(e.counts.all() and e.moves.all() for e in seen[100:700])
     assert not any(e.counts.any() or e.moves.any() for e in seen[1200:])
-    surprised = excitation.add_row(next(rows(robot, table, 0)), pi, valid,
-                                   np.eye(1, table.channels)[0], noise_stddev)
-    assert surprised.counts[0]
+
+
+def test_a_row_counts_where_it_has_not_been_however_slowly_it_comes_there():
+    """A tilt of 100 s hardly varies within a second, and is new all the way; it tells nothing of
+    the noise. At its end it rests."""
+    robot = RobotModel.from_config(Config())
+    table = robot.table
+    excitation = RowExcitation(table, PERIOD)
+    pi, valid, noise_stddev = np.array(table.scale), np.ones(table.channels,
+                                                             bool), np.full(table.channels, .05)
+    first, *moving = rows(robot, table, 700, 700)
+    moved = [excitation.add_row(Y, pi, valid, noise_stddev) for Y in (first, *moving)]
+    assert all(e.counts.all() for e in moved)
+    place, far = moving[-1], moving[-400]
+    rest = [excitation.add_row(place, pi, valid, noise_stddev) for _ in range(500)]
+    assert not rest[-1].counts.any()
+    tilt = [excitation.add_row(place + (far - place) * min(k / 5000, 1.0), pi, valid, noise_stddev)
+            for k in range(6000)]
+    share = np.mean([e.counts for e in tilt[:5000]], axis=0)
+    assert np.median(share) > .03 and not np.any([e.moves for e in tilt[100:]])
+    assert not any(e.counts.any() for e in tilt[5200:])
 
 
 def test_calm_start_tells_nothing_of_the_noise():
@@ -45,7 +59,7 @@ def test_calm_start_tells_nothing_of_the_noise():
     excitation = RowExcitation(table, PERIOD)
     seen = [
         excitation.add_row(Y, np.array(table.scale), np.ones(table.channels, bool),
-                           np.zeros(table.channels), np.full(table.channels, .05))
+                           np.full(table.channels, .05))
         for Y in rows(robot, table, 0, 300)
     ]
     assert not any(e.moves.any()
@@ -58,11 +72,10 @@ def test_the_reference_is_seen_with_the_present_estimate():
     robot = RobotModel.from_config(Config())
     table = robot.table
     excitation = RowExcitation(table, PERIOD)
-    valid, nothing, noise_stddev = np.ones(table.channels, bool), np.zeros(table.channels), np.full(
-        table.channels, .05)
+    valid, noise_stddev = np.ones(table.channels, bool), np.full(table.channels, .05)
     seen = [
         excitation.add_row(Y,
-                           np.array(table.scale) * (30.0 if k < 200 else 1.0), valid, nothing,
+                           np.array(table.scale) * (30.0 if k < 200 else 1.0), valid,
                            noise_stddev) for k, Y in enumerate(rows(robot, table, 700, 700))
     ]
     assert all(e.counts.all() and e.moves.all() for e in seen[100:200] + seen[230:])

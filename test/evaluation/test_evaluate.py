@@ -11,9 +11,11 @@ from rosbags.typesys import Stores, get_typestore
 from uvms_adaptive_dynamics.__main__ import COMMANDS, main
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.evaluation.log import TRAJECTORY_POINTS, RunLog
+from uvms_adaptive_dynamics.evaluation.regimes import regimes
 from uvms_adaptive_dynamics.evaluation.run import evaluate, metrics_of, run
 from uvms_adaptive_dynamics.model.metrics import KEYS, channel_metrics
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
+from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.simulation.bag import write_bag
 
@@ -21,6 +23,7 @@ CHANNELS = [
     "surge", "sway", "heave", "roll", "pitch", "yaw", "axis_e", "axis_d", "axis_c", "axis_b"
 ]
 TIMES = ("solver", "update_ms")
+SAVED = ("coverage95_saved", "width_saved", "width_expected")
 
 
 @pytest.fixture(scope="module")
@@ -85,12 +88,15 @@ def test_metrics_json_has_the_documented_form(result):
     metrics = strict(result / "out" / "metrics.json")
     assert list(metrics) == [
         "schema", "duration_s", "updates", "skipped", "channels", "prior", "final", "solver",
-        "update_ms", "parameters", "physical"
+        "update_ms", "parameters", "physical", "findings"
     ]
-    assert metrics["schema"] == 1 and metrics["duration_s"] == pytest.approx(12.0, abs=0.3)
+    assert metrics["schema"] == 2 and metrics["duration_s"] == pytest.approx(12.0, abs=0.3)
     for block in (metrics["channels"], metrics["prior"]["channels"], metrics["final"]["channels"]):
         assert list(block) == CHANNELS
-        assert all(set(channel) == {"unit", "n", "masked", *KEYS} for channel in block.values())
+        more = {*SAVED, "trust", "trust_share", "trust_since_s"} if (
+            block is metrics["channels"]) else set()
+        assert all(set(channel) == {"unit", "n", "masked", *KEYS, *more}
+                   for channel in block.values())
         assert [block[name]["n"]
                 for name in CHANNELS] == [metrics["channels"][name]["n"] for name in CHANNELS]
     assert set(metrics["solver"]) == {"name", "median_ms", "p99_ms", "max_ms", "failures"}
@@ -99,6 +105,33 @@ def test_metrics_json_has_the_documented_form(result):
     assert [len(metrics["parameters"][key]) for key in ("names", "value", "stddev")] == [75] * 3
     assert metrics["physical"]["violations"] == 0 and len(metrics["physical"]["min_eig_J"]) == 4
     assert metrics["updates"] > 500
+    # This run started from no saved noise.
+    for channel in metrics["channels"].values():
+        assert channel["coverage95_saved"] is channel["width_saved"] is None
+        assert channel["width_expected"] == pytest.approx(3.92 * channel["rmse"], rel=1e-4)
+
+
+def test_metrics_json_says_which_channels_to_rely_on(result):
+    """The state at the end, the share of rows in each, and when each was first reached; a model
+    learnt from nothing starts as doubtful."""
+    for channel in strict(result / "out" / "metrics.json")["channels"].values():
+        assert channel["trust"] in ("ok", "doubtful", "wrong")
+        assert sum(channel["trust_share"].values()) == pytest.approx(1.0)
+        assert channel["trust_since_s"]["doubtful"] == 0.0
+        assert (channel["trust_since_s"]["wrong"] is None) == (channel["trust_share"]["wrong"] == 0)
+
+
+def test_a_model_wrong_by_a_factor_says_so_when_frozen(bag, tmp_path):
+    """Every channel with R^2 below .5 is `wrong` within ten seconds, and the report's findings say
+    it."""
+    config, robot = Config(), RobotModel.from_config(Config())
+    wrong = perturbed(prior_from_config(config, robot), 2.0, seed=5)
+    metrics = evaluate([bag], config, wrong, frozen=True, output=tmp_path / "out")
+    bad = [channel for channel in metrics["channels"].values() if channel["r2"] < 0.4]
+    assert len(bad) >= 3
+    assert all(channel["trust_since_s"]["wrong"] <= 10.0 for channel in bad)
+    assert any(found["code"] == "trust" for found in metrics["findings"])
+    assert "wrong on every channel" in (tmp_path / "out" / "report.html").read_text()
 
 
 def test_the_estimate_predicts_better_than_its_prior(result):
@@ -175,14 +208,33 @@ def test_frozen_run_learns_nothing(bag, result, tmp_path):
     assert metrics["updates"] == 0 and metrics["solver"] is None and metrics["update_ms"][
         "median"] is None
     for name in CHANNELS:
-        assert metrics["channels"][name] == pytest.approx(metrics["prior"]["channels"][name])
-        assert metrics["channels"][name] == pytest.approx(metrics["final"]["channels"][name])
+        found = metrics["channels"][name]
+        for block in ("prior", "final"):
+            other = metrics[block]["channels"][name]
+            assert {key: found[key] for key in other} == pytest.approx(other)
+        # Nothing adapts: the noise is the saved one throughout.
+        assert found["coverage95_saved"] == pytest.approx(found["coverage95"])
+        assert found["width_saved"] == pytest.approx(found["interval_width"])
     saved = load_parameters(result / "saved.yaml")
     assert metrics["parameters"]["value"] == pytest.approx(saved.values)
     learnt = strict(result / "out" / "metrics.json")["final"]["channels"]
     assert all(metrics["channels"][n]["rmse"] == pytest.approx(learnt[n]["rmse"], rel=1e-6)
                for n in CHANNELS)
     assert (tmp_path / "report.html").is_file()
+
+
+def test_intervals_of_a_frozen_run_adapt_only_if_asked(bag, result, tmp_path, capsys):
+    """With --adapt-intervals the width follows the residuals, what the saved noise holds stands
+    beside it, and parameters stay; without --frozen the option is refused."""
+    given = ["evaluate", str(bag), "--adapt-intervals", "--no-report", "--output", str(tmp_path)]
+    assert main([*given, "--frozen", "--parameters", str(result / "saved.yaml")]) == 0
+    metrics = strict(tmp_path / "metrics.json")
+    assert metrics["updates"] == 0
+    for name in CHANNELS:
+        found = metrics["channels"][name]
+        assert found["interval_width"] != pytest.approx(found["width_saved"], rel=.01)
+    assert main(given) == 2
+    assert "--adapt-intervals: got no --frozen" in capsys.readouterr().err
 
 
 def test_several_bags_are_pooled_and_the_estimate_is_kept(bag, result):
@@ -287,7 +339,7 @@ def row(rng, C, p, t, pi):
     return SimpleNamespace(
         t=t, pi=pi, noise_stddev=np.full(C, 0.5), measured=rng.standard_normal(C),
         predicted=rng.standard_normal(C), predicted_stddev=np.ones(C), valid=np.ones(C, bool),
-        regressor=rng.standard_normal((C, p)), known=rng.standard_normal(C))
+        regressor=rng.standard_normal((C, p)), known=rng.standard_normal(C), trust=None)
 
 
 def test_log_predicts_with_other_parameters_from_memory_and_from_file():
@@ -299,7 +351,7 @@ def test_log_predicts_with_other_parameters_from_memory_and_from_file():
     logs = [RunLog(table), RunLog(table, memory_limit=0)]
     for log in logs:
         for r in rows:
-            log.add_row(r, 0)
+            log.add_row(r, 0, r.valid)
     predicted, stddev = logs[0].predict(pi, root @ root.T)
     for k in (0, 1023, 1024, 2099):
         Y = rows[k].regressor
@@ -309,6 +361,30 @@ def test_log_predicts_with_other_parameters_from_memory_and_from_file():
         assert logs[0].rows().arm[k] == pytest.approx(Y[:6, arm] @ pi[arm] + rows[k].known[:6])
     again, spread = logs[1].predict(pi, None)
     assert np.array_equal(again, predicted) and np.all(spread == 0.5)
+
+
+def test_coverage_by_regime_counts_rows_with_nothing_adapted():
+    """Known speeds, rests, signs and a change: numbers of rows, and of those inside an interval
+    with the saved noise, whatever noise the rows were predicted with."""
+    table, rng = RobotModel.from_config(Config()).table, np.random.default_rng(5)
+    log, C, pi = RunLog(table), table.channels, np.zeros(table.size)
+    viscous = [table.index[name] for name in (
+        "X_u", "Y_v", "Z_w", "K_p", "M_q", "N_r", *(f"{joint}.fv" for joint in table.joints))]
+    for k in range(900):
+        r = row(rng, C, table.size, .02 * k, pi)
+        r.regressor[np.arange(C), viscous] = -(1 + k % 300)
+        r.measured[:], r.predicted[:] = (1.0, 0.0) if k % 2 else (-3.0, 0.0)
+        log.add_row(r, 0, np.full(C, k >= 300))
+    log.changes.append(16.0)
+    noise = np.full(C, .8)
+    run_of = SimpleNamespace(log=log, saved_noise=noise, final=SimpleNamespace(noise_stddev=None))
+    found = {regime.name: (regime.rows[0], regime.inside[0]) for regime in regimes(run_of)}
+    # Parameters have a variance of .75 of their own here: 1.96 deviations are 2.3.
+    assert found == {
+        "slow third": (200, 100), "middle third": (200, 100), "fast third": (200, 100),
+        "at rest": (300, 150), "60 s after a change": (99, 50), "command positive": (450, 450),
+        "command negative": (450, 0)
+    }
 
 
 def test_trajectory_is_thinned_evenly():

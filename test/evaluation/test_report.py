@@ -12,7 +12,8 @@ def page(frozen, **values):
     """The template filled with little, and with `values`."""
     table = Table(("head",), [("cell",)])
     given = dict(recordings="dive", frozen=frozen, facts=[("name", "value")], errors=table,
-                 over_time=table, figures=[], parameters=table, measured="10%", weak="50%")
+                 over_time=table, regimes=table, saved=frozen, figures=[], parameters=table,
+                 measured="10%", weak="50%")
     return _template().render({**given, **values})
 
 
@@ -33,6 +34,12 @@ def test_the_page_says_whether_the_rows_were_unseen():
     """A held-out test and a run that learnt have different notes."""
     assert "held-out test" in page(True) and "only a held-out run" not in page(True)
     assert "only a held-out run" in page(False)
+
+
+def test_the_page_says_which_noise_its_regimes_have():
+    """The one that was saved with the parameters, or the one that the run would save."""
+    assert "saved with the parameters" in page(True) and "would save" not in page(True)
+    assert "would save" in page(False)
 
 
 def test_figures_are_inside_the_page():

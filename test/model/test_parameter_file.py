@@ -116,6 +116,21 @@ def test_a_set_is_put_into_the_order_of_the_robot():
     assert found.identifiability == given_set.identifiability
 
 
+def test_what_timing_and_calibration_may_be_off_comes_back(tmp_path):
+    """To the bit, in the robot's order, and in the deviations; of another size it is refused."""
+    off = np.random.default_rng(2).normal(size=(4, TABLE.size))
+    given_set = replace(saved_set(), systematic=off)
+    found = load_parameters(save_parameters(tmp_path / "p.yaml", given_set)).for_table(TABLE)
+    np.testing.assert_array_equal(found.systematic, off)
+    np.testing.assert_allclose(found.stddev ** 2,
+                               np.diag(given_set.covariance) + np.sum(off ** 2, axis=0))
+    document = yaml.safe_load((tmp_path / "p.yaml").read_text())
+    for wrong in (3, [[1.0]], document["systematic"][:3], "abcd"):
+        assert "expected 4 lists of" in refusal(tmp_path, {**document, "systematic": wrong})
+    document["systematic"][0][0] = float("nan")
+    assert "systematic has entries that are not finite" in refusal(tmp_path, document)
+
+
 def test_a_file_by_hand_needs_the_parameters_alone(tmp_path):
     """No schema, no robot; 1e-3 is a text in YAML 1.1 and a number to people."""
     path = tmp_path / "hand.yaml"

@@ -28,6 +28,17 @@ def test_size_follows_the_robot(n, vehicle, rotor, size):
     assert ParameterTable(vehicle, joints, (False,) * n, (1.,) * n, (1.,) * n, rotor).size == size
 
 
+def test_offsets_are_outside_the_papers_parameters():
+    """Six of the vehicle behind its 27, one of each joint at the end; the rest keeps its place."""
+    joints = ("a", "b")
+    t = ParameterTable(True, joints, (False, True), (1., 1.), (1., 1.), True, True, True)
+    assert t.size == 27 + 6 + 24 + 2 + 2 and t.paper_slice == slice(0, 27)
+    assert t.names[27] == "offset_X" and t.units[27:33] == ("N",) * 3 + ("N m",) * 3
+    assert t.names[-2:] == ("a.offset", "b.offset") and t.units[-2:] == ("N m", "N")
+    assert t.names[t.link_slice(0)][0] == "a.m" and t.names[t.rotor_slice] == ("a.Ir", "b.Ir")
+    assert len(t.units) == t.scale.size == t.size
+
+
 def test_vehicle_inertia_is_symmetric_for_tied_parameters():
     """M_v has m z_g - X_dq at (0, 4) and (4, 0), and its pair at (1, 3) and (3, 1)."""
     t, pi = table(), np.zeros(75)

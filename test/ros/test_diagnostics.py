@@ -207,3 +207,15 @@ def test_masked_channels_are_named_with_their_reason(table):
     assert found.values["axis_e"] == "100% (joint at rest 500)"
     world.front_end.masked = {channel: {"no imu": 1000} for channel in ("surge", "axis_e")}
     assert "no imu (all)" in world.report()["masked rows"].message
+
+
+def test_trust_says_which_channel_and_what_is_likely(table):
+    """A wrong channel is an error with its likely cause, a value that cannot be a warning."""
+    world = World(table)
+    assert world.report()["trust"].level == OK
+    world.worker.knowledge = Knowledge(62, ("measured",) * table.size, ("surge: too light",))
+    assert world.report()["trust"][:3:2] == (WARN, "surge: too light")
+    world.set(trust=("wrong", "ok"), trust_cause="surge alone wrong")
+    status = world.report()["trust"]
+    assert status.level == ERROR and status.message.startswith("surge alone wrong")
+    assert status.values["surge"] == "wrong" and status.values["axis_e"] == "ok"

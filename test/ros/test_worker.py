@@ -38,6 +38,9 @@ class SlowEstimator:
     def known_from(self):
         return ["measured", "weak"]
 
+    def mass_findings(self):
+        return ["surge: too light"]
+
     def solve(self):
         self.solving.set()
         self.gate.wait(10)
@@ -178,7 +181,7 @@ def test_knowledge_is_published_on_request(made):
     assert made.worker.knowledge is None
     made.worker.request_knowledge()
     finish(made)
-    assert made.worker.knowledge == Knowledge(62, ("measured", "weak"))
+    assert made.worker.knowledge == Knowledge(62, ("measured", "weak"), ("surge: too light",))
     made.estimator.gate.clear()
     made.worker.submit(1)
     assert made.estimator.solving.wait(10)

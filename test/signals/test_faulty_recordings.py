@@ -151,4 +151,5 @@ def test_the_command_writes_faults_into_a_bag(tmp_path):
         np.array([[getattr(m, field) for m in bag] for bag in found])
         for field in ("effort", "position")
     )
-    assert np.array_equal(*positions) and 0.01 < np.mean(efforts[0] != efforts[1]) < 0.12
+    scaled = FAULT_KINDS["effort-scale"].effort_scale * efforts[0]
+    assert np.array_equal(*positions) and 0.01 < np.mean(scaled != efforts[1]) < 0.12

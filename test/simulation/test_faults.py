@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from simulated import of
 
@@ -88,3 +89,24 @@ def test_kinds_are_combined_without_loss():
         )
     with pytest.raises(KeyError):
         combined(["leak"])
+
+
+@pytest.mark.parametrize(("kind", "topic"), [
+    ("effort-scale", "joint_states"), ("dvl-scale", "dvl/twist"), ("imu-turned", "imu/data"),
+    ("thruster-order", "thruster_commands")])
+def test_a_calibration_fault_changes_its_sensor_alone(kind, topic, messages):
+    """Every message of that topic says something else, all others the same."""
+    pairs = list(zip(messages, with_faults(messages, FAULT_KINDS[kind]), strict=True))
+    assert all(a == b for a, b in pairs if a.topic != topic)
+    changed = [a != b for a, b in pairs if a.topic == topic]
+    assert np.mean(changed) > 0.9
+
+
+def test_a_turned_imu_sees_the_same_world(messages):
+    """Force and gravity in the attitude agree as before, and rates keep their size."""
+    (before,) = of(messages, "imu/data")[:1]
+    (after,) = of(list(with_faults(messages, FAULT_KINDS["imu-turned"])), "imu/data")[:1]
+    world = [pin.Quaternion(np.array(m.payload["orientation"])).matrix()
+             @ np.array(m.payload["linear_acceleration"]) for m in (before, after)]
+    assert np.allclose(*world) and before.payload["orientation"] != after.payload["orientation"]
+    assert np.allclose(*(np.linalg.norm(m.payload["angular_velocity"]) for m in (before, after)))

@@ -100,7 +100,7 @@ def test_at_rest_it_hangs_with_the_centres_in_one_vertical():
     """A neutral robot comes to rest where the moment of all weights and buoyancies about the body
     origin is vertical."""
     robot = TrueRobot()
-    net = sum(G * (k.mass - 1000.0 * k.volume) for k in robot.links)
+    net = sum(G * (k.mass - robot.water_density * k.volume) for k in robot.links)
     robot = replace(robot, buoyancy=robot.mass * G + net)
     physics = Physics(robot)
     physics.set_state([0.0, 0.0, 5.0], np.eye(3), POSE)
@@ -112,7 +112,7 @@ def test_at_rest_it_hangs_with_the_centres_in_one_vertical():
         moment = (
             moment
             + G * link.mass * (p + R @ link.com)
-            - 1000.0 * G * link.volume * (p + R @ link.cob)
+            - robot.water_density * G * link.volume * (p + R @ link.cob)
         )
     down = physics.R_nb.T @ [0.0, 0.0, 1.0]
     tilt = np.degrees(np.arccos(np.dot(moment, down) / np.linalg.norm(moment)))
@@ -146,7 +146,7 @@ def test_physics_agrees_with_the_regressors_where_both_hold():
     pi_v = np.array([values[name] for name in names])
     pi_m = np.array([v for name, v in values.items() if name not in names])
     arm = ManipulatorModel.from_urdf(
-        robot.urdf, robot.joints, Mount(robot.mount_xyz, robot.mount_rpy)
+        robot.urdf, robot.joints, Mount(robot.mount_xyz, robot.mount_rpy), robot.gravity
     )
     physics = Physics(robot)
     for _ in range(20):

@@ -1,5 +1,7 @@
 """Sensor messages against kinematics and statics."""
 
+from dataclasses import replace
+
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -66,7 +68,8 @@ def test_rates_are_flu(silent):
 def test_dvl_measures_where_it_sits(silent):
     """Turning to starboard moves a DVL behind the origin to port; pitching up moves a DVL below the
     origin forward."""
-    device = sensors.Sensors(TrueRobot(), np.random.default_rng(0))
+    robot = replace(TrueRobot(), dvl_place=(-0.06, 0.0, -0.105))
+    device = sensors.Sensors(robot, np.random.default_rng(0))
     yaw = device.dvl(instant(nu=np.array([0.2, 0, 0, 0, 0, 0.5])))["linear"]
     assert yaw == pytest.approx((0.2, -0.06 * 0.5, 0.0))
     pitch = device.dvl(instant(nu=np.array([0, 0, 0, 0, 0.5, 0])))["linear"]
@@ -76,7 +79,8 @@ def test_dvl_measures_where_it_sits(silent):
 def test_pressure_grows_with_depth(silent):
     """At 5 m of fresh water the absolute pressure is the surface's plus rho g 5 m."""
     payload = sensors.Sensors(TrueRobot(), np.random.default_rng(0)).depth(instant())
-    assert payload["fluid_pressure"] == pytest.approx(101325 + 5000 * G)
+    assert payload["fluid_pressure"] == pytest.approx(
+        TrueRobot().surface_pressure + 5.0 * TrueRobot().water_density * G)
 
 
 def test_specific_force_integrates_to_the_dvl(silent):

@@ -2,7 +2,10 @@
 
 import argparse
 
+import pytest
+
 from uvms_adaptive_dynamics.simulation import simulate_command
+from uvms_adaptive_dynamics.simulation.rough import ROUGH, Roughness
 
 
 def test_simulate_command_writes_bag_and_truth(tmp_path):
@@ -23,3 +26,14 @@ def test_simulate_command_writes_bag_and_truth(tmp_path):
     ]
     assert simulate_command.run(parser.parse_args(args)) == 0
     assert (tmp_path / "b" / "metadata.yaml").is_file() and (tmp_path / "t.npz").is_file()
+
+
+@pytest.mark.parametrize("given, expected", [
+    ([], Roughness()), (["--rough"], ROUGH),
+    (["--rough", "tether", "mocap"], Roughness(tether_force=2.0, mocap=True))])
+def test_rough_without_a_part_is_all_of_it(given, expected):
+    """`--rough` alone, with parts, and not at all."""
+    parser = argparse.ArgumentParser()
+    simulate_command.add_arguments(parser)
+    args = parser.parse_args(["--output", "b_that_is_not_there", *given])
+    assert simulate_command.rough_of(args.rough) == expected

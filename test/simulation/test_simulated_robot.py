@@ -59,16 +59,18 @@ def test_truth_fulfils_the_equation_of_motion(run):
 
 
 def test_wrench_follows_from_the_commands(run):
-    """PWM -> T200 at the sagging voltage -> 0.11 s of lag -> allocation, recomputed from the
+    """PWM -> T200 at the sagging voltage -> rotor lag -> allocation, recomputed from the
     messages, is the true wrench."""
     messages, x, robot = run
     commands = sorted(of(messages, "thruster_commands"), key=lambda m: m.stamp)
     curve, thrust, target, history, now = ThrustCurve.t200(), None, None, [], None
+    full = robot.robot.battery_full
+    sag = full - robot.robot.battery_empty
     for m in commands:
         t = (m.stamp - robot.start_ns) * 1e-9
         if thrust is not None:
-            thrust = target + (thrust - target) * np.exp(-(t - now) / 0.11)
-        target, now = curve.thrust(m.payload["data"], 16.0 - 0.8 * t / 40.0), t
+            thrust = target + (thrust - target) * np.exp(-(t - now) / robot.robot.rotor_lag)
+        target, now = curve.thrust(m.payload["data"], full - sag * t / 40.0), t
         thrust = target if thrust is None else thrust
         history.append(np.r_[t, robot.robot.allocation @ thrust])
     history = np.array(history)

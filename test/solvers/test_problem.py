@@ -33,6 +33,22 @@ def test_threshold_is_the_quantile_of_the_norm(rows, rho):
     assert huber_threshold(rows, 1.0) == np.inf
 
 
+@pytest.mark.parametrize("grouping", ["sample", "channel", "horizon"])
+def test_a_threshold_given_as_a_number_counts_instead_of_the_quantile(grouping):
+    """Every group has rho as given, whatever the quantile and the number of its rows, and solvers
+    agree on that problem to 1e-7 of its objective."""
+    rng = np.random.default_rng(31)
+    table = make_table(vehicle=False)
+    problem = replace(make_problem(table, rng, N=12, grouping=grouping, quantile=1.0), rho=0.7)
+    norms, rho, weight = problem.group_norms(problem.residuals(problem.pi))
+    assert set(rho[np.isfinite(rho)]) == {0.7} and not problem.is_quadratic
+    by_hand = np.where(norms > rho, 2 * 0.7 * norms - 0.7**2, norms**2)
+    expected = problem.arrival(problem.pi) + weight @ by_hand
+    assert problem.objective(problem.pi) == pytest.approx(expected, rel=1e-12)
+    ours, oracle = (s.solve(problem) for s in (NativeSolver(), CvxpySolver("CLARABEL")))
+    assert ours.objective == pytest.approx(oracle.objective, rel=1e-7)
+
+
 def normalized_before(problem):
     """The same problem with rows that are in units of their noise already."""
     return replace(

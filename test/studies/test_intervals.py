@@ -16,7 +16,12 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.simulation.coloured import Colour, with_coloured_noise
 from uvms_adaptive_dynamics.simulation.sensors import DVL_NOISE, EFFORT_NOISE
-from uvms_adaptive_dynamics.studies.interval_table import channel_figures, kind_table, pooled
+from uvms_adaptive_dynamics.studies.interval_table import (
+    channel_figures,
+    held_out_table,
+    kind_table,
+    pooled,
+)
 from uvms_adaptive_dynamics.studies.noise_kinds import OUTLIERS, Hit, nominal, with_outliers
 from uvms_adaptive_dynamics.studies.prequential import Predicted, paper_stddev
 
@@ -181,8 +186,27 @@ def test_a_campaign_goes_on_where_it_stopped(campaign, capsys):
     ]
     assert main([*arguments, "--compare-paper"]) == 0
     assert "[1/1] seed 5, coloured: found" in capsys.readouterr().out
-    assert main(arguments) == 0
-    assert "[1/1] seed 5, coloured: run" in capsys.readouterr().out
+    assert main([*arguments, "--held-out", "10"]) == 0
+    said = capsys.readouterr().out
+    assert "[1/1] seed 5, coloured: run" in said and "another motion of 10 s, frozen" in said
+    found = json.loads((campaign / "intervals.json").read_text())["kinds"]["coloured"]["held_out"]
+    for channel in CHANNELS:
+        assert found["saved"][channel]["n"] == found["adapted"][channel]["n"] > 100
+        assert found["saved"][channel]["width"] != found["adapted"][channel]["width"]
+
+
+@pytest.mark.parametrize("saved, adapted, said", [
+    ((.95, .90, 1.2), .95, "holds"), ((.99, .90, 1.2), .95, "not pooled"),
+    ((.95, .84, 1.2), .95, "not single"), ((.95, .90, 1.6), .95, "not width"),
+    ((.95, .90, 1.2), .93, "not adapted")])
+def test_what_is_asked_on_another_motion_is_judged(saved, adapted, said):
+    """92-98 % pooled and 85 % in each run with nothing adapted, at most 1.5 times the ideal width,
+    94-96 % adapting: each failure is named, alone."""
+    coverage, lowest, width = saved
+    one = {"n": 100, "coverage95": coverage, "lowest": lowest, "width": width, "ideal_width": 1.0}
+    figures = {"held_out": {"saved": {"surge": one},
+                            "adapted": {"surge": {**one, "coverage95": adapted}}}}
+    assert held_out_table(figures).splitlines()[1].endswith("  " + said)
 
 
 @pytest.mark.parametrize("arguments, part", [(["--duration", "2"], "--duration"),

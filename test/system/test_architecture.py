@@ -45,7 +45,7 @@ WAYS_IN = {
     "rosbag2_py": ("ros.",),
     "rosbags": ("evaluation.bags", "simulation.bag", "ros.recorder", "studies.benchmark.samples"),
     "matplotlib": ("evaluation.canvas", "evaluation.figures", "evaluation.parameter_figures",
-                   "studies.benchmark.report"),
+                   "studies.benchmark.report", "studies.paper.overlays"),
     "jinja2": ("evaluation.report",),
     "cvxpy": ("solvers.",),
     "clarabel": ("solvers.",),

@@ -23,9 +23,13 @@ def test_flags_by_what_is_left_and_by_the_priors_part():
     """Measured needs both a narrow interval and one that is not the prior's; what only physics
     narrows is weak; without a prior deviation it is frozen."""
     left = np.array([.2, .2, .5, .95, .95, 0.])
-    words = known_from(left, np.array([1., 1., 1., 1., 1., 0.]),
-                       np.array([.05, .15, .1, .9, .9, 0.]), np.where(np.arange(6) == 4, .4, left))
-    assert words == ("measured", "weak", "weak", "prior", "weak", "frozen")
+    other = (np.array([1., 1., 1., 1., 1., 0.]), np.array([.05, .15, .1, .9, .9, 0.]),
+             np.where(np.arange(6) == 4, .4, left))
+    assert known_from(left, np.zeros(6), *other) == (
+        "measured", "weak", "weak", "prior", "weak", "frozen")
+    # What timing and calibration may be off counts, and makes no prior's share smaller.
+    assert known_from(left, np.full(6, .25), *other)[:3] == ("weak", "weak", "weak")
+    assert known_from(left, np.full(6, .1), *other)[:2] == ("measured", "weak")
 
 
 def test_cut_off_normal_distribution_is_scipys():
@@ -114,7 +118,7 @@ def test_flags_are_right_for_nearly_all_parameters():
 def test_wrong_flags_are_seen(word, monkeypatch):
     """A rule that calls everything measured, or nothing, is far below what is asked."""
     monkeypatch.setattr(Estimator, "known_from", lambda estimator: (word,) * estimator.pi.size)
-    found = judge_flags(Config().with_values({"estimation.frozen": ["axis_e.fs"]}), 0, 20.0, 3)
+    found = judge_flags(Config().with_values({"estimation.frozen": ["axis_e.fs"]}), 0, 10.0, 3)
     assert found["strictly"] < .7 and found["right"] < .8
 
 

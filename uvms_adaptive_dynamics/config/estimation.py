@@ -33,6 +33,9 @@ class Filter(Section):
               "(0.07: gain 0.91 at 1 Hz).", "s", 0.0, 2.0)
     minimum_share: float = setting(
         0.5, "Share of the low-pass weight that must be valid for a row to count.", "", 0.01, 1.0)
+    gates: bool = setting(
+        True, "Reject outliers and frozen sensors before anything is smoothed, mask implausible "
+              "samples and leverage points; false: all that is finite counts (paper).")
     gap: float = setting(
         1.0, "A gap of data time longer than this empties the horizon.", "s", 0.05)
 
@@ -88,11 +91,21 @@ class Estimation(Section):
         choices=("sample", "channel", "horizon"))
     rho_quantile: float = setting(
         0.95,
-        "Huber threshold as quantile of the group's norm under nominal noise; 1: no threshold.", "",
-        0.5, 1.0)
+        "Huber threshold as quantile of the group's norm under nominal noise; 1: no threshold. "
+        "Counts where rho is 0.", "", 0.5, 1.0)
+    rho: float = setting(
+        0.0, "Huber threshold of every group as a plain number, in the units of the weighted "
+             "residual (paper); above 0 it counts instead of rho_quantile.", "", 0.0)
+    weights: str = setting(
+        "noise", "What weighs a channel's residual: 'noise' (in deviations of its noise), 'equal' "
+                 "(paper: newtons and newton metres alike).", choices=("noise", "equal"))
+    rows_at_rest: str = setting(
+        "left out", "Rows that stand still for longer than a second: 'left out' (they repeat one "
+                    "error) or 'counted' (paper).", choices=("left out", "counted"))
     arrival: str = setting(
-        "information", "Arrival cost: 'information' (all data, forgetting) or 'relative' (paper).",
-        choices=("information", "relative"))
+        "information", "Arrival cost: 'information' (all data, forgetting), or the paper's "
+                       "|pi - pi_previous|_Q^2 with 'relative' or 'general' Q.",
+        choices=("information", "relative", "general"))
     forgetting: float = setting(
         0.9998, "Weight of a row after one tick, to the power of its age (information).",
         "", 0.9, 1.0)
@@ -104,8 +117,9 @@ class Estimation(Section):
         True, "Re-estimate a link or the vehicle where its dynamics have changed, such as with a "
               "payload (directional forgetting below 1).")
     information_floor: float = setting(
-        1e-3, "Share of the prior's information that uniform forgetting leaves; with less, the "
-              "problem has no unique answer where data are missing.", "", 1e-9, 1.0)
+        1e-3, "Share of the prior's information that uniform forgetting leaves, and that the "
+              "paper's arrival costs add; with less, nothing bounds what data do not determine.",
+        "", 1e-9, 1.0)
     prior_stddev: float = setting(
         1.0,
         "Standard deviation of the prior, relative to each parameter's size; above 100 a prior "
@@ -119,6 +133,9 @@ class Estimation(Section):
     relative_epsilon: float = setting(
         1e-2, "eps of the relative arrival cost and of the paper's normalized increments, relative "
               "to each parameter's reference scale.", "", 1e-12)
+    arrival_matrix: tuple[float, ...] = setting(
+        (), "Q of the general arrival cost, in 1 / SI units squared: its diagonal (one number per "
+            "parameter), or all rows one after the other; positive definite.")
     epsilon: float = setting(
         1e-4, "Margin of the matrix inequalities (M_v as it is, pseudo-inertias scaled).",
         "", 0.0, 0.1)
@@ -157,6 +174,21 @@ class Uncertainty(Section):
         "information",
         "Source of the parameter covariance: 'information' or 'increments' (paper).",
         choices=("information", "increments"))
+    noise: str = setting(
+        "calibrated",
+        "Noise of a prediction's interval: 'calibrated' (brings coverage to 95 %) or 'recursive' "
+        "(exponentially weighted squared residuals of earlier rows, as in the paper's public "
+        "code).", choices=("calibrated", "recursive"))
+    noise_alpha: float = setting(
+        0.5, "Weight of the newest squared residual in the recursive noise.", "", 1e-4, 1.0)
     alpha: float = setting(
         0.05, "Importance factor of the paper's exponentially weighted covariance.", "", 1e-6, 1.0)
     epsilon: float = setting(1e-12, "Regularization of the paper's covariance.", "", 0.0)
+    delay_stddev: float = setting(
+        0.01, "Standard deviation, in parameters' intervals, of the stamps of the wrench and of "
+              "the joints' efforts; a command held for 20 ms acts 10 ms later on average.",
+        "s", 0.0, 1.0)
+    scale_stddev: float = setting(
+        0.05, "Relative standard deviation, in parameters' intervals, of the scale of the wrench "
+              "and of the joints' efforts; a T200 loses 5 to 10 % of its thrust from 16 to 15.2 V.",
+        "", 0.0, 1.0)

@@ -29,9 +29,16 @@ class Robot(Section):
         "Orientation of the URDF's root link in FLU, roll-pitch-yaw.", "rad")
     # Depth is pressure / (density * gravity), and the attitude comes from gravity: neither may
     # vanish.
-    gravity: float = setting(9.80665, "Gravitational acceleration.", "m/s^2", 1.0, 30.0)
-    water_density: float = setting(1000.0, "Density of the water.", "kg/m^3", 1.0, 1500.0)
+    gravity: float = setting(
+        9.80665, "Gravitational acceleration; the standard one, 9.780 (equator) to 9.832 (poles).",
+        "m/s^2", 1.0, 30.0)
+    water_density: float = setting(
+        1000.0, "Density of the water; a pool's is 996-1000, the sea's 1020-1030.", "kg/m^3", 1.0,
+        1500.0)
     surface_pressure: float = setting(101325.0, "Absolute pressure at the surface.", "Pa", 0.0)
+    dry_mass: float = setting(
+        0.0, "Mass of vehicle and arm together, weighed in air; 0: unknown. An estimate below it "
+             "is reported, since added mass is positive.", "kg", 0.0, 1e5)
     link_volumes: tuple[float, ...] = setting(
         (), "Displaced volume of each link; empty: link parameters are effective.", "m^3", 0.0, 1.0)
     link_buoyancy_centres: tuple[float, ...] = setting(
@@ -41,6 +48,10 @@ class Robot(Section):
         0.0)
     estimate_rotor_inertia: bool = setting(
         False, "Estimate a reflected rotor inertia for each joint as a 13th parameter.")
+    estimate_offsets: str = setting(
+        "auto", "Channels with a constant offset as a further parameter (motor current at rest, "
+                "trim, a tether): 'none', 'joints', 'vehicle', 'all', or 'auto', the joints of an "
+                "arm on a fixed base.", choices=("auto", "none", "joints", "vehicle", "all"))
     link_reference_mass: tuple[float, ...] = setting(
         (), "Reference mass of each link for scaling; empty: the URDF's.", "kg", 1e-6)
     link_reference_length: tuple[float, ...] = setting(

@@ -30,6 +30,10 @@ class Imu(Section):
         "rad")
     delay: float = setting(0.0, LATE, "s", -1.0, 1.0)
     timeout: float = setting(0.1, "Older than this, its rows are masked.", "s", 0.001)
+    gravity_time: float = setting(
+        0.6, "Time over which gravity's direction is averaged: the attitude's noise falls with it, "
+             "while the gyro's bias turns the direction by bias times this (0.06 deg for the 0.1 "
+             "deg/s of a MEMS gyro).", "s", 0.01, 10.0)
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,9 @@ class Dvl(Section):
     delay: float = setting(0.0, LATE, "s", -1.0, 1.0)
     timeout: float = setting(
         0.35, "Without a sample within this time of the tick, its rows are masked.", "s", 0.01)
+    stddev: float = setting(
+        0.01, "Noise of a velocity on each axis: its scatter at rest, or the data sheet's; 1 cm/s "
+              "is a small DVL's near the bottom, at altitude it is more.", "m/s", 1e-4, 1.0)
     max_stddev: float = setting(
         0.2, "A velocity with a larger stated standard deviation counts as no lock.", "m/s", 1e-6)
     max_speed: float = setting(5.0, "A larger velocity counts as no lock.", "m/s", 0.01)
@@ -113,8 +120,12 @@ class Joints(Section):
         (), "Position at the lower stop, per joint; empty: the URDF's.", "rad")
     limits_high: tuple[float, ...] = setting(
         (), "Position at the upper stop, per joint; empty: the URDF's.", "rad")
-    position_stddev: float = setting(0.001, "Noise of a position.", "rad", 1e-9)
-    velocity_stddev: float = setting(0.01, "Noise of a velocity.", "rad/s", 1e-9)
+    position_stddev: float = setting(
+        0.001, "Noise of a position: its scatter at rest, or the encoder's last digit (3 decimals "
+               "in most drivers).", "rad", 1e-9)
+    velocity_stddev: float = setting(
+        0.01, "Noise of a velocity: its scatter at rest, or that of two positions 0.1 s apart.",
+        "rad/s", 1e-9)
 
 
 @dataclass(frozen=True)

@@ -41,15 +41,16 @@ def settings_file(config: Config | None = None) -> str:
     for section in fields(config):
         group = getattr(config, section.name)
         summary = (type(group).__doc__ or "").strip().splitlines()[0]
-        lines += ["", *_comment(summary, 4), f"    {section.name}:"]
+        lines += ["", *commented(summary, 4), f"    {section.name}:"]
         for entry in fields(group):
-            lines += _setting(entry, getattr(group, entry.name))
+            lines += setting_lines(entry, getattr(group, entry.name))
     return HEAD + "\n".join(lines) + "\n"
 
 
-def _setting(entry: Any, value: Any) -> list[str]:
+def setting_lines(entry: Any, value: Any) -> list[str]:
+    """A setting, a dataclass field, with a value, under its meaning, unit and range."""
     meta = entry.metadata
-    comment = _comment(meta["doc"] + _limits(meta), 6)
+    comment = commented(meta["doc"] + _limits(meta), 6)
     if value == ():
         return comment + [f"      # {entry.name}: []"]
     if isinstance(value, tuple):
@@ -96,7 +97,8 @@ def _scalar(value: Any) -> str:
     return text
 
 
-def _comment(text: str, indent: int) -> list[str]:
+def commented(text: str, indent: int) -> list[str]:
+    """The text as lines of a comment."""
     return textwrap.wrap(text, WIDTH, initial_indent=" " * indent + "# ",
                          subsequent_indent=" " * indent + "#   ",
                          break_long_words=False, break_on_hyphens=False)

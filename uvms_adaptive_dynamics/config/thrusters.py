@@ -46,7 +46,9 @@ class Thrusters(Section):
         (), "Factor on the curve's thrust, per thruster; empty: 1.", "", 0.0, 3.0)
     voltage: float = setting(
         16.0, "Battery voltage where no battery topic says it.", "V", 6.0, 30.0)
-    time_constant: float = setting(0.11, "First-order lag of the rotors.", "s", 0.0, 2.0)
+    time_constant: float = setting(
+        0.11, "First-order lag of the rotors: some 0.1 s for a T200 with its ESC; the delay check "
+              "measures how much lag and dead time are off.", "s", 0.0, 2.0)
     delay: float = setting(0.0, "Dead time from a command's stamp to the motor.", "s", -1.0, 2.0)
     timeout: float = setting(
         0.5, "Without a command for this time the wrench is unknown: vehicle rows masked.", "s",

@@ -1,6 +1,6 @@
 """Arrival costs: what is kept of rows that have left the window, and of the prior.
 
-Three alternatives with the same methods, chosen once by `arrival_cost`. Rows come in SI units and
+Alternatives with the same methods, chosen once by `arrival_cost`. Rows come in SI units and
 per channel; `weights` (C,), the reciprocal noise variances, are applied when a quadratic is formed.
 docs/mathematics.md, "Arrival cost".
 """
@@ -13,6 +13,7 @@ import numpy as np
 from ..config import Estimation
 from ..model.parameters import ParameterTable
 from .forgetting import RowMap, directional_map, marginal_map
+from .increment_arrival import IncrementArrival
 from .prior_information import PriorInformation
 from .square_root_information import ChannelInformation, triangular
 
@@ -20,48 +21,6 @@ from .square_root_information import ChannelInformation, triangular
 BLOCK = 1000
 
 Split = Sequence[np.ndarray]    # masks (C,) of channels whose rows are summed apart
-
-
-class RelativeArrival:
-    """The paper's: ||pi - pi_previous||_Q^2, Q = diag(q / max(|pi_previous|, eps)^2); old rows are
-    dropped."""
-
-    decay = 1.0
-    directional = False
-
-    def __init__(self, settings: Estimation, table: ParameterTable, prior: PriorInformation,
-                 split: Split):
-        self._smallest = settings.relative_epsilon * np.array(table.scale)
-        self._q = settings.relative_weight
-        self._zero = [np.zeros((table.size + 1,) * 2) for _ in split]
-        self._none = np.zeros((table.size,) * 2)
-
-    def tick(self) -> None:
-        """A sample has come."""
-
-    def add_row(self, rows: np.ndarray, weight: float) -> None:
-        """A row [Y tau] (C, p + 1) leaves the window with its robust weight applied, times
-        `weight`."""
-
-    def reweigh(self, weights: np.ndarray) -> None:
-        """Use other weights (C,) from now on."""
-
-    def data(self) -> list[np.ndarray]:
-        """[Y tau]^T [Y tau] of old rows, weighted, one matrix per mask of the split."""
-        return self._zero
-
-    def prior(self, pi: np.ndarray) -> np.ndarray:
-        """[Y tau]^T [Y tau] of the prior, pi (p,) the previous estimate."""
-        h = self.floor(pi)
-        return np.block([[np.diag(h), (h * pi)[:, None]], [h * pi, float(h @ pi ** 2)]])
-
-    def floor(self, pi: np.ndarray) -> np.ndarray:
-        """(p,) diagonal that the arrival's H is never below."""
-        return self._q / np.maximum(np.abs(pi), self._smallest) ** 2
-
-    def gradient_covariance(self) -> np.ndarray:
-        """(p, p) what the prior adds to the covariance of half the cost's gradient at the truth."""
-        return self._none
 
 
 class UniformArrival:
@@ -79,36 +38,36 @@ class UniformArrival:
         self._weights = np.ones(table.channels)
 
     def tick(self) -> None:
-        """See `RelativeArrival.tick`."""
+        """See `IncrementArrival.tick`."""
         self._old.fade(self.decay)
         for part in self._data:
             part *= self.decay
         self._share = max(self._share * self.decay, self._lowest)
 
     def add_row(self, rows: np.ndarray, weight: float) -> None:
-        """See `RelativeArrival.add_row`."""
+        """See `IncrementArrival.add_row`."""
         self._old.add_row(rows, weight)
         add_weighted(self._data, self._split, rows, weight * self._weights)
 
     def reweigh(self, weights: np.ndarray) -> None:
-        """See `RelativeArrival.reweigh`."""
+        """See `IncrementArrival.reweigh`."""
         self._weights = weights
         self._data = [self._old.weighted(weights * mask) for mask in self._split]
 
     def data(self) -> list[np.ndarray]:
-        """See `RelativeArrival.data`."""
+        """See `IncrementArrival.data`."""
         return self._data
 
     def prior(self, pi: np.ndarray) -> np.ndarray:
-        """See `RelativeArrival.prior`."""
+        """See `IncrementArrival.prior`."""
         return self._share * self._prior
 
     def floor(self, pi: np.ndarray) -> np.ndarray:
-        """See `RelativeArrival.floor`."""
+        """See `IncrementArrival.floor`."""
         return self._share * self._given.floor
 
     def gradient_covariance(self) -> np.ndarray:
-        """See `RelativeArrival.gradient_covariance`."""
+        """See `IncrementArrival.gradient_covariance`."""
         return self._share ** 2 * self._given.gradient_covariance
 
 
@@ -135,35 +94,35 @@ class DirectionalArrival:
         self._all = (np.ones(table.channels),)
 
     def tick(self) -> None:
-        """See `RelativeArrival.tick`."""
+        """See `IncrementArrival.tick`."""
 
     def add_row(self, rows: np.ndarray, weight: float) -> None:
-        """See `RelativeArrival.add_row`."""
+        """See `IncrementArrival.add_row`."""
         self._block.add_row(rows, weight)
         add_weighted((self._block_data,), self._all, rows, weight * self._weights)
         self._in_block += 1
 
     def reweigh(self, weights: np.ndarray) -> None:
-        """See `RelativeArrival.reweigh`; not while an iterator of a map is unfinished."""
+        """See `IncrementArrival.reweigh`; not while an iterator of a map is unfinished."""
         self._weights = weights
         self._old_data, self._block_data = self._old.weighted(weights), self._block.weighted(
             weights)
 
     def data(self) -> list[np.ndarray]:
-        """See `RelativeArrival.data`."""
+        """See `IncrementArrival.data`."""
         return [self._old_data + self._block_data]
 
     def prior(self, pi: np.ndarray) -> np.ndarray:
-        """See `RelativeArrival.prior`."""
+        """See `IncrementArrival.prior`."""
         return self._prior
 
     def floor(self, pi: np.ndarray) -> np.ndarray:
-        """See `RelativeArrival.floor`: no direction ever has less information than it began with.
+        """See `IncrementArrival.floor`: no direction ever has less information than it began with.
         """
         return self._given.floor
 
     def gradient_covariance(self) -> np.ndarray:
-        """See `RelativeArrival.gradient_covariance`."""
+        """See `IncrementArrival.gradient_covariance`."""
         return self._prior_noise
 
     def block_is_full(self) -> bool:
@@ -198,13 +157,6 @@ class DirectionalArrival:
         nothing = ChannelInformation(len(self._weights), len(self._prior) - 1)
         return row_map, self._old.mapped(row_map.rows, nothing)
 
-    def marginalized(self, places: np.ndarray, pi: np.ndarray) -> np.ndarray:
-        """[Y tau]^T [Y tau] of old rows and prior as `marginalize` would leave it; nothing changes.
-        """
-        old = self._old_data + self._prior
-        M, begun = marginal_map(old, places).rows, self._beginning(places, pi)
-        return M.T @ old @ M + begun.T @ begun + self._block_data
-
     def _beginning(self, places: np.ndarray, pi: np.ndarray) -> np.ndarray:
         """(k, p + 1) rows that parameters at `places` begin with, about pi."""
         rows, k = np.zeros((len(places), len(pi) + 1)), np.arange(len(places))
@@ -220,15 +172,15 @@ class DirectionalArrival:
         self._old_data = M.T @ self._old_data @ M
 
 
-ArrivalCost = RelativeArrival | UniformArrival | DirectionalArrival
+ArrivalCost = IncrementArrival | UniformArrival | DirectionalArrival
 
 
 def arrival_cost(settings: Estimation, table: ParameterTable, prior: PriorInformation,
                  split: Split) -> ArrivalCost:
     """The arrival cost that the settings name. With coupling 'reaction' rows change with the
     estimate, and forgetting is uniform."""
-    if settings.arrival == "relative":
-        return RelativeArrival(settings, table, prior, split)
+    if settings.arrival != "information":
+        return IncrementArrival(settings, table, prior, len(split))
     if settings.forgetting_kind == "uniform" or settings.coupling == "reaction":
         return UniformArrival(settings, table, prior, split)
     return DirectionalArrival(settings, table, prior, split)

@@ -1,62 +1,68 @@
-"""Detection of changes of the robot (a payload, a float, a joint full of sand): hypotheses judged
-by what they predict.
+"""Detection of changes of the robot (a payload, a float, a joint full of sand, a weak battery):
+hypotheses that are judged by their evidence, confirmed by what comes next, and withdrawn.
 
 After a change the old data, of minutes, outvote the new ones, of seconds, and the robust cost takes
-these for outliers: the estimate would not follow for minutes. So where predictions are suddenly far
-off, alternatives are estimated, each as if old data said nothing of one part of the robot, and all
-predict what comes next. Only if one of them is clearly better that part is re-estimated. A burst of
-garbage, a failing sensor or mere noise do not pass: what they teach predicts nothing.
-docs/uncertainty.md, "Changes of the robot".
+these for outliers: the estimate would not follow for minutes. So every half second the residuals of
+the last seconds are explained by each hypothesis in turn (`change_evidence`). One is believed where
+its evidence is overwhelming and what it says predicts the next rows. What was known before is kept:
+where it predicts better again, because a payload was put down or the change never was, it is
+restored. docs/uncertainty.md, "Changes of the robot".
 """
 from __future__ import annotations
 
-import logging
 from collections import deque
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from ..config import Config
-from ..errors import SolverError
 from ..model.parameters import ParameterTable
-from ..solvers import Solver
-from ..solvers.problem import huber
-from ..uncertainty.channel_noise import ChannelNoise, NoiseRecord
-from .information import InformationState
+from ..uncertainty.channel_noise import NoiseRecord
+from .change_evidence import Hypothesis, RecentRows, evidence, gain, hypotheses
+from .information import InformationRecord, InformationState
 from .prediction import Prediction
 from .row_excitation import Excited
 
-log = logging.getLogger(__name__)
+LOOK = 0.5                          # [s] between two looks
+SINCE = (1.0, 2.0, 3.5, 6.0)        # [s] for which a change may have lasted
+SETTLING = 20.0                     # [s] of rows that count, before which nothing is judged
+# ln of the odds: a change is rare, a hundred hypotheses and onsets are tried at each of a hundred
+# thousand looks a day, and a false one a month is too many
+EVIDENCE = 20.0
+CONFIRMED = 3.0                     # ln likelihood ratio of the next rows alone,
+CONFIRMING = 2                      # of so many looks: garbage of a second is over by then
+RESTORED = 7.0                      # the same for what was known before, over the last seconds
+ALIKE = 4.6                         # ln 100: hypotheses so close explain the data alike
+KNOWN = 3                           # earlier states of knowledge that are kept
+UNDONE = 0.03                       # a factor so near to one is none
 
-INTERVAL = 2.0      # [s] of rows that are judged at once, and over which alternatives are compared
-# intervals whose median is the reference level; before so many nothing is judged
-REFERENCE = 10
-# mean Huber cost of a channel that is suddenly far off, over the reference and over what was
-# expected
-FAR = 5.0
-CORNER = 2.0        # expected deviations beyond which a residual counts linearly
-# an alternative's cost, as a share of the present estimate's, at which it is believed
-BETTER = 0.5
-# two alternatives explain the data alike where a likelihood ratio is below 100
-ALIKE = 9.2         # 2 ln(100): difference of their costs over independent rows
-STILL_OFF = 2.0     # mean Huber cost of all rows that the present estimate must have meanwhile
-MATTERS = 0.05      # share of a channel's variation (of efforts, squared) that its residual must be
-SEEN = 0.25         # share of an interval in which a channel must have counted to be judged
-# What changes by itself; of the vehicle a load changes inertia and weight at once.
-WHOLES = {
-    "vehicle inertia": "vehicle inertia and restoring",
-    "vehicle restoring": "vehicle inertia and restoring",
-    "vehicle linear damping": "vehicle damping", "vehicle quadratic damping": "vehicle damping"
-}
+
+class Known(NamedTuple):
+    """What was known before a change: the change's name, the estimate (p,), all that was learned,
+    and the factors (C,) that efforts were corrected by."""
+
+    part: str
+    pi: np.ndarray
+    information: InformationRecord
+    effort_factor: np.ndarray
 
 
 class Change(NamedTuple):
-    """A part of the robot whose dynamics changed: its name, its parameters' places (k,), the noise
-    before."""
+    """A change that is believed from now on.
+
+    part: in words; odds: their evidence in words; places (k,): parameters that begin again;
+    channels and factor: efforts of these are `factor` times what they were; restored: what was
+    known before and holds again; noise_before: of the time before; ticks: since when."""
 
     part: str
+    odds: str
     places: np.ndarray
+    channels: np.ndarray
+    factor: float
+    restored: Known | None
     noise_before: NoiseRecord
+    ticks: int
 
 
 class ChangeDetector(Protocol):
@@ -65,6 +71,9 @@ class ChangeDetector(Protocol):
     def judge(self, prediction: Prediction, excited: Excited,
               information: InformationState) -> Change | None:
         """The change that is believed from now on, if any."""
+
+    def remember(self, known: Known) -> None:
+        """Keep what was known before a change."""
 
     def break_off(self) -> None:
         """A gap in time."""
@@ -78,168 +87,203 @@ class NoChangeDetection:
         """See `ChangeDetector`."""
         return None
 
+    def remember(self, known: Known) -> None:
+        """See `ChangeDetector`."""
+
     def break_off(self) -> None:
         """See `ChangeDetector`."""
 
 
-class ResidualWatch:
-    """Watches residuals, interval by interval. At the end of one in which they were far off
-    `flagged` is true: give alternatives to `compare`, and at the end of the next interval `better`
-    is the one to be believed, if any.
+class _Ring:
+    """The rows of the last seconds, of every `stride`-th tick."""
 
-    quiet: the noise before predictions were off. What the parameters' own uncertainty explains is
-    no change, nor is what hardly matters beside the channel's efforts: after a calm the noise is
-    small, and any motion shows what the model lacks."""
+    def __init__(self, length: int, stride: int, channels: int, size: int):
+        self.stride, self._length = stride, length
+        self._Y = np.zeros((length, channels, size))
+        # measured, predicted, doubt (variance), counts
+        self._values = np.zeros((4, length, channels))
+        self._pi = np.zeros((length, size))
+        self.clear()
 
-    def __init__(self, channels: int, period: float, overlap: float = 1.0):
-        """overlap: how many neighbouring rows carry the information of an independent one."""
-        self._overlap = overlap
-        self.alike: list[int] = []
-        self._ticks_in_interval, self._ticks = max(1, round(INTERVAL / period)), 0
-        self._cost, self._square, self._seen, self._variation = np.zeros((4, channels))
-        self._levels: deque[np.ndarray] = deque(maxlen=REFERENCE)
-        self._alternatives: np.ndarray | None = None
-        self.quiet: NoiseRecord | None = None
-        self.flagged = False
-        self.better: int | None = None
+    def clear(self) -> None:
+        self._next = self.filled = 0
 
-    def compare(self, alternatives: np.ndarray) -> None:
-        """Let alternatives (k, p) predict what comes next beside the present estimate."""
-        self._alternatives, self._costs = alternatives, np.zeros(len(alternatives) + 1)
-        self._compared = self._ticks = 0
+    def add(self, prediction: Prediction, counts: np.ndarray) -> None:
+        k = self._next
+        self._Y[k] = prediction.regressor * counts[:, None]
+        self._values[:, k] = ((prediction.measured - prediction.known) * counts,
+                              (prediction.predicted - prediction.known) * counts,
+                              prediction.parameter_variance, counts)
+        self._pi[k] = prediction.pi
+        self._next = (k + 1) % self._length
+        self.filled = min(self.filled + 1, self._length)
 
-    def add_row(self, prediction: Prediction, counts: np.ndarray, noise: ChannelNoise,
-                variation: np.ndarray) -> None:
-        """A prediction that was made before its row entered; counts (C,) bool: rows that entered;
-        noise known before; variation (C,) of each row, its reference or the present one."""
-        if self.quiet is None:
-            self.quiet = noise.record()
-        self.flagged, self.better = False, None
-        self._ticks += 1
-        self._variation = np.maximum(self._variation, variation)
-        residual, doubt = prediction.residual, np.sqrt(prediction.parameter_variance)
-        if self._alternatives is not None:
-            off = (prediction.pi - self._alternatives) @ prediction.regressor.T
-            residuals = residual + np.vstack([np.zeros(residual.size), off])
-            self._costs += huber(
-                np.abs(residuals) * (counts / np.hypot(self.quiet.stddev, doubt)),
-                CORNER).sum(axis=1)
-            self._compared += int(counts.sum())
-        else:
-            self._cost += huber(np.abs(residual) * (counts / np.hypot(noise.stddev, doubt)), CORNER)
-            self._square += residual ** 2 * counts
-            self._seen += counts
-        if self._ticks == self._ticks_in_interval:
-            self._judge(noise)
-
-    def _judge(self, noise: ChannelNoise) -> None:
-        if self._alternatives is not None:
-            present, best = self._costs[0], int(np.argmin(self._costs[1:]))
-            believed = self._costs[best
-                                   + 1] < BETTER * present and present > STILL_OFF * self._compared
-            self.better = best if believed else None
-            excess = (self._costs[1:] - self._costs[best + 1]) / self._overlap
-            self.alike = np.flatnonzero(excess < ALIKE).tolist()
-        else:
-            seen = self._seen > SEEN * self._ticks_in_interval
-            matters = self._square > MATTERS * self._variation ** 2 * self._seen
-            self._judge_level(np.where(seen, self._cost / np.maximum(self._seen, 1), np.nan),
-                              matters, noise)
-        self._begin_interval()
-
-    def _begin_interval(self) -> None:
-        self._cost[:] = self._square[:] = self._seen[:] = self._variation[:] = 0.0
-        self._ticks, self._alternatives = 0, None
-
-    def break_off(self) -> None:
-        """A gap in time: the interval that was going on tells nothing."""
-        self._begin_interval()
-        self.flagged, self.better = False, None
-
-    def _judge_level(self, cost: np.ndarray, matters: np.ndarray, noise: ChannelNoise) -> None:
-        """cost (C,): mean of each channel, NaN where it was not seen; matters (C,): whether its
-        residuals do.
-
-        What stays far off becomes the reference after some intervals.
-        """
-        far = False
-        if len(self._levels) == REFERENCE:
-            levels = np.array(self._levels)
-            reference = np.nanmedian(
-                np.vstack([levels, np.where(np.isnan(levels).all(axis=0), 1.0, np.nan)]), axis=0)
-            far = bool(((cost > FAR * np.maximum(reference, 1.0)) & matters).any())
-        self.flagged = far
-        if not far:
-            self.quiet = noise.record()
-        if not np.isnan(cost).all():
-            self._levels.append(cost)
+    def newest(self, rows: int, variance: np.ndarray, as_then: bool = False) -> RecentRows:
+        """The newest `rows`; variance (C,) of an independent residual times the rows that carry its
+        information. as_then: all predicted with the estimate of before the first of them, which has
+        absorbed nothing of what came."""
+        order = (self._next - rows + np.arange(rows)) % self._length
+        measured, predicted, doubt, counts = self._values[:, order]
+        if as_then:
+            predicted = self._Y[order] @ self._pi[order[0]]
+        # What the parameters' own error does to the rows it does to all of them alike.
+        weight = self.stride * counts / (variance + rows * self.stride * doubt)
+        return RecentRows(self._Y[order], predicted, measured - predicted, weight)
 
 
-class PredictiveChangeDetector:
-    """Estimates alternatives, one at a tick, and believes the one that predicts clearly better."""
+@dataclass
+class _Look:
+    """One look at the rows of the last seconds, a hypothesis at a tick."""
 
-    def __init__(self, table: ParameterTable, free: np.ndarray, period: float, solver: Solver,
-                 overlap: float):
-        """free (p,): estimated parameters; period [s]; solver: for the alternatives alone;
-        overlap: how many neighbouring rows carry the information of an independent one."""
-        self._watch = ResidualWatch(table.channels, period, overlap)
-        self._free, self._solver = free, solver
-        self._parts = {
-            name: places
-            for name, places in table.merged(WHOLES).items()
-            if free[places].any()
-        }
-        # alternatives so far, while they are being made
-        self._estimated: list[np.ndarray] | None = None
+    since: dict[int, RecentRows]        # by number of rows
+    variance: np.ndarray
+    found: list[tuple[float, int, np.ndarray]]      # (evidence, rows, change) of each hypothesis
+
+
+class _Suspect(NamedTuple):
+    hypothesis: Hypothesis
+    change: np.ndarray
+
+
+class EvidenceChangeDetector:
+    """Looks at the last seconds every half second, one hypothesis at a tick."""
+
+    def __init__(self, table: ParameterTable, free: np.ndarray, period: float, overlap: float,
+                 prior_stddev: np.ndarray):
+        """free (p,): estimated parameters; period [s]; overlap: neighbouring rows that carry the
+        information of an independent one; prior_stddev (p,)."""
+        self._hypotheses = hypotheses(table, free, prior_stddev)
+        stride = max(1, round(overlap / 4))
+        tick = period * stride
+        self._since = sorted({max(1, round(seconds / tick)) for seconds in SINCE})
+        self._ring = _Ring(self._since[-1], stride, table.channels, table.size)
+        self._look_ticks = max(round(LOOK / period), len(self._hypotheses) + 2)
+        self._settling = SETTLING / period
+        self._quiet: deque[NoiseRecord] = deque(
+            maxlen=1 + round(SINCE[-1] / (self._look_ticks * period)))
+        self._known: list[Known] = []
+        self._ticks, self._seen = 0, np.zeros(table.channels)
+        self._look: _Look | None = None
+        self._suspects: deque[_Suspect] = deque(maxlen=CONFIRMING)
+        self._better: list[int] = []        # known states that predicted better at the last look
 
     def judge(self, prediction: Prediction, excited: Excited,
               information: InformationState) -> Change | None:
         """See `ChangeDetector`."""
-        watch = self._watch
-        watch.add_row(prediction, excited.counts, information.noise,
-                      information.excitation.variation)
-        if self._estimated is not None:
-            self._estimate_next(prediction, information)
-        elif watch.flagged:
-            # What has left the window is old: its gradient's noise is kept apart from that of what
-            # comes.
-            information.forget(now=True)
-            self._estimated = []
-        elif watch.better is not None and watch.quiet is not None:
-            # Where several parts explain the data alike, all are named and re-estimated.
-            found = [list(self._parts.items())[k] for k in watch.alike]
-            return Change(" or ".join(name for name, _ in found),
-                          np.concatenate([places for _, places in found]), watch.quiet)
-        return None
+        self._ticks += 1
+        self._seen += excited.counts
+        if self._ticks % self._ring.stride == 0:
+            self._ring.add(prediction, excited.counts)
+        look = self._look
+        if look is None:
+            settled = self._seen.max() > self._settling and self._ring.filled >= self._since[0]
+            if settled and self._ticks % self._look_ticks == 0:
+                self._look = self._begin(information)
+            return None
+        if len(look.found) < len(self._hypotheses):
+            look.found.append(self._best_since(self._hypotheses[len(look.found)], look))
+            return None
+        self._look = None
+        change = self._restored(look) or self._believed(look)
+        self._quiet.append(information.noise.record())
+        return change
+
+    def remember(self, known: Known) -> None:
+        """See `ChangeDetector`."""
+        self._known = [known, *self._known][:KNOWN]
 
     def break_off(self) -> None:
         """See `ChangeDetector`."""
-        self._watch.break_off()
-        self._estimated = None
+        self._ring.clear()
+        self._look = None
+        self._suspects.clear()
+        self._better = []
 
-    def _estimate_next(self, prediction: Prediction, information: InformationState) -> None:
-        assert self._estimated is not None
-        places = list(self._parts.values())[len(self._estimated)]
-        try:
-            problem = information.alternative(prediction.pi, self._free, places)
-            self._estimated.append(self._solver.solve(problem).pi)
-        except (SolverError, np.linalg.LinAlgError) as error:
-            log.warning(
-                "an alternative estimate at t = %.2f s failed (%s); a change would be found at the "
-                "next look",
-                prediction.t, error)
-            self._estimated = None
-            return
-        if len(self._estimated) == len(self._parts):
-            self._watch.compare(np.array(self._estimated))
-            self._estimated = None
+    def _begin(self, information: InformationState) -> _Look:
+        variance = information.noise.long_run ** 2
+        variance *= information.gradient.rows_per_independent(variance)
+        lengths = [rows for rows in self._since if rows <= self._ring.filled]
+        since = {rows: self._ring.newest(rows, variance) for rows in lengths}
+        return _Look(since, variance, [])
+
+    def _best_since(self, hypothesis: Hypothesis, look: _Look) -> tuple[float, int, np.ndarray]:
+        tried = [(*evidence(hypothesis, rows), length) for length, rows in look.since.items()]
+        best, change, length = max(tried, key=lambda one: one[0])
+        return best, length, change
+
+    def _believed(self, look: _Look) -> Change | None:
+        """The hypotheses that explain the residuals, if the best one of earlier looks also predicts
+        those that came since."""
+        order = sorted(range(len(look.found)), key=lambda k: -look.found[k][0])
+        best, length, change = look.found[order[0]]
+        if best < EVIDENCE:
+            self._suspects.clear()
+            return None
+        suspects = list(self._suspects)
+        self._suspects.append(_Suspect(self._hypotheses[order[0]], change))
+        if len(suspects) < CONFIRMING or self._gain_since(suspects[0], look) < CONFIRMED:
+            return None
+        # What is most likely the cause is asked of an estimate that has not yet given way to it.
+        then = self._ring.newest(length, look.variance, as_then=True)
+        found = [evidence(hypothesis, then) for hypothesis in self._hypotheses]
+        order = sorted(range(len(found)), key=lambda k: -found[k][0])
+        alike = [k for k in order if found[k][0] > found[order[0]][0] - ALIKE]
+        chosen = [self._hypotheses[k] for k in alike]
+        # One factor is a simpler cause than a dozen parameters, and nothing is forgotten for it.
+        scales = [one for one in chosen if one.is_scale]
+        noise = self._quiet[0]
+        ticks = length * self._ring.stride
+        odds = "; ".join(f"{self._hypotheses[k].name} 10^{found[k][0] / np.log(10):.0f} : 1"
+                         for k in order[:3] if found[k][0] > 0)
+        part = " or ".join(one.name for one in chosen)
+        if scales:
+            factor = 1 + float(found[alike[chosen.index(scales[0])]][1][0])
+            believed = Change(part, odds, np.zeros(0, int), scales[0].channels, factor, None, noise,
+                           ticks)
+        else:
+            places = np.unique(np.concatenate([one.places for one in chosen]))
+            believed = Change(part, odds, places, np.zeros(0, int), 1.0, None, noise, ticks)
+        self._restart()
+        return believed
+
+    def _gain_since(self, suspect: _Suspect, look: _Look) -> float:
+        new = min(CONFIRMING * self._look_ticks // self._ring.stride, self._ring.filled)
+        return gain(suspect.hypothesis, suspect.change, self._ring.newest(new, look.variance))
+
+    def _restored(self, look: _Look) -> Change | None:
+        """What was known before a change, where it predicts better again: overwhelmingly, or at two
+        looks. It has nothing to fit, so that all rows that it explains are evidence."""
+        better = {}
+        for k, known in enumerate(self._known):
+            gains = []
+            for length in look.since:
+                rows = self._ring.newest(length, look.variance)
+                then = rows.residual + rows.predicted - rows.Y @ known.pi
+                square = rows.residual ** 2 - then ** 2
+                gains.append((0.5 * float(np.sum(rows.weight * square)), length))
+            if max(gains)[0] > RESTORED:
+                better[k] = max(gains)
+        believed = [k for k, (odds, _) in better.items() if odds > EVIDENCE or k in self._better]
+        self._better = list(better)
+        if not believed:
+            return None
+        best = max(believed, key=lambda k: better[k][0])
+        known = self._known.pop(best)
+        self._restart()
+        return Change(known.part, "", np.zeros(0, int), np.zeros(0, int), 1.0, known,
+                      known.information.noise, better[best][1] * self._ring.stride)
+
+    def _restart(self) -> None:
+        """What was seen until now belongs to what has just been decided."""
+        self.break_off()
+        self._quiet.clear()
 
 
 def change_detector(config: Config, table: ParameterTable, free: np.ndarray, directional: bool,
-                    solver: Solver, overlap: float) -> ChangeDetector:
+                    overlap: float, prior_stddev: np.ndarray) -> ChangeDetector:
     """The detector that the settings ask for. Changes are followed with directional forgetting
     below 1."""
     settings = config.estimation
     if directional and settings.follow_changes and settings.forgetting < 1.0 and free.any():
-        return PredictiveChangeDetector(table, free, config.filter.period, solver, overlap)
+        return EvidenceChangeDetector(table, free, config.filter.period, overlap, prior_stddev)
     return NoChangeDetection()

@@ -12,14 +12,15 @@ import numpy as np
 
 from ..config import Config
 from ..errors import SolverError
-from ..model.covariance import deviations
-from ..model.parameter_file import ParameterSet
+from ..model.covariance import deviations, semidefinite
+from ..model.parameter_file import CAUSES, ParameterSet
 from ..model.physical_set import PhysicalSet
 from ..model.prior import prior_from_config, prior_stddev
 from ..model.robot import RawRows, RobotModel
 from ..model.sample import Sample
 from ..solvers import choose_solver, projection_problem
 from ..solvers.problem import HorizonProblem, Solution
+from ..uncertainty.constant_residual import ResidualMean, noise_findings
 from ..uncertainty.identifiability import (
     Identifiability,
     at_least,
@@ -28,6 +29,7 @@ from ..uncertainty.identifiability import (
     known_from,
     limited_by_physics,
 )
+from ..uncertainty.mass_check import mass_findings
 from ..uncertainty.parameter_covariance import (
     IncrementCovariance,
     MatrixCovariance,
@@ -35,11 +37,14 @@ from ..uncertainty.parameter_covariance import (
     SandwichCovariance,
     constrained_inverse,
 )
-from .changes import Change, ChangeDetector, change_detector
+from ..uncertainty.trust import STATES, ChannelTrust
+from ..uncertainty.trust_cause import likely_cause
+from .changes import UNDONE, Change, ChangeDetector, Known, change_detector
 from .information import InformationState
 from .low_pass import RowFilter
 from .prediction import Estimate, Prediction, predict
 from .prior_information import PriorInformation, prior_information
+from .row_excitation import Excited
 from .sample_check import SampleCheck, leverage_points
 from .snapshot import EstimatorSnapshot
 
@@ -56,10 +61,12 @@ class Estimator:
     """Moving horizon estimation of all parameters of a robot.
 
     `step(sample)` = `add(sample)` and `solve()`. With learn=False nothing is estimated: `add`
-    predicts only. pi (p,): the present estimate, read-only; prior: what it began from; prediction:
-    of the last row; status: of the last solve; solved: whether there was one since it began."""
+    predicts only, with the noise that came with the parameters. pi (p,): the present estimate,
+    read-only; prior: what it began from; prediction: of the last row, moves (C,) bool: whether it
+    was in motion; status: of the last solve; solved: whether there was one since it began."""
 
     pi: np.ndarray
+    moves: np.ndarray
     prior: ParameterSet
     prediction: Prediction | None
     status: str
@@ -69,18 +76,23 @@ class Estimator:
     _increments: IncrementCovariance
     _detector: ChangeDetector
     _inverse: np.ndarray | None
+    _systematic: np.ndarray
     _first_t: float | None
     _last_t: float | None
 
     def __init__(self, config: Config, prior: ParameterSet | None = None,
-                 robot: RobotModel | None = None, learn: bool = True, real_time: bool = False):
+                 robot: RobotModel | None = None, learn: bool = True, real_time: bool = False,
+                 adapt_intervals: bool | None = None):
         """prior: a prior, or a saved estimate to go on from; the configuration's if None.
+        adapt_intervals: whether the width of intervals follows recent residuals; as `learn` if
+        None, so that what is frozen from the start is tested as it was saved.
         real_time: a solve without a deadline of its own gets half a period; elsewhere results must
         not depend on the machine's speed. Raises UvmsError for what cannot be used."""
         self.config = config
         self.robot = robot or RobotModel.from_config(config)
         self.table = self.robot.table
         self.learn = learn
+        self._adapt_intervals = learn if adapt_intervals is None else adapt_intervals
         self.notes: list[str] = []
         self.physical = PhysicalSet(self.table, config.estimation)
         self.free = ~self.table.match(config.estimation.frozen)
@@ -88,16 +100,17 @@ class Estimator:
             self.free[a] = self.free[b] = self.free[a] and self.free[b]
         self._solver, notes = choose_solver(config.estimation.solver, self.table)
         self._note(*notes)
-        # Alternatives are estimated by our own solver, which is made and tried before data come.
-        self._second_solver, _ = choose_solver("native", self.table)
         half_a_period = 0.5 * config.filter.period if real_time else None
         self._deadline = config.estimation.deadline or half_a_period
-        self._check = SampleCheck(config.limits, self.table)
+        self._check = SampleCheck(config.limits, self.table, config.filter.gates)
         self._low_pass = RowFilter(config.filter, self.table.channels, self.table.size)
         # White noise is so much larger before the low-pass.
         self._raw_noise_ratio = np.sqrt(self._low_pass.correlation_length)
         self.information = InformationState(config, self.physical, self._low_pass.kernel,
                                             self.robot.default_noise(config))
+        self.trust = ChannelTrust(self.table.channels, config.filter.period,
+                                  self._low_pass.correlation_length)
+        self._cause: tuple[np.ndarray | None, str] = None, ""
         self.solver_failures = 0
         self.changes, self.last_change = 0, ""
         self.implausible = 0        # rows that claimed to be valid and cannot be
@@ -106,8 +119,7 @@ class Estimator:
         self._given = prior or prior_from_config(config, self.robot)
         self.restart()
         if learn:
-            for solver in (self._solver, self._second_solver):
-                solver.warm_up(self.physical, self.free, self.pi)
+            self._solver.warm_up(self.physical, self.free, self.pi)
 
     # --- a tick -----------------------------------------------------------------------------------
 
@@ -128,7 +140,7 @@ class Estimator:
         if not self._is_new_instant(sample.t):
             return None
         # tau = Y pi + known, of the rows that can be believed
-        raw = self.robot.raw_rows(sample)
+        raw = self.robot.raw_rows(sample).scaled(self.effort_factor)
         valid = sample.valid & self._believable(sample, raw)
         # one linear low-pass on every column of Y and on tau alike
         row = self._low_pass.add_row(sample.t, raw, valid,
@@ -136,10 +148,15 @@ class Estimator:
         if row is None:
             return None
         # the prediction uses nothing of this row but its regressor
-        prediction = predict(row, self.pi, self._covariance, self.information.noise)
+        prediction = predict(row, self.pi, self._covariance, self.information.noise,
+                             self.trust.levels)
         self.prediction = prediction
         # which rows say something new
         excited = self.information.observe(prediction)
+        # whether the residuals are what the noise explains
+        self._judge(prediction, excited)
+        self.moves = excited.moves
+        self._residual_mean.add_row(prediction.residual, excited.moves)
         if self.learn:
             # the window, the old data and the gradient's covariance
             self.information.add_row(prediction, excited)
@@ -150,8 +167,9 @@ class Estimator:
             # what new data replace is forgotten
             self.information.forget()
         # the noise that weighs rows and makes intervals
-        self.information.learn_noise(prediction, excited)
-        self.information.refresh_weights()
+        if self._adapt_intervals:
+            self.information.learn_noise(prediction, excited)
+            self.information.refresh_weights()
         return prediction
 
     def solve(self, begin: float | None = None) -> Estimate | None:
@@ -175,7 +193,7 @@ class Estimator:
             self._keep_last(error)
             seconds = time.perf_counter() - begin_solve
         return Estimate(self.prediction, self.pi, self._covariance, self.status, 1e3 * seconds,
-                        1e3 * (time.perf_counter() - begin))
+                        1e3 * (time.perf_counter() - begin), self._systematic)
 
     def _is_new_instant(self, t: float) -> bool:
         """A gap or a jump of time breaks off what links neighbouring rows; a repeated stamp is
@@ -197,7 +215,7 @@ class Estimator:
         """(C,) rows whose motion and effort can be; what claims to be valid and cannot be is
         counted."""
         believable = self._check.plausible(sample)
-        if believable.any():
+        if believable.any() and self._check.gates:
             doubt = np.diagonal(self._covariance.of_rows(raw.Y))
             noise = self._raw_noise_ratio * self.information.noise.long_run
             suspect = leverage_points(raw.tau - raw.known - raw.Y @ self.pi, doubt, noise)
@@ -206,17 +224,49 @@ class Estimator:
         self.implausible += int(np.sum(sample.valid & ~believable))
         return believable
 
+    def _judge(self, prediction: Prediction, excited: Excited) -> None:
+        """What learning may still remove excuses a residual; frozen parameters excuse nothing."""
+        doubt = prediction.parameter_variance * self.learn
+        self.trust.add_row(prediction.measured, prediction.predicted, prediction.valid,
+                           excited.moves, doubt, self.information.noise.long_run)
+
     def _follow(self, change: Change, t: float) -> None:
-        """Re-estimate the part that has changed; what was learned of the others stays."""
-        if not self.information.marginalize(change.places, self.pi):
-            return
-        # The residuals since then were the change's.
-        self.information.noise.put_back(change.noise_before)
+        """Re-estimate the part that has changed, or correct a factor of efforts, or return to what
+        was known before; what was learned of the others stays."""
+        information = self.information
+        since = t - change.ticks * self.config.filter.period - (self._first_t or 0.0)
+        if change.restored is not None:
+            information.put_back(change.restored.information)
+            self.pi = change.restored.pi
+            self.effort_factor = change.restored.effort_factor
+            said = (f"{change.part}: as before its change again, since {since:.1f} s; what was "
+                    "known is restored")
+        else:
+            known = Known(change.part, self.pi, information.record(), self.effort_factor)
+            # The residuals since then were the change's.
+            information.noise.put_back(change.noise_before)
+            if change.places.size:
+                information.age_window(change.ticks, self.pi)
+                if not information.marginalize(change.places, self.pi):
+                    return
+                said = (f"{change.part}: dynamics changed at {since:.1f} s (payload, damage?); "
+                        f"re-estimating. Evidence: {change.odds}")
+            else:
+                information.drop_window()
+                self._correct_efforts(change)
+                said = (f"{change.part}: efforts are {change.factor:.2f} times what the model "
+                        f"says since {since:.1f} s (battery, drive?); corrected. Evidence: "
+                        f"{change.odds}")
+            self._detector.remember(known)
         self.changes += 1
-        since = t - (self._first_t or 0.0)
-        self.last_change = (f"{change.part}: dynamics changed at {since:.1f} s (payload, damage?); "
-                            "re-estimating")
-        self._note(self.last_change)
+        self.last_change = said
+        self._note(said)
+
+    def _correct_efforts(self, change: Change) -> None:
+        factor = self.effort_factor.copy()
+        factor[change.channels] /= change.factor
+        factor[np.abs(factor - 1) < UNDONE] = 1.0
+        self.effort_factor = factor
 
     def _minimum(self, problem: HorizonProblem) -> Solution:
         solution = self._solver.solve(problem, self._deadline)
@@ -234,6 +284,10 @@ class Estimator:
         G = constrained_inverse(A, B, self.physical.active_normals(pi), len(self.table.equal_pairs),
                                 gradient, self.free)
         self._inverse = G
+        systematic = self.information.systematic_gradient() @ G
+        systematic[:, ~self.free] = self._systematic[:, ~self.free]
+        systematic.setflags(write=False)
+        self._systematic = systematic
         return SandwichCovariance(G, B, A, self.free, self._frozen_covariance)
 
     def _accept(self, problem: HorizonProblem, pi: np.ndarray,
@@ -268,7 +322,7 @@ class Estimator:
             known = ParameterSet(self.table.names, self.pi, covariance.matrix)
             noise = self.information.noise
             self.information.restart(self._knowledge(self.pi, known), noise.lasting_stddev,
-                                     noise.long_run)
+                                     noise.long_run, self._systematic)
             self._covariance, self._failed_in_a_row = covariance, 0
             self._detector.break_off()
 
@@ -288,10 +342,16 @@ class Estimator:
                  "channels": list(self.robot.channels)}
         self.prior = ParameterSet(
             self.table.names, values, saved.covariance, saved.noise_stddev, robot,
-            known_from=saved.known_from, identifiability=saved.identifiability)
+            known_from=saved.known_from, identifiability=saved.identifiability,
+            systematic=saved.systematic)
         self.pi = values
+        self._systematic = (np.zeros((CAUSES, self.table.size)) if saved.systematic is None
+                            else saved.systematic)
         self.information.restart(self._knowledge(values, saved), saved.noise_stddev,
-                                 saved.row_noise_stddev)
+                                 saved.row_noise_stddev, self._systematic)
+        reference = self._reference_noise(saved)
+        self.trust.restart(reference, assumed=saved.noise_stddev is None and reference is not None,
+                           known=saved.covariance is not None)
         known = self.information.prior
         frozen = np.flatnonzero(~self.free)
         self._frozen_covariance = known.covariance[np.ix_(frozen, frozen)]
@@ -299,8 +359,10 @@ class Estimator:
         self._increments = IncrementCovariance(
             self.config.uncertainty, settings.relative_epsilon * np.array(self.table.scale))
         self._detector = change_detector(self.config, self.table, self.free,
-                                         self.information.follows_changes, self._second_solver,
-                                         self._low_pass.correlation_length)
+                                         self.information.follows_changes,
+                                         self._low_pass.correlation_length, known.stddev)
+        self.effort_factor = np.ones(self.table.channels)
+        self._residual_mean = ResidualMean(self.table.channels)
         self._inverse = None
         self._low_pass.reset()
         self._last_t = self._first_t = None
@@ -316,16 +378,26 @@ class Estimator:
     def _break_off(self, close_window: bool) -> None:
         self._low_pass.reset()
         self.information.break_off(self.pi, close_window)
+        self.trust.break_off()
         self._detector.break_off()
 
     def _knowledge(self, values: np.ndarray, saved: ParameterSet) -> PriorInformation:
         """What a prior or a saved estimate with these values (p,) knows."""
         settings = self.config.estimation
-        stddev = prior_stddev(values, self.table, settings.prior_stddev)
+        stddev = prior_stddev(values, self.robot, settings.prior_stddev)
         # A projected estimate no longer minimizes the cost that was saved with it.
         moved = not np.array_equal(values, saved.values)
         return prior_information(replace(saved, values=values), moved, stddev, self.free,
                                  self._low_pass.correlation_length, settings.prior_inflation)
+
+    def _reference_noise(self, saved: ParameterSet) -> np.ndarray | None:
+        """(C,) the noise that residuals are judged by, which they cannot widen: the saved one; the
+        robot's default where parameters without noise stay as they are; None: what is learned."""
+        known = [noise for noise in (saved.noise_stddev, saved.row_noise_stddev)
+                 if noise is not None]
+        if known:
+            return np.max(known, axis=0)
+        return None if self.learn else self.robot.default_noise(self.config)
 
     def _admissible(self, values: np.ndarray) -> np.ndarray:
         """The prior, projected onto P with a message where it lies outside."""
@@ -359,11 +431,11 @@ class Estimator:
             found = self.identifiability()
             words, summary = found.known_from, found.for_file()
         information, gradient = self.information.cost(self.pi) if self.solved else (None, None)
-        return ParameterSet(self.table.names, self.pi.copy(), self.covariance.copy(),
+        return ParameterSet(self.table.names, self.pi.copy(), semidefinite(self.covariance).copy(),
                             self.information.noise.lasting_stddev, self.prior.robot,
                             known_from=words, identifiability=summary,
                             row_noise_stddev=1 / self.information.scale, information=information,
-                            gradient=gradient)
+                            gradient=gradient, systematic=self._systematic)
 
     def snapshot(self) -> EstimatorSnapshot:
         """What others may know of this estimator; a frozen copy for any thread."""
@@ -373,7 +445,33 @@ class Estimator:
                                  self.status, self.solver_name, self.solver_counts,
                                  self.solver_failures, noise, self.information.window.filled,
                                  self.changes, self.last_change, self.information.prior.saved,
-                                 self.implausible, self.repeated_stamps, self.recoveries)
+                                 self.implausible, self.repeated_stamps, self.recoveries,
+                                 tuple(STATES[level] for level in self.trust.levels),
+                                 self.trust_cause())
+
+    def residual_findings(self) -> list[str]:
+        """Constant residuals, and noise assumed too large, in sentences."""
+        robot, table, noise = self.robot, self.table, self.information.noise
+        estimated = np.zeros(table.channels, bool)
+        estimated[robot.vehicle_rows] = table.vehicle_offsets
+        estimated[robot.arm_rows] = table.joint_offsets
+        rows = self.information.gradient.rows_per_independent(noise.long_run ** 2)
+        return (self._residual_mean.findings(robot.channels, robot.units, estimated, rows)
+                + noise_findings(robot.channels, robot.units, noise.stddev, noise.at_most))
+
+    def mass_findings(self) -> list[str]:
+        """Masses that the estimate cannot have beside `robot.dry_mass`, in sentences."""
+        covariance = self._covariance.matrix
+        return mass_findings(self.table, self.pi, covariance, self.config.robot.dry_mass,
+                             self.config.estimation.coupling)
+
+    def trust_cause(self) -> str:
+        """What is likely where a channel is not `ok`, in a sentence; '' where all are."""
+        levels = self.trust.levels
+        if self._cause[0] is not levels:     # new ones twice a second, snapshots at every tick
+            self._cause = levels, likely_cause(self.robot.channels, 6 if self.table.vehicle else 0,
+                                               levels, self.trust.batches)
+        return self._cause[1]
 
     @property
     def solver_name(self) -> str:
@@ -402,11 +500,13 @@ class Estimator:
         (docs/uncertainty.md)."""
         before = self._prior_deviation()
         if self._inverse is None:
-            return at_least(self.prior.known_from, known_from(before, before, before, before))
+            return at_least(self.prior.known_from,
+                            known_from(before, np.zeros_like(before), before, before, before))
         prior = self.information.arrival.gradient_covariance()
         covariance = self._inverse @ self.information.gradient_covariance() @ self._inverse
         return at_least(self.prior.known_from,
-            known_from(deviations(covariance), before,
+            known_from(deviations(covariance), deviations(self._systematic.T @ self._systematic),
+                       before,
                        deviations(self._inverse @ prior @ self._inverse),
                        limited_by_physics(self.physical, self.pi, covariance)))
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,14 +18,16 @@ from ..config import Config
 from ..model.parameters import ParameterTable
 from ..model.physical_set import PhysicalSet
 from ..solvers.problem import HorizonProblem, Quadratic, huber_threshold, huber_weight
-from ..uncertainty.channel_noise import ChannelNoise
+from ..uncertainty.channel_noise import NoiseRecord
 from ..uncertainty.gradient_covariance import GradientCovariance
-from .arrival import DirectionalArrival, arrival_cost
+from ..uncertainty.recursive_noise import channel_noise
+from ..uncertainty.systematic_gradient import SystematicGradient
+from .arrival import ArrivalCost, DirectionalArrival, arrival_cost
 from .forgetting import RowMap
 from .prediction import Prediction
 from .prior_information import PriorInformation
 from .row_excitation import Excited, RowExcitation
-from .window import Window
+from .window import Leaving, Window
 
 log = logging.getLogger(__name__)
 
@@ -36,22 +40,33 @@ LIMITED_BY_NOISE = 0.25
 UNUSABLE = (np.linalg.LinAlgError, ValueError)
 
 
+class InformationRecord(NamedTuple):
+    """What had been learned at an instant, the window's rows excepted."""
+
+    arrival: ArrivalCost
+    gradient: GradientCovariance
+    systematic: SystematicGradient
+    noise: NoiseRecord
+    rows_learned: int
+
+
 class InformationState:
     """Window, old data, prior, gradient covariance, excitation and noise, kept in step.
 
     Verbs: `add_row`, `forget`, `marginalize`, `break_off`, `restart`. Questions: `problem`,
-    `alternative`, `gradient_covariance`, `data_information`.
+    `gradient_covariance`, `data_information`. `record` and `put_back` return to an earlier state.
     """
 
     def __init__(self, config: Config, physical: PhysicalSet, kernel: np.ndarray,
                  noise: np.ndarray):
         """kernel (K,): the rows' low-pass; noise (C,): assumed at first [N, N m]."""
         self._settings, self._physical, self._table = config.estimation, physical, physical.table
+        self._uncertainty = config.uncertainty
         self._kernel, self._period = kernel, config.filter.period
         settings = config.estimation
         memory = 1 / max(1 - settings.forgetting, 1e-6)
-        self.noise = ChannelNoise(noise, self._period, settings.noise_time, memory,
-                                  settings.adapt_noise)
+        self.noise = channel_noise(config.uncertainty, noise, self._period, settings.noise_time,
+                                   memory, settings.adapt_noise)
         # With coupling 'reaction' the arm's share of the vehicle's rows is taken at the previous
         # estimate, which changes from tick to tick: those rows are summed apart, whole.
         table = self._table
@@ -63,19 +78,27 @@ class InformationState:
     # --- verbs ------------------------------------------------------------------------------------
 
     def restart(self, prior: PriorInformation, noise: np.ndarray | None = None,
-                long_run: np.ndarray | None = None) -> None:
-        """Begin again from a prior or a saved estimate, with its noise (C,) and the noise (C,) that
-        weighed its rows, where it has them."""
+                long_run: np.ndarray | None = None, systematic: np.ndarray | None = None) -> None:
+        """Begin again from a prior or a saved estimate, with its noise (C,), the noise (C,) that
+        weighed its rows, and the deviations (4, p) that timing and calibration gave it, where it
+        has them."""
         settings, table = self._settings, self._table
         self.prior = prior
         self.noise.restart(noise, long_run)
         self.arrival = arrival_cost(settings, table, prior, self._split)
         self.window = Window(settings.horizon, table.channels, table.size, self.arrival.decay,
                              self._split)
-        # Under 'relative' only the window's rows tell of the gradient's noise.
-        decay = 1 - 1 / settings.horizon if settings.arrival == "relative" else self.arrival.decay
+        # With the paper's arrival costs only the window's rows tell of the gradient's noise.
+        keeps_old = settings.arrival == "information"
+        decay = self.arrival.decay if keeps_old else 1 - 1 / settings.horizon
         self.gradient = GradientCovariance(table.channels, table.size, self._kernel, self._period,
                                            decay, settings.forgetting)
+        self.systematic = SystematicGradient(self._uncertainty, 6 if table.vehicle else 0,
+                                             table.channels, table.size, self._period, decay)
+        if systematic is not None:
+            # What moves the values by this much has this gradient in the cost that goes on.
+            root = prior.rows[:, :-1]
+            self.systematic.restart(systematic @ root.T @ root)
         self.excitation = RowExcitation(table, self._period)
         # of the whole stack at the last solution; grouping 'horizon' only
         self._stack_weight = 1.0
@@ -85,8 +108,11 @@ class InformationState:
 
     def observe(self, prediction: Prediction) -> Excited:
         """Which rows of an instant say something new."""
-        return self.excitation.add_row(prediction.regressor, prediction.pi, prediction.valid,
-                                       prediction.residual, self.noise.stddev)
+        excited = self.excitation.add_row(prediction.regressor, prediction.pi, prediction.valid,
+                                          self.noise.at_most)
+        if self._settings.rows_at_rest == "counted":
+            return Excited(prediction.valid, prediction.valid)
+        return excited
 
     def add_row(self, prediction: Prediction, excited: Excited) -> None:
         """Learn from an instant's rows, predicted before they enter."""
@@ -113,7 +139,8 @@ class InformationState:
     def refresh_weights(self) -> None:
         """Apply the channels' weights anew where a noise has moved from the one in use."""
         self._ticks += 1
-        if self._unfinished is None and self._ticks % REWEIGH_EVERY == 0:
+        if (self._unfinished is None and self._ticks % REWEIGH_EVERY == 0
+                and self._settings.weights == "noise"):
             now = self.noise.long_run
             ratio = now * self.scale
             if (ratio > REWEIGH).any() or (ratio < 1 / REWEIGH).any():
@@ -156,10 +183,48 @@ class InformationState:
         """A gap in time: later rows are no neighbours of earlier ones. close_window: the window's
         rows become old data, with the robust weight that they have at pi (p,)."""
         self.gradient.break_off()
+        self.systematic.break_off()
         if close_window:
             for instant in self.window.all():
                 self._condense(instant.rows, instant.valid, self.arrival.decay ** instant.age, pi)
             self.window.clear()
+
+    def record(self) -> InformationRecord:
+        """A copy of what has been learned, but for the window."""
+        self._finish()
+        return InformationRecord(deepcopy(self.arrival), deepcopy(self.gradient),
+                                 deepcopy(self.systematic), self.noise.record(),
+                                 self.rows_learned)
+
+    def put_back(self, record: InformationRecord) -> None:
+        """Return to what had been learned earlier; the window's rows are dropped."""
+        self._finish()
+        self.drop_window()
+        self.arrival, self.gradient = record.arrival, record.gradient
+        self.systematic = record.systematic
+        self.noise.put_back(record.noise)
+        self.rows_learned = record.rows_learned
+        self._use_noise(self.noise.long_run)
+        self.gradient.break_off()
+        self.systematic.break_off()
+
+    def age_window(self, ticks: int, pi: np.ndarray) -> None:
+        """Let the window's rows that are `ticks` old or older become old data, with the robust
+        weight that they have at pi (p,)."""
+        # copies: the window's arrays are filled anew
+        instants = [Leaving(one.rows.copy(), one.valid.copy(), one.age) for one in
+                    self.window.all()]
+        self.window.clear()
+        for instant in instants:
+            if instant.age < ticks:
+                self.window.add_row(instant.rows, instant.valid)
+            else:
+                self._condense(instant.rows, instant.valid, self.arrival.decay ** instant.age, pi)
+        self.forget(now=True)
+
+    def drop_window(self) -> None:
+        """Unlearn the window's rows."""
+        self.window.clear()
 
     def note_solution(self, problem: HorizonProblem, pi: np.ndarray) -> None:
         """Keep the robust weight of the whole stack at the solution, by which its rows leave
@@ -175,21 +240,18 @@ class InformationState:
         return self._problem(
             self._combined(self.arrival.data(), pi) + quadratic(self.arrival.prior(pi)), pi, free)
 
-    def alternative(self, pi: np.ndarray, free: np.ndarray, places: np.ndarray) -> HorizonProblem:
-        """The problem as it would be after `marginalize(places, pi)`; nothing changes.
-
-        Only with directional forgetting.
-        """
-        return self._problem(quadratic(self._directional().marginalized(places, pi)), pi, free)
-
     @property
     def follows_changes(self) -> bool:
-        """Whether `marginalize` and `alternative` exist for this arrival cost."""
+        """Whether `marginalize` exists for this arrival cost."""
         return isinstance(self.arrival, DirectionalArrival)
 
     def gradient_covariance(self) -> np.ndarray:
         """(p, p) covariance of half the cost's gradient at the truth, prior included."""
         return self.gradient.covariance + self.arrival.gradient_covariance()
+
+    def systematic_gradient(self) -> np.ndarray:
+        """(4, p) what one deviation of each delay and scale does to half the cost's gradient."""
+        return self.systematic.of_one_deviation(self.scale ** 2)
 
     def cost(self, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(A (p, p), gradient (p,)): half the Hessian and half the gradient, at pi, of the cost
@@ -226,10 +288,10 @@ class InformationState:
         return HorizonProblem(self._physical, arrival, arrival + self._combined(window.sums(), pi),
                               Y, tau, self.scale, window.valid, window.age_weight(),
                               self._settings.grouping, self._settings.rho_quantile, free, pi,
-                              self.arrival.floor(pi), source, born)
+                              self.arrival.floor(pi), source, born, self._settings.rho)
 
     def _use_noise(self, noise: np.ndarray) -> None:
-        self.scale = 1 / noise
+        self.scale = 1 / noise if self._settings.weights == "noise" else np.ones(noise.size)
         self.window.reweigh(self.scale ** 2)
         self.arrival.reweigh(self.scale ** 2)
 
@@ -242,28 +304,32 @@ class InformationState:
     def _robust_weight(self, valid: np.ndarray, residual: np.ndarray) -> np.ndarray:
         """(C,) Huber weight of an instant by the window's grouping, from normalized residuals (C,).
         """
-        quantile, grouping = self._settings.rho_quantile, self._settings.grouping
+        settings, grouping = self._settings, self._settings.grouping
+        given = settings.rho_quantile, settings.rho
         if grouping == "channel":
-            return huber_weight(np.abs(residual),
-                                np.full(residual.size, huber_threshold(1, quantile)))
+            rho = huber_threshold(1, *given)
+            return huber_weight(np.abs(residual), np.full(residual.size, rho))
         if grouping == "sample":
-            rho = huber_threshold(int(valid.sum()), quantile)
+            rho = huber_threshold(int(valid.sum()), *given)
             return np.full(residual.size,
                            float(huber_weight(np.array(np.linalg.norm(residual)), np.array(rho))))
         return np.full(residual.size, self._stack_weight)
 
     def _add_to_gradient(self, prediction: Prediction, Y: np.ndarray, residual: np.ndarray,
                          excited: Excited) -> None:
-        robust = residual * self._robust_weight(excited.counts, residual * self.scale)
+        weight = self._robust_weight(excited.counts, residual * self.scale)
         if self._reaction:
             Y, _ = with_arm_on_the_left(self._table, Y, residual, prediction.pi)
         telling = excited.counts & excited.moves & (prediction.parameter_variance < LIMITED_BY_NOISE
                                                     * prediction.noise_stddev ** 2)
-        self.gradient.add_row(Y, robust, telling, self.scale ** 2, self.noise.long_run ** 2)
+        self.gradient.add_row(Y, residual * weight, telling, self.scale ** 2,
+                              self.noise.long_run ** 2)
+        self.systematic.add_row(weight[:, None] * Y, prediction.measured, prediction.valid)
 
     def _follow(self, row_map: RowMap, factors: Iterator[None], close: bool) -> None:
         """What maps old rows maps the noise of their gradient alike."""
         self._unfinished = chain(factors, self.gradient.mapped(row_map.gradient, close))
+        self.systematic.mapped(row_map.gradient, close)
 
     def _finish(self) -> None:
         if self._unfinished is not None:

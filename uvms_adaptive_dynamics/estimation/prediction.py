@@ -18,7 +18,8 @@ class Prediction:
 
     t [s]; pi (p,) used; predicted, measured, residual, noise_stddev (C,) [N, N m]; valid (C,);
     regressor (C, p) and known (C,): predicted = regressor pi + known; parameter_covariance (C, C):
-    the part of `predicted_covariance` that comes from the parameters. All arrays are read-only."""
+    the part of `predicted_covariance` that comes from the parameters; trust (C,): places in
+    `uncertainty.trust.STATES` as of the rows before. All arrays are read-only."""
 
     t: float
     pi: np.ndarray
@@ -31,6 +32,7 @@ class Prediction:
     regressor: np.ndarray
     known: np.ndarray
     nu_dot: np.ndarray | None = None
+    trust: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         for value in vars(self).values():
@@ -53,12 +55,14 @@ class Prediction:
         return _frozen(self.parameter_covariance + np.diag(self.noise_stddev ** 2))
 
 
-def predict(row: Row, pi: np.ndarray, covariance: ParameterCovariance,
-            noise: ChannelNoise) -> Prediction:
-    """Y pi and its covariance, Y Sigma Y^T and the noise known before this row."""
+def predict(row: Row, pi: np.ndarray, covariance: ParameterCovariance, noise: ChannelNoise,
+            trust: np.ndarray) -> Prediction:
+    """Y pi and its covariance, Y Sigma Y^T and the noise known before this row, as trust (C,) is.
+    """
     predicted = row.Y @ pi + row.known
     return Prediction(row.t, pi, predicted, covariance.of_rows(row.Y), noise.interval_stddev,
-                      row.tau, row.tau - predicted, row.valid, row.Y, row.known, row.nu_dot)
+                      row.tau, row.tau - predicted, row.valid, row.Y, row.known, row.nu_dot,
+                      trust)
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,8 @@ class Estimate:
     """An estimate after a tick, and the prediction that was made before it (prequential).
 
     prediction: made with the parameters of the tick before; pi (p,): the new ones, read-only, with
-    parameter_covariance; status: 'optimal', 'near-optimal', 'deadline' or 'held' as the solver
+    parameter_covariance, and systematic (4, p): what one deviation of each delay and scale of the
+    efforts moves them by; status: 'optimal', 'near-optimal', 'deadline' or 'held' as the solver
     said, or why the last good estimate was kept; solve_ms, update_ms: solver, and sample to
     estimate."""
 
@@ -76,16 +81,20 @@ class Estimate:
     status: str
     solve_ms: float
     update_ms: float
+    systematic: np.ndarray
 
     @property
     def covariance(self) -> np.ndarray:
-        """(p, p) of the new parameters, read-only; formed when it is first asked for."""
+        """(p, p) of the new parameters, read-only, of noise and prior alone: predictions need no
+        more, since what they are compared with has the same timing and scale. Formed when it is
+        first asked for."""
         return self.parameter_covariance.matrix
 
-    @property
+    @cached_property
     def stddev(self) -> np.ndarray:
-        """(p,) of the new parameters; costs less than `covariance`."""
-        return self.parameter_covariance.stddev
+        """(p,) of the new parameters, read-only, with what timing and calibration may be off."""
+        variance = self.parameter_covariance.stddev ** 2 + np.sum(self.systematic ** 2, axis=0)
+        return _frozen(np.sqrt(variance))
 
     @property
     def t(self) -> float:

@@ -18,8 +18,6 @@ IN_MOTION = 0.3     # deviations of the noise that a row must vary by to be in m
 AT_REST = 0.3       # share of a row's reference variation below which it is at rest
 # [s] of a row's motion between the regressors kept as its reference, and how many are kept
 SPACING, KEPT = 0.5, 40
-# deviations of the noise by which a row at rest must be mispredicted to count all the same
-SURPRISE = 3.0
 
 
 class Excited(NamedTuple):
@@ -51,28 +49,32 @@ class RowExcitation:
             (C, table.size)), np.zeros(C), np.zeros(C)
         self._kept, self._number = np.zeros((KEPT, C, table.size)), np.zeros(C, int)
         self._moved, self._seen, self._still = np.zeros((3, C), int)
+        self._place = np.zeros((C, table.size))     # mean regressor where a row came to rest
         self._ticks = 0
 
-    def add_row(self, Y: np.ndarray, pi: np.ndarray, valid: np.ndarray, residual: np.ndarray,
+    def add_row(self, Y: np.ndarray, pi: np.ndarray, valid: np.ndarray,
                 noise: np.ndarray) -> Excited:
-        """Rows Y (C, p) of an instant, the estimate (p,) that predicted them, their residuals and
-        the noise (C,) known before."""
+        """Rows Y (C, p) of an instant, the estimate (p,) that predicted them and the noise (C,)
+        known before."""
         rate = np.maximum(self._rate, 1 / (self._seen + 1)) * valid
         away = Y - self._mean
         self._mean += rate[:, None] * away
         # A first row has not moved: its distance from the initial mean is no motion.
         self._variation += rate * ((self._seen > 0) * self._effort(away, pi) - self._variation)
         self._seen += valid
-        moves = valid & (self._variation > (IN_MOTION * noise) **
-                         2) & (self._variation >= AT_REST ** 2 * self._reference)
+        least = np.maximum((IN_MOTION * noise) ** 2, AT_REST ** 2 * self._reference)
+        moves = valid & (self._variation > least)
         self._keep(away, moves & (self._seen > 1))
         if self._ticks % self._spacing == 0:
             self._reference = self._effort(self._kept, pi).sum(axis=0) / np.clip(
                 self._number, 1, KEPT)
         self._ticks += 1
-        self._still = np.where(moves, 0, self._still + valid)
-        return Excited(
-            valid & ((self._still <= self._linger) | (np.abs(residual) > SURPRISE * noise)), moves)
+        # Too slow to be seen within a second, a tilt comes to other places all the same.
+        elsewhere = valid & (self._effort(self._mean - self._place, pi) > least)
+        fresh = moves | elsewhere
+        self._place[fresh] = self._mean[fresh]
+        self._still = np.where(fresh, 0, self._still + valid)
+        return Excited(valid & (self._still <= self._linger), moves)
 
     @property
     def variation(self) -> np.ndarray:

@@ -20,8 +20,10 @@ INCONSISTENT = 10.0
 class SampleCheck:
     """Shapes, types and plausibility of the samples of one robot."""
 
-    def __init__(self, limits: Limits, table: ParameterTable):
+    def __init__(self, limits: Limits, table: ParameterTable, gates: bool = True):
+        """gates: false lets everything through that is finite."""
         n, vehicle = table.n, table.vehicle
+        self.gates, self._channels = gates, table.channels
         self._vehicle = vehicle
         self._shapes = {
             "R_nb": (3, 3), "nu": (6, ), "nu_dot": (6, ), "mu": (n, ), "mu_dot": (n, ),
@@ -60,6 +62,8 @@ class SampleCheck:
 
         The arm's motion acts on the vehicle's rows and the vehicle's on the arm's, so implausible
         motion masks all rows; an implausible effort masks its own."""
+        if not self.gates:
+            return self._finite(sample)
         moves = (_within(sample.mu_dot, self._joint_speed)
                  and _within(sample.mu_ddot, self._joint_acceleration)
                  and bool(np.isfinite(sample.mu).all()))
@@ -73,6 +77,14 @@ class SampleCheck:
         torque = np.abs(sample.joint_torque) <= self._torque
         return np.concatenate([np.abs(sample.wrench) <= self._wrench, torque
                                ]) if self._vehicle else torque
+
+    def _finite(self, sample: Sample) -> np.ndarray:
+        """(C,) bool: rows of which nothing is infinite or no number."""
+        motion = (sample.R_nb, sample.nu, sample.nu_dot, sample.mu, sample.mu_dot, sample.mu_ddot)
+        if not all(np.isfinite(values).all() for values in motion):
+            return np.zeros(self._channels, bool)
+        return np.isfinite(np.concatenate([sample.wrench, sample.joint_torque])
+                           if self._vehicle else sample.joint_torque)
 
 
 def leverage_points(residual: np.ndarray, doubt: np.ndarray, noise: np.ndarray) -> np.ndarray:

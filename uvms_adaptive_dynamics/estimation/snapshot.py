@@ -18,7 +18,8 @@ class EstimatorSnapshot:
     changes of the robot found so far, and the sentence about the last one; started_from_file:
     whether the estimate goes on from a saved one that has a covariance; implausible: rows refused
     as absurd or not finite; repeated_stamps: samples refused because their stamp had come before;
-    recoveries: restarts after solves that failed in a row.
+    recoveries: restarts after solves that failed in a row; trust (C,): 'ok', 'doubtful' or 'wrong'
+    per channel, and trust_cause: what is likely where one is not ok (docs/uncertainty.md).
     """
 
     learn: bool
@@ -35,3 +36,5 @@ class EstimatorSnapshot:
     implausible: int = 0
     repeated_stamps: int = 0
     recoveries: int = 0
+    trust: tuple[str, ...] = ()
+    trust_cause: str = ""

@@ -21,7 +21,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="parameters to start from (written by --save-parameters or the node)")
     parser.add_argument(
         "--frozen", action="store_true",
-        help="predict with --parameters and learn nothing: the held-out test")
+        help="predict with --parameters and learn nothing, with the noise that was saved with "
+             "them: the held-out test")
+    parser.add_argument(
+        "--adapt-intervals", action="store_true",
+        help="with --frozen: let the width of intervals follow the residuals of the bag, as for a "
+             "running consumer; their coverage is then no evidence")
     parser.add_argument("--save-parameters", type=options.new_file, metavar="YAML",
                         help="keep the last estimate in this file")
     parser.add_argument("--no-report", action="store_true",
@@ -35,6 +40,9 @@ def run(args: argparse.Namespace) -> int:
     if args.frozen and args.parameters is None:
         raise ConfigError("--frozen: got no parameters to predict with, expected --parameters YAML "
                           "as well.")
+    if args.adapt_intervals and not args.frozen:
+        raise ConfigError("--adapt-intervals: got no --frozen; expected both, since intervals "
+                          "follow the residuals anyway while parameters are learnt.")
     config = options.config_of(args)
     # Only here: solvers and the arm's model take a second to load, and a wrong argument is
     # answered before.
@@ -43,7 +51,8 @@ def run(args: argparse.Namespace) -> int:
     prior = None if args.parameters is None else load_parameters(args.parameters)
     metrics = evaluate(args.bags, config, prior, args.frozen, args.output, not args.no_report,
                        args.save_parameters,
-                       say=lambda sentence: print(f"evaluate: {sentence}", file=sys.stderr))
+                       say=lambda sentence: print(f"evaluate: {sentence}", file=sys.stderr),
+                       adapt_intervals=args.adapt_intervals)
     print(summary(metrics))
     print(f"\n{args.output / ('metrics.json' if args.no_report else 'report.html')}")
     return 0

@@ -24,7 +24,9 @@ class Rows(NamedTuple):
 
     `arm` (T, 6 or 0) is the part of the vehicle's predicted wrench that carries the arm, `noise`
     the standard deviation of the measurement noise that the prediction assumed, `known` the load
-    beside Y pi.
+    beside Y pi, `trust` each channel's place in `uncertainty.trust.STATES` before the row, `speed`
+    the channel's own velocity (low-passed; the axis's, the joint's), `moves` whether the row is in
+    motion.
     """
 
     t: np.ndarray
@@ -36,6 +38,9 @@ class Rows(NamedTuple):
     arm: np.ndarray
     noise: np.ndarray
     known: np.ndarray
+    trust: np.ndarray
+    speed: np.ndarray
+    moves: np.ndarray
 
 
 class Trajectory(NamedTuple):
@@ -55,26 +60,35 @@ class RunLog:
         self._vehicle_rows = slice(0, 6 if table.vehicle else 0)
         shapes: dict[str, tuple[int, ...]] = dict.fromkeys(Rows._fields, (C,))
         shapes |= {"t": (), "bag": (), "arm": (self._vehicle_rows.stop,)}
-        kinds = {"bag": int, "valid": bool}
+        kinds = {"bag": int, "valid": bool, "moves": bool, "trust": np.int8}
         self._columns = {name: _Chunks(shape, kinds.get(name, float))
                          for name, shape in shapes.items()}
         self._regressors = _Chunks((C, table.size), float, memory_limit)
         self._trajectory: list[tuple] = []
         self._stride, self._estimates = 1, 0
+        # Viscous damping multiplies a channel's own velocity: its column of the regressor.
+        self._viscous = np.concatenate([
+            *([table.blocks["vehicle linear damping"]] if table.vehicle else []),
+            *(table.blocks[f"{joint} friction"][:1] for joint in table.joints)])
+        self._own = np.arange(C)
+        self.changes: list[float] = []      # [s] at which a change of the robot was believed
         self.solve_ms: list[float] = []
         self.update_ms: list[float] = []
         self.updates = self.skipped = self.violations = 0
         self.min_eig_M: float | None = None
         self.min_eig_J = np.full(table.n, np.inf)
 
-    def add_row(self, row: Prediction, bag: int) -> None:
-        """Keep a prediction; its `pi` and `noise_stddev` are those that made it."""
+    def add_row(self, row: Prediction, bag: int, moves: np.ndarray) -> None:
+        """Keep a prediction; its `pi` and `noise_stddev` are those that made it; moves (C,) bool.
+        """
         vehicle, links = self._vehicle_rows, self._table.arm_slice
         # On the vehicle's rows the known load is the links' buoyancy: it too is carried.
         arm = row.regressor[vehicle, links] @ row.pi[links] + row.known[vehicle]
         values = {"t": row.t, "bag": bag, "measured": row.measured, "predicted": row.predicted,
                   "stddev": row.predicted_stddev, "valid": row.valid, "arm": arm,
-                  "noise": row.noise_stddev, "known": row.known}
+                  "noise": row.noise_stddev, "known": row.known, "moves": moves,
+                  "trust": 0 if row.trust is None else row.trust,
+                  "speed": np.abs(row.regressor[self._own, self._viscous])}
         for name, column in self._columns.items():
             column.append(values[name])
         self._regressors.append(row.regressor)

@@ -23,7 +23,8 @@ def parameter_groups(run: Run) -> list[tuple[str, str, list[str]]]:
                   ("vehicle_damping", "vehicle, linear and quadratic damping", damping),
                   ("vehicle_restoring", "vehicle, weight and buoyancy", restoring)]
     for joint in table.joints:
-        names = [f"{joint}.{name}" for name in LINK + (("Ir",) if table.rotor else ())]
+        names = [f"{joint}.{name}" for name in LINK + (("Ir",) if table.rotor else ()) + (
+            ("offset",) if table.joint_offsets else ())]
         groups.append((joint, f"{joint} and its link", names))
     return groups
 

@@ -16,12 +16,12 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..errors import UvmsError
-from ..model.covariance import deviations
 from ..model.metrics import all_channels
 from ..uncertainty.advisories import block_warnings, link_note
 from ..uncertainty.identifiability import MEASURED, WEAK
 from .figures import Drawn, draw
 from .files import write_text
+from .regimes import Regime, regimes
 from .run_record import Run
 
 TEMPLATE = "report.html.jinja"
@@ -54,6 +54,7 @@ def write_report(folder: Path, run: Run, metrics: dict[str, Any]) -> Path:
     page = _template().render(
         recordings=", ".join(bag.path.resolve().name for bag in run.bags), frozen=run.frozen,
         facts=_facts(run, metrics), errors=_errors(run, metrics), over_time=_over_time(run),
+        regimes=_regimes(run), saved=run.saved_noise is not None,
         figures=_pictures(folder, draw(run, metrics)), parameters=_parameters(run),
         measured=f"{MEASURED:.0%}", weak=f"{WEAK:.0%}")
     write_text(folder / "report.html", page)
@@ -108,6 +109,8 @@ def _facts(run: Run, metrics: dict[str, Any]) -> list[Row]:
         ("version", run.version)]
     rows += [("warning", warning) for bag in run.bags for warning in bag.warnings]
     rows += [("note", note) for note in run.notes]
+    rows += [("finding", found.sentence) for found in run.findings
+             if found.sentence not in run.notes]
     rows += [("not to rely on", sentence) for sentence in _advisories(run)]
     rows += [(name, str(value)) for name, value in run.config.changed().items()]
     return rows
@@ -130,7 +133,8 @@ def _counted(reasons: Mapping[str, int]) -> str:
 def _errors(run: Run, metrics: dict[str, Any]) -> Table:
     """The paper's table of metrics; beside it intervals, masked share, and other parameters."""
     head: Row = ("channel", "R²", "slope", "MSE", "MAE", "RMSE", "in 95 % interval", "its width",
-                 "NLL [nats]", "rows", "masked")
+                 "in saved interval", "its width", "NLL [nats]", "rows", "masked", "trust",
+                 "ok / doubtful / wrong")
     if not run.frozen:
         head += ("R², prior", "RMSE, prior", "R², last", "RMSE, last")
     rows = []
@@ -139,8 +143,10 @@ def _errors(run: Run, metrics: dict[str, Any]) -> Table:
         row: Row = (
             f"{name} [{c['unit']}]", _fixed(c["r2"], 3), _fixed(c["slope"], 2),
             *(_number(c[key]) for key in ("mse", "mae", "rmse")), _percent(c["coverage95"]),
-            _number(c["interval_width"]), _fixed(c["nll"], 2), str(c["n"]),
-            _percent(c["masked"] / every if every else None))
+            _number(c["interval_width"]), _percent(c["coverage95_saved"]),
+            _number(c["width_saved"]), _fixed(c["nll"], 2), str(c["n"]),
+            _percent(c["masked"] / every if every else None), c["trust"] or "–",
+            " / ".join(_percent(share) for share in c["trust_share"].values()))
         if not run.frozen:
             for block in ("prior", "final"):
                 other = metrics[block]["channels"][name]
@@ -162,6 +168,20 @@ def _over_time(run: Run) -> Table:
                         for name, unit in zip(names, units, strict=True)])
 
 
+def _regimes(run: Run) -> Table:
+    """Coverage and number of rows of each channel in each regime, with nothing adapted."""
+    found = regimes(run)
+    head = ("channel", *(regime.name for regime in found))
+    return Table(head, [(f"{name} [{unit}]", *(_held(regime, c) for regime in found))
+                        for c, (name, unit) in enumerate(zip(run.robot.channels, run.robot.units,
+                                                             strict=True))])
+
+
+def _held(regime: Regime, c: int) -> str:
+    n = int(regime.rows[c])
+    return f"{_percent(regime.inside[c] / n)} of {n}" if n else "–"
+
+
 def _interval(channel: dict[str, Any]) -> str:
     return " · ".join((_percent(channel["coverage95"]), _number(channel["interval_width"]),
                        _fixed(channel["nll"], 2)))
@@ -178,9 +198,9 @@ def _advisories(run: Run) -> list[str]:
 
 def _parameters(run: Run) -> Table:
     """Every parameter: prior, last estimate, standard deviation, and what it is known from."""
-    table, covariance = run.robot.table, run.final.covariance
-    spread = np.full(table.size, np.nan) if covariance is None else deviations(covariance)
-    known = not run.frozen and covariance is not None
+    table, spread = run.robot.table, run.final.stddev
+    known = not run.frozen and spread is not None
+    spread = np.full(table.size, np.nan) if spread is None else spread
     words = run.final.known_from if known else ("",) * table.size
     rows = [(f"{name} [{unit.replace('^2', '²')}]", *map(_number, figures), word)
             for name, unit, word, *figures in zip(

@@ -1,6 +1,7 @@
 """A run: recordings through front end and estimator, by data time."""
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections import Counter
@@ -22,29 +23,33 @@ from ..signals.topics import inputs
 from .bags import BagContents, check_bag, read_messages
 from .files import output_folder, write_json, write_samples
 from .log import RunLog
-from .run_record import Run, metrics_of
+from .run_record import Run, RunFinding, metrics_of
 
 # An estimate farther outside P than this (scaled) counts as a violation.
 VIOLATION = 1e-7
 # Samples that the front end makes before the estimator takes them: each then finds its own data in
 # the processor's caches, which saves a twentieth of a run.
 TURN = 64
+# Sentences on channels that are wrong which a run keeps: the first ones tell.
+MOST_CAUSES = 10
+NUMBER = re.compile(r"[\d.]+")
 
 
 def evaluate(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None = None,
              frozen: bool = False, output: str | Path | None = None, report: bool = True,
              save_to: str | Path | None = None,
-             say: Callable[[str], None] = lambda sentence: None) -> dict[str, Any]:
+             say: Callable[[str], None] = lambda sentence: None,
+             adapt_intervals: bool = False) -> dict[str, Any]:
     """Run the bags, write metrics.json, samples.csv and the report into `output` (if given), return
     the metrics.
 
     `save_to` keeps the last estimate as a parameter file; `say` gets warnings and notes, sentence
-    by sentence. Raises a UvmsError for whatever cannot be used.
+    by sentence. `adapt_intervals` as in `run`. Raises a UvmsError for whatever cannot be used.
     """
     folder = None if output is None else output_folder(output)
     if save_to is not None:
         output_folder(Path(save_to).expanduser().parent)
-    done = run(bags, config, prior, frozen, _progress_on_terminal())
+    done = run(bags, config, prior, frozen, _progress_on_terminal(), adapt_intervals)
     for sentence in (*(warning for bag in done.bags for warning in bag.warnings), *done.notes):
         say(sentence)
     metrics = metrics_of(done)
@@ -62,22 +67,25 @@ def evaluate(bags: Sequence[str | Path], config: Config, prior: ParameterSet | N
 
 def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None = None,
         frozen: bool = False,
-        progress: Callable[[str, float], None] = lambda bag, share: None) -> Run:
+        progress: Callable[[str, float], None] = lambda bag, share: None,
+        adapt_intervals: bool = False) -> Run:
     """Drive front end and estimator with the messages of each bag, one bag after another.
 
     Between bags the horizon is emptied and the estimate kept. `frozen` predicts with `prior` and
-    learns nothing. All bags are checked before the first is run. The same input gives the same
+    learns nothing, neither parameters nor the width of intervals, unless `adapt_intervals`. All
+    bags are checked before the first is run. The same input gives the same
     numbers.
     """
     needed = inputs(config)
     contents = [check_bag(bag, needed) for bag in bags]
     robot = RobotModel.from_config(config)
     front = SignalFrontEnd(config, robot)
-    estimator = Estimator(config, prior, robot=robot, learn=not frozen)
+    estimator = Estimator(config, prior, robot=robot, learn=not frozen,
+                          adapt_intervals=adapt_intervals or not frozen)
     start = estimator.parameter_set()
     recorder = _Recorder(estimator, robot, frozen)
     undecodable: Counter = Counter()
-    findings: list[str] = []
+    warned: list[RunFinding] = []
     # As in the node, so that the times of updates and solves are the node's.
     with ShortCollections():
         for number, bag in enumerate(contents):
@@ -94,7 +102,8 @@ def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None =
                     progress(bag.path.name,
                              min(0.999, (received - bag.start) / max(bag.end - bag.start, 1e-9)))
             recorder.add_samples(waiting, number)
-            findings += [f"{bag.path.name}: {sentence}" for sentence in front.warnings]
+            warned += [RunFinding(sentence.partition(":")[0], f"{bag.path.name}: {sentence}", None)
+                       for sentence in front.warnings]
             # The last `filter.latency` of a bag is left: the node could not finish those ticks
             # either, and so both end alike.
             progress(bag.path.name, 1.0)
@@ -104,7 +113,12 @@ def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None =
     return Run(tuple(contents), config, robot, frozen, recorder.log, start,
                estimator.parameter_set(), None if frozen else estimator.solver_name,
                None if frozen else estimator.identifiable_rank(), estimator.solver_failures,
-               counters, front.masked, (*findings, *estimator.notes))
+                counters, front.masked, (*(found.sentence for found in warned), *estimator.notes),
+                estimator.prior.noise_stddev, (*warned, *recorder.trust_findings(), *(
+                    RunFinding("robot.dry_mass", sentence, None)
+                    for sentence in estimator.mass_findings()), *(
+                    RunFinding("residual", sentence, None)
+                    for sentence in estimator.residual_findings())))
 
 
 class _Recorder:
@@ -113,6 +127,8 @@ class _Recorder:
     def __init__(self, estimator: Estimator, robot: RobotModel, frozen: bool):
         self.log = RunLog(robot.table)
         self._estimator, self._frozen = estimator, frozen
+        self._causes: dict[str, RunFinding] = {}
+        self._first_t: float | None = None
         if frozen:
             self._follow_physical(estimator.prior.values)
 
@@ -124,16 +140,19 @@ class _Recorder:
     def _add_sample(self, sample: Sample, bag: int) -> None:
         """One sample: the row that was predicted before it was learnt, then the new estimate."""
         estimator, log = self._estimator, self.log
+        self._follow_trust(sample.t)
         if self._frozen:
             prediction = estimator.add(sample)
             if prediction is not None:
-                log.add_row(prediction, bag)
+                log.add_row(prediction, bag, estimator.moves)
             return
-        failures = estimator.solver_failures
+        failures, changes = estimator.solver_failures, estimator.changes
         estimate = estimator.step(sample)
         if estimate is None:
             return
-        log.add_row(estimate.prediction, bag)
+        log.add_row(estimate.prediction, bag, estimator.moves)
+        if estimator.changes > changes:
+            log.changes.append(estimate.t)
         log.update_ms.append(estimate.update_ms)
         log.solve_ms.append(estimate.solve_ms)
         if estimator.solver_failures > failures:
@@ -142,6 +161,23 @@ class _Recorder:
         log.updates += 1
         log.add_estimate(estimate.t, bag, estimate.pi, estimate.stddev)
         self._follow_physical(estimate.pi)
+
+    def _follow_trust(self, t: float) -> None:
+        """Keep what was likely when a channel was wrong, or a scale was found: once for each."""
+        self._first_t = t if self._first_t is None else self._first_t
+        cause = self._estimator.trust_cause()
+        if "wrong" in cause or "one scale" in cause:
+            kind = NUMBER.sub("", cause)
+            if kind not in self._causes and len(self._causes) < MOST_CAUSES:
+                since = t - self._first_t
+                self._causes[kind] = RunFinding("trust", f"{cause} (from {since:.1f} s)", since)
+
+    def trust_findings(self) -> list[RunFinding]:
+        """What was likely when, and at the end."""
+        cause, found = self._estimator.trust_cause(), list(self._causes.values())
+        if cause and NUMBER.sub("", cause) not in self._causes:
+            found.append(RunFinding("trust", f"{cause} (at the end)", None))
+        return found
 
     def _follow_physical(self, pi: np.ndarray) -> None:
         physical = self._estimator.physical

@@ -6,26 +6,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import __version__
 from ..config import Config
-from ..model.covariance import deviations
-from ..model.metrics import all_channels, timing
+from ..model.metrics import Z95, all_channels, timing
 from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
+from ..uncertainty.trust import STATES
 from .bags import BagContents
-from .log import RunLog
+from .log import Rows, RunLog
 
-SCHEMA = 1
+SCHEMA = 2
+
+
+class RunFinding(NamedTuple):
+    """What was found wrong in a run: code, sentence with its evidence, data time [s] from the first
+    row (None: not of one instant)."""
+
+    code: str
+    sentence: str
+    t_s: float | None
 
 
 @dataclass(frozen=True)
 class Run:
     """A finished run: its log, the parameters at start and end, and what was rejected on the way.
-    """
+
+    saved_noise (C,): the noise that came with the parameters that it started from, or None."""
 
     bags: tuple[BagContents, ...]
     config: Config
@@ -40,12 +50,37 @@ class Run:
     counters: Mapping[str, int]
     masked: Mapping[str, Mapping[str, int]]
     notes: tuple[str, ...]
+    saved_noise: np.ndarray | None
+    findings: tuple[RunFinding, ...] = ()
     version: str = __version__
 
     @property
     def duration(self) -> float:
         """Recorded time of all bags together [s]."""
         return sum(bag.end - bag.start for bag in self.bags)
+
+
+def fixed_stddev(done: Run, noise: np.ndarray) -> np.ndarray:
+    """(T, C) deviations of the run's predictions with a constant noise (C,): nothing adapted."""
+    rows = done.log.rows()
+    parameters = np.maximum(rows.stddev ** 2 - rows.noise ** 2, 0.0)
+    return np.sqrt(parameters + noise ** 2)
+
+
+def saved_intervals(done: Run) -> dict[str, dict[str, Any]]:
+    """Per channel: what intervals with the saved noise hold and how wide they are, None where there
+    was none, and `width_expected`: of a constant interval for Gaussian residuals of this RMSE."""
+    names, units, rows = done.robot.channels, done.robot.units, done.log.rows()
+    none = np.full(len(names), np.nan)
+    stddev = fixed_stddev(done, none if done.saved_noise is None else done.saved_noise)
+    found = all_channels(names, units, rows.measured, rows.predicted, stddev, rows.valid)
+    mean_square = [np.mean((rows.measured - rows.predicted)[rows.valid[:, c], c] ** 2)
+                   if rows.valid[:, c].any() else np.nan for c in range(len(names))]
+    return {
+        name: {"coverage95_saved": channel["coverage95"], "width_saved": channel["interval_width"],
+               "width_expected": 2 * Z95 * np.sqrt(square)}
+        for (name, channel), square in zip(found.items(), mean_square, strict=True)
+    }
 
 
 def metrics_of(done: Run) -> dict[str, Any]:
@@ -57,20 +92,42 @@ def metrics_of(done: Run) -> dict[str, Any]:
         return all_channels(robot.channels, robot.units, rows.measured, predicted, stddev,
                             rows.valid)
 
+    channels = block(rows.predicted, rows.stddev)
+    for channel, trust in zip(channels.values(), trust_of(rows), strict=True):
+        channel |= trust
     solve, covariance = timing(log.solve_ms), done.final.covariance
+    saved = saved_intervals(done)
     return {
         "schema": SCHEMA, "duration_s": done.duration, "updates": log.updates,
-        "skipped": log.skipped, "channels": block(rows.predicted, rows.stddev), "prior": {
+        "skipped": log.skipped, "channels": {
+            name: channel | saved[name] for name, channel in channels.items()
+        }, "prior": {
             "channels": block(*log.predict(done.prior.values, done.prior.covariance))
         }, "final": {"channels": block(*log.predict(done.final.values, covariance))},
         "solver": None if done.frozen else {
             "name": done.solver, "median_ms": solve["median"], "p99_ms": solve["p99"],
             "max_ms": solve["max"], "failures": done.solver_failures
         }, "update_ms": timing(log.update_ms), "parameters": {
-            "names": list(done.final.names), "value": done.final.values, "stddev": [None]
-            * len(done.final.names) if covariance is None else deviations(covariance),
+            "names": list(done.final.names), "value": done.final.values,
+            "stddev": ([None] * len(done.final.names) if done.final.stddev is None
+                       else done.final.stddev),
             "identifiable_rank": done.identifiable_rank
         }, "physical": {
             "min_eig_M": log.min_eig_M, "min_eig_J": log.min_eig_J, "violations": log.violations
-        }
+        }, "findings": [found._asdict() for found in done.findings]
     }
+
+
+def trust_of(rows: Rows) -> list[dict[str, Any]]:
+    """Per channel: 'trust' at the end, 'trust_share' of the rows in each state, and 'trust_since_s'
+    [s] from the first row at which each state was first reached, None where it was not."""
+    found = []
+    for levels in rows.trust.T:
+        places = [np.flatnonzero(levels == level) for level in range(len(STATES))]
+        found.append({
+            "trust": STATES[levels[-1]] if levels.size else None,
+            "trust_share": {state: place.size / max(levels.size, 1)
+                            for state, place in zip(STATES, places)},
+            "trust_since_s": {state: float(rows.t[place[0]] - rows.t[0]) if place.size else None
+                              for state, place in zip(STATES, places)}})
+    return found

@@ -1,7 +1,11 @@
-"""What a covariance says of single quantities."""
+"""What a covariance says of single quantities, and what rounding does to it."""
 from __future__ import annotations
 
 import numpy as np
+
+# Rounding leaves a covariance that is singular (frozen, tied or constrained parameters) slightly
+# indefinite: largest negative eigenvalue, relative to variances scaled to one.
+INDEFINITE = 1e-6
 
 
 def deviations(covariance: np.ndarray) -> np.ndarray:
@@ -10,3 +14,17 @@ def deviations(covariance: np.ndarray) -> np.ndarray:
     What rounding left below zero is zero.
     """
     return np.sqrt(np.maximum(np.diagonal(covariance, axis1=-2, axis2=-1), 0.0))
+
+
+def semidefinite(covariance: np.ndarray) -> np.ndarray:
+    """(p, p) the same, or the nearest positive semidefinite matrix where rounding has left it
+    indefinite, as with parameters that neither data nor prior determine.
+
+    Nearest with variances scaled to one."""
+    size = deviations(covariance)
+    size = np.where(size > 0, size, 1.0)
+    values, vectors = np.linalg.eigh(covariance / np.outer(size, size))
+    if values[0] >= -0.1 * INDEFINITE:
+        return covariance
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) * size[:, None]
+    return root @ root.T

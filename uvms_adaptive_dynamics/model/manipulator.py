@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,7 @@ class ManipulatorModel:
         self.limits_high = np.array([model.upperPositionLimit[k] if not c else math.inf
                                      for k, c in zip(self._q_index, self._circular)])
         self.effort_limits = np.array([model.effortLimit[k] for k in self._v_index])
+        self.speed_limits = np.array([model.velocityLimit[k] for k in self._v_index])
         # Pinocchio calls them JointModelPX, JointModelPY, ..., JointModelPrismaticUnaligned.
         self.prismatic = tuple(model.joints[i].shortname().startswith("JointModelP") for i in ids)
 
@@ -99,6 +101,13 @@ class ManipulatorModel:
                     f"carry '{b}'."
                 )
         return cls(model, tuple(joints), gravity)
+
+    @cached_property
+    def link_lengths(self) -> np.ndarray:
+        """(n,) distance of each joint to the next one; of the last, the longest of them [m]."""
+        steps = [np.linalg.norm(self.model.jointPlacements[i].translation)
+                 for i in self._joint_ids[1:]]
+        return np.array(steps + [max(steps, default=0.0)])
 
     def regressors(self, mu, mu_dot, mu_ddot, R_nb, nu, nu_dot) -> tuple[np.ndarray, np.ndarray]:
         """(Y_m (n, 12n), Y_vm (6, 12n)): joint efforts [N m or N] and vehicle wrench [N, N m] per

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..errors import ParameterError
+from .covariance import INDEFINITE
 from .parameters import ParameterTable
 from .sample import channel_names
 
@@ -17,9 +18,6 @@ ParameterSet: TypeAlias = Any
 LARGEST = 1e12
 LEAST_NOISE, MOST_NOISE = 1e-9, 1e9
 
-# Rounding leaves a covariance that is singular (frozen, tied or constrained parameters) slightly
-# indefinite: largest negative eigenvalue, relative to variances scaled to one.
-INDEFINITE = 1e-6
 # Deviations below this share of the largest one are rounding themselves and not scaled up to one.
 NEGLIGIBLE = 1e-9
 
@@ -41,6 +39,9 @@ def check_numbers(found: ParameterSet, what: str, channels: int | None = None) -
         _check_covariance(np.asarray(found.covariance), found.names, what)
     if found.information is not None or found.gradient is not None:
         _check_information(found, what)
+    if found.systematic is not None and not np.isfinite(found.systematic).all():
+        raise ParameterError(f"{what}: systematic has entries that are not finite; expected "
+                             f"numbers. {SAVE_AGAIN}, or delete it.")
     stated = _stated_channels(found.robot, what)
     if found.noise_stddev is not None:
         _check_noise("noise_stddev", np.asarray(found.noise_stddev), stated, channels, what)

@@ -21,6 +21,8 @@ from .parameters import ParameterTable
 
 SCHEMA = 1
 PACKAGE = "uvms_adaptive_dynamics"
+# rows of `ParameterSet.systematic`: delay and scale of the wrench, of the joints' efforts
+CAUSES = 4
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ class ParameterSet:
     unknown; source: the file it was read from, for messages. information (p, p) and gradient (p,):
     half the Hessian and half the gradient, at the values, of the cost that they minimize, by which
     an estimation goes on as if it had not been interrupted; row_noise_stddev (C,): the noise by
-    which that cost weighs rows; None where unknown.
+    which that cost weighs rows; systematic (4, p): what one deviation of each delay and scale of
+    wrench and joint efforts moves the values by; None where unknown.
     """
 
     names: tuple[str, ...]
@@ -49,6 +52,16 @@ class ParameterSet:
     row_noise_stddev: np.ndarray | None = None
     information: np.ndarray | None = None
     gradient: np.ndarray | None = None
+    systematic: np.ndarray | None = None
+
+    @property
+    def stddev(self) -> np.ndarray | None:
+        """(p,) deviations of the values, with what timing and calibration may be off; None without
+        a covariance."""
+        if self.covariance is None:
+            return None
+        off = 0.0 if self.systematic is None else np.sum(self.systematic ** 2, axis=0)
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0) + off)
 
     def for_table(self, table: ParameterTable, what: str = "parameters") -> ParameterSet:
         """The same set in the order of `table`.
@@ -66,6 +79,7 @@ class ParameterSet:
             information=(None if self.information is None
                          else self.information[np.ix_(order, order)]),
             gradient=None if self.gradient is None else self.gradient[order],
+            systematic=None if self.systematic is None else self.systematic[:, order],
             known_from=tuple(self.known_from[i] for i in order) if self.known_from else ())
 
 
@@ -117,6 +131,7 @@ def load_parameters(path: str | Path) -> ParameterSet:
         row_noise_stddev=(None if row_noise is None
                           else _numbers(row_noise, f"{what}: row_noise_stddev")),
         noise_stddev=None if noise is None else _numbers(noise, f"{what}: noise_stddev"),
+        systematic=_systematic(document, len(names), what),
         robot=_mapping(document, "robot", what), version=str(document.get("version", "")),
         known_from=_known_from(_mapping(document, "known_from", what), names, what),
         identifiability=_mapping(document, "identifiability", what), source=what)
@@ -140,6 +155,10 @@ def _document(parameters: ParameterSet) -> dict[str, Any]:
     if parameters.covariance is not None:
         lower = parameters.covariance[np.tril_indices(len(parameters.names))]
         document["covariance_lower_triangle"] = [float(x) for x in lower]
+    if parameters.systematic is not None:
+        document["systematic"] = [[float(x) for x in row] for row in parameters.systematic]
+    if parameters.stddev is not None:
+        document["stddev"] = dict(zip(parameters.names, map(float, parameters.stddev)))
     if parameters.row_noise_stddev is not None:
         document["row_noise_stddev"] = [float(x) for x in parameters.row_noise_stddev]
     if parameters.information is not None and parameters.gradient is not None:
@@ -215,6 +234,18 @@ def _number(value: Any, what: str) -> float:
         except (ValueError, OverflowError):
             pass
     raise ParameterError(f"{what} has the entry {_short(value)}; expected a number.")
+
+
+def _systematic(document: Mapping, size: int, what: str) -> np.ndarray | None:
+    found = document.get("systematic")
+    if found is None:
+        return None
+    rows = [] if not isinstance(found, list) else [
+        _numbers(row, f"{what}: systematic") for row in found]
+    if len(rows) != CAUSES or any(row.size != size for row in rows):
+        raise ParameterError(f"{what}: systematic is {_short(found)}; expected {CAUSES} lists of "
+                             f"{size} numbers. Save the parameters again, or delete it.")
+    return np.array(rows)
 
 
 def _symmetric(document: Mapping, key: str, size: int, what: str) -> np.ndarray | None:

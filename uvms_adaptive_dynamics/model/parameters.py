@@ -1,4 +1,5 @@
-"""The one table of parameters: pi = [pi_v (27); pi_m (12 n); rotor inertias (n, optional)].
+"""The one table of parameters: pi = [pi_v (27); vehicle offsets (6, optional); pi_m (12 n); rotor
+inertias (n, optional); joint offsets (n, optional)].
 
 Paper, "Lumped Parameterization" and "Link-Level Parameters". Names, units, slices, bounds, the
 matrices M_v(pi) and J_j(pi), files and messages derive from it; nothing else in the package knows
@@ -36,6 +37,11 @@ VEHICLE = VEHICLE_INERTIA + VEHICLE_DAMPING + VEHICLE_RESTORING
 # Where each inertia parameter stands in M_v (row, column).
 INERTIA_PLACES = ((0, 0), (1, 1), (2, 2), (0, 4), (1, 3), (3, 1), (4, 0), (3, 3), (4, 4), (5, 5))
 
+# a constant wrench in the body: a tether, trim, a current; outside the paper's 75
+VEHICLE_OFFSETS = (
+    ("offset_X", "N", 5.), ("offset_Y", "N", 5.), ("offset_Z", "N", 5.),
+    ("offset_K", "N m", 1.), ("offset_M", "N m", 1.), ("offset_N", "N m", 1.))
+
 LINK = ("m", "mlx", "mly", "mlz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz", "fv", "fs")
 RIGID = slice(0, 10)
 FRICTION = slice(10, 12)
@@ -55,6 +61,8 @@ class ParameterTable:
     reference_mass: tuple[float, ...]
     reference_length: tuple[float, ...]
     rotor: bool = False
+    vehicle_offsets: bool = False
+    joint_offsets: bool = False
 
     @cached_property
     def size(self) -> int:
@@ -72,13 +80,24 @@ class ParameterTable:
         return self.n + (6 if self.vehicle else 0)
 
     @cached_property
-    def vehicle_slice(self) -> slice:
-        """Place of pi_v (empty without a vehicle)."""
+    def paper_slice(self) -> slice:
+        """Place of the paper's pi_v (27), without offsets (empty without a vehicle)."""
         return slice(0, len(VEHICLE) if self.vehicle else 0)
 
     @cached_property
+    def vehicle_slice(self) -> slice:
+        """Place of pi_v, offsets included (empty without a vehicle)."""
+        return slice(0, len(self._vehicle))
+
+    @cached_property
+    def _vehicle(self) -> tuple[tuple[str, str, float], ...]:
+        if not self.vehicle:
+            return ()
+        return VEHICLE + (VEHICLE_OFFSETS if self.vehicle_offsets else ())
+
+    @cached_property
     def arm_slice(self) -> slice:
-        """Place of pi_m, rotor inertias included."""
+        """Place of pi_m, rotor inertias and offsets included."""
         return slice(self.vehicle_slice.stop, self.size)
 
     @cached_property
@@ -86,6 +105,12 @@ class ParameterTable:
         """Place of the reflected rotor inertias (empty unless estimated)."""
         start = self.vehicle_slice.stop + 12 * self.n
         return slice(start, start + (self.n if self.rotor else 0))
+
+    @cached_property
+    def offset_slice(self) -> slice:
+        """Place of the joints' constant offsets (empty unless estimated)."""
+        start = self.rotor_slice.stop
+        return slice(start, start + (self.n if self.joint_offsets else 0))
 
     def link_slice(self, j: int) -> slice:
         """Place of the twelve parameters of link j (0 is next to the base)."""
@@ -95,9 +120,11 @@ class ParameterTable:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names in order."""
-        names = [name for name, _, _ in VEHICLE] if self.vehicle else []
+        names = [name for name, _, _ in self._vehicle]
         names += [f"{joint}.{name}" for joint in self.joints for name in LINK]
-        return tuple(names + ([f"{joint}.Ir" for joint in self.joints] if self.rotor else []))
+        names += [f"{joint}.Ir" for joint in self.joints] if self.rotor else []
+        names += [f"{joint}.offset" for joint in self.joints] if self.joint_offsets else []
+        return tuple(names)
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -107,21 +134,23 @@ class ParameterTable:
     @cached_property
     def units(self) -> tuple[str, ...]:
         """Units in order."""
-        units = [unit for _, unit, _ in VEHICLE] if self.vehicle else []
+        units = [unit for _, unit, _ in self._vehicle]
         for prismatic in self.prismatic:
             friction = ("N s/m", "N") if prismatic else ("N m s/rad", "N m")
             units += ["kg"] + ["kg m"] * 3 + ["kg m^2"] * 6 + list(friction)
-        return tuple(units + (["kg" if p else "kg m^2"
-                               for p in self.prismatic] if self.rotor else []))
+        units += ["kg" if p else "kg m^2" for p in self.prismatic] if self.rotor else []
+        units += ["N" if p else "N m" for p in self.prismatic] if self.joint_offsets else []
+        return tuple(units)
 
     @cached_property
     def scale(self) -> np.ndarray:
         """(size,) typical magnitude of each parameter, for scaling and for priors at zero."""
-        scale = [value for _, _, value in VEHICLE] if self.vehicle else []
+        scale = [value for _, _, value in self._vehicle]
         for m, l in zip(self.reference_mass, self.reference_length):
             scale += [m] + [m * l] * 3 + [m * l * l] * 6 + [1.0, 0.2]
         scale += [m * l * l for m, l in zip(self.reference_mass, self.reference_length)
                   ] if self.rotor else []
+        scale += [0.2] * self.n if self.joint_offsets else []
         return _read_only(np.array(scale))
 
     # --- sets of parameters -----------------------------------------------------------------------
@@ -234,10 +263,12 @@ class ParameterTable:
         expected."""
         vector = np.asarray(values, float)
         if vector.shape != (self.size,):
+            extras = [word for word, there in (("rotor inertia", self.rotor),
+                                               ("offset", self.joint_offsets)) if there]
+            vehicle = f"{len(self._vehicle)} of the vehicle, " if self.vehicle else ""
             raise ParameterError(
-                f"{what}: got {vector.size} values, expected {self.size} "
-                f"({'27 of the vehicle, ' if self.vehicle else ''}12 of each of {self.n} "
-                f"links{' and a rotor inertia each' if self.rotor else ''}).")
+                f"{what}: got {vector.size} values, expected {self.size} ({vehicle}12 of each of "
+                f"{self.n} links{''.join(f', one {word} each' for word in extras)}).")
         if not np.isfinite(vector).all():
             raise ParameterError(
                 f"{what}: '{self.names[int(np.argmin(np.isfinite(vector)))]}' is not finite.")

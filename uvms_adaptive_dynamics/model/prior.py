@@ -6,7 +6,7 @@ import numpy as np
 
 from ..config import Config
 from .parameter_file import ParameterSet, load_parameters
-from .parameters import FRICTION, RIGID, ParameterTable
+from .parameters import FRICTION, RIGID
 from .robot import RobotModel
 
 # BlueROV2 by C.-J. Wu, "6-DoF modelling and control of a remotely operated vehicle" (2018), in the
@@ -17,6 +17,8 @@ BLUEROV2_WU2018 = (17.0, 24.2, 26.07, 0.23, -0.23, -0.23, 0.23, 0.28, 0.28, 0.28
 # Viscous friction of the Alpha 5 measured on hardware [N m s/rad].
 ALPHA5_VISCOUS = {"axis_e": 2.4, "axis_d": 2.2, "axis_c": 0.8, "axis_b": 0.36}
 DEFAULT_VISCOUS, DEFAULT_COULOMB = 1.0, 0.1
+# a link of which nothing is known: density [kg/m^3], thickness over length
+WATER, SLENDER = 1000.0, 0.25
 
 
 def prior_from_config(config: Config, robot: RobotModel) -> ParameterSet:
@@ -27,7 +29,7 @@ def prior_from_config(config: Config, robot: RobotModel) -> ParameterSet:
     table = robot.table
     values = np.zeros(table.size)
     if table.vehicle:
-        values[table.vehicle_slice] = BLUEROV2_WU2018
+        values[table.paper_slice] = BLUEROV2_WU2018
     inertials = robot.arm.inertials() if robot.arm is not None else np.zeros((0, 10))
     for j, joint in enumerate(table.joints):
         link = values[table.link_slice(j)]
@@ -48,7 +50,41 @@ def perturbed(prior: ParameterSet, factor: float, seed: int) -> ParameterSet:
                         prior.robot)
 
 
-def prior_stddev(values: np.ndarray, table: ParameterTable, relative: float) -> np.ndarray:
-    """(p,) standard deviation of a prior: relative to each value's size, or to the typical one
-    where that is larger."""
-    return relative * np.maximum(np.abs(values), table.scale)
+def prior_stddev(values: np.ndarray, robot: RobotModel, relative: float) -> np.ndarray:
+    """(p,) standard deviation of a prior: `relative` times what a body of the robot's size may
+    have, or times the value where that is larger.
+
+    A value near zero, or wrong by orders, says nothing of how wrong it is; sizes do. Links: mass,
+    mass x length and mass x length^2 of a link that is as long as the way to the next joint and as
+    heavy as the arm's mean one, which is at least a rod of water a quarter as thick as it is long.
+    Friction: what can be of the joint's effort limit (`_of_limits`). Vehicle: the table's scales.
+    """
+    table = robot.table
+    size = table.scale.copy()
+    if robot.arm is not None:
+        length = np.maximum(table.reference_length, robot.arm.link_lengths)
+        rods = WATER * np.pi / 4 * SLENDER ** 2 * robot.arm.link_lengths ** 3
+        mass = np.maximum(table.reference_mass, max(np.mean(table.reference_mass), np.mean(rods)))
+        friction = _of_limits(robot)
+        for j in range(table.n):
+            m, l = mass[j], length[j]
+            size[table.link_slice(j)] = np.maximum(
+                size[table.link_slice(j)],
+                [m] + [m * l] * 3 + [m * l ** 2] * 6 + [friction[0][j], friction[1][j]])
+        if table.rotor:
+            size[table.rotor_slice] = mass * length ** 2
+        if table.joint_offsets:
+            size[table.offset_slice] = np.where(
+                friction[1] > 0, friction[1], size[table.offset_slice])
+    return relative * np.maximum(np.abs(values), size)
+
+
+def _of_limits(robot: RobotModel) -> tuple[np.ndarray, np.ndarray]:
+    """Viscous and Coulomb friction (n,) of which nothing is known but that each takes no more than
+    the joint's effort limit, at its speed limit: the deviation of what lies anywhere from zero to
+    there; zero where the URDF states no limit."""
+    limit = np.where(np.isfinite(robot.effort_limits), robot.effort_limits, 0.0)
+    coulomb = limit / np.sqrt(12)
+    speed = robot.arm.speed_limits if robot.arm is not None else np.zeros(0)
+    known = np.isfinite(speed) & (speed > 0)
+    return np.where(known, coulomb / np.where(known, speed, 1.0), 0.0), coulomb

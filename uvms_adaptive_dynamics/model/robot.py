@@ -45,6 +45,10 @@ class RawRows:
     known: np.ndarray
     tau: np.ndarray
 
+    def scaled(self, factor: np.ndarray) -> RawRows:
+        """The same with the measured efforts times factor (C,)."""
+        return RawRows(self.Y, self.known, self.tau * factor)
+
 
 class RobotModel:
     """Regressor of the whole robot, for any number of joints, with or without a vehicle."""
@@ -68,6 +72,7 @@ class RobotModel:
         ) * robot.water_density * robot.gravity if robot.link_volumes else None
         self._centres = np.array(robot.link_buoyancy_centres).reshape(-1, 3)
         self._rotor = np.array(robot.rotor_inertia) if robot.rotor_inertia else None
+        self._offsets = self._places_of_offsets()
         self._still = np.zeros(6)
 
     @classmethod
@@ -111,7 +116,8 @@ class RobotModel:
         Y = np.zeros((table.channels, table.size))
         known = np.zeros(table.channels)
         if self.vehicle:
-            Y[:6, table.vehicle_slice] = vehicle_regressor(sample.nu, sample.nu_dot, sample.R_nb)
+            Y[:6, table.paper_slice] = vehicle_regressor(sample.nu, sample.nu_dot, sample.R_nb)
+        Y[self._offsets] = 1.0
         if arm is not None:
             nu, nu_dot = sample.nu, sample.nu_dot
             if self._tilt_only:
@@ -137,6 +143,14 @@ class RobotModel:
                               ]) if self.vehicle else sample.joint_torque
         return RawRows(Y, known, tau)
 
+    def _places_of_offsets(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and columns of Y where a constant offset acts."""
+        table = self.table
+        vehicle = np.arange(table.paper_slice.stop, table.vehicle_slice.stop)
+        joints = np.arange(table.offset_slice.start, table.offset_slice.stop)
+        rows = [np.arange(6)[:vehicle.size], self.arm_rows.start + np.arange(joints.size)]
+        return np.concatenate(rows), np.concatenate([vehicle, joints])
+
     def default_noise(self, config: Config) -> np.ndarray:
         """(C,) noise that the estimate starts from [N, N m]."""
         if config.estimation.noise_stddev:
@@ -148,8 +162,11 @@ class RobotModel:
 
 def _table(config: Config, arm: ManipulatorModel | None) -> ParameterTable:
     robot = config.robot
+    vehicle_offsets = robot.vehicle and robot.estimate_offsets in ("vehicle", "all")
+    joint_offsets = robot.estimate_offsets in ("joints", "all") or (
+        robot.estimate_offsets == "auto" and not robot.vehicle)
     if arm is None:
-        return ParameterTable(robot.vehicle, (), (), (), ())
+        return ParameterTable(robot.vehicle, (), (), (), (), vehicle_offsets=vehicle_offsets)
     links = arm.inertials()[:, RIGID]
     mass = np.where(links[:, 0] > 1e-6, links[:, 0], 1.0)
     # Radius of gyration about the link's origin: tr(I) / 2 = integral of r^2 dm.
@@ -158,4 +175,4 @@ def _table(config: Config, arm: ManipulatorModel | None) -> ParameterTable:
     return ParameterTable(robot.vehicle, robot.joints, arm.prismatic,
                           robot.link_reference_mass or tuple(mass.tolist()),
                           robot.link_reference_length or tuple(length.tolist()),
-                          robot.estimate_rotor_inertia)
+                          robot.estimate_rotor_inertia, vehicle_offsets, joint_offsets)

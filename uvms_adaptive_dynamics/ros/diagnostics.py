@@ -61,7 +61,7 @@ class Diagnostics:
         self._worker.request_knowledge()     # for the next report
         found = [Status(*status) for status in front_end.status(now_s)]
         found += [self._rows(front_end, samples), self._solver(state), self._estimate(state),
-                  self._predictions(), self._refused(front_end, state, dropped)]
+                  self._predictions(), self._trust(state), self._refused(front_end, state, dropped)]
         if recorder is not None:
             found.append(Status(ERROR if recorder.error else OK, "recorder",
                                 recorder.error or f"recording into {recorder.path}",
@@ -195,6 +195,17 @@ class Diagnostics:
             return Status(WARN, "predictions", "; ".join(warnings), values)
         return Status(OK, "predictions", f"each row predicted before it was used, last "
                       f"{self._fit.seconds:g} s", values)
+
+    def _trust(self, state: EstimatorSnapshot) -> Status:
+        """Whether channels may be relied on, what is likely where not, and values that cannot be.
+        """
+        knowledge = self._worker.knowledge
+        findings = () if knowledge is None else knowledge.findings
+        values = dict(zip(self._fit.channels, state.trust))
+        said = "; ".join([state.trust_cause, *findings] if state.trust_cause else findings)
+        if not said:
+            return Status(OK, "trust", "residuals are what the noise explains", values)
+        return Status(ERROR if "wrong" in state.trust else WARN, "trust", said, values)
 
     def _refused(self, front_end: Any, state: EstimatorSnapshot,
                  dropped: Mapping[str, int]) -> Status:

@@ -41,10 +41,12 @@ class WorkerBusyError(UvmsError):
 @dataclass(frozen=True)
 class Knowledge:
     """How many directions the data determine, and for each parameter where its value comes from:
-    'measured', 'weak', 'prior' or 'frozen' (docs/uncertainty.md)."""
+    'measured', 'weak', 'prior' or 'frozen' (docs/uncertainty.md). findings: sentences on values
+    that cannot be."""
 
     identifiable_rank: int
     known_from: tuple[str, ...]
+    findings: tuple[str, ...] = ()
 
 
 class Worker:
@@ -182,4 +184,5 @@ class Worker:
             answer.set_result(result)
 
     def _publish_knowledge(self, estimator: Any) -> None:
-        self.knowledge = Knowledge(estimator.identifiable_rank(), tuple(estimator.known_from()))
+        self.knowledge = Knowledge(estimator.identifiable_rank(), tuple(estimator.known_from()),
+                                   (*estimator.mass_findings(), *estimator.residual_findings()))

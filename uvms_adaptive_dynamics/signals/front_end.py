@@ -26,7 +26,7 @@ from .filters.inertial import InertialFilter, Motion
 from .filters.joints import JointFilter, JointMotion
 from .filters.thrusters import ThrusterModel
 from .filters.wrench import MeasuredWrench, NoWrench
-from .gates.frozen import FrozenSensorGate
+from .gates.choose import frozen_sensor_gate
 from .health import frames_status, signal_warnings
 from .masks import RowMasks
 from .ticks import TickGrid
@@ -48,7 +48,8 @@ class SignalFrontEnd:
         self.config, self.robot = config, robot
         self._reader = MessageReader(config)
         self.inputs = self._reader.inputs
-        self._frozen_gate = FrozenSensorGate(config.joint_states.rest_velocity)
+        self._frozen_gate = frozen_sensor_gate(config.filter.gates,
+                                               config.joint_states.rest_velocity)
         self.frames = FrameChecks(config, robot)
         self.delay = DelayMonitor(config)
         self._checks_delay = config.robot.vehicle and config.thrusters.source != "zero"
@@ -70,7 +71,8 @@ class SignalFrontEnd:
             return NoWrench()
         if thrusters.source == "thrusters":
             return ThrusterModel(self.config, self._count_outlier, self.frames.add_command)
-        return MeasuredWrench(thrusters.timeout, self._count_outlier)
+        return MeasuredWrench(thrusters.timeout, self._count_outlier,
+                              self.config.filter.gates)
 
     def _filters_by_role(self) -> dict[str, Callable[[float, Sequence[float]], None]]:
         """What takes the readings of each role."""

@@ -13,6 +13,7 @@ from rosbags.typesys.store import Typestore
 from ..errors import BagError
 from .faults import Faults, with_faults
 from .robot import SimulatedRobot, Truth
+from .rough import Roughness
 from .sensors import Message
 from .true_robot import TrueRobot
 
@@ -24,13 +25,16 @@ BODY_FRAME, DVL_FRAME = "base_link", "dvl_link"
 
 def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage: str = "mcap",
               start_time: float = DEFAULT_START, true_robot: TrueRobot | None = None,
-              truth: str | Path | None = None, faults: Faults | None = None) -> Truth:
+              truth: str | Path | None = None, faults: Faults | None = None,
+              rough: Roughness = Roughness(), individual: int = 0) -> Truth:
     """Record `duration` [s] of a run into a new rosbag2 directory; bag time is the time of receipt.
 
     storage     'mcap' or 'sqlite3'
     start_time  [s since the epoch]
     truth       file (.npz) to write the truth log to
     faults      of sensors and log, drawn with the same seed; the truth has none
+    rough       of robot, water and tether; the truth has it
+    individual  which robot of its kind, 0 for `true_robot` itself
 
     Returns the truth log. Raises BagError when the bag exists or the storage is unknown.
     """
@@ -39,7 +43,8 @@ def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage:
         raise BagError(f"storage: got {storage!r}, expected one of {', '.join(STORAGES)}")
     if path.exists():
         raise BagError(f"bag {path}: exists already; choose another name or remove it")
-    robot = SimulatedRobot(seed, duration, true_robot, start_ns=round(start_time * 1e9))
+    robot = SimulatedRobot(seed, duration, true_robot, start_ns=round(start_time * 1e9),
+                           rough=rough, individual=individual)
     for file in (path, *([Path(truth)] if truth else [])):
         file.parent.mkdir(parents=True, exist_ok=True)
     store = get_typestore(Stores.ROS2_JAZZY)

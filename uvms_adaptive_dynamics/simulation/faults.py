@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 
 import numpy as np
+import pinocchio as pin
 
+from . import combine
 from .sensors import DVL_NOISE, EFFORT_NOISE, EFFORT_NOISE_SHARE, Message
 
 MIN_OUTLIER, MAX_OUTLIER = 10.0, 60.0     # standard deviations
@@ -25,6 +27,10 @@ class Faults:
     dropouts        (topic, begin, end): nothing is received
     frozen          (topic, begin, end): the same reading again and again, with new stamps
     jump            (begin, step [s]) of the sensors' clock; times of reception do not jump
+    effort_scale    of all joint efforts
+    dvl_scale       of the DVL's velocity
+    imu_turn        roll, pitch or yaw [rad] of the IMU's mount, one after the other (x, y, z)
+    swapped         two thrusters whose commands are exchanged in the log
     """
 
     effort_share: float = 0.0
@@ -36,6 +42,10 @@ class Faults:
     dropouts: tuple = ()
     frozen: tuple = ()
     jump: tuple = ()
+    effort_scale: float = 1.0
+    dvl_scale: float = 1.0
+    imu_turn: tuple = ()
+    swapped: tuple = ()
 
 
 # Choices of `simulate --faults`.
@@ -50,18 +60,17 @@ FAULT_KINDS = {
         (DVL_TOPIC, 25.0, 28.0), (JOINT_TOPIC, 40.0, 42.0), (IMU_TOPIC, 60.0, 61.0),
         (DEPTH_TOPIC, 80.0, 95.0))),
     "clock-jump": Faults(jump=(65.0, 100.0)),
+    "effort-scale": Faults(effort_scale=2.0),
+    "dvl-scale": Faults(dvl_scale=1.3),
+    "imu-turned": Faults(imu_turn=(0.0, np.radians(10.0), 0.0)),
+    "thruster-order": Faults(swapped=(1, 2)),
 }
 ACCEPTANCE = ("outliers", "bursts", "spikes")     # that an estimate must tolerate without loss
 
 
 def combined(kinds: Iterable[str]) -> Faults:
     """The faults of several kinds together; a name that is not in FAULT_KINDS raises KeyError."""
-    faults, none = Faults(), Faults()
-    for kind in kinds:
-        values = {f.name: getattr(FAULT_KINDS[kind], f.name) for f in fields(Faults)}
-        faults = replace(faults, **{name: value for name, value in values.items()
-                                    if value != getattr(none, name)})
-    return faults
+    return combine.combined(kinds, FAULT_KINDS, Faults())
 
 
 def with_faults(messages: Iterable[Message], faults: Faults, seed: int = 0) -> Iterator[Message]:
@@ -74,7 +83,7 @@ def with_faults(messages: Iterable[Message], faults: Faults, seed: int = 0) -> I
         t = (message.receive_time - begin) * 1e-9
         if _inside(faults.dropouts, message.topic, t):
             continue
-        payload = _corrupt_payload(message, t, faults, rng)
+        payload = _miscalibrated(message.topic, _corrupt_payload(message, t, faults, rng), faults)
         if _inside(faults.frozen, message.topic, t):
             payload = frozen.setdefault(message.topic, payload)
         else:
@@ -101,6 +110,29 @@ def _corrupt_payload(message: Message, t: float, faults: Faults,
         commands, _ = corrupt_commands(payload["data"], faults, rng)
         return {**payload, "data": tuple(commands.tolist())}
     return payload
+
+
+def _miscalibrated(topic: str, payload: dict, faults: Faults) -> dict:
+    """The payload of a sensor with a wrong scale, mount or order."""
+    if topic == JOINT_TOPIC and faults.effort_scale != 1.0:
+        return {**payload, "effort": tuple(faults.effort_scale * e for e in payload["effort"])}
+    if topic == DVL_TOPIC and faults.dvl_scale != 1.0:
+        return {**payload, "linear": tuple(faults.dvl_scale * v for v in payload["linear"])}
+    if topic == COMMAND_TOPIC and faults.swapped:
+        data, (a, b) = list(payload["data"]), faults.swapped
+        data[a], data[b] = data[b], data[a]
+        return {**payload, "data": tuple(data)}
+    if topic == IMU_TOPIC and faults.imu_turn:
+        return {**payload, **turned_imu(payload, pin.rpy.rpyToMatrix(*faults.imu_turn))}
+    return payload
+
+
+def turned_imu(payload: dict, mount: np.ndarray) -> dict:
+    """What an IMU mounted with the rotation `mount` (3, 3), sensor to body, says instead."""
+    attitude = pin.Quaternion(np.array(payload["orientation"])).matrix() @ mount
+    vectors = {name: tuple((mount.T @ np.array(payload[name])).tolist())
+               for name in ("angular_velocity", "linear_acceleration")}
+    return {"orientation": tuple(pin.Quaternion(attitude).coeffs().tolist()), **vectors}
 
 
 def corrupt_efforts(effort: Sequence[float], faults: Faults,

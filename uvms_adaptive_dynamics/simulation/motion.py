@@ -1,7 +1,7 @@
 """Persistently exciting motion of vehicle and arm, and the controllers that follow it."""
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pinocchio as pin
@@ -29,6 +29,15 @@ class Reference(NamedTuple):
     acceleration: np.ndarray
 
 
+class Motion(Protocol):
+    """A reference motion about `centre` (6 + n,), its resting place."""
+
+    centre: np.ndarray
+
+    def at(self, t: float) -> Reference:
+        """The reference at t [s] from the start."""
+
+
 class ExcitingMotion:
     """Sum of tones between 0.05 and 0.7 Hz on every axis, of equal rate; phases by seed.
 
@@ -48,7 +57,7 @@ class ExcitingMotion:
         self._phase = rng.uniform(0, 2 * np.pi, (axes, tones))
         self._rate = rng.uniform(0.7, 1.3, (axes, tones))
         heading = rng.uniform(-np.pi, np.pi)
-        self._offset = np.concatenate([[0.0, 0.0, MEAN_DEPTH, 0.0, 0.0, heading], centre])
+        self.centre = np.concatenate([[0.0, 0.0, MEAN_DEPTH, 0.0, 0.0, heading], centre])
         value, rate = self._history(np.arange(0.0, NORMALIZED_OVER, 0.05))
         swing = np.abs(value)
         tilt = np.hypot(value[3], value[4]).max()
@@ -74,7 +83,7 @@ class ExcitingMotion:
         """Reference at time t [s] from the start."""
         angle = self._omega * t + self._phase
         sine, cosine = np.sin(angle), np.cos(angle)
-        return Reference(self._offset + (self._rate / self._omega * sine).sum(axis=1),
+        return Reference(self.centre + (self._rate / self._omega * sine).sum(axis=1),
                          (self._rate * cosine).sum(axis=1),
                          -(self._rate * self._omega * sine).sum(axis=1))
 
@@ -106,7 +115,7 @@ class VehicleController:
     KV, KP, KI = 3.0, 2.5, 0.6  # [1/s], [1/s^2], [1/s^3]
     ASSUMED_VOLTAGE = 16.0
 
-    def __init__(self, motion: ExcitingMotion, curve: ThrustCurve, allocation: np.ndarray,
+    def __init__(self, motion: Motion, curve: ThrustCurve, allocation: np.ndarray,
                  period: float, lead: float):
         self._motion, self._curve, self._period, self._lead = motion, curve, period, lead
         self._share = np.linalg.pinv(allocation)

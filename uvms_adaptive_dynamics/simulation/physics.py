@@ -1,11 +1,11 @@
 """Multibody physics of the simulated vehicle and arm in water, one step at a time.
 
     (M_rb(q) + M_a + J_rotor) a + h_rb(q, v) + C_a(nu) nu + D(nu) nu
-        + buoyancy + link water + friction = tau
+        + buoyancy + link water + friction = tau + tether
 
-`v = [nu, mu_dot]`. Rigid bodies come from Pinocchio on a free-flyer base (body FRD, world NED,
-gravity down), everything about the water from formulas of its own. Nothing is shared with the
-package's regressors.
+`v = [nu, mu_dot]`; in a current the water's terms have the velocity through the water. Rigid bodies
+come from Pinocchio on a free-flyer base (body FRD, world NED, gravity down), everything about the
+water from formulas of its own. Nothing is shared with the package's regressors.
 """
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import numpy as np
 import pinocchio as pin
 
 from .friction import joint_friction, joint_stops
+from .rough import RoughWater, StillWater
 from .true_robot import TrueRobot
 
 FLU_TO_FRD = np.diag([1.0, -1.0, -1.0])
@@ -76,8 +77,11 @@ class Physics:
     2.5 ms can follow.
     """
 
-    def __init__(self, robot: TrueRobot, dt: float = 0.0025):
+    def __init__(self, robot: TrueRobot, dt: float = 0.0025,
+                 water: StillWater | RoughWater | None = None):
         self.robot, self.dt, self.t = robot, dt, 0.0
+        self._water = StillWater() if water is None else water
+        self._tether = FLU_TO_FRD @ self._water.place
         self.model, arm = build_model(robot)
         self.data = self.model.createData()
         self.n = len(robot.joints)
@@ -143,26 +147,36 @@ class Physics:
     def bias(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """(6+n,) generalized force of all but mass times acceleration, joint friction and stops."""
         model, data, external = self.model, self.data, self._external
+        current, current_rate, pull = self._water.at(self.t)
         pin.forwardKinematics(model, data, q, v)
         links = zip(self._cob, self._drag, self._lift)
         for j, (cob, drag, lift) in enumerate(links, start=2):
-            flow = cob.actInv(data.v[j]).linear
+            flow = cob.actInv(data.v[j]).linear - data.oMi[j].rotation.T @ current
             force = -np.sqrt(flow @ flow) * drag * flow - lift * data.oMi[j].rotation[2]
             external[j] = cob.act(pin.Force(force, self._no_moment))
-        external[1] = self._vehicle_water(data.oMi[1].rotation[2], v[:6])
+        external[1] = self._vehicle_water(data.oMi[1].rotation, v[:6], current, current_rate)
+        tether = data.oMi[1].rotation.T @ pull
+        external[1] += pin.Force(tether, np.cross(self._tether, tether))
         return pin.rnea(model, data, q, v, self._zero, external).copy()
 
-    def _vehicle_water(self, down: np.ndarray, nu: np.ndarray) -> pin.Force:
+    def _vehicle_water(self, R_nb: np.ndarray, nu_ground: np.ndarray, current: np.ndarray,
+                       current_rate: np.ndarray) -> pin.Force:
         """Buoyancy, damping and Coriolis force of the added mass on the vehicle.
 
-        `down` (3,) is NED z in the body.
+        In a current (3,) NED also what the added mass does not need to follow the water: its
+        acceleration is nu_dot less that of the water in the body's axes.
         """
-        robot = self.robot
+        robot, down = self.robot, R_nb[2]
+        flow = R_nb.T @ current
+        nu = nu_ground.copy()
+        nu[:3] -= flow
+        water = np.concatenate([R_nb.T @ current_rate - np.cross(nu[3:], flow), np.zeros(3)])
         # The momentum h of the added mass turns with the body: [w x h_v; w x h_w + v x h_v].
         coriolis = pin.Motion(nu).cross(pin.Force(robot.added_mass @ nu))
+        carried = pin.Force(robot.added_mass @ water)
         damping = pin.Force(robot.linear_damping @ nu + robot.quadratic_damping @ (np.abs(nu) * nu))
         buoyancy = pin.Force(-robot.buoyancy * down, self._no_moment)
-        return self._vehicle_cob.act(buoyancy) - damping - coriolis
+        return self._vehicle_cob.act(buoyancy) - damping - coriolis + carried
 
     def acceleration(self, wrench: np.ndarray, joint_torque: np.ndarray) -> np.ndarray:
         """(6+n,) acceleration under a thruster wrench (6,) FRD and motor torques (n,)."""

@@ -9,12 +9,23 @@ import numpy as np
 import pinocchio as pin
 
 from ..signals.filters.thrust_curve import ThrustCurve
-from .motion import ExcitingMotion, JointServo, VehicleController, body_velocity
+from .individual import individual as individual_of
+from .motion import ExcitingMotion, JointServo, Motion, VehicleController, body_velocity
+from .pauses import PausingMotion
 from .physics import Instant, Physics
+from .rough import (
+    EvenThrusters,
+    Roughness,
+    RoughThrusters,
+    RoughWater,
+    StillWater,
+    roughened,
+)
 from .sensors import Message, Sensors, between
 from .true_robot import TrueRobot
 
 COMMAND_PERIOD = 0.02  # [s]
+FULL_COMMAND = 1900.0  # [us]
 RUN_IN = 4.0  # [s] of motion before time zero
 ENDLESS_BATTERY = 1800.0  # [s] the battery lasts when no duration is given
 
@@ -48,21 +59,30 @@ class SimulatedRobot:
     start_ns        [ns since the epoch] of the start
     dt              [s] step of the physics
     truth_period    [s] between rows of the truth log; None keeps no log
+    individual      which robot of its kind; 0 is `true_robot` itself, and seeds do not change it
+    rough           tether, current, uneven thrusters, pauses, a worse DVL; by default none of it
     """
 
     def __init__(self, seed: int = 0, duration: float | None = None,
                  true_robot: TrueRobot | None = None, start_ns: int = 0, dt: float = 0.0025,
-                 truth_period: float | None = 0.02):
-        self.robot = TrueRobot() if true_robot is None else true_robot
+                 truth_period: float | None = 0.02, rough: Roughness = Roughness(),
+                 individual: int = 0):
+        robot = individual_of(TrueRobot() if true_robot is None else true_robot, individual)
+        self.robot = roughened(robot, rough)
         self.duration, self.start_ns = duration, int(start_ns)
-        motion_rng, sensor_rng = np.random.default_rng(seed).spawn(2)
-        self.physics = Physics(self.robot, dt)
-        self.motion = ExcitingMotion(motion_rng, self.physics.lower, self.physics.upper)
+        motion_rng, sensor_rng, water_rng, pause_rng = np.random.default_rng(seed).spawn(4)
+        wanders = rough.tether_force or rough.current_speed
+        self.physics = Physics(self.robot, dt,
+                               RoughWater(rough, water_rng) if wanders else StillWater())
+        self.motion: Motion = ExcitingMotion(motion_rng, self.physics.lower, self.physics.upper)
+        if rough.pauses:
+            self.motion = PausingMotion(self.motion, pause_rng)
         self.curve = ThrustCurve.t200()
+        self._thrusters = self._make_thrusters(rough, np.random.default_rng([individual, 1]))
         self._pilot = VehicleController(self.motion, self.curve, self.robot.allocation,
                                         COMMAND_PERIOD, self.robot.rotor_lag)
         self._servo = JointServo(self.physics)
-        self.sensors = Sensors(self.robot, sensor_rng, self.start_ns)
+        self.sensors = Sensors(self.robot, sensor_rng, self.start_ns, rough)
         self._thrust = np.zeros(self.robot.allocation.shape[1])
         self._target = self._thrust
         self._decay = np.exp(-0.5 * dt / self.robot.rotor_lag)
@@ -73,6 +93,14 @@ class SimulatedRobot:
         self._truth: list[tuple[int, Instant]] = []
         self._last: Instant | None = None
         self._begin()
+
+    def _make_thrusters(self, rough: Roughness,
+                        rng: np.random.Generator) -> EvenThrusters | RoughThrusters:
+        if not rough.asymmetry and not rough.interaction:
+            return EvenThrusters()
+        count = self.robot.allocation.shape[1]
+        full = self.curve.thrust(np.full(count, FULL_COMMAND), self.robot.battery_full).max()
+        return RoughThrusters(rough, rng, count, full)
 
     def _begin(self) -> None:
         """Start the motion before time zero: recordings have no transient of the controllers."""
@@ -124,7 +152,8 @@ class SimulatedRobot:
         middle = self._target + (self._thrust - self._target) * self._decay
         self._thrust = self._target + (middle - self._target) * self._decay
         self._steps += 1
-        return command, physics.step(self.robot.allocation @ middle, torque)
+        wrench = self.robot.allocation @ self._thrusters.thrust(middle)
+        return command, physics.step(wrench, torque)
 
     def _queue(self, message: Message) -> None:
         heapq.heappush(self._pending, (message.receive_time, self._sent, message))

@@ -7,17 +7,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import pinocchio as pin
 
+from .motion_capture import MOCAP_LAG, MOCAP_RATE, MOCAP_VELOCITY_NOISE, MotionCapture
 from .physics import FLU_TO_FRD, Instant
+from .rough import Roughness
 from .true_robot import TrueRobot
 
 ENU_FROM_NED = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
 
 ATTITUDE_NOISE = np.radians(0.2)  # [rad] each axis
-GYRO_NOISE, GYRO_BIAS = 0.003, 0.002  # [rad/s]
+GYRO_NOISE, GYRO_BIAS = 0.003, 0.0024  # [rad/s]
 ACCELEROMETER_NOISE, ACCELEROMETER_BIAS = 0.03, 0.02  # [m/s^2]
-DVL_NOISE, DVL_DROPOUT = 0.01, 0.03  # [m/s], share of samples
+DVL_RATE, DVL_NOISE, DVL_DROPOUT = 10.0, 0.0112, 0.03  # [Hz], [m/s], share of samples
+DVL_LATENCY, MOCAP_LATENCY = 0.1, 0.02  # [s]
 PRESSURE_NOISE = 20.0  # [Pa]
-JOINT_NOISE, JOINT_SPEED_NOISE = 0.001, 0.01  # [rad], [rad/s]
+JOINT_NOISE, JOINT_SPEED_NOISE = 0.0011, 0.0092  # [rad], [rad/s]
 EFFORT_NOISE_SHARE, EFFORT_NOISE = 0.02, 0.02  # of the effort, [N m]
 STAMP_JITTER = 0.0003  # [s] of the instant of measurement
 MAX_JITTER = 3 * STAMP_JITTER
@@ -39,12 +42,15 @@ class Message(NamedTuple):
 
 
 class _Channel:
-    """One sensor's schedule: `due` [s], when it measures next, and its latency [s]."""
+    """One sensor's schedule: `due` [s], when it measures next, and its latency [s].
+
+    `lag` [s]: how long before that the instant lies that a message is of.
+    """
 
     def __init__(self, rng: np.random.Generator, topic: str, type_name: str, rate: float,
-                 latency: float, measure: Callable[[Instant], dict | None]):
+                 latency: float, measure: Callable[[Instant], dict | None], lag: float = 0.0):
         self._rng, self._topic, self._type, self._measure = rng, topic, type_name, measure
-        self._period, self._latency = 1.0 / rate, latency
+        self._period, self._latency, self._lag = 1.0 / rate, latency, lag
         self._count, self._phase = 0, rng.uniform(0.1, 0.9) / rate
         self._schedule()
 
@@ -57,7 +63,7 @@ class _Channel:
         """The message of the measurement that is due, None for a dropout."""
         payload = self._measure(instant)
         latency = self._latency * (1.0 + 0.1 * abs(self._rng.standard_normal()))
-        stamp = start_ns + round(self.due * 1e9)
+        stamp = start_ns + round((self.due - self._lag) * 1e9)
         receive_time = start_ns + round((self.due + latency) * 1e9)
         self._schedule()
         if payload is None:
@@ -69,10 +75,13 @@ class Sensors:
     """All sensors of the robot.
 
     `rng` decides noise, biases and phases; `start_ns` [ns since the epoch] is simulated time zero.
+    With `rough.mocap` a captured point at the DVL's place gives the velocity on the DVL's topic.
     """
 
-    def __init__(self, robot: TrueRobot, rng: np.random.Generator, start_ns: int = 0):
+    def __init__(self, robot: TrueRobot, rng: np.random.Generator, start_ns: int = 0,
+                 rough: Roughness = Roughness()):
         self.robot, self.start_ns = robot, start_ns
+        self._dvl_noise = DVL_NOISE if rough.dvl_noise is None else rough.dvl_noise
         self._imu, self._dvl, self._depth, self._joints, self._link = rng.spawn(5)
         self.gyro_bias = self._imu.choice([-1, 1], 3) * GYRO_BIAS
         self.accelerometer_bias = self._imu.choice([-1, 1], 3) * ACCELEROMETER_BIAS
@@ -80,13 +89,22 @@ class Sensors:
         self._dvl_place = FLU_TO_FRD @ np.array(robot.dvl_place)
         self._channels = [
             _Channel(self._imu, "imu/data", "sensor_msgs/msg/Imu", 100.0, 0.002, self.imu),
-            _Channel(self._dvl, "dvl/twist", "geometry_msgs/msg/TwistWithCovarianceStamped", 10.0,
-                     0.1, self.dvl),
+            self._velocity(rough),
             _Channel(self._depth, "depth", "sensor_msgs/msg/FluidPressure", 10.0, 0.005,
                      self.depth),
             _Channel(self._joints, "joint_states", "sensor_msgs/msg/JointState", 50.0, 0.004,
                      self.joints),
         ]
+
+    def _velocity(self, rough: Roughness) -> _Channel:
+        """The DVL, or the motion capture that stands in for it."""
+        topic, type_name = "dvl/twist", "geometry_msgs/msg/TwistWithCovarianceStamped"
+        if not rough.mocap:
+            rate = DVL_RATE if rough.dvl_rate is None else rough.dvl_rate
+            return _Channel(self._dvl, topic, type_name, rate, DVL_LATENCY, self.dvl)
+        self._capture = MotionCapture(self._dvl)
+        return _Channel(self._dvl, topic, type_name, MOCAP_RATE, MOCAP_LATENCY, self.mocap,
+                        MOCAP_LAG)
 
     def measure(self, before: Instant, after: Instant) -> list[Message]:
         """Messages measured up to `after.t`, of states interpolated between the two instants."""
@@ -127,11 +145,21 @@ class Sensors:
 
     def dvl(self, x: Instant) -> dict | None:
         """Velocity [m/s] of the DVL's place, axes forward-right-down; None for a dropout."""
-        noise, lost = DVL_NOISE * self._dvl.standard_normal(3), self._dvl.random() < DVL_DROPOUT
+        noise = self._dvl_noise * self._dvl.standard_normal(3)
+        lost = self._dvl.random() < DVL_DROPOUT
         velocity = x.nu[:3] + np.cross(x.nu[3:], self._dvl_place) + noise
         if lost:
             return None
-        return {"linear": tuple(velocity.tolist()), "linear_variance": (DVL_NOISE**2,) * 3}
+        return {"linear": tuple(velocity.tolist()), "linear_variance": (self._dvl_noise**2,) * 3}
+
+    def mocap(self, x: Instant) -> dict | None:
+        """Velocity [m/s] of the DVL's place a while ago, forward-right-down, as from poses."""
+        point = x.position + x.R_nb @ self._dvl_place
+        velocity = self._capture.add(x.t, point, x.R_nb)
+        if velocity is None:
+            return None
+        return {"linear": tuple(velocity.tolist()),
+                "linear_variance": (float(MOCAP_VELOCITY_NOISE**2),) * 3}
 
     def depth(self, x: Instant) -> dict:
         """Absolute pressure [Pa] at the body origin."""

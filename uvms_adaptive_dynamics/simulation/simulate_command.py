@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from .. import options
 from .faults import ACCEPTANCE, FAULT_KINDS, combined
+from .rough import ROUGH, ROUGH_PARTS, Roughness, roughness
 from .true_robot import TrueRobot
 
 
@@ -26,6 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--faults", nargs="+", choices=(*FAULT_KINDS, "acceptance"), default=[], metavar="KIND",
         help=f"what goes wrong with sensors and log: {', '.join(FAULT_KINDS)}; "
              f"'acceptance' is {', '.join(ACCEPTANCE)}")
+    parser.add_argument(
+        "--rough", nargs="*", choices=tuple(ROUGH_PARTS), default=None, metavar="PART",
+        help="a rougher robot: all of it without a PART (motion capture aside), or "
+             f"{', '.join(ROUGH_PARTS)}")
+    parser.add_argument("--individual", type=options.whole(0), default=0, metavar="N",
+                        help="which robot of its kind; seeds do not change it; default 0")
     parser.add_argument("--truth", type=options.new_file, metavar="FILE",
                         help="also write the true motion and efforts to this .npz file")
 
@@ -38,8 +45,17 @@ def run(args: argparse.Namespace) -> int:
                           for kind in (ACCEPTANCE if given == "acceptance" else (given,)))
     truth = write_bag(args.output, seed=args.seed, duration=args.duration, storage=args.storage,
                       true_robot=replace(TrueRobot(), payload_mass=args.payload), truth=args.truth,
-                      faults=combined(kinds) if kinds else None)
+                      faults=combined(kinds) if kinds else None, rough=rough_of(args.rough),
+                      individual=args.individual)
     print(f"{args.output}: {args.duration:g} s, seed {args.seed}, {args.storage}"
           + (f", faults: {', '.join(kinds)}" if kinds else "")
+          + ("" if args.rough is None else f", rough: {', '.join(args.rough) or 'all'}")
           + (f"; {len(truth.t)} rows of truth in {args.truth}" if args.truth else ""))
     return 0
+
+
+def rough_of(parts: list[str] | None) -> Roughness:
+    """What `--rough` asks for: None none, no part all of them."""
+    if parts is None:
+        return Roughness()
+    return roughness(parts) if parts else ROUGH

@@ -1,7 +1,10 @@
 """The true figures of the simulated robot.
 
 All vehicle quantities are in the body frame FRD (x forward, y right, z down) about the body origin,
-SI units. They lie within the spread of the published parameter sets and equal none of them.
+SI units. They lie within the spread of the published parameter sets and equal none of them, and
+where the estimator has a setting for a figure, the truth is another one, as it is on a real robot
+(test/simulation/test_individual.py): places are off by what a ruler leaves, thrusters by how they
+are bolted on.
 """
 from __future__ import annotations
 
@@ -83,16 +86,16 @@ class TrueRobot:
         [0.0, -0.8, 0.0, 1.15, 0.0, 0.0],
         [0.6, 0.0, 0.5, 0.0, 1.35, 0.0],
         [0.0, 0.5, 0.0, 0.0, 0.0, 1.60]])
-    # [N] of the vehicle, 0.7 N more than its weight of 116.7 N and the arm's 7.2 N in water
-    buoyancy: float = 124.6
+    # [N] of the vehicle, 0.7 N more than its weight of 116.8 N and the arm's 7.2 N in water
+    buoyancy: float = 124.67
     cob: tuple = (0.0035, 0.001, -0.010)  # [m] centre of buoyancy
-    gravity: float = 9.80665  # [m/s^2]
-    water_density: float = 1000.0  # [kg/m^3]
+    gravity: float = 9.8127  # [m/s^2] at 52 deg of latitude
+    water_density: float = 998.2  # [kg/m^3] fresh, 20 deg C
     # arm
     urdf: str = str(ALPHA5_URDF)  # for kinematics, position and torque limits, not for inertias
     joints: tuple = ALPHA5_JOINTS
-    mount_xyz: tuple = (0.19, 0.0, -0.12)  # [m] arm base in FLU
-    mount_rpy: tuple = (np.pi, 0.0, 0.0)  # [rad] arm base in FLU
+    mount_xyz: tuple = (0.191, -0.0008, -0.1188)  # [m] arm base in FLU
+    mount_rpy: tuple = (np.pi - 0.003, 0.002, -0.003)  # [rad] arm base in FLU
     links: tuple = _LINKS
     payload_mass: float = 0.0  # [kg] point mass held by the last link
     payload_volume: float = 0.0  # [m^3] water it displaces
@@ -100,27 +103,27 @@ class TrueRobot:
     rotor_inertia: tuple = (0.0121, 0.0121, 0.0118, 3.4e-4)  # [kg m^2] at the output shaft
     # joint friction: viscous v + h tanh(v / stiction_speed),
     # h = coulomb + (static - coulomb) exp(-(v / stribeck_speed)^2)
-    viscous: tuple = (2.4, 2.2, 0.8, 0.36)  # [N m s/rad]
-    coulomb: tuple = (0.11, 0.10, 0.06, 0.030)  # [N m]
-    static: tuple = (0.15, 0.14, 0.085, 0.042)  # [N m]
+    viscous: tuple = (2.55, 2.05, 0.87, 0.33)  # [N m s/rad]
+    coulomb: tuple = (0.12, 0.09, 0.065, 0.028)  # [N m]
+    static: tuple = (0.16, 0.13, 0.09, 0.039)  # [N m]
     stribeck_speed: float = 0.03  # [rad/s]
     stiction_speed: float = 0.004  # [rad/s] width of the smooth sign
     stop_stiffness: float = 150.0  # [N m/rad] beyond a position limit
     stop_damping: float = 3.0  # [N m s/rad] beyond a position limit
-    # thrusters: rows X Y Z K M N in FRD, columns 1-8; a copy, since the truth follows no setting
+    # thrusters: rows X Y Z K M N in FRD, columns 1-8; each is bolted on within a degree and 2 mm
     allocation: np.ndarray = _frozen([
-        [.707, .707, -.707, -.707, 0, 0, 0, 0],
-        [-.707, .707, -.707, .707, 0, 0, 0, 0],
+        [.714, .703, -.709, -.700, 0, 0, 0, 0],
+        [-.700, .711, -.705, .714, 0, 0, 0, 0],
         [0, 0, 0, 0, -1, 1, 1, -1],
-        [.06, -.06, .06, -.06, -.218, -.218, .218, .218],
-        [.06, .06, -.06, -.06, .12, -.12, .12, -.12],
-        [-.1888, .1888, .1888, -.1888, 0, 0, 0, 0]])
-    rotor_lag: float = 0.11  # [s] first order, thrust behind command
-    battery_full: float = 16.0  # [V] at the start
-    battery_empty: float = 15.2  # [V] at the end of the run
+        [.0594, -.0608, .0601, -.0611, -.2172, -.2189, .2168, .2185],
+        [.0606, .0601, -.0604, -.0599, .1209, -.1193, .1188, -.1207],
+        [-.1879, .1896, .1893, -.1881, 0, 0, 0, 0]])
+    rotor_lag: float = 0.104  # [s] first order, thrust behind command
+    battery_full: float = 15.9  # [V] at the start
+    battery_empty: float = 15.1  # [V] at the end of the run
     # places of sensors, FLU [m]
-    dvl_place: tuple = (-0.06, 0.0, -0.105)
-    surface_pressure: float = 101325.0  # [Pa]
+    dvl_place: tuple = (-0.0612, 0.0009, -0.1061)
+    surface_pressure: float = 100870.0  # [Pa] today
 
     def last_link(self) -> TrueLink:
         """The last link with its payload in hand (point mass; no drag of its own)."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import SolverError
 from .mosek_licence import NO_LICENCE, licence_sentence
-from .problem import HorizonProblem, Solution, huber_threshold
+from .problem import HorizonProblem, Solution
 
 
 class CvxpySolver:
@@ -92,7 +92,7 @@ class CvxpySolver:
         key = (
             problem.Y.shape,
             problem.grouping,
-            problem.quantile >= 1.0,
+            problem.is_quadratic,
             problem.free.tobytes(),
             problem.physical,
         )
@@ -143,7 +143,7 @@ class _Program:
     def _robust(self, cp, problem: HorizonProblem):
         N, C, _ = problem.Y.shape
         r = self.measured - self.rows @ self.step  # rows carry the square root of their weight
-        if problem.quantile >= 1.0:
+        if problem.is_quadratic:
             return cp.sum_squares(r)
         # |r| <= u + v, cost u^2 + 2 rho v: the norm-Huber. The weight is inside r, so rho is scaled
         # by its square root.
@@ -195,12 +195,12 @@ class _Program:
         w = np.sqrt(np.repeat(problem.weight, C))
         self.rows.value = w[:, None] * problem.normalized_Y().reshape(N * C, p) * s
         self.measured.value = w * problem.residuals(problem.pi).ravel()
-        if problem.quantile < 1.0:
+        if not problem.is_quadratic:
             _, rho, weight = problem.group_norms(problem.residuals(problem.pi))
             # A group without valid rows has no threshold; its residual is zero, so any finite one
             # is right.
             self.thresholds.value = np.sqrt(weight) * np.where(
-                np.isfinite(rho), rho, huber_threshold(C, problem.quantile)
+                np.isfinite(rho), rho, problem.threshold(C)
             )
 
     def expand(self, problem: HorizonProblem) -> np.ndarray:

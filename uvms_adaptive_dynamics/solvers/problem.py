@@ -25,9 +25,11 @@ NEGLIGIBLE = (
 
 
 @lru_cache(maxsize=4096)
-def huber_threshold(rows: int, quantile: float) -> float:
-    """rho as the quantile of the norm of `rows` standard normal rows; infinite for quantile 1
-    or no rows."""
+def huber_threshold(rows: int, quantile: float, rho: float = 0.0) -> float:
+    """rho where it is given (above 0), else the quantile of the norm of `rows` standard normal
+    rows; infinite for quantile 1 or no rows."""
+    if rho > 0 and rows > 0:
+        return rho
     if quantile >= 1.0 or rows == 0:
         return np.inf
     return float(
@@ -36,9 +38,9 @@ def huber_threshold(rows: int, quantile: float) -> float:
 
 
 @lru_cache(maxsize=256)
-def huber_thresholds(rows: int, quantile: float) -> np.ndarray:
+def huber_thresholds(rows: int, quantile: float, rho: float = 0.0) -> np.ndarray:
     """(rows + 1,) thresholds of groups with 0, 1, ... rows."""
-    table = np.array([huber_threshold(m, quantile) for m in range(rows + 1)])
+    table = np.array([huber_threshold(m, quantile, rho) for m in range(rows + 1)])
     table.setflags(write=False)
     return table
 
@@ -89,7 +91,7 @@ class HorizonProblem:
     is known: with it a left-over gradient bounds the distance from the optimum. source and born
     (N,): the buffer that holds the window, and the instant at which each of its places was
     written; by them a solver recognizes rows that it has seen. None where rows change from tick
-    to tick.
+    to tick. quantile, rho: how the threshold of a group is given, see `huber_threshold`.
     """
 
     physical: PhysicalSet
@@ -107,6 +109,7 @@ class HorizonProblem:
     floor: np.ndarray | None = None
     source: object | None = None
     born: np.ndarray | None = None
+    rho: float = 0.0
 
     def residuals(self, pi: np.ndarray) -> np.ndarray:
         """Normalized residuals (N, C), zero where not valid."""
@@ -125,10 +128,23 @@ class HorizonProblem:
         """(N, C, p) rows in units of their noise; a new array."""
         return self.scale[:, None] * self.Y
 
+    def threshold(self, rows: int) -> float:
+        """rho of a group with `rows` valid rows."""
+        return huber_threshold(rows, self.quantile, self.rho)
+
+    def thresholds(self, rows: int) -> np.ndarray:
+        """(rows + 1,) rho of groups with 0, 1, ... valid rows."""
+        return huber_thresholds(rows, self.quantile, self.rho)
+
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether no group has a threshold."""
+        return np.isinf(self.threshold(1))
+
     @cached_property
     def sample_thresholds(self) -> np.ndarray:
         """(N,) rho of each instant, by how many of its rows are valid."""
-        return huber_thresholds(self.valid.shape[1], self.quantile)[self.valid.sum(axis=1)]
+        return self.thresholds(self.valid.shape[1])[self.valid.sum(axis=1)]
 
     def group_norms(self, residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(norms, thresholds, weights) of the groups: (N,) for 'sample', (N*C,) for 'channel',
@@ -144,12 +160,12 @@ class HorizonProblem:
             )
         if self.grouping == "channel":
             C = self.valid.shape[1]
-            rho = np.where(self.valid.ravel(), huber_threshold(1, self.quantile), np.inf)
+            rho = np.where(self.valid.ravel(), self.threshold(1), np.inf)
             return np.abs(residuals).ravel(), rho, np.repeat(self.weight, C)
         norm = np.sqrt(np.einsum("k,kc,kc->", self.weight, residuals, residuals))
         return (
             np.array([norm]),
-            np.array([huber_threshold(int(self.valid.sum()), self.quantile)]),
+            np.array([self.threshold(int(self.valid.sum()))]),
             np.ones(1),
         )
 

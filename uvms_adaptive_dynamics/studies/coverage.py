@@ -26,7 +26,7 @@ from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..uncertainty.identifiability import MEASURED, WEAK
 from .coverage_table import Outcome, summary, table
-from .linear_data import linear_samples, true_parameters
+from .linear_data import linear_samples, perfectly_measured, true_parameters
 
 TRUTH_SEED = 10_000         # the robot of seed s is drawn with s + 10,000
 # rms of an error in the deviations that the estimate claims, above which its interval is too narrow
@@ -79,6 +79,7 @@ def run(args: argparse.Namespace) -> int:
 def run_seed(config: Config, seed: int, duration: float, colour: float = 0.0,
              prior_factor: float = 2.0, every: int = 25) -> Outcome:
     """Estimate from `duration` [s] of one seed's samples, solving each `every` ticks."""
+    config = perfectly_measured(config)
     robot = RobotModel.from_config(config)
     truth = _truth(config, robot, seed)
     estimator = Estimator(config, perturbed(truth, prior_factor, seed), robot)
@@ -106,9 +107,10 @@ def judge_flags(config: Config, seed: int, duration: float, draws: int,
     right: share of flags that are right; strictly: without that tolerance; cautious: share of flags
     that say 'weak' where no more than MEASURED is left.
     """
+    config = perfectly_measured(config)
     robot = RobotModel.from_config(config)
     truth = _truth(config, robot, seed)
-    stddev = prior_stddev(truth.values, robot.table, config.estimation.prior_stddev)
+    stddev = prior_stddev(truth.values, robot, config.estimation.prior_stddev)
     before, after, z, words = [], [], [], []
     for k in range(draws):
         signs = np.random.default_rng([seed, k, 0]).choice([-1.0, 1.0], size=stddev.size)

@@ -11,6 +11,10 @@ from ..model.metrics import Z95
 # What is asked: share of rows inside, pooled over runs and in every single run; width relative to
 # the ideal one.
 POOLED, SINGLE, WIDTH = (0.93, 0.97), (0.88, 0.99), 1.3
+# The same on another motion, with the noise as it was saved; and pooled, with one that adapts.
+SAVED, ADAPTED = "saved", "adapted"
+HELD_OUT_POOLED, HELD_OUT_SINGLE, HELD_OUT_WIDTH = (0.92, 0.98), 0.85, 1.5
+ADAPTED_POOLED = (0.94, 0.96)
 
 
 def channel_figures(residual: np.ndarray, stddev: np.ndarray,
@@ -82,6 +86,28 @@ def kind_table(figures: dict[str, Any], method: str) -> str:
             f"{channel:<10}{c['n']:>9}{c['coverage95']:>10.1%}{single:>18}{c['width']:>9.3g}"
             f"{c['ideal_width']:>9.3g}{ratio:>7.2f}{c['nll']:>8.2f}"
             f"{figures['all'][method][channel]['coverage95']:>10.1%}"
+            f"  {'holds' if not missed else 'not ' + ', '.join(missed)}")
+    return "\n".join(lines)
+
+
+def held_out_table(figures: dict[str, Any]) -> str:
+    """Coverage and width per channel on another motion, with nothing adapted and adapting, and what
+    of the asked does not hold."""
+    lines = [f"{'channel':<10}{'rows':>9}{'saved':>8}{'worst run':>11}{'width':>9}{'ideal':>9}"
+             f"{'ratio':>7}{'adapted':>9}{'ratio':>7}  asked"]
+    for channel, c in figures["held_out"][SAVED].items():
+        other = figures["held_out"][ADAPTED][channel]
+        if not c["n"]:
+            lines.append(f"{channel:<10}{0:>9}")
+            continue
+        ratio, adapted = (x["width"] / x["ideal_width"] for x in (c, other))
+        holds = {"pooled": HELD_OUT_POOLED[0] <= c["coverage95"] <= HELD_OUT_POOLED[1],
+                 "single": c["lowest"] >= HELD_OUT_SINGLE, "width": ratio <= HELD_OUT_WIDTH,
+                 "adapted": ADAPTED_POOLED[0] <= other["coverage95"] <= ADAPTED_POOLED[1]}
+        missed = [name for name, held in holds.items() if not held]
+        lines.append(
+            f"{channel:<10}{c['n']:>9}{c['coverage95']:>8.1%}{c['lowest']:>11.1%}{c['width']:>9.3g}"
+            f"{c['ideal_width']:>9.3g}{ratio:>7.2f}{other['coverage95']:>9.1%}{adapted:>7.2f}"
             f"  {'holds' if not missed else 'not ' + ', '.join(missed)}")
     return "\n".join(lines)
 

@@ -4,7 +4,8 @@ of sensor noise (docs/uncertainty.md).
 Per seed one recording is simulated and used for all kinds. Every row is predicted before it is
 used. Beside the intervals stands the ideal width: that of an interval that knows the best linear
 model of the recording's truth and, from the same rows, the 2.5 and 97.5 % quantiles of that model's
-residuals.
+residuals. With --held-out the estimate is also frozen and tested on another motion, with the noise
+as it was saved and, beside it, adapting.
 """
 from __future__ import annotations
 
@@ -23,8 +24,16 @@ from ..estimation.estimator import Estimator
 from ..evaluation.files import output_folder, write_json
 from ..model.prior import perturbed, prior_from_config
 from ..model.robot import RobotModel
-from .campaign import RELATIVE_WINDOW, SHORTEST
-from .interval_table import channel_figures, comparison, kind_table, pooled
+from .campaign import HELD_OUT_SEED, RELATIVE_WINDOW, SHORTEST
+from .interval_table import (
+    ADAPTED,
+    SAVED,
+    channel_figures,
+    comparison,
+    held_out_table,
+    kind_table,
+    pooled,
+)
 from .noise_kinds import KINDS, nominal, recorded
 from .prequential import Predicted, paper_stddev, predicted
 from .simulated_runs import best_linear, simulated, truth_file
@@ -49,6 +58,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="every row is predicted and learnt, the problem is solved at each N-th; default 10, "
              "1 is what the node does")
     parser.add_argument(
+        "--held-out", type=options.seconds(SHORTEST), metavar="S",
+        help="also freeze each estimate and test its intervals on S seconds of another motion, "
+             "with nothing adapted")
+    parser.add_argument(
         "--compare-paper", action="store_true",
         help="the paper's estimate, covariance and noise on the same rows "
              f"(estimation.arrival=relative, grouping=horizon, {RELATIVE_WINDOW:g} s, "
@@ -65,10 +78,12 @@ def run(args: argparse.Namespace) -> int:
     bags, done = output_folder(folder / "bags"), output_folder(folder / "runs")
     setup = {"schema": SCHEMA, "duration_s": args.duration, "solve_every": args.solve_every,
              "prior_factor": args.prior_factor, "paper": args.compare_paper,
+             "held_out_s": args.held_out,
              "settings": config.changed()}
     seeds, kinds = list(dict.fromkeys(args.seeds)), list(dict.fromkeys(args.kinds))
     tasks = [Task(seed, kind, args.duration, args.solve_every, args.prior_factor,
-                  args.compare_paper, config, bags) for seed in seeds for kind in kinds]
+                  args.compare_paper, args.held_out, config, bags)
+             for seed in seeds for kind in kinds]
     found: dict[str, list[dict[str, Any]]] = {kind: [] for kind in kinds}
     for number, task in enumerate(tasks, 1):
         outcome = _finished(done / f"seed{task.seed}_{task.kind}.json", setup)
@@ -84,6 +99,8 @@ def run(args: argparse.Namespace) -> int:
     write_json(folder / "intervals.json", {**setup, "seeds": seeds, "kinds": figures})
     for kind, own in figures.items():
         print(f"\n{kind}, {len(seeds)} runs of {args.duration:g} s\n{kind_table(own, OWN)}")
+        if args.held_out:
+            print(f"\nanother motion of {args.held_out:g} s, frozen\n{held_out_table(own)}")
         if args.compare_paper:
             print(f"\n{comparison(own, (OWN, PAPER, PUBLISHED))}")
     print(f"\n{folder / 'intervals.json'}")
@@ -105,7 +122,8 @@ def _finished(file: Path, setup: dict[str, Any]) -> dict[str, Any] | None:
 
 @dataclass(frozen=True)
 class Task:
-    """One recording under one kind of noise; duration [s]; `bags` is where recordings are kept."""
+    """One recording under one kind of noise; duration and held_out (None: no test) [s]; `bags` is
+    where recordings are kept."""
 
     seed: int
     kind: str
@@ -113,19 +131,21 @@ class Task:
     solve_every: int
     prior_factor: float
     compare_paper: bool
+    held_out: float | None
     config: Config
     bags: Path
 
 
 def run_task(task: Task) -> dict[str, Any]:
-    """Figures of one run: {"seed", "kind", "rows": {"nominal", "all": {method: {channel:
-    figures}}}}."""
+    """Figures of one run: {"seed", "kind", "rows": {"nominal", "all", "held_out": {method:
+    {channel: figures}}}}."""
     config, robot = task.config, RobotModel.from_config(task.config)
     bag = simulated(task.bags, task.seed, task.duration)
     best = best_linear(truth_file(bag), config, robot).values
     prior = perturbed(prior_from_config(config, robot), task.prior_factor, task.seed)
     samples, hits = recorded(bag, task.kind, config, robot, task.seed)
-    own = predicted(samples, Estimator(config, prior, robot), task.solve_every, best)
+    estimator = Estimator(config, prior, robot)
+    own = predicted(samples, estimator, task.solve_every, best)
     methods = {OWN: (own, own.stddev)}
     if task.compare_paper:
         theirs = predicted(samples, Estimator(_paper(config), prior, robot), task.solve_every, best)
@@ -142,7 +162,24 @@ def run_task(task: Task) -> dict[str, Any]:
         }
         for which, counted in (("nominal", clean), ("all", np.ones_like(clean)))
     }
+    if task.held_out is not None:
+        rows["held_out"] = _held_out(task, estimator, best)
     return {"seed": task.seed, "kind": task.kind, "rows": rows}
+
+
+def _held_out(task: Task, learnt: Estimator, best: np.ndarray) -> dict[str, Any]:
+    """Nominal rows of another motion, with the noise as it was saved and with one that adapts."""
+    config, robot, seed = task.config, learnt.robot, task.seed + HELD_OUT_SEED
+    assert task.held_out is not None
+    bag, saved = simulated(task.bags, seed, task.held_out), learnt.parameter_set()
+    samples, hits = recorded(bag, task.kind, config, robot, seed)
+    found = {}
+    for method, adapts in ((SAVED, False), (ADAPTED, True)):
+        tested = predicted(samples, Estimator(config, saved, robot, learn=False,
+                                              adapt_intervals=adapts), task.solve_every, best)
+        clean = nominal(tested.t, hits, config, robot)
+        found[method] = _figures(robot, tested, tested.stddev, tested.valid & clean)
+    return found
 
 
 def _paper(config: Config) -> Config:

@@ -62,6 +62,11 @@ def _rigid(J: np.ndarray) -> np.ndarray:
     return np.array([J[3, 3], *J[:3, 3], *(I[a, b] for a, b in TENSOR_PLACES)])
 
 
+def perfectly_measured(config: Config) -> Config:
+    """The settings for these samples, whose efforts have neither a delay nor a wrong scale."""
+    return config.with_values({"uncertainty.delay_stddev": 0.0, "uncertainty.scale_stddev": 0.0})
+
+
 def noise_stddev(table: ParameterTable) -> np.ndarray:
     """(C,) standard deviation of the noise on raw rows [N, N m]."""
     return np.array(([FORCE_NOISE] * 3 + [MOMENT_NOISE] * 3 if table.vehicle else [])

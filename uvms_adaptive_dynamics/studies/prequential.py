@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.signal import lfilter
 
+from ..config import Uncertainty
 from ..estimation.estimator import Estimator
 from ..model.sample import Sample
-
-PAPER_WEIGHT = 0.5   # share of the newest squared residual in the noise of the paper's public code
+from ..uncertainty.recursive_noise import channel_noise
 
 
 class Predicted(NamedTuple):
@@ -55,14 +54,10 @@ def paper_stddev(rows: Predicted, initial: np.ndarray, causal: bool) -> np.ndarr
     1.41 standard deviations. With `causal` the same recursion ends one row earlier. initial (C,) is
     the noise to start from.
     """
-    stddev = np.empty_like(rows.residual)
-    for c in range(stddev.shape[1]):
-        counted = rows.valid[:, c]
-        squares, start = rows.residual[counted, c] ** 2, initial[c] ** 2
-        variance, _ = lfilter([PAPER_WEIGHT], [1.0, PAPER_WEIGHT - 1.0], squares,
-                              zi=[(1 - PAPER_WEIGHT) * start])
-        if causal:
-            variance = np.concatenate([[start], variance[:-1]])[:squares.size]
-        stddev[:, c] = np.nan
-        stddev[counted, c] = np.sqrt(rows.fit[counted, c] ** 2 + variance)
-    return stddev
+    noise = channel_noise(Uncertainty(noise="recursive"), initial, 0.02, 5.0, 5000.0, adapt=True)
+    found = np.empty_like(rows.residual)
+    for k, (residual, fit, valid) in enumerate(zip(rows.residual, rows.fit, rows.valid)):
+        before = noise.interval_stddev
+        noise.add_residual(np.where(valid, residual, 0.0), valid, np.hypot(fit, before))
+        found[k] = np.hypot(fit, before if causal else noise.interval_stddev)
+    return np.where(rows.valid, found, np.nan)

@@ -1,6 +1,7 @@
-"""Noise of each channel: over all data for the weights of rows, of the last seconds for intervals.
+"""Noise of each channel: over all data for the weights of rows and for what is saved, of the last
+seconds for intervals of the next rows.
 
-Both are tracked causally, from residuals of predictions made before their rows were used
+All are tracked causally, from residuals of predictions made before their rows were used
 (docs/mathematics.md, "Channel noise").
 """
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import stdtrit
 
 WINSOR = 2.0            # deviations at which a squared residual is clipped
 # mean of min(z^2, WINSOR^2) for a standard normal z: makes the scale right for Gaussian noise
@@ -24,6 +26,10 @@ RECENT_SHARE, RECENT_TIME = 0.75, 0.5   # -, [s]
 BINS_PER_OCTAVE, OCTAVES = 5, 30
 SETTLING = 500          # first rows of a channel whose weight grows with their number
 SCALE_EVERY = 25        # rows between two scales formed of a channel's histogram
+COVERED, NORMAL = 0.95, 1.96    # share of rows that an interval must hold, and its half width
+# [s] of a manoeuvre, whose rows share one level of what the model lacks
+MANOEUVRE = 10.0
+FEWEST_MANOEUVRES = 5   # with less, the factor of `LastingNoise` would grow without limit
 
 
 class LongRunNoise:
@@ -53,7 +59,7 @@ class LongRunNoise:
         self._stddev = self._initial.copy()
 
     def add_residual(self, residual: np.ndarray, telling: np.ndarray) -> None:
-        """Residuals (C,) of a tick; telling (C,) bool: those that tell of the noise."""
+        """Residuals (C,) of a tick; telling (C,): how much each tells of the noise, 0 to 1."""
         # One channel's scale at a tick: no single tick pays for all of them.
         self._turn = (self._turn + 1) % max(SCALE_EVERY, self._each.size)
         if self._turn < self._each.size and self._seen[self._turn]:
@@ -84,11 +90,39 @@ class LongRunNoise:
             self._stddev[c] = self._scale(int(c))
 
     def _scale(self, c: int) -> float:
-        found = _proposal_2(self._square, self._histogram[c])
+        found = self._found(c)
         # What was assumed counts for as many rows as it was said to; squared, since a mean that
         # leans on newer rows forgets old ones so.
         left = (self._rows / (self._rows + self._seen[c])) ** 2
         return float(self._initial[c] * np.sqrt(left + (1 - left) * found))
+
+    def _found(self, c: int) -> float:
+        """Variance in the histogram of a channel, relative to the initial one."""
+        return _proposal_2(self._square, self._histogram[c])
+
+
+class LastingNoise(LongRunNoise):
+    """Scale for intervals of another time, with nothing adapted: 1.96 of it hold 95 % of all
+    residuals seen, what the model lacks and heavy tails included.
+
+    What the model lacks has another size in each manoeuvre, so that few of them tell little of the
+    next one. With the manoeuvres seen as degrees of freedom, Student's distribution has the
+    quantile of a normal variable whose deviation is itself known from so few."""
+
+    def __init__(self, initial: np.ndarray, memory: float, period: float):
+        """See `LongRunNoise`; period [s] of rows."""
+        self._memory, self._manoeuvre = memory, MANOEUVRE / period
+        super().__init__(initial, memory)
+
+    def _found(self, c: int) -> float:
+        share = np.cumsum(self._histogram[c])
+        share /= share[-1]
+        k = int(np.searchsorted(share, COVERED))
+        below = share[k - 1] if k else 0.0
+        octaves = ((COVERED - below) / (share[k] - below) - 0.5) / BINS_PER_OCTAVE
+        manoeuvres = max(FEWEST_MANOEUVRES, min(self._seen[c], self._memory) / self._manoeuvre)
+        factor = float(stdtrit(manoeuvres, 0.5 + COVERED / 2)) / NORMAL
+        return float(self._square[k] * 4.0 ** octaves * (factor / NORMAL) ** 2)
 
 
 def _proposal_2(square: np.ndarray, mass: np.ndarray) -> float:
@@ -103,20 +137,21 @@ def _proposal_2(square: np.ndarray, mass: np.ndarray) -> float:
 
 
 class NoiseRecord(NamedTuple):
-    """The noise of a moment: local stddev (C,), histogram (C, bins) and number (C,) of all
-    residuals."""
+    """The noise of a moment: local stddev (C,), and histogram (C, bins) and number (C,) of all
+    residuals, for the weights of rows and for what is saved."""
 
     stddev: np.ndarray
-    histogram: np.ndarray
-    seen: np.ndarray
+    long_run: tuple[np.ndarray, np.ndarray]
+    lasting: tuple[np.ndarray, np.ndarray]
 
 
 class ChannelNoise:
     """The noise of each channel as rows, intervals and files need it.
 
-    `long_run` weighs rows. `stddev` is the same of the last `time_constant` seconds, for intervals:
-    `interval_stddev` is that times how large residuals were just now, times a slowly tracked factor
-    that brings the share of rows outside their 95 % interval to 5 %, whatever the shape and
+    `long_run` weighs rows, `lasting_stddev` is saved. `stddev` is of the last `time_constant`
+    seconds, for intervals: `interval_stddev` is that times how large residuals were just now, times
+    a slowly tracked factor that brings the share of rows outside their 95 % interval to 5 %,
+    whatever the shape and
     autocorrelation of the residual (online quantile tracking; Gibbs and Candes, "Adaptive conformal
     inference under distribution shift", 2021). Gross outliers do not widen the intervals of the
     others."""
@@ -130,6 +165,7 @@ class ChannelNoise:
         self._quantile_rate = QUANTILE_RATE * period / 0.02
         self._recent_rate = min(1.0, period / RECENT_TIME)
         self._long_run = LongRunNoise(self._default, memory)
+        self._lasting = LastingNoise(self._default, memory, period)
         self.restart()
 
     def restart(self, saved: np.ndarray | None = None, long_run: np.ndarray | None = None) -> None:
@@ -140,7 +176,9 @@ class ChannelNoise:
         self._variance, self._floor = start ** 2, 1e-3 * start
         self._count = np.full(start.size, INITIAL_ROWS)
         self._factor, self._recent = np.ones(start.size), np.ones(start.size)
+        self._square, self._seen = np.zeros(start.size), np.zeros(start.size, int)
         self._long_run.restart(start if long_run is None else long_run, rows)
+        self._lasting.restart(start, rows)
 
     @property
     def long_run(self) -> np.ndarray:
@@ -153,24 +191,33 @@ class ChannelNoise:
         return np.sqrt(self._variance)
 
     @property
+    def at_most(self) -> np.ndarray:
+        """(C,) what the noise can be: no more than all residuals seen, whatever was assumed and
+        whether their rows moved."""
+        seen = np.where(self._seen > INITIAL_ROWS, self._square, np.inf)
+        return np.sqrt(np.minimum(self._variance, seen))
+
+    @property
     def interval_stddev(self) -> np.ndarray:
         """(C,) for the next row: 1.96 of it covers 95 % of the residuals."""
-        return np.sqrt(1 - RECENT_SHARE + RECENT_SHARE * self._recent) * self.lasting_stddev
+        recent = np.sqrt(1 - RECENT_SHARE + RECENT_SHARE * self._recent)
+        return recent * self._factor * self.stddev
 
     @property
     def lasting_stddev(self) -> np.ndarray:
-        """(C,) the same without the last half second: for rows of another time."""
-        return self._factor * self.stddev
+        """(C,) for rows of another time, with nothing adapted to them."""
+        return self._lasting.stddev
 
     def record(self) -> NoiseRecord:
         """What is known of the noise now, for `put_back`."""
-        return NoiseRecord(self.stddev, *self._long_run.record())
+        return NoiseRecord(self.stddev, self._long_run.record(), self._lasting.record())
 
     def put_back(self, record: NoiseRecord) -> None:
         """Return to what was known earlier: residuals since then had another cause."""
         if self._adapt:
             self._variance = record.stddev ** 2
-            self._long_run.put_back(record.histogram, record.seen)
+            self._long_run.put_back(*record.long_run)
+            self._lasting.put_back(*record.lasting)
 
     def add_residual(self, residual: np.ndarray, valid: np.ndarray, predicted_stddev: np.ndarray,
                      telling: np.ndarray | None = None) -> None:
@@ -178,15 +225,21 @@ class ChannelNoise:
         predicted for them. telling (C,) bool: rows whose residual tells of the noise, all valid
         ones if None; where a row stands still its residual repeats one error, and only how wide the
         next interval must be is learned from it."""
+        square = residual ** 2
+        self._seen = self._seen + valid
+        self._square = self._square + valid / np.maximum(self._seen, 1) * (square - self._square)
         if not self._adapt:
             return
         telling = valid if telling is None else valid & telling
-        square = residual ** 2
         doubt = np.maximum(predicted_stddev ** 2 - self.interval_stddev ** 2, 0.0)
         expected = self._variance + doubt
         # Of a residual that parameters and noise explain together, the noise's share.
         noise = self.long_run ** 2
         self._long_run.add_residual(residual * np.sqrt(noise / (noise + doubt)), telling)
+        # Whole, since doubt about parameters counts only what the model has; as far as it is noise.
+        share = np.abs(residual) / predicted_stddev
+        ordinary = telling & (share < GROSS)
+        self._lasting.add_residual(residual, ordinary * noise / (noise + doubt))
         size = np.minimum(square / expected, WINSOR ** 2) / WINSOR_MEAN
         self._recent = np.where(valid, self._recent + self._recent_rate * (size - self._recent),
                                 self._recent)
@@ -198,7 +251,6 @@ class ChannelNoise:
         new = (1 - rate) * self._variance + rate * clipped
         self._count = self._count + telling
         self._variance = np.where(telling, np.maximum(new, self._floor ** 2), self._variance)
-        share = np.abs(residual) / predicted_stddev
         step = self._quantile_rate * ((share > 1.96) - 0.05)
-        self._factor = np.where(telling & (share < GROSS),
+        self._factor = np.where(ordinary,
                                 np.clip(self._factor * np.exp(step), *FACTOR_RANGE), self._factor)

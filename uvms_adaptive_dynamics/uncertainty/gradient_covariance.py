@@ -110,6 +110,13 @@ class GradientCovariance:
         """cov s (p, p), of a turn ago at most."""
         return self._covariance.sum(axis=0)
 
+    def rows_per_independent(self, variance: np.ndarray) -> np.ndarray:
+        """(C,) how many neighbouring rows carry the information of one independent residual, at
+        frequencies far below the low-pass's; variance (C,): used where too few were seen."""
+        innovations = self.autocovariance.innovations(variance)
+        slow = innovations @ (1 - self.autocovariance.ar) ** -2.0 * self._kernel.sum() ** 2
+        return slow / np.maximum(self.autocovariance.total(variance), 1e-300)
+
     def _shares(self, weights: np.ndarray, variance: np.ndarray) -> np.ndarray:
         """(B C,) what each sum counts for in `covariance`."""
         return self.autocovariance.innovations(variance).T.ravel() * weights[self._channel] ** 2

@@ -29,23 +29,26 @@ FAR, NARROW = 10.0, 0.02
 TERMS = 6                     # longest combination that is written out
 
 
-def known_from(stddev: np.ndarray, prior_stddev: np.ndarray, from_prior: np.ndarray,
-               limited: np.ndarray) -> tuple[str, ...]:
+def known_from(stddev: np.ndarray, systematic: np.ndarray, prior_stddev: np.ndarray,
+               from_prior: np.ndarray, limited: np.ndarray) -> tuple[str, ...]:
     """For each parameter (p,) 'measured', 'weak', 'prior', or 'frozen' where the prior has no
     deviation.
 
-    stddev: what is left; prior_stddev: what the prior had; from_prior: the part of `stddev` that is
-    the prior's error and not noise; limited: `stddev` where the physical set leaves room for it.
+    stddev: what is left; systematic: what timing and calibration add to it; prior_stddev: what the
+    prior had; from_prior: the part of `stddev` that is the prior's error and not noise; limited:
+    `stddev` where the physical set leaves room for it.
     Measured is what the data alone narrowed to a third and where a wrong prior hardly moves the
     estimate."""
     words = []
-    for left, before, pulled, room in zip(stddev, prior_stddev, from_prior, limited):
+    for left, off, before, pulled, room in zip(stddev, systematic, prior_stddev, from_prior,
+                                               limited):
         if before <= 0:
             words.append("frozen")
-        elif left < MEASURED * before and pulled ** 2 <= PULL * left ** 2:
+        elif np.hypot(left, off) < MEASURED * before and pulled ** 2 <= PULL * left ** 2:
             words.append("measured")
         else:
-            words.append("weak" if min(left, room) < WEAK * before else "prior")
+            room = min(np.hypot(left, off), room)
+            words.append("weak" if room < WEAK * before else "prior")
     return tuple(words)
 
 

@@ -232,6 +232,7 @@ def _narrowed(N: np.ndarray, root: np.ndarray, gradient: np.ndarray, B: np.ndarr
     # Pivoting takes at each step the normal of which the earlier ones leave most.
     Q, R, order = qr(whitened * push, mode="economic", pivoting=True, check_finite=False)
     narrowed = root.T @ Q
+    order = order[:Q.shape[1]]      # of more normals than directions the last say nothing new
     share = share_inside(pushed(narrowed))
     share[order < equalities] = 0.0
     share[np.abs(R.diagonal()) <= DEPENDENT * push[order]] = 1.0

@@ -62,6 +62,10 @@ class ResidualAutocovariance:
         white = variance[:, None] * self._white
         return np.where(np.isnan(self._variances), white, self._variances) * self._per_variance
 
+    def total(self, variance: np.ndarray) -> np.ndarray:
+        """(C,) variance of the residuals, by the fit; variance (C,) where there is none."""
+        return np.where(np.isnan(self._variances[:, 0]), variance, self._variances.sum(axis=1))
+
     def add_residual(self, residual: np.ndarray, counts: np.ndarray) -> None:
         """One tick's residuals (C,); counts (C,) bool: those that tell of the noise.
 

@@ -18,6 +18,8 @@ HERE = (
     "imu.world",
     "imu.frame and imu.world",
     "imu turned by 90",
+    "force 20 % too large",
+    "dvl 30 % too fast",
     "pitch rate's sign",
     "force in g",
     "dvl.frame",

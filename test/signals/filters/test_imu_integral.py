@@ -21,7 +21,7 @@ def add(integral, t, R_nb=None, rates=NO_BIAS, acceleration=NO_BIAS, bias=NO_BIA
 
 def test_constant_acceleration_gives_its_velocity():
     """0.5 m/s^2 forward for 4 s are 2 m/s; nothing else moves."""
-    integral = ImuIntegral(G)
+    integral = ImuIntegral(G, 0.6)
     for k in range(401):
         add(integral, 0.01 * k, acceleration=(0.5, 0.0, 0.0))
     np.testing.assert_allclose(integral.series.last_row[C], [2.0, 0.0, 0.0], atol=1e-9)
@@ -30,7 +30,7 @@ def test_constant_acceleration_gives_its_velocity():
 
 def test_a_constant_rate_turns_the_frame():
     """0.3 rad/s of yaw for 2 s: R_Gb is that rotation, at ticks between the readings too."""
-    integral = ImuIntegral(G)
+    integral = ImuIntegral(G, 0.6)
     for k in range(201):
         add(integral, 0.01 * k, rates=(0.0, 0.0, 0.3))
     found = np.reshape(integral.series.last_row[R_GB], (3, 3))
@@ -41,7 +41,7 @@ def test_a_constant_rate_turns_the_frame():
 
 def test_noise_of_the_attitude_is_averaged_out_of_the_velocity():
     """With attitude noise of 0.2 degrees the velocity wanders far less than the raw integral."""
-    integral, rng = ImuIntegral(G), np.random.default_rng(0)
+    integral, rng = ImuIntegral(G, 0.6), np.random.default_rng(0)
     for k in range(2000):
         R_nb = from_rpy(*rng.normal(0, math.radians(0.2), 3))
         reading = [*R_nb[2], 0.0, 0.0, 0.0, 0.0, 0.0, -G, 0.0]
@@ -54,7 +54,7 @@ def test_noise_of_the_attitude_is_averaged_out_of_the_velocity():
 
 def test_the_bias_is_subtracted():
     """A force with a bias integrates as one without, if the bias is known."""
-    integral = ImuIntegral(G)
+    integral = ImuIntegral(G, 0.6)
     for k in range(101):
         add(integral, 0.01 * k, acceleration=(0.05, 0.0, 0.0), bias=(0.05, 0.0, 0.0))
     np.testing.assert_allclose(integral.series.last_row[C], 0.0, atol=1e-12)
@@ -62,7 +62,7 @@ def test_the_bias_is_subtracted():
 
 def test_discarded_readings_leave_no_trace():
     """Readings after a time are removed: what follows continues from there."""
-    integral = ImuIntegral(G)
+    integral = ImuIntegral(G, 0.6)
     for k in range(101):
         add(integral, 0.01 * k, acceleration=(1.0, 0.0, 0.0) if k > 50 else NO_BIAS)
     integral.discard_after(0.5)

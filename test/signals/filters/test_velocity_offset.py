@@ -9,7 +9,7 @@ from uvms_adaptive_dynamics.signals.filters.velocity_offset import VelocityOffse
 def test_the_offset_of_a_frozen_dvl_is_forgotten_and_learnt_again():
     """All values dropped: unknown until there are new ones; a bias of -0.02 m/s^2, taken off as far
     as it is known, is found."""
-    offset, level = VelocityOffset(1.0), (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+    offset, level = VelocityOffset(1.0, 0.01), (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
     for k in range(5):
         offset.add(0.1 * k, [0.5, 0.0, 0.0], level)
     offset.discard_after(-1.0)
@@ -31,7 +31,7 @@ LEVEL = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 def test_unknown_with_too_few_values():
     """Two values around a tick are too few."""
-    offset = VelocityOffset(1.0)
+    offset = VelocityOffset(1.0, 0.01)
     offset.add(0.0, [0.1, 0.0, 0.0], LEVEL)
     offset.add(0.1, [0.1, 0.0, 0.0], LEVEL)
     assert offset.at(0.05) is None
@@ -41,7 +41,7 @@ def test_unknown_with_too_few_values():
 
 def test_noise_is_averaged_below_that_of_one_value():
     """DVL noise of 1 cm/s: the offset is known to 5 mm/s, its slope to 5 mm/s^2."""
-    rng, offset, errors, slopes = np.random.default_rng(0), VelocityOffset(1.0), [], []
+    rng, offset, errors, slopes = np.random.default_rng(0), VelocityOffset(1.0, 0.01), [], []
     for k in range(1200):
         offset.add(0.1 * k, (0.3 + rng.normal(0, 0.01, 3)).tolist(), LEVEL)
         if k > 600:
@@ -53,7 +53,7 @@ def test_noise_is_averaged_below_that_of_one_value():
 
 def test_restart_keeps_the_bias_and_reset_does_not():
     """After a gap in the IMU the bias is still that of the sensor."""
-    offset, value = VelocityOffset(1.0), 0.0
+    offset, value = VelocityOffset(1.0, 0.01), 0.0
     for k in range(300):
         value += 0.1 * (offset.bias[0] + 0.03)
         offset.add(0.1 * k, [value, 0.0, 0.0], LEVEL)

@@ -15,10 +15,12 @@ from ...config import Config
 from ...model.kernel import gaussian_kernel
 from ...model.robot import RobotModel
 from ...model.sample import Sample
+from .finding import EVIDENCE
 
 MIN_SHIFT, MAX_SHIFT, SHIFT_STEP = -0.2, 0.8, 0.02     # [s] of the shifts tried
 ROW_STRIDE = 5           # every fifth row is enough after the low-pass
 MIN_DELAY_ROWS = 100
+INDEPENDENT = 1.0        # [s] between rows whose residuals are independent
 MIN_RECORDING = 20.0     # [s]
 CONTRAST_SHIFT = 0.1     # [s] beside the best shift, where the contrast is taken
 MIN_CONTRAST = 1.1       # below which the delay is unknown
@@ -27,7 +29,8 @@ FIRST_ESTIMATE, ESTIMATE_PERIOD, MONITORED = 30.0, 30.0, 60.0    # [s]
 
 
 class Delay(NamedTuple):
-    """`delay` [s] by which the motion follows the wrench beyond what the settings say.
+    """`delay` [s] by which the motion follows the wrench beyond what the settings say, and its
+    standard error `stddev` [s] from the likelihood's curvature.
 
     `unexplained` is the share of the wrench's variance that is left there, `contrast` how many
     times more is left 0.1 s beside it.
@@ -36,6 +39,7 @@ class Delay(NamedTuple):
     delay: float
     unexplained: float
     contrast: float
+    stddev: float = 0.0
 
 
 def thruster_delay(samples: Sequence[Sample], robot: RobotModel, config: Config) -> Delay | None:
@@ -83,12 +87,15 @@ class DelayMonitor:
 
     @property
     def warning(self) -> str:
-        """A sentence if the delay is wrong by more than the low-pass forgives, else ''."""
-        if self.found is None or abs(self.found.delay) < MAX_DELAY_ERROR:
+        """A sentence if the delay is wrong by more than the low-pass forgives with 99.9 %
+        certainty, else ''."""
+        found = self.found
+        if found is None or abs(found.delay) - EVIDENCE * found.stddev < MAX_DELAY_ERROR:
             return ""
-        setting, error = self._config.thrusters.delay, self.found.delay
+        setting, error = self._config.thrusters.delay, found.delay
         return (f"thrusters.delay: over the last minute the vehicle followed its thrusters "
-                f"{abs(error):.2f} s {'later' if error > 0 else 'earlier'} than the setting says; "
+                f"{abs(error):.2f} +- {found.stddev:.2f} s {'later' if error > 0 else 'earlier'} "
+                "than the setting says; "
                 f"set thrusters.delay to {setting + error:.2f} (now {setting:.2f})")
 
 
@@ -100,7 +107,7 @@ def _best_shift(t: np.ndarray, Y: np.ndarray, wrench: np.ndarray, valid: np.ndar
     """
     kernel, period = gaussian_kernel(config.filter), config.filter.period
     half = len(kernel) // 2
-    if len(t) < MIN_RECORDING / period or wrench.std(axis=0).min() < 1e-6:
+    if len(t) < MIN_RECORDING / period:
         return None
     tau = np.apply_along_axis(np.convolve, 0, wrench, kernel, "valid")
     times = t[half:len(t) - half]
@@ -109,8 +116,11 @@ def _best_shift(t: np.ndarray, Y: np.ndarray, wrench: np.ndarray, valid: np.ndar
     used = used[::ROW_STRIDE]
     if len(used) < MIN_DELAY_ROWS:
         return None
+    moved = tau[used].std(axis=0) > 1e-6       # an axis without thrust tells nothing
+    if not moved.any():
+        return None
     rows = np.array([np.tensordot(kernel, Y[k:k + len(kernel)], (0, 0)) for k in used])
-    weight = 1.0 / tau.std(axis=0)
+    weight = np.where(moved, 1.0 / np.maximum(tau[used].std(axis=0), 1e-9), 0.0)
     U = _range_of(rows if Y.ndim == 2 else (rows * weight[:, None]).reshape(-1, Y.shape[2]))
     shifts = np.arange(MIN_SHIFT, MAX_SHIFT + SHIFT_STEP / 2, SHIFT_STEP)
     unexplained = np.zeros(len(shifts))
@@ -119,7 +129,8 @@ def _best_shift(t: np.ndarray, Y: np.ndarray, wrench: np.ndarray, valid: np.ndar
         b = b * weight
         b = b if Y.ndim == 2 else b.reshape(-1, 1)
         unexplained[k] = 1.0 - np.sum((U.T @ b) ** 2) / np.sum(b ** 2)
-    return _minimum(shifts, unexplained)
+    independent = moved.sum() * len(used) * ROW_STRIDE * period / INDEPENDENT
+    return _minimum(shifts, unexplained, float(independent))
 
 
 def _whole_windows(t: np.ndarray, valid: np.ndarray, length: int, period: float) -> np.ndarray:
@@ -138,8 +149,9 @@ def _range_of(A: np.ndarray) -> np.ndarray:
     return U[:, s > 1e-6 * s[0]]
 
 
-def _minimum(shifts: np.ndarray, unexplained: np.ndarray) -> Delay | None:
-    """The delay at the least residual; None at the edge, or where the minimum is flat."""
+def _minimum(shifts: np.ndarray, unexplained: np.ndarray, independent: float) -> Delay | None:
+    """The delay at the least residual; None at the edge, or where the minimum is flat.
+    independent: rows that the residual has."""
     k = int(np.argmin(unexplained))
     if k in (0, len(shifts) - 1):
         return None
@@ -151,4 +163,6 @@ def _minimum(shifts: np.ndarray, unexplained: np.ndarray) -> Delay | None:
     before, here, after = unexplained[k - 1:k + 2]
     curvature = max(before - 2 * here + after, 1e-12)
     delay = shifts[k] + SHIFT_STEP * 0.5 * (before - after) / curvature
-    return Delay(float(delay), float(unexplained[k]), contrast)
+    # -2 log L = n log(unexplained), whose curvature is 2 / stddev^2
+    stddev = SHIFT_STEP * np.sqrt(2 * here / (independent * curvature))
+    return Delay(float(delay), float(unexplained[k]), contrast, float(stddev))

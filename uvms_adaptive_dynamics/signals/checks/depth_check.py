@@ -2,26 +2,47 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from ...config import Config
 from ...model.rotations import FRD_FROM_FLU
-from .finding import CHANGE_WINDOW, CONSISTENT, MAX_STANDARD_ERROR, UNDECIDED, CheckResult, mismatch
-from .fits import relation
+from .finding import (
+    CHANGE_WINDOW,
+    CONSISTENT,
+    EVIDENCE,
+    MAX_STANDARD_ERROR,
+    UNDECIDED,
+    CheckResult,
+    mismatch,
+    outside,
+)
+from .fits import regression
 
 MIN_DEPTH_RMS = 0.03      # [m] of the change over CHANGE_WINDOW, below which depth is not judged
 MIN_WINDOWS = 100
-DEPTH_GAIN = 0.6, 1.6     # of the depth's change, within which it is right
+# Of the depth's change, within which it is right: sea water is 3 % denser than fresh.
+DEPTH_GAIN = 0.85, 1.15
 PRESSURE_UNITS = {1.0: "", 0.01: "hPa (mbar)", 0.001: "kPa", 1e-5: "bar"}    # by their size in Pa
 
 
-def depth_fit(logs: dict[str, np.ndarray], turn: np.ndarray,
-              config: Config) -> tuple[np.ndarray, np.ndarray] | None:
-    """(coefficients (3,), standard errors (3,)) of the depth rate on n3 v by axis.
+class DepthFit(NamedTuple):
+    """Depth rate on n3 v: by axis (3,) with standard errors (3,), and by all axes together: `gain`
+    with its standard error, both infinite without heave. `explained`: share of its power."""
 
-    `turn` (3, 3) takes the DVL's axes to the IMU's; `logs` as in `frames`. Errors are infinite
-    without heave. None where the log is too short.
+    by_axis: np.ndarray
+    errors: np.ndarray
+    gain: float
+    error: float
+    explained: float
+
+
+def depth_fit(logs: dict[str, np.ndarray], turn: np.ndarray, config: Config) -> DepthFit | None:
+    """The depth's change against the integrated velocity, over windows of a second.
+
+    `turn` (3, 3) takes the DVL's velocity to the IMU's axes; `logs` as in `frames`. None where the
+    log is too short.
     """
     dvl, depth = logs["dvl"], logs["depth"]
     t, v, w, n3 = dvl[:, 0], dvl[:, 1:4] @ turn.T, dvl[:, 4:7], dvl[:, 19:22]
@@ -35,34 +56,40 @@ def depth_fit(logs: dict[str, np.ndarray], turn: np.ndarray,
     if inside.sum() < MIN_WINDOWS:
         return None
     level = np.interp(t, depth[:, 0], depth[:, 1])
-    by_velocity = (path[lag:] - path[:-lag])[inside]
-    A, error = relation(by_velocity, (level[lag:] - level[:-lag])[inside][:, None], robust=True)
+    change, by_velocity = (level[lag:] - level[:-lag])[inside], (path[lag:] - path[:-lag])[inside]
+    by_axis, covariance, _ = regression(by_velocity, change, lag)
+    whole, variance, explained = regression(by_velocity.sum(axis=1, keepdims=True), change, lag)
     moved = np.sqrt(np.mean(by_velocity[:, 2] ** 2)) > MIN_DEPTH_RMS
-    return A[:, 0], error if moved else np.full(3, np.inf)
+    errors = np.sqrt(np.diagonal(covariance)) if moved else np.full(3, np.inf)
+    return DepthFit(by_axis, errors, float(whole[0]),
+                    float(np.sqrt(variance[0, 0])) if moved else math.inf, explained)
 
 
 def check_depth(logs: dict[str, np.ndarray], config: Config, turn: np.ndarray) -> CheckResult:
-    """Depth against heave, where the attitude is right; `turn` (3, 3): DVL's axes to the IMU's."""
+    """Depth against heave, where the attitude is right; `turn` as in `depth_fit`."""
     fit = depth_fit(logs, turn, config)
-    if fit is None or fit[1][2] > MAX_STANDARD_ERROR:
+    if fit is None or fit.errors[2] > MAX_STANDARD_ERROR * max(abs(fit.by_axis[2]), 1.0):
         return UNDECIDED
-    by_axis, error = fit
+    by_axis, error = fit.by_axis, fit.errors
     level, gain = float(np.median(logs["depth"][:, 1])), float(by_axis[2])
-    if gain < -0.5:
+    if gain + EVIDENCE * error[2] < -0.2:
         return mismatch("depth.sign", (
             "depth decreases while the vehicle descends; publish depth positive down, or check "
             "imu.world"))
     if config.depth.type.endswith("FluidPressure") and level < -5.0:
         return _pressure_mismatch(level, gain)
-    if abs(gain) < 0.2:
+    if abs(gain) + EVIDENCE * error[2] < 0.4:
         return mismatch("depth", (
             "depth does not follow the heave velocity; check that the sensor works, and its unit "
             "(depth.topic)"))
-    if not DEPTH_GAIN[0] < gain < DEPTH_GAIN[1]:
+    # noise of the velocity makes the fit too small, by no more than what it leaves unexplained
+    high = fit.gain / max(fit.explained, 1e-3)
+    if outside(fit.gain, high, fit.error, DEPTH_GAIN):
         return mismatch("depth.unit", (
-            f"depth changes {gain:.2g} times as much as the vehicle moves; check its unit (metres, "
-            "or Pa at robot.water_density)"))
-    reversed_axes = [k for k in range(2) if error[k] < MAX_STANDARD_ERROR and by_axis[k] < -0.5]
+            f"depth changes {fit.gain:.2f} +- {fit.error:.2f} times as much as the vehicle moves; "
+            "check its unit (metres, or Pa at robot.water_density), and the DVL's scale"))
+    reversed_axes = [k for k in range(2) if error[k] < MAX_STANDARD_ERROR
+                     and by_axis[k] + EVIDENCE * error[k] < 0]
     if len(reversed_axes) == 1:
         axis, turn_name = (("surge", "pitch"), ("sway", "roll"))[reversed_axes[0]]
         return mismatch("imu.frame", (

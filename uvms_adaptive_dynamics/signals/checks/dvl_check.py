@@ -1,29 +1,36 @@
 """The DVL against the integrated IMU: unit, signs, axes and lever arm."""
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...config import Config
-from ...model.rotations import FRD_FROM_FLU, to_rotation_vector
+from ...model.rotations import FRD_FROM_FLU, from_rpy, to_rotation_vector
+from .depth_check import depth_fit
 from .finding import (
-    CHANGE_WINDOW,
     CONSISTENT,
+    EVIDENCE,
     MAX_STANDARD_ERROR,
     UNDECIDED,
     CheckResult,
     Finding,
     mismatch,
+    outside,
 )
-from .fits import axis_name, degrees, nearest_axes, relation
+from .fits import axis_name, degrees, nearest_axes, to_rpy
 from .thruster_check import turned_sensor
+from .velocity_map import VelocityMap, velocity_map
 
 AXES = ("surge", "sway", "heave")
 MIN_VELOCITY_RMS = 0.05   # [m/s] of the change over CHANGE_WINDOW of a judged axis
 DVL_GAIN = 0.6, 1.6       # of the velocities, within which their unit is right
+# Factor of the velocities that is worth a finding: sound is 3 % faster in the sea than in a pool.
+SCALE_TOLERANCE = 0.9, 1.1
 MAX_OFF_AXES = 0.35       # distance from signed axes, beyond which the axes are tilted
-MIN_TILT = 20.0           # [deg] that is worth a finding
+MIN_TILT = math.radians(5.0)   # that is worth a finding: brackets are mounted by hand
 MIN_LEVER_ERROR = 0.25    # [m] that is worth a finding
-MAX_LEVER_STDDEV = 0.05   # [m]
 
 
 def check_velocity(logs: dict[str, np.ndarray], config: Config,
@@ -32,54 +39,38 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
 
     `upside_down`: the IMU has been found upside down already. `logs` as in `frames`.
     """
-    Q, lever, error, moved = _fit(logs["dvl"])
+    fit = velocity_map(logs["dvl"])
+    Q, error = fit.Q, fit.errors
     turned = Q @ FRD_FROM_FLU if upside_down else Q
     # A fit of nothing to nothing has no error either.
-    judged = (error[:9].reshape(3, 3).max(axis=1) < MAX_STANDARD_ERROR) & (moved > MIN_VELOCITY_RMS)
+    judged = ((error[:9].reshape(3, 3).max(axis=1) < MAX_STANDARD_ERROR)
+              & (fit.moved > MIN_VELOCITY_RMS))
     if not judged.any():
         return UNDECIDED, np.eye(3)
-    gain = float(np.median(np.linalg.norm(turned[:, judged], axis=0)))
-    if not DVL_GAIN[0] < gain < DVL_GAIN[1]:
+    size = np.linalg.norm(turned, axis=0)
+    gain, worst = float(np.median(size[judged])), float(error[:9].max())
+    if outside(gain, gain, worst, DVL_GAIN):
         return mismatch("dvl.unit", (
             f"DVL velocities are {1 / max(gain, 1e-9):.3g} times those of the integrated IMU; "
             f"publish m/s{_unit_of(gain)}")), np.eye(3)
     if judged.all():
         axes, off_axes = nearest_axes(turned)
         if axes is None or off_axes > MAX_OFF_AXES:
-            return _tilted(turned), Q
+            return _tilted(fit, config), Q
         if np.array_equal(axes, np.eye(3)):
-            return _lever_arm(lever, error[9:]), Q
+            return _small_errors(fit, logs, config), Q
         return _other_axes(logs, config, axes), axes
-    reversed_axes = [k for k in range(3) if judged[k] and turned[k, k] < -0.5]
+    reversed_axes = [k for k in range(3) if judged[k]
+                     and turned[k, k] + EVIDENCE * error[4 * k] < 0]
     findings = [Finding("dvl.frame", f"the DVL's {AXES[k]} velocity has the wrong sign against the "
                                      "IMU; check dvl.frame and dvl.rpy") for k in reversed_axes]
     return CheckResult(findings, False), np.eye(3)
 
 
-def _fit(dvl: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(Q (3, 3), lever arm error d (3,) [m], standard errors (12,), RMS change by axis (3,)).
-
-    R Q v + R (w x d) changes as C, the IMU's integrated velocity; the unknowns are Q by columns,
-    then d.
-    """
-    t, v, w, C = dvl[:, 0], dvl[:, 1:4], dvl[:, 4:7], dvl[:, 7:10]
-    R = dvl[:, 10:19].reshape(-1, 3, 3)
-    lag = max(1, round(CHANGE_WINDOW / np.median(np.diff(t))))
-    ok = np.abs(t[lag:] - t[:-lag] - CHANGE_WINDOW) < 0.5
-    by_Q = np.einsum("kij,kl->kilj", R, v).reshape(-1, 3, 9)
-    rows = np.concatenate([by_Q, _rotated_skew(R, w)], axis=2)
-    change = (rows[lag:] - rows[:-lag])[ok].reshape(-1, 12)
-    x, error = relation(change, (C[lag:] - C[:-lag])[ok].reshape(-1, 1), robust=True)
-    moved = np.sqrt(np.mean(change[:, :9].reshape(-1, 3, 3) ** 2, axis=(0, 2)) * 3)
-    return x[:9, 0].reshape(3, 3).T, x[9:, 0], error, moved
-
-
-def _rotated_skew(R: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """R S(w) (k, 3, 3) of R (k, 3, 3) and w (k, 3)."""
-    zero = np.zeros(len(w))
-    S = np.array([[zero, -w[:, 2], w[:, 1]], [w[:, 2], zero, -w[:, 0]],
-                  [-w[:, 1], w[:, 0], zero]]).transpose(2, 0, 1)
-    return R @ S
+def _small_errors(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> CheckResult:
+    """The result where the axes are roughly right: a tilt, a scale, a lever arm."""
+    found = [*_tilted(fit, config).findings, *_scaled(fit, logs, config).findings]
+    return CheckResult(found, True) if found else _lever_arm(fit.lever, fit.errors[9:])
 
 
 def _unit_of(gain: float) -> str:
@@ -89,24 +80,53 @@ def _unit_of(gain: float) -> str:
     return " (it is probably knots)" if abs(gain - 0.51) < 0.08 else ""
 
 
-def _tilted(turned: np.ndarray) -> CheckResult:
-    """The result where the axes are not near any signed axes."""
-    U, _, Vt = np.linalg.svd(turned)
+def _tilted(fit: VelocityMap, config: Config) -> CheckResult:
+    """The result where the DVL's axes are turned against the IMU's."""
+    U, _, Vt = np.linalg.svd(fit.Q)
     if np.linalg.det(U @ Vt) <= 0:
         return mismatch("dvl.rpy", (
             "the DVL's axes do not fit the IMU's, nor any rotation of them; check dvl.rpy, imu.rpy "
             "and the driver's axes"))
-    phi = to_rotation_vector(U @ Vt)
-    if np.linalg.norm(np.degrees(phi)) < MIN_TILT:
+    phi, error = fit.rotation()
+    angle = float(np.linalg.norm(phi))
+    if angle - EVIDENCE * error < MIN_TILT:
         return CONSISTENT
+    by_dvl = _mount(config.dvl.frame, config.dvl.rpy, U @ Vt)
+    by_imu = _mount(config.imu.frame, config.imu.rpy, (U @ Vt).T)
     return mismatch("dvl.rpy", (
-        f"the DVL's axes are rotated against the IMU's by about {degrees(phi)}; check "
-        "dvl.rpy and imu.rpy"))
+        f"the DVL's axes are rotated against the IMU's by about {degrees(phi)}, "
+        f"{math.degrees(angle):.1f} +- {math.degrees(error):.1f} degrees in all; set dvl.rpy to "
+        f"{by_dvl} if the DVL is turned, or imu.rpy to {by_imu} if the IMU is"))
+
+
+def _mount(frame: str, rpy: Sequence[float], turn: np.ndarray) -> str:
+    """The setting rpy [rad] of a sensor whose readings must be turned by `turn` (3, 3), FRD."""
+    axes = FRD_FROM_FLU if frame == "flu" else np.eye(3)
+    found = to_rpy(axes.T @ turn @ axes @ from_rpy(*rpy))
+    return "[" + ", ".join(f"{angle:.2f}" for angle in found) + "]"
+
+
+def _scaled(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> CheckResult:
+    """The result where velocities have a wrong scale; depth tells which sensor has it."""
+    low, high, error = fit.scale()
+    if not outside(low, high, error, SCALE_TOLERANCE):
+        return CONSISTENT
+    seen = (f"DVL velocities are {2 / (low + high):.2f} +- {4 * error / (low + high) ** 2:.2f} "
+            "times those of the integrated IMU")
+    depth = depth_fit(logs, np.eye(3), config) if "depth" in logs else None
+    margin = math.inf if depth is None else EVIDENCE * depth.error
+    if depth is not None and SCALE_TOLERANCE[0] + margin < depth.gain < SCALE_TOLERANCE[1] - margin:
+        return mismatch("imu.linear_acceleration", (
+            f"{seen}, while the depth agrees with the DVL ({depth.gain:.2f} +- {depth.error:.2f}); "
+            "the accelerometer's scale is probably wrong"))
+    return mismatch("dvl.unit", (
+        f"{seen}; check the unit, and the speed of sound that the DVL is set to"))
 
 
 def _lever_arm(lever: np.ndarray, stddev: np.ndarray) -> CheckResult:
     """The result where the axes are right; `lever` (3,) [m] FRD is what the place is wrong by."""
-    if np.linalg.norm(lever) <= MIN_LEVER_ERROR or stddev.max() >= MAX_LEVER_STDDEV:
+    size = np.linalg.norm(lever)
+    if size < 1e-9 or size - EVIDENCE * np.linalg.norm(lever * stddev) / size < MIN_LEVER_ERROR:
         return CONSISTENT
     place = np.array2string(FRD_FROM_FLU @ lever, precision=2)
     return mismatch("dvl.xyz", (

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 CHANGE_WINDOW = 1.0       # [s] over which changes of two signals are compared
 MAX_STANDARD_ERROR = 0.12      # of an entry of a fit that is judged
+EVIDENCE = 3.29           # standard errors of a two-sided claim of 99.9 %
 
 
 class Finding(NamedTuple):
@@ -21,10 +22,18 @@ class CheckResult(NamedTuple):
     complete: bool
 
 
+CONSISTENT = CheckResult([], True)
+UNDECIDED = CheckResult([], False)
+
+
 def mismatch(setting: str, sentence: str) -> CheckResult:
     """A complete result with one finding."""
     return CheckResult([Finding(setting, sentence)], True)
 
 
-CONSISTENT = CheckResult([], True)
-UNDECIDED = CheckResult([], False)
+
+
+def outside(low: float, high: float, error: float, bounds: tuple[float, float]) -> bool:
+    """Whether a figure between `low` and `high`, of standard error `error`, is outside `bounds`
+    with 99.9 % certainty."""
+    return high + EVIDENCE * error < bounds[0] or low - EVIDENCE * error > bounds[1]

@@ -10,11 +10,13 @@ from ...model.rotations import from_rpy, to_rotation_vector
 from .depth_check import depth_fit
 from .finding import (
     CONSISTENT,
+    EVIDENCE,
     MAX_STANDARD_ERROR,
     UNDECIDED,
     CheckResult,
     Finding,
     mismatch,
+    outside,
 )
 from .fits import axis_name, nearest_axes, relation
 
@@ -24,6 +26,9 @@ TURN_WINDOW = 0.4         # [s]
 MAX_TURN = 1.5            # [rad] in a window: larger ones are not compared
 RATE_GAIN = 0.6, 1.5      # of the rates, within which they are right
 DEGREES_GAIN = 30.0, 110.0
+FORCE_BATCH = 2.0         # [s]: longer than a wave or a stroke of the vehicle
+# Of the mean vertical force over gravity; a good accelerometer is right to .5 %.
+FORCE_GAIN = 0.95, 1.05
 
 
 class GravityCheck(NamedTuple):
@@ -58,7 +63,10 @@ def check_gravity(logs: dict[str, np.ndarray], config: Config) -> GravityCheck:
             "roll is near 180 degrees although force and attitude agree, so pitch and yaw rates "
             f"are reversed; set imu.frame to '{other_frame}', or imu.rpy if the IMU is mounted "
             "upside down"))
-        return GravityCheck([finding] if upside_down else [], upside_down, True)
+        if upside_down:
+            return GravityCheck([finding], True, True)
+        scale = _force_scale(imu, g)
+        return GravityCheck([] if scale is None else [scale], False, scale is None)
     if upside_down:
         finding = Finding("imu.world", (
             "gravity points up in the attitude and down in the force; set imu.world to "
@@ -73,6 +81,22 @@ def check_gravity(logs: dict[str, np.ndarray], config: Config) -> GravityCheck:
             f"the driver publishes gravity, or imu.frame should be '{other_frame}' and imu.world "
             f"'{other_world}'"))
     return GravityCheck([finding], upside_down, False)
+
+
+def _force_scale(imu: np.ndarray, g: float) -> Finding | None:
+    """The finding for a specific force whose mean along the vertical is not gravity.
+
+    Whatever the motion, the mean acceleration over T is at most the change of velocity over T."""
+    t, up = imu[:, 0], -np.sum(imu[:, 7:10] * imu[:, 1:4], axis=1) / g
+    _, batch = np.unique(np.floor(t / FORCE_BATCH), return_inverse=True)
+    means = np.bincount(batch, up) / np.bincount(batch)
+    scale, error = float(means.mean()), float(means.std(ddof=1) / np.sqrt(len(means)))
+    if not outside(scale, scale, error, FORCE_GAIN):
+        return None
+    return Finding("imu.linear_acceleration", (
+        f"specific force along the vertical is {scale:.3f} +- {error:.3f} times gravity on "
+        "average; the accelerometer's scale or bias is wrong, calibrate it (or set "
+        "robot.gravity)"))
 
 
 def _force_unit(size: float, along_up: float, g: float) -> Finding:
@@ -94,8 +118,7 @@ def _pitch_is_reversed(logs: dict[str, np.ndarray], config: Config) -> bool:
     fit = depth_fit(logs, np.eye(3), config)
     if fit is None:
         return False
-    by_axis, error = fit
-    return bool(by_axis[0] < -0.4 and error[0] < 2 * MAX_STANDARD_ERROR)
+    return bool(fit.by_axis[0] + EVIDENCE * fit.errors[0] < 0)
 
 
 def check_rates(imu: np.ndarray) -> CheckResult:
@@ -114,12 +137,12 @@ def check_rates(imu: np.ndarray) -> CheckResult:
         return mismatch("imu.angular_velocity", (
             f"rates are {gain:.0f} times those of the orientation; the driver's unit is probably "
             "deg/s, publish rad/s"))
-    A, error = relation(gyro[small], attitude[small])
+    A, error = relation(gyro[small], attitude[small], lag)
     # A fit of nothing to nothing has no error either.
     moved = np.sqrt(np.mean(gyro[small] ** 2, axis=0)) > MIN_TURN
-    judged = (error < MAX_STANDARD_ERROR) & moved
+    judged = (error.max(axis=1) < MAX_STANDARD_ERROR) & moved
     wrong = [k for k in range(3)
-             if judged[k] and not RATE_GAIN[0] < A[k, k] < RATE_GAIN[1]]
+             if judged[k] and outside(A[k, k], A[k, k], error[k, k], RATE_GAIN)]
     if not wrong:
         return CONSISTENT if judged.all() else UNDECIDED
     return _rate_mismatch(A, wrong)

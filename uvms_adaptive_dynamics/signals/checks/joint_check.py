@@ -5,14 +5,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .finding import CheckResult, Finding
-from .fits import relation
+from .finding import EVIDENCE, CheckResult, Finding, outside
+from .fits import regression, relation
 
 MIN_JOINT_MOVE = 0.02        # [rad] RMS of the change over JOINT_WINDOW of a judged joint
 JOINT_WINDOW = 0.5           # [s]
 MOVING_SPEED = 0.05          # [rad/s]
 MIN_MOVING_READINGS = 100    # below which a joint's effort is not judged
 MANY_MOVING_READINGS = 300   # from which that judgement is final
+EFFORT_WINDOW = 0.5          # [s] over which the error of an effort's fit repeats itself
 LIMIT_MARGIN = 0.2           # [rad]
 VELOCITY_GAIN = 0.6, 1.6     # of the velocities, within which they are right
 
@@ -30,7 +31,7 @@ def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: n
     if np.isfinite(speed).all() and not findings:
         findings, complete = _check_velocities(names, t, mu, speed)
     if np.isfinite(effort).all() and np.isfinite(speed).all() and not findings:
-        findings, efforts_complete = _check_efforts(names, speed, effort, effort_limits)
+        findings, efforts_complete = _check_efforts(names, log, effort_limits)
         complete = complete and efforts_complete
     return CheckResult(findings, complete)
 
@@ -61,13 +62,13 @@ def _check_velocities(names: Sequence[str], t: np.ndarray, mu: np.ndarray,
     path = np.vstack([np.zeros(len(names)), np.cumsum(steps, axis=0)])
     lag = max(1, round(JOINT_WINDOW / np.median(np.diff(t))))
     by_position, by_velocity = mu[lag:] - mu[:-lag], path[lag:] - path[:-lag]
-    A, _ = relation(by_velocity, by_position)
+    A, error = relation(by_velocity, by_position, lag)
     scale = np.sqrt(np.mean(by_velocity ** 2, axis=0))
     findings, complete = [], True
     for j in range(len(names)):
         if np.sqrt(np.mean(by_position[:, j] ** 2)) < MIN_JOINT_MOVE:
             complete = False
-        elif not VELOCITY_GAIN[0] < A[j, j] < VELOCITY_GAIN[1]:
+        elif outside(A[j, j], A[j, j], error[j, j], VELOCITY_GAIN):
             findings.append(Finding("joint_states.velocity", _velocity_sentence(
                 names, j, A[j, j], np.abs(A[:, j]) * scale)))
     return findings, complete
@@ -87,24 +88,31 @@ def _velocity_sentence(names: Sequence[str], j: int, gain: float, share: np.ndar
             "is probably degrees or encoder counts per second, publish rad/s")
 
 
-def _check_efforts(names: Sequence[str], speed: np.ndarray, effort: np.ndarray,
+def _check_efforts(names: Sequence[str], log: np.ndarray,
                    limits: np.ndarray) -> tuple[list[Finding], bool]:
     """(efforts of a wrong sign or unit, whether every joint moved enough).
 
-    Friction dissipates: on average a joint must supply power.
+    Friction opposes: what of the effort follows the joint's own speed, beside what gravity may do
+    at any posture, must be positive.
     """
+    n = len(names)
+    mu, speed, effort = (log[:, 1 + k * n:1 + (k + 1) * n] for k in range(3))
+    overlap = max(1.0, EFFORT_WINDOW / float(np.median(np.diff(log[:, 0]))))
+    posture = np.hstack([np.ones((len(log), 1)), np.cos(mu), np.sin(mu)])
     findings, complete = [], True
     for j, name in enumerate(names):
         moving = np.abs(speed[:, j]) > MOVING_SPEED
         complete = complete and bool(moving.sum() >= MANY_MOVING_READINGS)
         if moving.sum() < MIN_MOVING_READINGS:
             continue
-        power = effort[moving, j] * speed[moving, j]
+        x = np.column_stack([speed[moving, j], posture[moving]])
+        b, covariance, _ = regression(x, effort[moving, j], overlap)
         size = np.median(np.abs(effort[moving, j]))
-        if power.mean() < -5 * power.std() / np.sqrt(moving.sum() / 10):
+        if b[0] + EVIDENCE * np.sqrt(covariance[0, 0]) < 0:
             findings.append(Finding("joint_states.effort_scale", (
-                f"{name} takes power from its load on average, which friction forbids: its effort "
-                "has the wrong sign; make its joint_states.effort_scale negative")))
+                f"the effort of {name} goes with its speed by {b[0]:.2g} +- "
+                f"{np.sqrt(covariance[0, 0]):.1g} N m s/rad, and friction forbids a negative one: "
+                "it has the wrong sign; make its joint_states.effort_scale negative")))
         elif size > 3 * limits[j]:
             findings.append(Finding("joint_states.effort_scale", (
                 f"the effort of {name} is typically {size:.3g} N m, its limit {limits[j]:.3g} N m; "

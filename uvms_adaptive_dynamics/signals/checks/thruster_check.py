@@ -2,23 +2,40 @@
 
 Thrust over a second is fitted to the change of velocity and to what else moves slowly. The part
 that goes with acceleration, mapped by the allocation, must be a mass matrix: positive on the
-diagonal, small beside it. A reversed thruster, or two swapped ones, show all over it.
+diagonal, small beside it. A reversed thruster, or two swapped ones, show all over it; standard
+errors say whether that is evidence.
 """
 from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import chi2
 
 from .finding import CHANGE_WINDOW, Finding
+from .fits import relation
 
-MIN_RATIO = 3.0       # of the deviations as set and rewired, from which a wiring is reported
 MAX_THRUSTERS = 10    # of which all directions are tried
 MIN_THRUST_WINDOWS = 150
-MIN_VELOCITY_STDDEV = 0.02   # [m/s, rad/s] of every axis
-MIN_IMPULSE_STDDEV = 0.05    # [N s] of every thruster
-NOT_POSITIVE = 10.0          # added to the deviation for each diagonal entry
+MIN_VELOCITY_STDDEV = 0.02   # [m/s, rad/s] of an axis that is judged
+MIN_IMPULSE_STDDEV = 0.05    # [N s] of a thruster that is judged
+# Of a normalized mass matrix, deviation of each entry from one or zero: arm, centre of gravity and
+# the thrusters' different strengths. The default robot's largest coupling is 0.1.
+COUPLING = 0.2
+CAP = 25.0            # of a squared deviation: one entry alone proves nothing
+EVIDENCE = 1000.0     # odds against the wiring as it is set, beside any other one
+
+
+class _Fit(NamedTuple):
+    """gain (N, 6): thrust per acceleration of each axis; variance (N, 6) of its entries; excited
+    (N,) bool: thrusters that were used."""
+
+    gain: np.ndarray
+    variance: np.ndarray
+    excited: np.ndarray
 
 
 def thruster_findings(thrust: np.ndarray, dvl: np.ndarray,
@@ -27,27 +44,41 @@ def thruster_findings(thrust: np.ndarray, dvl: np.ndarray,
 
     `thrust` (k, 1 + N): time and integrated thrust [N s], `dvl` as in `frames`, allocation (6, N).
     """
-    gain = _thrust_of_acceleration(thrust, dvl)
+    fit = _thrust_of_acceleration(thrust, dvl)
     N = allocation.shape[1]
-    if gain is None:
+    if fit is None:
         return None
     if N > MAX_THRUSTERS:
         return []
-    as_set = _deviation(allocation @ gain)
-    wirings = []
-    for signs in itertools.product((1.0, -1.0), repeat=N):
-        reversed_ones = ", ".join(str(k + 1) for k in range(N) if signs[k] < 0)
-        wirings.append((_deviation((allocation * np.array(signs)) @ gain), Finding(
-            "thrusters.signs", f"thruster {reversed_ones} pushes against its setting; change its "
-                               "sign in thrusters.signs")))
-    for a, b in itertools.combinations(range(N), 2):
-        order = list(range(N))
-        order[a], order[b] = b, a
-        wirings.append((_deviation(allocation[:, order] @ gain), Finding(
-            "thrusters.allocation", f"thrusters {a + 1} and {b + 1} seem to be swapped; bring "
-                                    "thrusters.allocation into the order of the commands")))
+    as_set = _deviation(allocation, fit)
+    wirings = list(_wirings(allocation, fit))
+    if not wirings:
+        return []
     least, finding = min(wirings)
-    return [finding] if as_set > MIN_RATIO * least else []
+    # Twice the log of the odds; each of the wirings might have come out best by chance.
+    certain = 2 * math.log(EVIDENCE * len(wirings))
+    explained = chi2.ppf(0.999, allocation.shape[0] ** 2)
+    return [finding] if as_set - least > certain and least < explained else []
+
+
+def _wirings(allocation: np.ndarray, fit: _Fit) -> Iterator[tuple[float, Finding]]:
+    """(deviation, finding) of all directions, and of all swaps of two, of the excited thrusters."""
+    places = np.flatnonzero(fit.excited).tolist()
+    for signs in itertools.product((1.0, -1.0), repeat=len(places)):
+        if min(signs, default=1.0) > 0:
+            continue
+        all_signs = np.ones(allocation.shape[1])
+        all_signs[places] = signs
+        reversed_ones = ", ".join(str(k + 1) for k in np.flatnonzero(all_signs < 0))
+        yield _deviation(allocation * all_signs, fit), Finding(
+            "thrusters.signs", f"thruster {reversed_ones} pushes against its setting; change its "
+                               "sign in thrusters.signs")
+    for a, b in itertools.combinations(places, 2):
+        order = list(range(allocation.shape[1]))
+        order[a], order[b] = b, a
+        yield _deviation(allocation[:, order], fit), Finding(
+            "thrusters.allocation", f"thrusters {a + 1} and {b + 1} seem to be swapped; bring "
+                                    "thrusters.allocation into the order of the commands")
 
 
 def turned_sensor(thrust: np.ndarray, dvl: np.ndarray, allocation: np.ndarray,
@@ -59,20 +90,18 @@ def turned_sensor(thrust: np.ndarray, dvl: np.ndarray, allocation: np.ndarray,
     by_dvl, by_imu = dvl.copy(), dvl.copy()
     by_dvl[:, 1:4] = dvl[:, 1:4] @ turn.T
     by_imu[:, 4:7], by_imu[:, 19:22] = dvl[:, 4:7] @ turn, dvl[:, 19:22] @ turn
-    deviations = []
-    for log in (by_dvl, by_imu):
-        gain = _thrust_of_acceleration(thrust, log)
-        deviations.append(math.inf if gain is None else _deviation(allocation @ gain))
+    fits = [_thrust_of_acceleration(thrust, log) for log in (by_dvl, by_imu)]
+    deviations = [math.inf if fit is None else _deviation(allocation, fit) for fit in fits]
     return "imu" if deviations[1] < deviations[0] else "dvl"
 
 
-def _thrust_of_acceleration(thrust: np.ndarray, dvl: np.ndarray) -> np.ndarray | None:
-    """(N, 6) thrust per acceleration of each axis; None with too little motion to tell."""
+def _thrust_of_acceleration(thrust: np.ndarray, dvl: np.ndarray) -> _Fit | None:
+    """The fit of thrust to motion over windows of a second; None with too little motion to tell."""
     t, nu, n3 = dvl[:, 0], dvl[:, 1:7], dvl[:, 19:22]
     lag = max(1, round(CHANGE_WINDOW / np.median(np.diff(t))))
     inside = ((t[:-lag] >= thrust[0, 0]) & (t[lag:] <= thrust[-1, 0])
               & (t[lag:] - t[:-lag] < 1.5 * CHANGE_WINDOW))
-    if inside.sum() < MIN_THRUST_WINDOWS or np.any(nu.std(axis=0) < MIN_VELOCITY_STDDEV):
+    if inside.sum() < MIN_THRUST_WINDOWS or np.all(nu.std(axis=0) < MIN_VELOCITY_STDDEV):
         return None
     slow = np.hstack([nu, n3, np.cross(nu[:, 3:], nu[:, :3]), np.ones((len(t), 1))])
     steps = 0.5 * (slow[1:] + slow[:-1]) * np.diff(t)[:, None]
@@ -80,23 +109,27 @@ def _thrust_of_acceleration(thrust: np.ndarray, dvl: np.ndarray) -> np.ndarray |
     x = np.hstack([nu[lag:] - nu[:-lag], path[lag:] - path[:-lag]])[inside]
     integral = np.column_stack([np.interp(t, thrust[:, 0], column) for column in thrust.T[1:]])
     impulse = (integral[lag:] - integral[:-lag])[inside]
-    if np.any(impulse.std(axis=0) < MIN_IMPULSE_STDDEV):
+    excited = impulse.std(axis=0) > MIN_IMPULSE_STDDEV
+    if not excited.any():
         return None
-    size = np.maximum(x.std(axis=0), 1e-9)
-    x = x / size
-    ridge = 1e-6 * len(x) * np.eye(x.shape[1])
-    gain = np.linalg.solve(x.T @ x + ridge, x.T @ impulse)
-    return (gain[:6] / size[:6, None]).T
+    size = np.maximum(np.sqrt(np.mean(x ** 2, axis=0)), 1e-9)
+    gain, error = relation(x / size, impulse, lag)
+    gain, variance = (gain[:6] / size[:6, None]).T, ((error[:6] / size[:6, None]) ** 2).T
+    # What has not moved is not known, however small the residual.
+    variance[:, nu.std(axis=0) < MIN_VELOCITY_STDDEV] = np.inf
+    return _Fit(gain, variance, excited)
 
 
-def _deviation(mass: np.ndarray) -> float:
-    """How far a matrix (6, 6) is from a mass matrix.
+def _deviation(allocation: np.ndarray, fit: _Fit) -> float:
+    """-2 log likelihood (but for a constant) that allocation times gain (6, 6) is a mass matrix.
 
-    Mean square of its normalized entries beside the diagonal, and more for every diagonal entry
-    that is not positive.
+    Normalized by what all thrusters together can contribute it is near one on the diagonal and near
+    zero beside it. Entries count by their standard errors: what was not excited counts for nothing.
     """
-    diagonal = np.diagonal(mass)
-    size = np.sqrt(np.maximum(np.abs(diagonal), 1e-9))
-    beside = mass / np.outer(size, size) - np.diag(np.sign(diagonal))
-    not_positive = NOT_POSITIVE * float(np.sum(diagonal <= 0))
-    return float(np.mean(np.minimum(beside ** 2, 100.0))) + not_positive
+    mass = allocation @ fit.gain
+    most = np.maximum(np.sum(np.abs(allocation) * np.abs(fit.gain.T), axis=1), 1e-9)
+    size = np.sqrt(np.outer(most, most))
+    with np.errstate(invalid="ignore"):
+        variance = allocation ** 2 @ np.where(np.isinf(fit.variance), 1e12, fit.variance)
+    away = (mass / size - np.eye(6)) ** 2 / (COUPLING ** 2 + variance / size ** 2)
+    return float(np.sum(np.minimum(away, CAP)))

@@ -4,7 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from ...config import Config
-from ..gates.spikes import GatedRow, SpikeGate
+from ..gates.choose import spike_gate
+from ..gates.spikes import GatedRow
 from .series import Series
 
 DEPTH_FLOOR = 0.05        # [m] smallest scale of the gate
@@ -18,7 +19,7 @@ class DepthFilter:
                  on_reject: Callable[[str, str], None] = lambda role, reason: None,
                  log: Callable[..., None] = lambda name, t, *values: None):
         self._settings, self._on_reject, self._log = config.depth, on_reject, log
-        self._gate = SpikeGate([DEPTH_FLOOR], DEPTH_LOOKAHEAD)
+        self._gate = spike_gate(config.filter.gates, [DEPTH_FLOOR], DEPTH_LOOKAHEAD)
         self._series = Series(1)
 
     def reset(self) -> None:

@@ -11,10 +11,6 @@ from collections.abc import Sequence
 from ...model.rotations import IDENTITY, product, rotation, turned
 from .series import Series
 
-# [s] over which gravity's direction in G is averaged: the attitude's noise falls with it, while a
-# gyro bias of 0.002 rad/s turns G by that much times this.
-GRAVITY_TIME = 0.6
-
 # Columns of the series. Acceleration and velocity C in G have the accelerometer's bias and the
 # attitude's noise taken off; RAW_C is the integral of force and attitude as measured.
 N3, W, ACC, C, R_GB = slice(0, 3), slice(3, 6), slice(6, 9), slice(9, 12), slice(12, 21)
@@ -25,12 +21,13 @@ COLUMNS = 25
 class ImuIntegral:
     """Series of IMU readings with their integrals; times [s] are the front end's.
 
+    `gravity_time` [s]: over which gravity's direction in G is averaged.
     `series` holds, in the columns named above: down vector, rates [rad/s], acceleration [m/s^2] in
     G, velocity C [m/s] in G, R_Gb (body axes to G, by rows), heading [rad], and RAW_C [m/s].
     """
 
-    def __init__(self, gravity: float):
-        self._gravity = gravity
+    def __init__(self, gravity: float, gravity_time: float):
+        self._gravity, self._gravity_time = gravity, gravity_time
         self.reset()
 
     def reset(self) -> None:
@@ -84,7 +81,7 @@ class ImuIntegral:
     def _average_down(self, dt: float, measured: Sequence[float]) -> Sequence[float]:
         """Gravity's direction (3,) in G after another attitude, dt [s] after the last."""
         self._averaged += 1
-        share = max(1.0 / self._averaged, dt / (dt + GRAVITY_TIME))
+        share = max(1.0 / self._averaged, dt / (dt + self._gravity_time))
         if share == 1.0:
             self._down = measured
         else:

@@ -14,8 +14,8 @@ import numpy as np
 
 from ...config import Config
 from ...model.rotations import FRD_FROM_FLU, cross, from_rpy, turned, turned_back
-from ..gates.innovations import InnovationGate
-from ..gates.spikes import GatedRow, SpikeGate
+from ..gates.choose import innovation_gate, spike_gate
+from ..gates.spikes import GatedRow
 from .imu_integral import ACC, N3, R_GB, RAW_C, YAW, C, ImuIntegral, W
 from .polynomials import polynomial_at
 from .series import Series
@@ -76,10 +76,11 @@ class InertialFilter:
         self._r_dvl = (FRD_FROM_FLU @ config.dvl.xyz).tolist()
         self._imu_from_dvl = [a - b for a, b in zip(self._r_imu, self._r_dvl)]
         self._current = config.robot.current_ned
-        self._imu_gate = SpikeGate(IMU_FLOOR)
-        self._imu = ImuIntegral(config.robot.gravity)
-        self._offset = VelocityOffset(config.filter.dvl_window)
-        self.dvl_gate = InnovationGate(DVL_FLOOR, DVL_WANDER, DVL_PATIENCE)
+        self._imu_gate = spike_gate(config.filter.gates, IMU_FLOOR)
+        self._imu = ImuIntegral(config.robot.gravity, config.imu.gravity_time)
+        self._offset = VelocityOffset(config.filter.dvl_window, config.dvl.stddev)
+        self.dvl_gate = innovation_gate(config.filter.gates, DVL_FLOOR, DVL_WANDER,
+                                        DVL_PATIENCE)
         self.reset()
 
     def reset(self) -> None:

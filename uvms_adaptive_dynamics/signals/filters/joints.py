@@ -9,7 +9,8 @@ import numpy as np
 
 from ...config import Config
 from ...model.robot import RobotModel
-from ..gates.spikes import GatedRow, SpikeGate
+from ..gates.choose import spike_gate
+from ..gates.spikes import GatedRow
 from .polynomials import motion_at
 from .series import Series
 
@@ -54,8 +55,8 @@ class JointFilter:
         self._effort_limits = robot.effort_limits.tolist()
         effort_floor = [RELATIVE_EFFORT_FLOOR * (limit if math.isfinite(limit) else 1.0)
                         for limit in self._effort_limits]
-        self._gate = SpikeGate([settings.position_stddev] * n + [settings.velocity_stddev] * n
-                               + effort_floor)
+        self._gate = spike_gate(config.filter.gates, [settings.position_stddev] * n
+                                + [settings.velocity_stddev] * n + effort_floor)
         # position, velocity, effort, and 1 where one of them is erratic
         self._series = Series(4 * n)
         self._none_erratic = [0.0] * n

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from ...config import Config
-from ..gates.spikes import GatedRow, SpikeGate
+from ..gates.choose import spike_gate
+from ..gates.spikes import GatedRow
 from .thrust_curve import NEUTRAL_PWM_US, ThrustCurve
 from .wrench import BodyWrench
 
@@ -35,7 +36,7 @@ class ThrusterModel:
         self._curve = (ThrustCurve.t200() if settings.curve == "t200"
                        else ThrustCurve.from_csv(settings.curve))
         # In thrust, not in PWM: a command that crosses the dead band is no spike.
-        self._gate = SpikeGate([THRUST_FLOOR] * self.count)
+        self._gate = spike_gate(config.filter.gates, [THRUST_FLOOR] * self.count)
         self.voltage = settings.voltage
         self.reset()
 

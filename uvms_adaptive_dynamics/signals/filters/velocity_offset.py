@@ -8,6 +8,7 @@ is known: a line alone would take its slope from two seconds of DVL noise (0.008
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,19 +16,23 @@ import numpy as np
 from ...model.rotations import turned_back
 from .series import Series
 
-DVL_STDDEV = 0.01        # [m/s] of a velocity
 OFFSET_WALK = 0.005      # [m/s per sqrt(s)], noise of integrated force and of gravity's direction
 BIAS_STDDEV = 0.1        # [m/s^2] at the start: half a degree of attitude, a cheap accelerometer
 BIAS_WALK = 0.002        # [m/s^2 per sqrt(s)]
-MEMORY = 0.6             # [s] of the neighbours' weights: DVL_STDDEV sqrt(0.1 s) / OFFSET_WALK
+DVL_PERIOD = 0.1         # [s] between velocities, typical of small DVLs
 MIN_VALUES = 3
 
 
 class VelocityOffset:
-    """Values (3,) [m/s] of the offset in G by time; `bias` (3,) [m/s^2] in body axes."""
+    """Values (3,) [m/s] of the offset in G by time; `bias` (3,) [m/s^2] in body axes.
 
-    def __init__(self, window: float):
-        self._window = window
+    Values within `window` [s] of a tick count; `stddev` [m/s] is a velocity's.
+    """
+
+    def __init__(self, window: float, stddev: float):
+        self._window, self._stddev = window, stddev
+        # [s] of the neighbours' weights: where walk and noise balance
+        self._memory = stddev * math.sqrt(DVL_PERIOD) / OFFSET_WALK
         self.reset()
 
     def reset(self) -> None:
@@ -40,7 +45,7 @@ class VelocityOffset:
         """Forget the offset, as after a gap in the IMU; the bias stays."""
         self._values = Series(3)
         self._offset: Sequence[float] | None = None
-        self._variances = DVL_STDDEV ** 2, 0.0      # of the offset, and with the bias
+        self._variances = self._stddev ** 2, 0.0      # of the offset, and with the bias
         self._updated = 0.0                         # [s] time of the last value
 
     def discard_after(self, t: float) -> None:
@@ -63,7 +68,7 @@ class VelocityOffset:
         c = self._bias_variance
         a, b, c = (a + 2 * dt * b + dt * dt * c + OFFSET_WALK ** 2 * dt, b + dt * c,
                    c + BIAS_WALK ** 2 * dt)
-        spread = a + DVL_STDDEV ** 2
+        spread = a + self._stddev ** 2
         k0, k1 = a / spread, b / spread
         self._variances, self._bias_variance = ((1 - k0) * a, (1 - k0) * b), c - k1 * b
         error = [z - o for z, o in zip(value, offset)]
@@ -77,10 +82,10 @@ class VelocityOffset:
         if len(times) < MIN_VALUES:
             return None
         x = times - t
-        weight = np.exp(np.abs(x) * (-1.0 / MEMORY))
+        weight = np.exp(np.abs(x) * (-1.0 / self._memory))
         first = weight * x
         s0, s1 = float(np.add.reduce(weight)), float(np.add.reduce(first))
-        s2 = float(first @ x) + DVL_STDDEV ** 2 / self._bias_variance
+        s2 = float(first @ x) + self._stddev ** 2 / self._bias_variance
         determinant = s0 * s2 - s1 * s1
         sums, moments = (weight @ values).tolist(), (first @ values).tolist()
         return ([(s2 * p - s1 * q) / determinant for p, q in zip(sums, moments)],

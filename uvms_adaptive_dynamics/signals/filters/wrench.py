@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..gates.spikes import GatedRow, SpikeGate
+from ..gates.choose import spike_gate
+from ..gates.spikes import GatedRow
 from .series import Series
 
 FORCE_FLOOR = 0.4         # [N] smallest scale of the gate
@@ -23,12 +24,13 @@ class BodyWrench(NamedTuple):
 class MeasuredWrench:
     """A measured or commanded body wrench topic, gated and interpolated.
 
-    `timeout` [s] without a message masks the rows; `on_reject(role, reason)` counts rejections.
+    `timeout` [s] without a message masks the rows; `on_reject(role, reason)` counts rejections;
+    gates: `filter.gates`.
     """
 
-    def __init__(self, timeout: float, on_reject: Callable[[str, str], None]):
+    def __init__(self, timeout: float, on_reject: Callable[[str, str], None], gates: bool = True):
         self._timeout, self._on_reject = timeout, on_reject
-        self._gate = SpikeGate([FORCE_FLOOR] * 3 + [TORQUE_FLOOR] * 3)
+        self._gate = spike_gate(gates, [FORCE_FLOOR] * 3 + [TORQUE_FLOOR] * 3)
         self._series = Series(6)
 
     def reset(self) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...model.coordinates import Coordinates
-from ..problem import HorizonProblem, huber_threshold, huber_thresholds
+from ..problem import HorizonProblem
 
 LONG = 4000  # rows from which a refresh is in single precision: half the memory to read
 ENTER, LEAVE = (
@@ -194,7 +194,8 @@ class Window:
     def __init__(self, problem: HorizonProblem, coordinates: Coordinates):
         self._at = coordinates
         self._source, self._scale = problem.source, problem.scale.copy()
-        self._grouping, self._quantile = problem.grouping, problem.quantile
+        self._grouping = problem.grouping
+        self._threshold = problem.quantile, problem.rho
         self.revision = 0
         self._allocate(problem)
         self.follow(problem)
@@ -205,7 +206,8 @@ class Window:
         return (
             problem.source is not None
             and problem.source is self._source
-            and (problem.grouping, problem.quantile) == (self._grouping, self._quantile)
+            and problem.grouping == self._grouping
+            and (problem.quantile, problem.rho) == self._threshold
             and np.array_equal(problem.scale, self._scale)
         )
 
@@ -261,7 +263,7 @@ class Window:
         counts = (
             problem.valid[new].sum(axis=1) if g == 1 else problem.valid[new].ravel().astype(int)
         )
-        rho = huber_thresholds(self._rows_a_group, problem.quantile)[counts]
+        rho = problem.thresholds(self._rows_a_group)[counts]
         self._R[groups], self._tau[groups], self._rho[groups] = rows, tau, rho
         if self._single is not None:
             self._single[groups] = rows
@@ -397,7 +399,7 @@ class Stack:
         window = problem.total - problem.arrival
         self._P, self._q, self._c = coordinates.condense(
             window.H, window.g, window.c, problem.pi)
-        self._rho = huber_threshold(int(problem.valid.sum()), problem.quantile)
+        self._rho = problem.threshold(int(problem.valid.sum()))
 
     def refresh(self, x: np.ndarray, P: np.ndarray) -> None:
         """See `Window.refresh`: the one group is always in the set."""

@@ -1,0 +1,230 @@
+"""The figures of docs/thresholds.md: what a factor of 1.5 on each constant does.
+
+    python docs/measure_thresholds.py [NAME ...] [--shared DIR] [--rough] [--every 5]
+
+Each recording's first 70 % are learnt from, its last 30 % are predicted with frozen parameters and
+the noise as saved: UR10 and Panda (examples/), a simulated robot whose prior is wrong by a factor
+of two and, with --rough, a rougher one. None of them has a change of the robot, so that every
+change is a false one. Constants that only judge (uncertainty/trust.py) are tested on one estimate.
+
+A line says what the factor changed: R^2 and coverage of a recording's mean over channels (the
+largest change in any recording, with its sign), the same of a single channel, changes believed in
+all recordings, and the share of rows whose channel is not `ok` (mean over recordings).
+"""
+from __future__ import annotations
+
+import argparse
+import importlib
+import math
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import numpy as np  # noqa: E402
+
+from uvms_adaptive_dynamics.config import Config  # noqa: E402
+from uvms_adaptive_dynamics.config.files import load_config  # noqa: E402
+from uvms_adaptive_dynamics.estimation.estimator import Estimator  # noqa: E402
+from uvms_adaptive_dynamics.model.parameter_file import ParameterSet  # noqa: E402
+from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config  # noqa: E402
+from uvms_adaptive_dynamics.model.robot import RobotModel  # noqa: E402
+from uvms_adaptive_dynamics.model.sample import Sample  # noqa: E402
+from uvms_adaptive_dynamics.simulation.bag import write_bag  # noqa: E402
+from uvms_adaptive_dynamics.simulation.rough import ROUGH, Roughness  # noqa: E402
+from uvms_adaptive_dynamics.studies.paper.trials import Signals, Trial  # noqa: E402
+
+PACKAGE, FACTOR, DURATION, SEED = "uvms_adaptive_dynamics", 1.5, 90.0, 1
+JUDGES = "uncertainty.trust"    # changes nothing that is learnt
+
+
+def times(value: Any, factor: float) -> Any:
+    """A constant times `factor`: whole numbers stay whole, and a share stays at most one."""
+    if isinstance(value, tuple):
+        return tuple(times(each, factor) for each in value)
+    if isinstance(value, int):
+        return max(1, round(value * factor))
+    return min(1.0, value * factor) if value < 1 else value * factor
+
+
+def about_one(value: float, factor: float) -> float:
+    """A ratio from which something counts: its distance from one times `factor`."""
+    return 1 + (value - 1) * factor
+
+
+def apart(value: tuple[float, float], factor: float) -> tuple[float, float]:
+    """A range about one whose ends move away from it."""
+    return value[0] / factor, value[1] * factor
+
+
+# module: names, with how they are scaled where that is not `times`
+CONSTANTS: tuple[tuple[str, str, Callable], ...] = tuple(
+    (module, *(entry if isinstance(entry, tuple) else (entry, times)))
+    for module, entries in {
+        "model.prior": ("SLENDER", "WATER", "DEFAULT_VISCOUS", "DEFAULT_COULOMB"),
+        "estimation.arrival": ("BLOCK",),
+        "estimation.change_evidence": ("SHARE_OF_PRIOR", "SCALE_STDDEV"),
+        "estimation.changes": ("EVIDENCE", "CONFIRMED", "CONFIRMING", "RESTORED", "ALIKE",
+                               "SETTLING", "SINCE", "UNDONE"),
+        "estimation.estimator": ("OUTSIDE", "RECOVER_AFTER", "STAMP_JITTER"),
+        "estimation.forgetting": ("NEGLIGIBLE",),
+        "estimation.information": (("REWEIGH", about_one), "LIMITED_BY_NOISE"),
+        "estimation.prior_information": ("SMALLEST_RELATIVE",),
+        "estimation.row_excitation": ("AT_REST", "IN_MOTION", "RECENT"),
+        "estimation.sample_check": ("INCONSISTENT", "ORTHONORMAL"),
+        "uncertainty.channel_noise": ("WINSOR", "GROSS", ("FACTOR_RANGE", apart), "INITIAL_ROWS",
+                                      "SETTLING", "QUANTILE_RATE", "RECENT_SHARE", "RECENT_TIME",
+                                      "MANOEUVRE", "FEWEST_MANOEUVRES"),
+        "uncertainty.residual_autocovariance": ("SIGNIFICANT", "FEWEST"),
+        "uncertainty.trust": ("EXCESS", "GROSS_EXCESS", "UNEXPLAINED", "MATTERS", "ASSUMED",
+                              "CLIP", "EVIDENCE", "MIN_BLOCKS", "BLOCK_TIME"),
+    }.items() for entry in entries)
+
+
+class Recording(NamedTuple):
+    """Samples learnt from and tested on, and where the estimate starts."""
+
+    name: str
+    config: Config
+    robot: RobotModel
+    wrong_by: float     # factor on the prior's parameters
+    learnt: list[Sample]
+    tested: list[Sample]
+
+
+class Figures(NamedTuple):
+    """Held out: r2 and coverage (C,); not_ok: share of rows; changes while learning."""
+
+    r2: np.ndarray
+    coverage: np.ndarray
+    not_ok: float
+    changes: int
+
+
+def main() -> int:
+    """Run, print, and return 0."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME",
+                        help="constants, such as EVIDENCE or changes.EVIDENCE; default all")
+    parser.add_argument("--shared", type=Path,
+                        default=Path(os.environ.get("UVMS_SHARED", ROOT.parent / "shared")),
+                        help="folder with data/unisa_acg; default $UVMS_SHARED or ../shared")
+    parser.add_argument("--rough", action="store_true", help="also a rougher simulated robot")
+    parser.add_argument("--every", type=int, default=5, help="rows between solves; default 5")
+    args = parser.parse_args()
+    chosen = [one for one in CONSTANTS
+              if not args.names or {one[1], f"{one[0].split('.')[-1]}.{one[1]}"} & set(args.names)]
+    if not chosen:
+        parser.error(f"no constant of this script is named {' or '.join(args.names)}.")
+    recordings = list(all_recordings(args.shared, args.rough))
+    learnt = [learn(one, args.every) for one in recordings]
+    base = [tested(one, *known) for one, known in zip(recordings, learnt)]
+    for one, figures in zip(recordings, base):
+        print(f"{one.name:>9}: R^2 {np.round(figures.r2, 3)}, coverage "
+              f"{np.round(figures.coverage, 3)}, not ok {figures.not_ok:.1%}, "
+              f"{figures.changes} changes", flush=True)
+    print(f"{'':44}" + "".join(f"{head:>14}" for head in (
+        "R^2", "a channel's", "coverage", "a channel's", "changes", "not ok")))
+    for module, name, scaled in chosen:
+        for factor in (FACTOR, 1 / FACTOR):
+            with patched(module, name, scaled, factor) as value:
+                found = [tested(one, *(known if module == JUDGES else learn(one, args.every)))
+                         for one, known in zip(recordings, learnt)]
+            print(line(f"{module}.{name}", value, recordings, base, found), flush=True)
+    return 0
+
+
+def line(name: str, value: Any, recordings: list[Recording], base: list[Figures],
+         found: list[Figures]) -> str:
+    """A row of the table."""
+    cells = []
+    for part in ("r2", "coverage"):
+        change = [getattr(new, part) - getattr(old, part) for new, old in zip(found, base)]
+        for of in (np.mean, lambda each: each[np.argmax(np.abs(each))]):
+            each = [float(of(one)) for one in change]
+            k = int(np.argmax(np.abs(each)))
+            where = recordings[k].name if abs(each[k]) >= 5e-4 else ""
+            cells.append(f"{each[k]:+.3f} {where[:6]:>6}")
+    cells.append(f"{sum(one.changes for one in found)}")
+    cells.append(f"{np.mean([one.not_ok for one in found]):.3f}")
+    shown = f"{name.split('.', 1)[1]} = {np.round(value, 8)}"
+    return f"{shown[:43]:44}" + "".join(f"{cell:>14}" for cell in cells)
+
+
+@contextmanager
+def patched(module: str, name: str, scaled: Callable, factor: float) -> Iterator[Any]:
+    """The constant times `factor` wherever the package has it: where it is declared, and where it
+    was imported by name."""
+    value = getattr(importlib.import_module(f"{PACKAGE}.{module}"), name)
+    new = value * factor if isinstance(value, np.ndarray) else scaled(value, factor)
+    with ExitStack() as stack:
+        for where, holder in list(sys.modules.items()):
+            if where.startswith(PACKAGE) and vars(holder).get(name) is value:
+                stack.enter_context(patch.object(holder, name, new))
+                if name == "WINSOR":
+                    stack.enter_context(patch.object(holder, "WINSOR_MEAN", winsor_mean(new)))
+        yield new
+
+
+def winsor_mean(k: float) -> float:
+    """E min(z^2, k^2) of a standard normal z."""
+    density = math.exp(-k ** 2 / 2) / math.sqrt(2 * math.pi)
+    tail = math.erfc(k / math.sqrt(2))
+    return 1 - tail - 2 * k * density + k ** 2 * tail
+
+
+def learn(one: Recording, every: int) -> tuple[ParameterSet, int]:
+    """(the estimate as saved, changes believed)."""
+    prior = perturbed(prior_from_config(one.config, one.robot), one.wrong_by, SEED)
+    estimator = Estimator(one.config, prior, one.robot)
+    for k, sample in enumerate(one.learnt):
+        estimator.add(sample)
+        if k % every == every - 1:
+            estimator.solve()
+    estimator.solve()
+    return estimator.parameter_set(), estimator.changes
+
+
+def tested(one: Recording, saved: ParameterSet, changes: int) -> Figures:
+    """Figures of the last part, with nothing adapted."""
+    estimator = Estimator(one.config, saved, one.robot, learn=False)
+    rows = [row for row in map(estimator.add, one.tested) if row is not None]
+    valid, residual, stddev, tau, trust = (
+        np.array([getattr(row, part) for row in rows])
+        for part in ("valid", "residual", "predicted_stddev", "measured", "trust"))
+    inside = np.abs(residual) <= 1.96 * stddev
+    channels = [(residual[ok, c], tau[ok, c], inside[ok, c]) for c, ok in enumerate(valid.T)]
+    return Figures(np.array([1 - np.mean(r ** 2) / np.var(y) for r, y, _ in channels]),
+                   np.array([np.mean(held) for *_, held in channels]),
+                   float(np.mean(trust > 0)), changes)
+
+
+def all_recordings(shared: Path, rough: bool) -> Iterator[Recording]:
+    """The recordings at hand, each through its front end once."""
+    for name in ("ur10", "panda"):
+        config = load_config(ROOT / f"examples/{name}.yaml")
+        yield recording(name, config, shared / f"data/unisa_acg/{name}_exciting_trajectory.db3")
+    with tempfile.TemporaryDirectory() as folder:
+        kinds = {"simulated": Roughness(), "rough": ROUGH}
+        for name in list(kinds)[:2 if rough else 1]:
+            bag = Path(folder) / name
+            write_bag(bag, seed=SEED, duration=DURATION, rough=kinds[name])
+            yield recording(name, Config(), bag, wrong_by=2.0)
+
+
+def recording(name: str, config: Config, bag: Path, wrong_by: float = 1.0) -> Recording:
+    """A bag's samples, split."""
+    return Recording(name, config, RobotModel.from_config(config), wrong_by,
+                     *Trial(name, bag, None).samples(Signals(), config))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

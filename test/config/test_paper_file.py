@@ -1,0 +1,40 @@
+"""The letter of the paper in one parameter file: up to date, nothing but differences, installed."""
+import glob
+import runpy
+from pathlib import Path
+
+import setuptools
+import yaml
+
+from uvms_adaptive_dynamics.config import Config, flatten, load_config
+from uvms_adaptive_dynamics.config.paper import COST, LETTER, WINDOW, paper_file
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE = ROOT / "config" / "paper.yaml"
+
+
+def test_the_file_in_the_tree_is_up_to_date():
+    """If this fails: python -m uvms_adaptive_dynamics.config.paper > config/paper.yaml"""
+    assert FILE.read_text() == paper_file()
+
+
+def test_it_holds_what_differs_from_the_defaults_and_nothing_else():
+    """Read on top of the defaults, every setting in it changes something, and nothing else does."""
+    written = flatten(yaml.safe_load(FILE.read_text())["/**"]["ros__parameters"])
+    assert written == load_config(FILE).changed() == Config().with_values(LETTER).changed()
+
+
+def test_the_cost_alone_is_a_part_of_the_letter():
+    """Arrival cost and window, each as in the whole."""
+    assert set(COST) == {"estimation.arrival", "estimation.horizon"}
+    assert COST.items() <= LETTER.items() and LETTER["estimation.horizon"] == WINDOW
+
+
+def test_it_is_installed_beside_the_other(monkeypatch):
+    """setup.py puts every parameter file of the tree into the package's share."""
+    said = {}
+    monkeypatch.setattr(setuptools, "setup", lambda **values: said.update(values))
+    monkeypatch.chdir(ROOT)
+    runpy.run_path(str(ROOT / "setup.py"))
+    installed = dict(said["data_files"])["share/uvms_adaptive_dynamics/config"]
+    assert set(glob.glob("config/*.yaml")) <= set(installed) and "config/paper.yaml" in installed

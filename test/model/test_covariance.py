@@ -1,0 +1,21 @@
+"""What rounding has left indefinite is made a covariance again, and nothing else is touched."""
+import numpy as np
+
+from uvms_adaptive_dynamics.model.covariance import semidefinite
+
+
+def test_a_covariance_stays_to_the_bit():
+    root = np.random.default_rng(0).normal(size=(5, 3))
+    covariance = root @ root.T    # singular: its zeros may be below zero by rounding
+    assert semidefinite(covariance) is covariance
+
+
+def test_an_indefinite_one_becomes_the_nearest_in_its_own_units():
+    """Eigenvalues below zero are gone, in variables whose units differ by 1e6, and what there was
+    of a covariance is kept."""
+    rng, units = np.random.default_rng(1), np.array([1e3, 1.0, 1e-3, 1.0])
+    vectors = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    scaled = (vectors * [-1e-3, .5, 1.5, 2.0]) @ vectors.T
+    found = semidefinite(scaled * np.outer(units, units)) / np.outer(units, units)
+    assert np.linalg.eigvalsh(found)[0] > -1e-12
+    np.testing.assert_allclose(found, scaled, atol=3e-3)

@@ -1,0 +1,113 @@
+"""DVL, IMU, joints and thrusters against each other on signals whose truth is known."""
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.model.rotations import from_rotation_vector
+from uvms_adaptive_dynamics.signals.checks.dvl_check import check_velocity
+from uvms_adaptive_dynamics.signals.checks.joint_check import check_joints
+from uvms_adaptive_dynamics.signals.checks.thruster_check import thruster_findings
+from uvms_adaptive_dynamics.signals.checks.velocity_map import velocity_map
+
+ALLOCATION = np.reshape(Config().thrusters.allocation, (6, 8))
+MASS = np.diag([20.0, 25.0, 28.0, 0.5, 0.5, 0.6])
+
+
+def motion(t, rng, size, count):
+    """(k, count) sums of sines of RMS `size`, and their derivative."""
+    f, phase = rng.uniform(0.05, 0.4, (4, count)), rng.uniform(0, 6.28, (4, count))
+    angle = 2 * np.pi * f * t[:, None, None] + phase
+    return (size * np.sin(angle).sum(axis=1) / np.sqrt(2),
+            size * (2 * np.pi * f * np.cos(angle)).sum(axis=1) / np.sqrt(2))
+
+
+def dvl_log(seed, Q=None, rate=10.0, noise=0.01, seconds=60.0, axes=6):
+    """Rows of the DVL's log: the IMU's velocity is Q times the DVL's; `axes` of the six move."""
+    rng, t = np.random.default_rng(seed), np.arange(0.0, seconds, 1 / rate)
+    nu, nu_dot = motion(t, rng, 0.15, 6)
+    nu[:, axes:] = nu_dot[:, axes:] = 0.0
+    C = nu[:, :3] @ (np.eye(3) if Q is None else Q).T + 0.003 * rng.normal(size=(t.size, 3))
+    v = nu[:, :3] + noise * rng.normal(size=(t.size, 3))
+    R, n3 = np.tile(np.eye(3).ravel(), (t.size, 1)), np.tile([0.0, 0.0, 1.0], (t.size, 1))
+    return np.column_stack([t, v, nu[:, 3:], C, R, n3]), nu, nu_dot
+
+
+@pytest.mark.parametrize("rate", [4.0, 10.0, 30.0])
+def test_scale_and_rotation_come_with_their_errors(rate):
+    """Over many draws, scale and angle are within 3.3 of their standard errors."""
+    for seed in range(12):
+        Q = 0.8 * from_rotation_vector(np.radians([3.0, -8.0, 5.0]))
+        fit = velocity_map(dvl_log(seed, Q, rate)[0])
+        (phi, angle_error), (low, high, scale_error) = fit.rotation(), fit.scale()
+        assert abs(np.linalg.norm(phi) - np.radians(np.sqrt(98))) < 3.3 * angle_error
+        assert low - 3.3 * scale_error < 0.8 < high + 3.3 * scale_error
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_right_sensors_give_no_finding(seed):
+    """Nothing is said of sensors that agree but for noise, also with a slow and noisy DVL."""
+    for rate, noise in ((10.0, 0.01), (4.0, 0.05)):
+        log, *_ = dvl_log(seed, rate=rate, noise=noise)
+        assert check_velocity({"dvl": log}, Config(), False)[0].findings == []
+
+
+def test_a_noisy_dvl_has_no_wrong_scale():
+    """Noise of the regressor makes the fit too small; the reverse regression says how much."""
+    fit = velocity_map(dvl_log(3, noise=0.1)[0])
+    low, high, error = fit.scale()
+    assert low < 0.9 and high + 3.3 * error > 1.0
+
+
+def joints_log(seed, sign=1.0, friction=0.5, lowering=False):
+    """One joint against gravity of 3 N m, with friction; `lowering`: mostly downwards."""
+    rng, t = np.random.default_rng(seed), np.arange(0.0, 60.0, 0.02)
+    mu, speed = (x[:, 0] for x in motion(t, rng, 0.3, 1))
+    if lowering:
+        speed = 0.06 + 0.01 * np.sin(t)
+        mu = -1.8 + np.cumsum(speed) * 0.02
+    effort = sign * (3.0 * np.cos(mu) * (-1 if lowering else 1) + friction * speed)
+    return np.column_stack([t, mu, speed, effort + 0.05 * rng.normal(size=t.size)])
+
+
+def said(log):
+    wide = np.array([10.0])
+    return check_joints(log, ["joint"], -wide, wide, wide).findings
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_reversed_effort_is_found_and_a_load_that_sinks_is_none(seed):
+    """A motor that lets a heavy arm down takes power all the time: that is no wrong sign."""
+    assert "wrong sign" in said(joints_log(seed, sign=-1.0))[0].sentence
+    assert said(joints_log(seed)) == [] == said(joints_log(seed, lowering=True))
+
+
+def thrust_log(nu, nu_dot, t, used=ALLOCATION):
+    """Integrated thrust of the motion [N s] by the thrusters of `used` (6, 8), in that order."""
+    wrench = nu_dot @ MASS + nu @ np.diag([20, 25, 30, 1.0, 1.0, 1.0])
+    thrust = wrench @ np.linalg.pinv(used).T
+    return np.column_stack([t, np.cumsum(thrust, axis=0) * np.diff(t).mean()])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_wiring_is_named_and_a_right_one_is_not(seed):
+    """One reversed thruster, two swapped ones, none."""
+    log, nu, nu_dot = dvl_log(seed)
+    signs, swapped = np.ones(8), [0, 2, 1, 3, 4, 5, 6, 7]
+    signs[5] = -1.0
+    assert thruster_findings(thrust_log(nu, nu_dot, log[:, 0]), log, ALLOCATION) == []
+    found = thruster_findings(thrust_log(nu, nu_dot, log[:, 0], ALLOCATION * signs), log,
+                              ALLOCATION)
+    assert "thruster 6 pushes" in found[0].sentence
+    found = thruster_findings(thrust_log(nu, nu_dot, log[:, 0], ALLOCATION[:, swapped]), log,
+                              ALLOCATION)
+    assert "thrusters 2 and 3" in found[0].sentence
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_axes_that_do_not_move_prove_nothing(seed):
+    """Roll, pitch and yaw at rest, thrust with a wandering current on top: nothing is advised."""
+    log, nu, nu_dot = dvl_log(seed, axes=3)
+    thrust, rng = thrust_log(nu, nu_dot, log[:, 0]), np.random.default_rng(seed)
+    wander = np.cumsum(rng.normal(size=(len(log), 8)), axis=0)
+    thrust[:, 1:] += np.cumsum(wander, axis=0) * 0.1 * 0.2
+    assert not thruster_findings(thrust, log, ALLOCATION)

@@ -1,0 +1,194 @@
+"""docs/thresholds.md against the code: every constant of the rooms that learn and judge is on it,
+with the value that it has."""
+import ast
+import importlib
+import importlib.util
+import re
+import sys
+from functools import cache
+from numbers import Real
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "uvms_adaptive_dynamics"
+PAGE = ROOT / "docs/thresholds.md"
+FILES = [*(path for room in ("estimation", "uncertainty", "signals")
+           for path in sorted((PACKAGE / room).rglob("*.py"))), PACKAGE / "model/prior.py"]
+
+# Constants that decide nothing: units, places, bins, lengths of buffers and of what is averaged,
+# how often something is done, degrees of polynomials, published figures.
+NO_THRESHOLDS = {
+    "model/prior.py": "BLUEROV2_WU2018 ALPHA5_VISCOUS",
+    "estimation/changes.py": "LOOK KNOWN",
+    "estimation/information.py": "REWEIGH_EVERY",
+    "estimation/row_excitation.py": "SPACING KEPT",
+    "estimation/square_root_information.py": "WAITING BLOCK_COLUMNS",
+    "estimation/window.py": "REFORM",
+    "uncertainty/channel_noise.py": "BINS_PER_OCTAVE OCTAVES SCALE_EVERY",
+    "uncertainty/gradient_covariance.py": "STRIDE BATCH",
+    "uncertainty/identifiability.py": "FAR NARROW TERMS",
+    "uncertainty/parameter_covariance.py": "PENDING FIRST FAR_OUTSIDE",
+    "uncertainty/residual_autocovariance.py": "TIME_CONSTANTS LAGS FIT_EVERY",
+    "uncertainty/trust.py": "OK DOUBTFUL WRONG EFFORT_MEMORY ROWS SQUARE NORMALIZED EXPECTED M P "
+                            "MM PP MP",
+    "signals/front_end.py": "THRUST_LOG_TICKS",
+    "signals/ticks.py": "MAX_TICKS_AT_ONCE",
+    "signals/checks/delay.py": "MIN_SHIFT MAX_SHIFT SHIFT_STEP ROW_STRIDE INDEPENDENT "
+                               "CONTRAST_SHIFT FIRST_ESTIMATE ESTIMATE_PERIOD MONITORED",
+    "signals/checks/finding.py": "CHANGE_WINDOW",
+    "signals/checks/fits.py": "RIDGE_SHARE SIGNED_AXES",
+    "signals/checks/frames.py": "FIRST_CHECK CHECK_PERIOD EARLY_CHECKS LATE_CHECK_PERIOD "
+                                "LOG_LENGTH",
+    "signals/checks/imu_check.py": "TURN_WINDOW FORCE_BATCH",
+    "signals/checks/joint_check.py": "JOINT_WINDOW EFFORT_WINDOW",
+    "signals/checks/thruster_check.py": "MAX_THRUSTERS",
+    "signals/decode/clock.py": "OFFSET_WINDOW",
+    "signals/decode/input_state.py": "OK WARN ERROR",
+    "signals/filters/depth.py": "DEPTH_LOOKAHEAD",
+    "signals/filters/imu_integral.py": "YAW COLUMNS",
+    "signals/filters/inertial.py": "IMU_DEGREE DVL_DEGREE MAX_DVL_QUEUE IMU_LOG_PERIOD",
+    "signals/filters/joints.py": "JOINT_DEGREE JOINT_LOG_PERIOD",
+    "signals/filters/series.py": "CAPACITY",
+    "signals/filters/t200_table.py": "T200_KNOTS",
+    "signals/filters/thrust_curve.py": "NEUTRAL_PWM_US",
+    "signals/filters/thrusters.py": "PWM_SPAN_US",
+    "signals/filters/velocity_offset.py": "DVL_PERIOD",
+    "signals/gates/innovations.py": "INNOVATION_SCALE_STEP",
+    "signals/gates/scale.py": "NORMAL_MEDIAN",
+    "signals/gates/spikes.py": "HALF_WINDOW SCALE_STEP",
+}
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def numeric(value) -> bool:
+    """Numbers, and collections that hold nothing else."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "fiu"
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (tuple, list)):
+        return bool(value) and all(map(numeric, value))
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def assigned(source: str) -> set[str]:
+    """ALL_CAPS names that a module's own lines give a value."""
+    found = set()
+    for line in ast.parse(source).body:
+        if isinstance(line, (ast.Assign, ast.AnnAssign)):
+            targets = line.targets if isinstance(line, ast.Assign) else [line.target]
+            found |= {name.id for target in targets for name in ast.walk(target)
+                      if isinstance(name, ast.Name)}
+    return {name for name in found if re.fullmatch(r"_?[A-Z][A-Z0-9_]*", name)}
+
+
+def constants(path: Path) -> dict:
+    """Numeric constants of a module, with their values."""
+    name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    values = vars(importlib.import_module(name))
+    return {each: values[each] for each in assigned(path.read_text()) if numeric(values[each])}
+
+
+def rows(page: str) -> dict[str, dict[str, str]]:
+    """{file: {constant: value as written}} of the page."""
+    found: dict[str, dict[str, str]] = {}
+    for line in page.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        if heading := re.fullmatch(r"### `(.+)`", line):
+            found[heading[1]] = {}
+        elif found and line.startswith("| `"):
+            names, values = (cells[k].split("; ") for k in (0, 1))
+            assert len(names) == len(values), f"{line}: as many values as names"
+            found[list(found)[-1]] |= {name.strip("`"): value.strip("`")
+                                       for name, value in zip(names, values)}
+    return found
+
+
+@cache
+def written() -> dict[str, dict[str, str]]:
+    return rows(PAGE.read_text())
+
+
+@pytest.mark.parametrize("path", FILES, ids=relative)
+def test_every_threshold_is_on_the_page(path):
+    """A constant is on the page or among those that are no thresholds, and never in both."""
+    none, page = set(NO_THRESHOLDS.get(relative(path), "").split()), written().get(relative(path))
+    own = set(constants(path))
+    assert own - none == set(page or ())
+    assert none <= own
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if relative(path) in written()],
+                         ids=relative)
+def test_values_on_the_page_are_those_of_the_code(path):
+    """A value is a Python literal, or in words where it is a table or made by a formula."""
+    values = constants(path)
+    for name, shown in written()[relative(path)].items():
+        if not shown.startswith("*"):
+            assert values[name] == pytest.approx(ast.literal_eval(shown)), name
+
+
+def test_no_file_on_the_page_is_of_another_room():
+    assert set(written()) <= set(map(relative, FILES))
+
+
+def test_a_constant_that_is_missing_is_found():
+    """The parser sees tuples, annotations and names with an underscore, and no functions."""
+    source = "A, B_2 = 1.0, 2\n_C: float = 3.0\nd = 4.0\n\ndef f():\n    E = 5.0\n"
+    assert assigned(source) == {"A", "B_2", "_C"}
+    assert rows("### `x.py`\n\n| a | b |\n| `A`; `B` | `1.0`; `2` | text |\n") == {
+        "x.py": {"A": "1.0", "B": "2"}}
+
+
+@pytest.fixture(scope="module")
+def script():
+    """docs/measure_thresholds.py as a module."""
+    spec = importlib.util.spec_from_file_location("measure_thresholds",
+                                                  ROOT / "docs/measure_thresholds.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
+
+
+def test_what_is_measured_is_on_the_page(script):
+    measured = {(module.replace(".", "/") + ".py", name) for module, name, _ in script.CONSTANTS}
+    assert measured <= {(file, name) for file, names in written().items() for name in names}
+
+
+def test_a_patched_constant_is_changed_where_it_was_imported(script):
+    """And only there: another module's constant of the same name keeps its value."""
+    from uvms_adaptive_dynamics.estimation import changes, estimator
+    from uvms_adaptive_dynamics.uncertainty import channel_noise
+
+    def held():
+        return changes.UNDONE, estimator.UNDONE, changes.SETTLING, channel_noise.SETTLING
+    undone, _, settling, rows = before = held()
+    with script.patched("estimation.changes", "UNDONE", script.times, 1.5):
+        assert held() == (1.5 * undone, 1.5 * undone, settling, rows)
+    with script.patched("estimation.changes", "SETTLING", script.times, 1.5):
+        assert held() == (undone, undone, 1.5 * settling, rows)
+    assert held() == before
+
+
+def test_the_clipped_mean_follows_its_clip(script):
+    """The scale stays right for Gaussian noise when the clip is moved."""
+    from uvms_adaptive_dynamics.uncertainty import channel_noise
+    assert abs(script.winsor_mean(channel_noise.WINSOR) - channel_noise.WINSOR_MEAN) < 5e-5
+    with script.patched("uncertainty.channel_noise", "WINSOR", script.times, 1.5):
+        assert script.winsor_mean(3.0) == channel_noise.WINSOR_MEAN
+
+
+@pytest.mark.parametrize("value, larger", [(0.3, 0.45), (0.75, 1.0), (5, 8), (2.0, 3.0),
+                                           ((1.0, 2.0), (1.5, 3.0))])
+def test_a_factor_keeps_what_a_constant_is(script, value, larger):
+    """Shares stay at most one, whole numbers whole, tuples tuples."""
+    assert script.times(value, 1.5) == pytest.approx(larger)
+    assert type(script.times(value, 1.5)) is type(value)

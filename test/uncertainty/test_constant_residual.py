@@ -1,0 +1,47 @@
+"""A constant residual and a noise assumed too large are told, each as what it is."""
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.uncertainty.channel_noise import ChannelNoise
+from uvms_adaptive_dynamics.uncertainty.constant_residual import ResidualMean, noise_findings
+
+CHANNELS, UNITS = ("surge", "axis_e", "axis_b"), ("N", "N m", "N m")
+
+
+def findings(offsets, count=2000, estimated=(False,) * 3, overlap=12.0, moves=(True,) * 3):
+    """Residuals of unit noise, of which `overlap` neighbours are one, about `offsets` (3,)."""
+    rng, mean = np.random.default_rng(0), ResidualMean(3)
+    for _ in range(count // 12):
+        residual = rng.normal(size=3) + offsets
+        for _ in range(12):
+            mean.add_row(residual, np.array(moves))
+    return mean.findings(CHANNELS, UNITS, np.array(estimated), np.full(3, overlap))
+
+
+def test_a_constant_residual_is_named_with_value_error_and_setting():
+    """The joint's by its effort's zero, the vehicle's by a tether; noise alone by nothing."""
+    surge, joint = findings([-2.0, 0.0, 0.8])
+    assert surge.startswith("surge: measured less predicted is -") and "'vehicle'" in surge
+    assert joint.startswith("axis_b: ") and "joint_states.effort_offset" in joint
+    value, error = joint.split(" is +")[1].split(" N m")[0].split(" +- ")
+    assert float(value) == pytest.approx(.8, abs=3 * float(error)) and 0.05 < float(error) < 0.12
+    assert findings([0.0, 0.0, 0.0]) == []
+
+
+def test_what_is_estimated_small_or_of_too_few_rows_is_not_named():
+    """An offset that is a parameter; a tenth of the noise; seconds of data; no motion."""
+    assert findings([0, 0, 2.0], estimated=(False, False, True)) == []
+    assert findings([0, 0, 0.3], count=20000) == []
+    assert findings([0, 0, 2.0], overlap=1000.0) == []
+    assert findings([0, 0, 2.0], moves=(True, True, False)) == []
+
+
+def test_a_noise_far_above_all_residuals_is_told_from_a_channel_at_rest():
+    """Assumed 4.35 and not adapted, residuals of .3: named with both, whether rows moved or not."""
+    rng = np.random.default_rng(1)
+    noise = ChannelNoise(np.array([1.0, 4.35, 0.5]), .02, 5.0, 5000.0, False)
+    for _ in range(500):
+        residual = rng.normal(size=3) * [1.0, 0.3, 0.5]
+        noise.add_residual(residual, np.ones(3, bool), noise.interval_stddev, np.zeros(3, bool))
+    (found,) = noise_findings(CHANNELS, UNITS, noise.stddev, noise.at_most)
+    assert found.startswith("axis_e: the noise assumed is 4.35 N m") and "0.3 N m" in found

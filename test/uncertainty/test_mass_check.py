@@ -1,0 +1,40 @@
+"""The weighed mass against the estimate."""
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.uncertainty.mass_check import mass_findings
+
+
+@pytest.fixture(scope="module")
+def table():
+    return RobotModel.from_config(Config()).table
+
+
+def estimate(table, surge, stddev):
+    """Masses of 20 kg on all axes but surge, links of .25 kg, all of deviation `stddev`."""
+    pi = np.zeros(table.size)
+    pi[:3] = surge, 20.0, 20.0
+    for joint in table.joints:
+        pi[table.names.index(f"{joint}.m")] = 0.25
+    return pi, stddev ** 2 * np.eye(table.size)
+
+
+def test_a_mass_below_the_weighed_one_is_found_with_its_evidence(table):
+    """9 + 4 x .25 kg where 12 kg were weighed; the axis and both masses are in the sentence."""
+    found = mass_findings(table, *estimate(table, 9.0, 0.1), 12.0, "joint")
+    assert len(found) == 1 and found[0].startswith("surge") and "10 +-" in found[0]
+    assert "robot.dry_mass (12 kg)" in found[0]
+
+
+@pytest.mark.parametrize(("surge", "stddev", "dry_mass"), [
+    (9.0, 1.0, 12.0), (9.0, 0.1, 0.0), (11.5, 0.1, 12.0)])
+def test_no_finding_without_evidence(table, surge, stddev, dry_mass):
+    """An uncertain estimate, no weighed mass, or links that make up for it."""
+    assert mass_findings(table, *estimate(table, surge, stddev), dry_mass, "joint") == []
+
+
+def test_without_coupling_links_are_not_counted_twice(table):
+    """The vehicle's mass then holds the arm's."""
+    assert mass_findings(table, *estimate(table, 11.5, 0.1), 12.0, "none")

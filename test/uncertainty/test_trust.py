@@ -1,0 +1,98 @@
+"""Trust of channels: a wrong model is called wrong in time, a right one hardly ever doubtful."""
+import numpy as np
+import pytest
+from low_passed_noise import KERNEL, PERIOD
+from low_passed_noise import noise as low_passed
+
+from uvms_adaptive_dynamics.uncertainty.trust import DOUBTFUL, OK, WRONG, ChannelTrust
+
+LENGTH = KERNEL.sum() ** 2 / (KERNEL @ KERNEL)
+ALL = np.ones(1, bool)
+
+
+def effort(seconds, seed=0):
+    """A motion of several slow sines, power one half each."""
+    t = PERIOD * np.arange(round(seconds / PERIOD))
+    phase = np.random.default_rng(seed).uniform(0, 6.28, 3)
+    return sum(np.sin(2 * np.pi * f * t + p) for f, p in zip((0.11, 0.23, 0.52), phase))
+
+
+def judged(measured, predicted, reference=0.1, assumed=False, known=True, doubt=0.0, valid=None):
+    """Levels after each row of one channel."""
+    trust = ChannelTrust(1, PERIOD, LENGTH)
+    trust.restart(None if reference is None else np.array([reference]), assumed, known)
+    found = []
+    for k in range(len(measured)):
+        trust.add_row(measured[k:k + 1], predicted[k:k + 1],
+                      ALL if valid is None else valid[k:k + 1], ALL, np.full(1, doubt),
+                      np.full(1, 0.1))
+        found.append(trust.levels[0])
+    return np.array(found)
+
+
+def noise(rows, seed, stddev=0.1):
+    return stddev * low_passed(np.random.default_rng(seed), rows, 0.0)[0]
+
+
+def test_a_right_model_is_ok():
+    """Noise as saved, low-passed like the rows: no state but `ok` in an hour of rows."""
+    share = []
+    for seed in range(12):
+        y = effort(300, seed)
+        share.append(np.mean(judged(y + noise(y.size, seed), y) == OK))
+    assert np.mean(share) > 0.999
+
+
+@pytest.mark.parametrize("ratio", [1.2, 1.36])
+def test_a_noise_saved_a_little_too_small_is_no_wrong_model(ratio):
+    """Intervals that hold 85 % where they should hold 95 %, with R^2 of .98."""
+    y = effort(300)
+    assert np.mean(judged(y + noise(y.size, 1, 0.1 * ratio), y) == OK) > 0.99
+
+
+@pytest.mark.parametrize("factor", [0.2, 1.9, -1.0])
+def test_a_wrong_model_is_wrong_within_ten_seconds_and_ok_when_it_fits_again(factor):
+    """R^2 below .5: `wrong` in time; with the right predictions `ok` after the window has passed.
+    """
+    y = effort(60)
+    predicted = np.where(np.arange(y.size) < 1000, factor * y, y)
+    levels = judged(y + noise(y.size, 2), predicted)
+    assert levels[500:1000].min() == WRONG and levels[1500:].max() == OK
+
+
+def test_a_model_off_by_a_third_is_doubtful():
+    """R^2 of .9 and residuals of many deviations."""
+    y = effort(30)
+    levels = judged(1.3 * y + noise(y.size, 3), y)
+    assert levels[-1] == DOUBTFUL and WRONG not in levels
+
+
+def test_a_burst_is_no_wrong_model():
+    """Half a second of garbage leaves the state as it is."""
+    y, garbage = effort(30), np.zeros(1500)
+    garbage[700:725] = 20.0
+    assert judged(y + noise(y.size, 4) + garbage, y).max() == OK
+
+
+def test_without_saved_noise_half_of_the_effort_is_enough():
+    """The assumed noise is larger than the effort: doubtful by the width, and wrong where R^2 is
+    below .5 all the same; residuals far below it are not."""
+    y = effort(30)
+    assert judged(y, 0.1 * y, 5.0, assumed=True, known=False)[-1] == DOUBTFUL
+    assert judged(y, 0.1 * y, 2.0, assumed=True, known=False)[-1] == WRONG
+    assert judged(y, 0.9 * y, 2.0, assumed=True, known=False)[-1] == DOUBTFUL
+
+
+def test_a_wide_interval_is_doubtful_until_it_is_narrow():
+    """While learning the parameters' doubt excuses a residual, and is itself a doubt."""
+    y = effort(30)
+    assert judged(y, 0.5 * y, None, known=False, doubt=1.0).tolist() == [DOUBTFUL] * y.size
+    assert judged(y + noise(y.size, 5), y, None, known=False)[-1] == OK
+
+
+def test_a_pause_does_not_make_the_effort_small():
+    """Masked or resting rows keep the state."""
+    y = effort(60)
+    y[1500:] = y[1500]
+    valid = np.arange(y.size) < 2000
+    assert judged(y + noise(y.size, 6), y, valid=valid).max() == OK

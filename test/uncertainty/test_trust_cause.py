@@ -1,0 +1,70 @@
+"""What is named where channels are not trusted."""
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.uncertainty.trust import ChannelTrust
+from uvms_adaptive_dynamics.uncertainty.trust_cause import common_scale, likely_cause, slopes
+
+CHANNELS = ("surge", "sway", "heave", "roll", "pitch", "yaw", "axis_e", "axis_d", "axis_c")
+C, VEHICLE, PERIOD, STDDEV = len(CHANNELS), np.arange(9) < 6, 0.02, 0.05
+
+
+def trusted(factor, seconds=20.0, seed=0):
+    """A trust whose channels' efforts are `factor` (C,) times what is predicted."""
+    rng = np.random.default_rng(seed)
+    t = PERIOD * np.arange(round(seconds / PERIOD))
+    frequency, phase = rng.uniform(0.1, 0.6, (C, 1)), rng.uniform(0, 6.28, (C, 1))
+    predicted = np.sin(2 * np.pi * frequency * t + phase).T
+    trust = ChannelTrust(C, PERIOD, 12.3)
+    trust.restart(np.full(C, STDDEV), known=True)
+    yes = np.ones(C, bool)
+    for p in predicted:
+        trust.add_row(factor * p + STDDEV * rng.normal(size=C), p, yes, yes, np.zeros(C),
+                      np.full(C, STDDEV))
+    return trust
+
+
+def said(factor):
+    trust = trusted(np.array(factor, float) * np.ones(C))
+    return likely_cause(CHANNELS, 6, trust.levels, trust.batches)
+
+
+def test_nothing_is_said_of_a_right_model():
+    """All slopes are one."""
+    assert said(1.0) == ""
+
+
+@pytest.mark.parametrize(("factor", "begin", "value"), [
+    (2.0, "all channels", 2.0), (np.where(VEHICLE, 1 / 1.3, 1.0), "vehicle", 0.77),
+    (np.where(VEHICLE, 1.0, 2.0), "joints", 2.0)])
+def test_one_scale_is_named_with_its_value(factor, begin, value):
+    """All channels, those of the thrusters, or all joints; the value within 5 %."""
+    sentence = said(factor)
+    assert sentence.startswith(begin) and "one scale" in sentence
+    number = float(sentence.partition("measured effort is ")[2].split()[0])
+    assert number == pytest.approx(value, rel=0.05)
+
+
+def test_one_channel_alone_is_named_with_its_factor():
+    """A joint whose effort doubles."""
+    sentence = said(np.where(np.arange(C) == 7, 2.0, 1.0))
+    assert sentence.startswith("axis_d alone") and "2.0" in sentence and "one scale" not in sentence
+
+
+def test_different_factors_are_no_common_scale():
+    """Every joint is off by another factor."""
+    sentence = said([1, 1, 1, 1, 1, 1, 2.0, 0.4, 1.5])
+    assert sentence.startswith("joints") and "no common factor" in sentence
+
+
+def test_slopes_have_the_error_that_they_say():
+    """Over many draws the slope's deviation is that of its standard error, within a quarter."""
+    found = [slopes(trusted(np.ones(C), seed=seed).batches) for seed in range(40)]
+    spread = np.std([f.value for f in found], axis=0)
+    stated = np.mean([f.error for f in found], axis=0)
+    assert np.mean(spread / stated) == pytest.approx(1.0, abs=0.25)
+
+
+def test_a_scale_of_one_is_none():
+    """Healthy channels have no scale to report."""
+    assert common_scale(slopes(trusted(np.ones(C)).batches), np.arange(C)) is None

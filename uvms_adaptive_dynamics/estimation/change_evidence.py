@@ -1,0 +1,100 @@
+"""Hypotheses of what has changed, and the evidence for each (docs/mathematics.md,
+"Changes of the robot").
+
+A hypothesis says how the efforts differ from what the present model predicts: by an error of some
+parameters (a link, the vehicle's damping, ...) or by a common factor on some channels (thrust, one
+joint's effort). What it would have to be is not known, so it is a random variable about zero with
+the deviation that such a change may have, and the evidence is the marginal likelihood of the recent
+residuals over their likelihood without a change (Bayes factor; Willsky and Jones, "A generalized
+likelihood ratio approach to the detection and estimation of jumps", 1976). A hypothesis with many
+parameters pays for them (Occam factor), and model error counts as noise, as long as it lasts.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from ..model.parameters import ParameterTable
+
+# A change may be as large as half of what the prior did not know; a scale wrong by 15 %.
+SHARE_OF_PRIOR = 0.5
+SCALE_STDDEV = 0.15
+# What changes by itself; of the vehicle a load changes inertia and weight at once.
+WHOLES = {
+    "vehicle inertia": "vehicle inertia and restoring",
+    "vehicle restoring": "vehicle inertia and restoring",
+    "vehicle linear damping": "vehicle damping", "vehicle quadratic damping": "vehicle damping"
+}
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """What may have changed: parameters at `places` (k,), or, where there are none, one factor on
+    the efforts of `channels`. stddev (k,) or (1,): what such a change may be."""
+
+    name: str
+    places: np.ndarray
+    channels: np.ndarray
+    stddev: np.ndarray
+
+    @property
+    def is_scale(self) -> bool:
+        """Whether it is a factor on efforts."""
+        return not self.places.size
+
+    def columns(self, rows: RecentRows) -> np.ndarray:
+        """(T, C, k) what one unit of the change adds to the efforts."""
+        if not self.is_scale:
+            return rows.Y[:, :, self.places]
+        columns = np.zeros(rows.residual.shape + (1,))
+        columns[:, self.channels, 0] = rows.predicted[:, self.channels]
+        return columns
+
+
+def hypotheses(table: ParameterTable, free: np.ndarray,
+               prior_stddev: np.ndarray) -> tuple[Hypothesis, ...]:
+    """Links, frictions, the vehicle's inertia with its restoring, its damping; factors on the
+    thrust and on each joint's effort. free (p,): what is estimated; prior_stddev (p,)."""
+    nowhere, every = np.zeros(0, int), np.arange(table.channels)
+    found = [Hypothesis(name, places, every, SHARE_OF_PRIOR * prior_stddev[places])
+             for name, places in table.merged(WHOLES).items() if free[places].any()]
+    factor = np.array([SCALE_STDDEV])
+    if table.vehicle:
+        found.append(Hypothesis("thrust scale", nowhere, every[:6], factor))
+    first_joint = table.channels - table.n
+    found += [Hypothesis(f"{joint} effort scale", nowhere, every[first_joint + j:][:1], factor)
+              for j, joint in enumerate(table.joints)]
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class RecentRows:
+    """Rows of the last seconds, oldest first, zero where they do not count.
+
+    Y (T, C, p); predicted, residual (T, C) as they were before each row was used; weight (T, C):
+    reciprocal variance that a row has as one of many like it, model error included."""
+
+    Y: np.ndarray
+    predicted: np.ndarray
+    residual: np.ndarray
+    weight: np.ndarray
+
+
+def evidence(hypothesis: Hypothesis, rows: RecentRows) -> tuple[float, np.ndarray]:
+    """(ln Bayes factor against no change, the change's posterior mean (k,))."""
+    columns = hypothesis.columns(rows).reshape(rows.residual.size, -1)
+    weighted = rows.weight.reshape(-1, 1) * columns
+    D = hypothesis.stddev
+    M = np.eye(D.size) + D[:, None] * (columns.T @ weighted) * D
+    L = np.linalg.cholesky(M)
+    u = solve_triangular(L, D * (rows.residual.ravel() @ weighted), lower=True)
+    mean = D * solve_triangular(L, u, lower=True, trans=1)
+    return float(0.5 * u @ u - np.log(np.diag(L)).sum()), mean
+
+
+def gain(hypothesis: Hypothesis, change: np.ndarray, rows: RecentRows) -> float:
+    """ln likelihood ratio of rows with a given change (k,) against none."""
+    after = rows.residual - hypothesis.columns(rows) @ change
+    return 0.5 * float(np.sum(rows.weight * (rows.residual ** 2 - after ** 2)))

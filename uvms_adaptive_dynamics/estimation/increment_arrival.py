@@ -1,0 +1,120 @@
+"""The paper's arrival cost ||pi - pi_previous||_Q^2, with Q relative to the parameters' size or
+given (docs/mathematics.md, "Arrival cost")."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from ..config import Estimation
+from ..errors import ConfigError
+from ..model.parameters import ParameterTable
+from .prior_information import PriorInformation
+
+
+class IncrementArrival:
+    """||pi - pi_previous||_Q^2 and a weak prior; old rows are dropped. A sibling of the costs in
+    `arrival`.
+
+    The paper's cost says how far pi moves at a tick, not where it is: where the window's rows do
+    not determine a direction, noise drives a walk in it without end, in steps that grow with the
+    parameter where Q is relative. The weak prior, `estimation.information_floor` of the information
+    that the run began with, about the same values, bounds the walk and is little beside data."""
+
+    decay = 1.0
+    directional = False
+
+    def __init__(self, settings: Estimation, table: ParameterTable, prior: PriorInformation,
+                 parts: int):
+        """parts: sums that `data` returns."""
+        self._weight: Weight = (RelativeQ(settings, table) if settings.arrival == "relative"
+                                else GeneralQ(settings.arrival_matrix, table.size))
+        self._bound = settings.information_floor * prior.stddev ** -2.0
+        self._about = prior.values
+        self._zero = [np.zeros((table.size + 1,) * 2) for _ in range(parts)]
+        self._none = np.zeros((table.size,) * 2)
+
+    def tick(self) -> None:
+        """A sample has come."""
+
+    def add_row(self, rows: np.ndarray, weight: float) -> None:
+        """A row [Y tau] (C, p + 1) leaves the window with its robust weight applied, times
+        `weight`."""
+
+    def reweigh(self, weights: np.ndarray) -> None:
+        """Use other weights (C,) from now on."""
+
+    def data(self) -> list[np.ndarray]:
+        """[Y tau]^T [Y tau] of old rows, weighted, one matrix per mask of the split."""
+        return self._zero
+
+    def prior(self, pi: np.ndarray) -> np.ndarray:
+        """[Y tau]^T [Y tau] of the prior, pi (p,) the previous estimate."""
+        Q, bound = self._weight.Q(pi), self._bound
+        g = Q @ pi + bound * self._about
+        constant = float(pi @ Q @ pi + bound @ self._about ** 2)
+        return np.block([[Q + np.diag(bound), g[:, None]], [g, constant]])
+
+    def floor(self, pi: np.ndarray) -> np.ndarray:
+        """(p,) diagonal that the arrival's H is never below."""
+        return self._weight.floor(pi) + self._bound
+
+    def gradient_covariance(self) -> np.ndarray:
+        """(p, p) what the prior adds to the covariance of half the cost's gradient at the truth."""
+        return self._none
+
+
+class Weight(Protocol):
+    """Q of the cost."""
+
+    def Q(self, pi: np.ndarray) -> np.ndarray:
+        """(p, p) for the previous estimate pi (p,)."""
+
+    def floor(self, pi: np.ndarray) -> np.ndarray:
+        """(p,) diagonal that Q is never below."""
+
+
+class RelativeQ:
+    """Q = diag(q / max(|pi_previous|, eps)^2): steps count relative to the parameter's size."""
+
+    def __init__(self, settings: Estimation, table: ParameterTable):
+        self._smallest = settings.relative_epsilon * np.array(table.scale)
+        self._q = settings.relative_weight
+
+    def Q(self, pi: np.ndarray) -> np.ndarray:
+        """See `Weight.Q`."""
+        return np.diag(self.floor(pi))
+
+    def floor(self, pi: np.ndarray) -> np.ndarray:
+        """See `Weight.floor`."""
+        return self._q / np.maximum(np.abs(pi), self._smallest) ** 2
+
+
+class GeneralQ:
+    """Q as given by `estimation.arrival_matrix`, whatever the estimate."""
+
+    def __init__(self, numbers: Sequence[float], p: int):
+        """numbers: the diagonal (p,), or all rows (p * p,); raises ConfigError for others."""
+        given = np.array(numbers, float)
+        if given.size not in (p, p * p):
+            raise ConfigError(
+                f"setting 'estimation.arrival_matrix' has {given.size} numbers; expected {p} (the "
+                f"diagonal of Q, one per parameter) or {p * p} (all its rows).")
+        self._Q = np.diag(given) if given.size == p else given.reshape(p, p)
+        size = np.sqrt(np.abs(np.diag(self._Q)))
+        smallest = (np.linalg.eigvalsh(self._Q / np.outer(size, size))[0]
+                    if (np.diag(self._Q) > 0).all() else -1.0)
+        if smallest <= 0 or not np.allclose(self._Q, self._Q.T, rtol=1e-9, atol=0.0):
+            raise ConfigError(
+                "setting 'estimation.arrival_matrix' cannot weigh increments; expected a symmetric "
+                "matrix with positive eigenvalues.")
+        self._floor = smallest * size ** 2
+
+    def Q(self, pi: np.ndarray) -> np.ndarray:
+        """See `Weight.Q`."""
+        return self._Q
+
+    def floor(self, pi: np.ndarray) -> np.ndarray:
+        """See `Weight.floor`."""
+        return self._floor

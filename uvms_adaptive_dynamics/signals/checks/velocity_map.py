@@ -1,0 +1,74 @@
+"""The linear map from the DVL's velocity to the integrated IMU, split into scale and rotation, with
+standard errors."""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...model.rotations import skew, to_rotation_vector
+from .finding import CHANGE_WINDOW
+from .fits import regression
+
+
+class VelocityMap(NamedTuple):
+    """R Q v + R (w x d) changes as the IMU's integrated velocity.
+
+    Q (3, 3); d (3,) [m] what the DVL's place is wrong by; covariance (12, 12) of Q by columns, then
+    d; moved (3,) [m/s] RMS change by axis; explained: share of the changes' power."""
+
+    Q: np.ndarray
+    lever: np.ndarray
+    covariance: np.ndarray
+    moved: np.ndarray
+    explained: float
+
+    @property
+    def errors(self) -> np.ndarray:
+        """(12,) standard errors of Q by columns, then of d."""
+        return np.sqrt(np.diagonal(self.covariance))
+
+    def rotation(self) -> tuple[np.ndarray, float]:
+        """(rotation vector (3,) [rad] that takes the DVL's axes to the IMU's, standard error [rad]
+        of its angle); Q must be near a scaled rotation."""
+        U, s, Vt = np.linalg.svd(self.Q)
+        R = U @ Vt
+        phi, size = to_rotation_vector(R), s.mean()
+        angle = np.linalg.norm(phi)
+        axis = phi / angle if angle > 1e-9 else np.array([0.0, 0.0, 1.0])
+        # Q = size R (1 + S(delta)): what turns about the axis is linear in Q
+        by_Q = (R @ skew(axis)).T.ravel() / (2 * size)
+        return phi, float(np.sqrt(by_Q @ self.covariance[:9, :9] @ by_Q))
+
+    def scale(self) -> tuple[float, float, float]:
+        """(lower bound, upper bound, standard error) of the IMU's velocity over the DVL's.
+
+        Noise of the DVL makes the fit too small, by no more than the share that it leaves
+        unexplained (reverse regression)."""
+        U, s, Vt = np.linalg.svd(self.Q)
+        by_Q = (U @ Vt).T.ravel() / 3
+        error = float(np.sqrt(by_Q @ self.covariance[:9, :9] @ by_Q))
+        return float(s.mean()), float(s.mean()) / max(self.explained, 1e-3), error
+
+
+def velocity_map(dvl: np.ndarray) -> VelocityMap:
+    """The map that fits the rows of `dvl`, which are those of `frames`, over windows of a second.
+    """
+    t, v, w, C = dvl[:, 0], dvl[:, 1:4], dvl[:, 4:7], dvl[:, 7:10]
+    R = dvl[:, 10:19].reshape(-1, 3, 3)
+    lag = max(1, round(CHANGE_WINDOW / np.median(np.diff(t))))
+    ok = np.abs(t[lag:] - t[:-lag] - CHANGE_WINDOW) < 0.5
+    by_Q = np.einsum("kij,kl->kilj", R, v).reshape(-1, 3, 9)
+    rows = np.concatenate([by_Q, _rotated_skew(R, w)], axis=2)
+    change = (rows[lag:] - rows[:-lag])[ok].reshape(-1, 12)
+    x, covariance, explained = regression(change, (C[lag:] - C[:-lag])[ok].ravel(), lag)
+    moved = np.sqrt(np.mean(change[:, :9].reshape(-1, 3, 3) ** 2, axis=(0, 2)) * 3)
+    return VelocityMap(x[:9].reshape(3, 3).T, x[9:], covariance, moved, explained)
+
+
+def _rotated_skew(R: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """R S(w) (k, 3, 3) of R (k, 3, 3) and w (k, 3)."""
+    zero = np.zeros(len(w))
+    S = np.array([[zero, -w[:, 2], w[:, 1]], [w[:, 2], zero, -w[:, 0]],
+                  [-w[:, 1], w[:, 0], zero]]).transpose(2, 0, 1)
+    return R @ S

@@ -1,0 +1,50 @@
+"""Gates that let every reading through, and the one place that chooses between them and the others
+(setting `filter.gates`)."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .frozen import FrozenSensorGate
+from .innovations import InnovationGate
+from .spikes import GatedRow, SpikeGate
+
+
+class NoSpikeGate(SpikeGate):
+    """See `SpikeGate`; rows leave at once and as they are."""
+
+    def gate(self, t: float, row: Sequence[float]) -> list[GatedRow]:
+        """See `SpikeGate.gate`."""
+        return [GatedRow(t, row, None, None)]
+
+
+class NoInnovationGate(InnovationGate):
+    """See `InnovationGate`; every value is accepted."""
+
+    def gate(self, t: float, value: np.ndarray, axes: np.ndarray) -> list[tuple[float, bool]]:
+        """See `InnovationGate.gate`."""
+        return [(t, True)]
+
+
+class NoFrozenSensorGate(FrozenSensorGate):
+    """See `FrozenSensorGate`; no sensor is ever found frozen."""
+
+    def gate(self, role: str, t: float, values: Sequence[float]) -> float | None:
+        """See `FrozenSensorGate.gate`."""
+        return None
+
+
+def spike_gate(gates: bool, floor: Sequence[float], lookahead: float = 0.1) -> SpikeGate:
+    """The gate, or with gates=False none; other arguments as of `SpikeGate`."""
+    return (SpikeGate if gates else NoSpikeGate)(floor, lookahead)
+
+
+def innovation_gate(gates: bool, floor: float, wander: float, patience: float) -> InnovationGate:
+    """The gate, or with gates=False none; other arguments as of `InnovationGate`."""
+    return (InnovationGate if gates else NoInnovationGate)(floor, wander, patience)
+
+
+def frozen_sensor_gate(gates: bool, rest_velocity: float) -> FrozenSensorGate:
+    """The gate, or with gates=False none; rest_velocity as of `FrozenSensorGate`."""
+    return (FrozenSensorGate if gates else NoFrozenSensorGate)(rest_velocity)

@@ -1,0 +1,31 @@
+"""Quantities that wander: random functions of time, the same for the same seed at any time."""
+from __future__ import annotations
+
+import numpy as np
+
+TONES = 8
+SLOWEST = 10.0    # times the shortest period
+
+
+class Wander:
+    """Sum of tones at random periods between `period` and ten times that, one in each part of the
+    range, so that no two beat for long; it never repeats.
+
+    `rms` (k,) of each component; `period` [s] of the fastest tone.
+    """
+
+    def __init__(self, rng: np.random.Generator, rms: np.ndarray, period: float):
+        shape = np.size(rms), TONES
+        place = (np.arange(TONES) + rng.uniform(0.25, 0.75, shape)) / TONES
+        self._omega = 2 * np.pi / (period * SLOWEST ** place)
+        self._phase = rng.uniform(0.0, 2 * np.pi, shape)
+        self._amplitude = np.asarray(rms, float)[:, None] * np.sqrt(2.0 / TONES)
+
+    def at(self, t: float) -> np.ndarray:
+        """(k,) at t [s]."""
+        return (self._amplitude * np.sin(self._omega * t + self._phase)).sum(axis=1)
+
+    def rate(self, t: float) -> np.ndarray:
+        """(k,) derivative [1/s] at t [s]."""
+        return (self._amplitude * self._omega
+                * np.cos(self._omega * t + self._phase)).sum(axis=1)

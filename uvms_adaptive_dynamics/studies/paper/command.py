@@ -1,0 +1,152 @@
+"""`paper`: the defaults and the letter of the paper on the same recordings, with the paper's table.
+
+Held out is what was not learnt from: with one recording its last 30 %, with several the next one
+(the last is tested on the first), and on simulated robots another motion. Models are scored on the
+rows that count for all of them.
+"""
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ... import options
+from ...config import Config
+from ...config.paper import COST, LETTER, WINDOW
+from ...evaluation.files import output_folder, write_json
+from ...model.metrics import timing
+from ...model.prior import perturbed, prior_from_config
+from ...model.robot import RobotModel
+from ..campaign import HELD_OUT_SEED, SHORTEST
+from ..simulated_runs import simulated
+from .table import mean_over, table
+from .trials import Compared, Signals, Trial, compared, figures, outcome, trials_of
+
+SCHEMA = 1
+WRONG = 2.0   # factor by which the prior of a simulated robot is wrong
+BASELINES = {"letter": ("paper", LETTER), "cost": ("paper's cost", COST)}
+PARTS = {"prequential": "prequential: each row predicted before it is used",
+         "held_out": "held out: the last estimate frozen, on what was not learnt from"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the subcommand, with their units."""
+    parser.description = ("This package and the letter of the paper (config/paper.yaml) side by "
+                          "side, with the paper's table and overlays, on recordings or on the "
+                          "simulated robot.")
+    parser.add_argument("bags", nargs="*", metavar="BAG", type=options.bag,
+                        help="each is a trial; without any the simulated robot is")
+    parser.add_argument("--window", type=options.count, nargs="+", default=[WINDOW], metavar="ROWS",
+                        help=f"window of the paper's estimate, one or several; default {WINDOW}, "
+                             "as in its authors' online code")
+    parser.add_argument("--baseline", nargs="+", choices=BASELINES, default=["letter"],
+                        help="'letter': all that config/paper.yaml changes (default); 'cost': only "
+                             "the paper's arrival cost and window")
+    parser.add_argument("--set-paper", action="append", type=options.setting, default=[],
+                        metavar="NAME=VALUE", dest="paper_settings",
+                        help="change one setting of the paper's models, such as estimation.rho=2 "
+                             "or estimation.coupling=reaction (may be repeated)")
+    parser.add_argument("--every", type=options.count, default=1, metavar="N",
+                        help="every row is predicted and learnt, all models solve at each N-th "
+                             "(the paper's with Q / N); default 1, as the node does")
+    parser.add_argument("--prior-factor", type=options.factor, metavar="K",
+                        help="every non-zero parameter of the prior times K or 1/K; default 1 with "
+                             f"BAG, {WRONG:g} without")
+    parser.add_argument("--seeds", type=options.seed, nargs="+", default=[1, 2, 3], metavar="N",
+                        help="without BAG: simulated robots; default 1 2 3")
+    parser.add_argument("--duration", type=options.seconds(SHORTEST), default=120.0, metavar="S",
+                        help="without BAG: length of each of their two recordings [s]; default 120")
+    options.add_output(parser, "paper.json, the overlays and simulated bags")
+    options.add_settings(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare and return 0; raises UvmsError where something cannot be used."""
+    models, folder = models_of(args), output_folder(args.output)
+    factor = args.prior_factor or (1.0 if args.bags else WRONG)
+    content: dict[str, Any] = {
+        "schema": SCHEMA, "every": args.every, "prior_factor": factor,
+        "settings": {name: config.changed() for name, config in models.items()}, "trials": {}}
+    signals = Signals()
+    for number, trial in enumerate(_trials(args, folder)):
+        seed = args.seeds[number] if not args.bags else number
+        content["trials"][trial.name] = run_trial(trial, models, signals, args.every, factor, seed,
+                                                  folder)
+        # After every trial: an interrupted comparison keeps what it has.
+        write_json(folder / "paper.json", content)
+        print(f"trial {trial.name}: done", flush=True)
+        if not args.bags:
+            signals.clear()    # no later trial uses these recordings
+    found = list(content["trials"].values())
+    content["mean"] = {part: mean_over([trial[part] for trial in found]) for part in PARTS}
+    write_json(folder / "paper.json", content)
+    for part, title in PARTS.items():
+        trials = f"{len(found)} trials" if len(found) > 1 else "one trial"
+        print(f"\n{title}; mean over {trials}\n{table(content['mean'][part])}")
+    print()
+    for name in models:
+        times = [trial["models"][name]["update_ms"]["median"] for trial in found]
+        failures = sum(trial["models"][name]["failures"] for trial in found)
+        print(f"{name}: {found[0]['models'][name]['solver']}, median {max(times):.1f} ms a solve, "
+              f"{failures} failures")
+    print(f"\n{folder / 'paper.json'}")
+    return 0
+
+
+def models_of(args: argparse.Namespace) -> dict[str, Config]:
+    """Settings of each model, by its name in the tables."""
+    base = options.config_of(args)
+    models = {"default": base}
+    for kind in dict.fromkeys(args.baseline):
+        name, changes = BASELINES[kind]
+        for window in dict.fromkeys(args.window):
+            seconds = window * base.filter.period
+            paper = base.with_values(changes | {"estimation.horizon": window}
+                                     | dict(args.paper_settings))
+            # N steps of a random walk in one: its Q is 1 / N, and the estimate follows as fast as
+            # with a solve at every row.
+            models[f"{name}, {seconds:g} s"] = paper.with_values(
+                {"estimation.relative_weight": paper.estimation.relative_weight / args.every})
+    return models
+
+
+def _trials(args: argparse.Namespace, folder: Path) -> Iterator[Trial]:
+    if args.bags:
+        yield from trials_of(args.bags)
+        return
+    args.seeds = list(dict.fromkeys(args.seeds))
+    bags = output_folder(folder / "bags")
+    for seed in args.seeds:
+        yield Trial(f"seed{seed}", simulated(bags, seed, args.duration),
+                    simulated(bags, seed + HELD_OUT_SEED, args.duration))
+
+
+def run_trial(trial: Trial, models: dict[str, Config], signals: Signals, every: int,
+              factor: float, seed: int, folder: Path) -> dict[str, Any]:
+    """All models in one trial; overlays are drawn into the folder.
+
+    Returns {"prequential", "held_out": {model: {channel: figures}}, "models": {model: solver,
+    failures, update_ms}}.
+    """
+    outcomes = {}
+    for name, config in models.items():
+        robot = RobotModel.from_config(config)
+        prior = perturbed(prior_from_config(config, robot), factor, seed)
+        outcomes[name] = outcome(config, prior, robot, *trial.samples(signals, config), every)
+    period = models["default"].filter.period
+    found: dict[str, Any] = {"models": {
+        name: {"solver": done.solver, "failures": done.failures,
+               "update_ms": timing(done.update_ms)} for name, done in outcomes.items()}}
+    for part in PARTS:
+        rows = compared({name: getattr(done, part) for name, done in outcomes.items()}, period)
+        found[part] = figures(rows, robot)
+        _draw(rows, robot, folder, f"{trial.name}_{part}")
+    return found
+
+
+def _draw(rows: Compared, robot: RobotModel, folder: Path, stem: str) -> None:
+    # Only here: matplotlib takes a second to load.
+    from .overlays import overlays
+    for group, figure in overlays(rows, robot):
+        figure.savefig(folder / f"{stem}_{group}.png")

@@ -1,0 +1,47 @@
+"""Measured efforts with what a fixed prior and each adapted model predict, channel by channel
+(paper, figure "compare_fixed")."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+
+from ...evaluation.canvas import FINAL, MEASURED, MODEL, PRIOR, STYLE, panels, thinned
+from ...model.robot import RobotModel
+from .trials import Compared
+
+ADAPTED = (MODEL, FINAL, "#8a5a9e", "#a33c3c", "#555555")
+ABOVE = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2}
+
+
+def overlays(rows: Compared, robot: RobotModel) -> Iterator[tuple[str, Figure]]:
+    """(stem of a file name, figure) of the vehicle and of the arm, where there are any."""
+    for stem, channels in (("vehicle", robot.vehicle_rows), ("arm", robot.arm_rows)):
+        if channels.stop > channels.start and rows.t.size:
+            with matplotlib.rc_context(STYLE):
+                yield stem, overlay(rows, robot, range(channels.start, channels.stop))
+
+
+def overlay(rows: Compared, robot: RobotModel, channels: range) -> Figure:
+    """One axis per channel; rows that do not count are left out."""
+    figure, axes = panels(len(channels), 1, 1.5)
+    colours = dict(zip(rows.models, (PRIOR, *ADAPTED)))
+    for ax, c in zip(axes, channels):
+        counted = np.where(rows.valid[:, c], 1.0, np.nan)
+        t, measured, *predicted = thinned(
+            rows.t - rows.t[0], rows.measured[:, c] * counted,
+            *(model[:, c] * counted for model, _ in rows.models.values()))
+        ax.plot(t, measured, color=MEASURED, linewidth=2.0, label="measured")
+        for (name, colour), values in zip(colours.items(), predicted):
+            ax.plot(t, values, color=colour, linewidth=0.9, label=name)
+        # Of the measured efforts: a model that is far off leaves the axis and hides nobody.
+        finite = measured[np.isfinite(measured)]
+        if finite.size:
+            margin = 0.4 * float(np.ptp(finite)) or 1.0
+            ax.set_ylim(finite.min() - margin, finite.max() + margin)
+        ax.set_ylabel(f"{robot.channels[c]} [{robot.units[c]}]")
+    axes[0].legend(**ABOVE, ncols=1 + len(rows.models))
+    figure.supxlabel("time [s]")
+    return figure

@@ -1,0 +1,163 @@
+"""Trials: a recording to learn from, another to be tested on, and the rows that models predict of
+both."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ...config import Config
+from ...estimation.estimator import Estimator
+from ...evaluation.bags import check_bag, read_messages
+from ...evaluation.log import Rows, RunLog
+from ...model.metrics import all_channels
+from ...model.parameter_file import ParameterSet
+from ...model.robot import RobotModel
+from ...model.sample import Sample
+from ...signals.front_end import SignalFrontEnd
+from ...signals.topics import inputs
+
+# A single recording is learnt from up to this share of its time, and tested on the rest.
+LEARNT_SHARE = 0.7
+# Settings that nothing before the estimator reads.
+BEHIND_THE_FRONT_END = ("estimation", "uncertainty", "limits", "prior", "output")
+
+
+class Trial(NamedTuple):
+    """What is learnt from and what is tested on: bags, or for one bag its first and last part."""
+
+    name: str
+    learnt: Path
+    tested: Path | None
+
+    def samples(self, signals: Signals, config: Config) -> tuple[list[Sample], list[Sample]]:
+        """(learnt, tested)."""
+        learnt = signals.samples(self.learnt, config)
+        if self.tested is not None:
+            return learnt, signals.samples(self.tested, config)
+        if not learnt:
+            return [], []
+        end = learnt[0].t + LEARNT_SHARE * (learnt[-1].t - learnt[0].t)
+        return ([sample for sample in learnt if sample.t <= end],
+                [sample for sample in learnt if sample.t > end])
+
+
+def trials_of(bags: Sequence[Path]) -> list[Trial]:
+    """One trial per bag, tested on the next one, the last on the first; a single bag on its own
+    last part."""
+    if len(bags) == 1:
+        return [Trial(bags[0].name, bags[0], None)]
+    alike = len({bag.name for bag in bags}) < len(bags)     # in folders of their own
+    return [Trial(f"{k + 1}_{bag.name}" if alike else bag.name, bag, bags[(k + 1) % len(bags)])
+            for k, bag in enumerate(bags)]
+
+
+class Signals:
+    """Samples of recordings, made once for all settings that leave them alike."""
+
+    def __init__(self) -> None:
+        self._samples: dict[tuple, list[Sample]] = {}
+
+    def samples(self, bag: Path, config: Config) -> list[Sample]:
+        """The front end's samples of a bag; raises BagError where it cannot be used."""
+        robot = RobotModel.from_config(config)
+        sections = tuple(value for name, value in vars(config).items()
+                         if name not in BEHIND_THE_FRONT_END)
+        key = (bag, robot.coupled, *sections)
+        if key not in self._samples:
+            front, found = SignalFrontEnd(config, robot), []
+            check_bag(bag, inputs(config))
+            for message in read_messages(bag, inputs(config)):
+                front.add_message(*message)
+                found += front.samples()
+            self._samples[key] = found
+        return self._samples[key]
+
+    def clear(self) -> None:
+        """Drop all samples."""
+        self._samples.clear()
+
+
+class Part(NamedTuple):
+    """The rows that a model has predicted, and what the parameters that it began with (the prior,
+    projected onto P) predict for them, fixed (T, C)."""
+
+    rows: Rows
+    fixed: np.ndarray
+
+
+class Outcome(NamedTuple):
+    """What one model has predicted in a trial; update_ms: of each solve."""
+
+    prequential: Part
+    held_out: Part
+    solver: str
+    failures: int
+    update_ms: list[float]
+
+
+def outcome(config: Config, prior: ParameterSet, robot: RobotModel, learnt: Sequence[Sample],
+            tested: Sequence[Sample], every: int) -> Outcome:
+    """Learn, each row predicted before it is used and a solve at every `every`-th; then predict
+    with the last estimate frozen."""
+    estimator, log = Estimator(config, prior, robot), RunLog(robot.table)
+    start = estimator.pi
+    for k, sample in enumerate(learnt):
+        prediction = estimator.add(sample)
+        if prediction is None:
+            continue
+        log.add_row(prediction, 0, estimator.moves)
+        estimate = estimator.solve() if k % every == 0 else None
+        if estimate is not None:
+            log.update_ms.append(estimate.update_ms)
+    final = estimator.parameter_set()
+    frozen, held_out = Estimator(config, final, robot, learn=False), RunLog(robot.table)
+    for sample in tested:
+        prediction = frozen.add(sample)
+        if prediction is not None:
+            held_out.add_row(prediction, 0, frozen.moves)
+    # Not the logs: their regressors are a hundred times the rest.
+    prequential, last = (Part(one.rows(), one.predict(start, None)[0]) for one in (log, held_out))
+    return Outcome(prequential, last, estimator.solver_name, estimator.solver_failures,
+                   log.update_ms)
+
+
+class Compared(NamedTuple):
+    """The rows that count for all models of a trial: t (T,) [s], measured and valid (T, C) of the
+    first model, and of each model (predicted, stddev) (T, C)."""
+
+    t: np.ndarray
+    measured: np.ndarray
+    valid: np.ndarray
+    models: dict[str, tuple[np.ndarray, np.ndarray]]
+
+
+def compared(parts: Mapping[str, Part], period: float) -> Compared:
+    """Predictions on common ground: the same instants and rows, against the same measured efforts.
+    Those are the first model's, as are the parameters that 'prior' keeps fixed."""
+    rows = {name: part.rows for name, part in parts.items()}
+    ticks = {name: np.round(found.t / period).astype(np.int64) for name, found in rows.items()}
+    common = sorted(set.intersection(*(set(found.tolist()) for found in ticks.values())))
+    at = {name: np.searchsorted(found, common) for name, found in ticks.items()}
+    first = next(iter(rows))
+    models = {"prior": (parts[first].fixed[at[first]], rows[first].noise[at[first]])}
+    models |= {name: (found.predicted[at[name]], found.stddev[at[name]])
+               for name, found in rows.items()}
+    valid = np.logical_and.reduce([found.valid[at[name]] for name, found in rows.items()])
+    return Compared(rows[first].t[at[first]], rows[first].measured[at[first]], valid, models)
+
+
+def figures(rows: Compared, robot: RobotModel) -> dict[str, dict[str, dict[str, object]]]:
+    """{model: {channel: metrics as in metrics.json, and `signed`}}.
+
+    signed: mean of predicted less measured, in the channel's unit."""
+    found: dict[str, dict[str, dict[str, object]]] = {}
+    for model, (predicted, stddev) in rows.models.items():
+        found[model] = all_channels(robot.channels, robot.units, rows.measured, predicted, stddev,
+                                    rows.valid)
+        for c, channel in enumerate(found[model].values()):
+            error = (predicted - rows.measured)[rows.valid[:, c], c]
+            channel["signed"] = float(np.mean(error)) if error.size else None
+    return found

@@ -1,0 +1,58 @@
+"""What residuals say of each channel besides their size: a constant part, and a noise that was
+assumed larger than all of them."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..model.sample import VEHICLE_CHANNELS
+
+EVIDENCE = 3.29     # standard errors of a claim of 99.9 %
+# share of the squared residual that a constant must be; the rest is worth more attention otherwise
+MATTERS = 0.2
+TOO_LARGE = 3.0     # times the residuals
+
+
+class ResidualMean:
+    """Mean and mean square of each channel's residuals in motion, all weighted alike."""
+
+    def __init__(self, channels: int):
+        self._count, self._mean, self._square = np.zeros((3, channels))
+
+    def add_row(self, residual: np.ndarray, moves: np.ndarray) -> None:
+        """Residuals (C,) of an instant; moves (C,) bool: rows in motion, whose residual tells."""
+        self._count += moves
+        rate = moves / np.maximum(self._count, 1)
+        self._mean += rate * (residual - self._mean)
+        self._square += rate * (residual ** 2 - self._square)
+
+    def findings(self, channels: Sequence[str], units: Sequence[str], estimated: np.ndarray,
+                 rows_per_independent: np.ndarray) -> list[str]:
+        """A sentence for each channel with a constant residual, but those whose offset is
+        estimated (C,) already. rows_per_independent (C,)."""
+        independent = self._count / np.maximum(rows_per_independent, 1.0)
+        variance = np.maximum(self._square - self._mean ** 2, 0.0)
+        error = np.sqrt(variance / np.maximum(independent, 1.0))
+        constant = ((independent > 2) & (np.abs(self._mean) > EVIDENCE * error) & ~estimated
+                    & (self._mean ** 2 > MATTERS * self._square))
+        return [self._sentence(channels[c], units[c], c, error[c])
+                for c in np.flatnonzero(constant).tolist()]
+
+    def _sentence(self, channel: str, unit: str, c: int, error: float) -> str:
+        joint = channel not in VEHICLE_CHANNELS
+        cause, setting = (("the effort's zero", "'joints', or take it off with "
+                           "joint_states.effort_offset") if joint else
+                          ("a tether, trim or a current", "'vehicle'"))
+        return (f"{channel}: measured less predicted is {self._mean[c]:+.3g} +- {error:.2g} {unit} "
+                f"on average ({cause}?). robot.estimate_offsets: {setting} removes it")
+
+
+def noise_findings(channels: Sequence[str], units: Sequence[str], assumed: np.ndarray,
+                   at_most: np.ndarray) -> list[str]:
+    """A sentence for each channel whose noise (C,) in use is far above all its residuals: what such
+    a channel shows is taken for noise, which is not the same as a channel that did not move."""
+    return [f"{channels[c]}: the noise assumed is {assumed[c]:.3g} {units[c]}, and no residual "
+            f"exceeds {at_most[c]:.2g} {units[c]} in the mean square: the channel counts for too "
+            "little. Set estimation.adapt_noise: true, or a smaller estimation.noise_stddev"
+            for c in np.flatnonzero(assumed > TOO_LARGE * at_most).tolist()]

@@ -1,0 +1,53 @@
+"""The paper's noise of a channel, an exponentially weighted squared residual, beside the calibrated
+one (paper, "Inverse Dynamics": "estimated from residual statistics")."""
+from __future__ import annotations
+
+import numpy as np
+
+from ..config import Uncertainty
+from .channel_noise import ChannelNoise
+
+
+class RecursiveNoise(ChannelNoise):
+    """Intervals by s^2 <- (1 - alpha) s^2 + alpha r^2 over the residuals of earlier rows.
+
+    The paper's public code lets s know the residual of the row that it must cover; no residual can
+    then lie outside 1.41 deviations. Here the recursion ends one row earlier. What weighs rows and
+    what is saved for rows of another time is that of `ChannelNoise`, over all data."""
+
+    def __init__(self, initial: np.ndarray, period: float, time_constant: float, memory: float,
+                 adapt: bool, alpha: float):
+        """See `ChannelNoise`; alpha: weight of the newest squared residual."""
+        self._alpha = alpha
+        super().__init__(initial, period, time_constant, memory, adapt)
+
+    def restart(self, saved: np.ndarray | None = None, long_run: np.ndarray | None = None) -> None:
+        """See `ChannelNoise.restart`."""
+        super().restart(saved, long_run)
+        self._recursive = (self._default if saved is None else np.array(saved, float)) ** 2
+
+    @property
+    def interval_stddev(self) -> np.ndarray:
+        """(C,) for the next row."""
+        return np.sqrt(self._recursive)
+
+    @property
+    def lasting_stddev(self) -> np.ndarray:
+        """(C,) for rows of another time, which the newest residual says nothing of."""
+        return self.long_run
+
+    def add_residual(self, residual: np.ndarray, valid: np.ndarray, predicted_stddev: np.ndarray,
+                     telling: np.ndarray | None = None) -> None:
+        """See `ChannelNoise.add_residual`."""
+        super().add_residual(residual, valid, predicted_stddev, telling)
+        if self._adapt:
+            new = (1 - self._alpha) * self._recursive + self._alpha * residual ** 2
+            self._recursive = np.where(valid, new, self._recursive)
+
+
+def channel_noise(settings: Uncertainty, initial: np.ndarray, period: float, time_constant: float,
+                  memory: float, adapt: bool) -> ChannelNoise:
+    """The noise that the settings name; arguments as of `ChannelNoise`."""
+    if settings.noise == "recursive":
+        return RecursiveNoise(initial, period, time_constant, memory, adapt, settings.noise_alpha)
+    return ChannelNoise(initial, period, time_constant, memory, adapt)

@@ -1,0 +1,76 @@
+"""What a delay and a scale of the measured efforts do to the estimate: errors that no residual
+shows and no amount of data averages out (docs/mathematics.md, "Timing and calibration").
+
+With efforts tau(c) that depend on a calibration c, half the cost's gradient moves by
+J_c = sum_k w_k y_k d tau_k / dc and the estimate by G J_c. A scale has d tau / dc = tau; efforts
+that are stamped too early by c have d tau / dc = -d tau / dt. Efforts of one sensor share both.
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from ..config import Uncertainty
+from ..model.parameter_file import CAUSES
+
+
+class SystematicGradient:
+    """J_c of each cause, gathered tick by tick with the forgetting and the robust weights of the
+    rows.
+
+    Sums are in SI units and per channel; weights are applied when it is asked. Two things are
+    approximate. Rows in the window count with the robust weight that they came with, and with those
+    already condensed when old data are mapped. Where a row's neighbour is not valid its rate is
+    unknown and counts as none."""
+
+    def __init__(self, settings: Uncertainty, vehicle_rows: int, channels: int, size: int,
+                 period: float, decay: float):
+        """vehicle_rows: 6 or 0 of the `channels`; size: p; period [s]; decay: a row's weight in the
+        cost is decay^age [ticks]."""
+        self._deviation = np.array([settings.delay_stddev, settings.scale_stddev] * 2)
+        wrench = np.arange(channels) < vehicle_rows
+        self._group = np.stack([wrench, ~wrench]).astype(float)
+        self._shape, self._period, self._decay = (2, channels, size), period, decay
+        self.restart(np.zeros((CAUSES, size)))
+
+    def restart(self, given: np.ndarray) -> None:
+        """Begin again; given (4, p): what one deviation of each cause did to half the gradient of
+        the cost that an estimation goes on from."""
+        self._given = given.copy()
+        self._new = np.zeros(self._shape)       # delay and scale, of rows since the last map
+        self._old = np.zeros(self._shape)
+        self.break_off()
+
+    def break_off(self) -> None:
+        """A gap in time: rows before it are no neighbours of those that come."""
+        self._before: tuple[np.ndarray, ...] | None = None
+        self._earlier = np.full(self._shape[1], np.nan)
+
+    def add_row(self, Y: np.ndarray, tau: np.ndarray, valid: np.ndarray) -> None:
+        """One tick: rows Y (C, p) times their robust weights, zero where they do not count;
+        measured efforts tau (C,); valid (C,) bool. Call it at every tick."""
+        tau = np.where(valid, tau, np.nan)
+        if self._decay < 1.0:
+            for sums in (self._given, self._new, self._old):
+                sums *= self._decay
+        self._new[1] += np.where(valid, tau, 0.0)[:, None] * Y
+        if self._before is not None:
+            # Central differences, so that the rate belongs to the row's own instant.
+            Y_before, tau_before = self._before
+            rate = np.nan_to_num((tau - self._earlier) / (2 * self._period))
+            self._new[0] -= rate[:, None] * Y_before
+            self._earlier = tau_before
+        self._before = Y, tau
+
+    def mapped(self, T: np.ndarray, close: bool) -> None:
+        """Map the old rows' gradient by T (p, p), as its covariance; close: count the rows since
+        the last time as old from now on."""
+        self._given, self._old = self._given @ T.T, self._old @ T.T
+        if close:
+            self._old += self._new
+            self._new = np.zeros(self._shape)
+
+    def of_one_deviation(self, weights: np.ndarray) -> np.ndarray:
+        """(4, p) J_c of delay and scale of the wrench, delay and scale of the joints' efforts, each
+        times its standard deviation; weights (C,) of the rows in the cost."""
+        sums = self._group * weights @ (self._new + self._old)      # (cause, group, p)
+        return self._given + self._deviation[:, None] * sums.transpose(1, 0, 2).reshape(CAUSES, -1)

@@ -1,0 +1,143 @@
+"""Whether each channel's predictions may be relied on: `ok`, `doubtful` or `wrong`.
+
+Judged by residuals against a noise that they cannot widen: the one saved with the parameters, or
+the long-run noise while learning from nothing (docs/uncertainty.md, "Trust").
+"""
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import t
+
+OK, DOUBTFUL, WRONG = 0, 1, 2
+STATES = ("ok", "doubtful", "wrong")
+
+BLOCK_TIME = 0.5        # [s] of a batch: longer than the low-pass, so that batches hardly overlap
+BLOCKS = 16             # batches that are judged together: 8 s, so a wrong model shows within 10 s
+CLIP = 16.0             # of a squared normalized residual: half a second of garbage proves nothing
+MIN_BLOCKS = 6          # below which a channel keeps its state
+# Standard errors of a one-sided claim of 99.9 % from so many batches (Student's t).
+EVIDENCE = t.ppf(0.999, np.maximum(np.arange(BLOCKS + 1) - 1, 1))
+# Power of the normalized residual from which the noise does not explain it, on entering a state and
+# on leaving it. Saved intervals that hold 85 % of the rows, the least that is accepted of another
+# motion, have a power of 1.9; deviations that are half of what they should be have 4.
+EXCESS, GROSS_EXCESS = (2.0, 1.5), (4.0, 3.0)
+# Share of the effort's power that is left unexplained (1 - R^2) or that the interval admits, and
+# the share below which an excess must be gross to matter.
+UNEXPLAINED, MATTERS = (0.5, 0.4), (0.1, 0.08)
+# Share of an assumed noise's deviation below which a residual is small whatever the effort.
+ASSUMED = 0.3
+EFFORT_MEMORY = 5000    # rows of motion over which the size of the effort is a mean
+# Sums that a batch keeps, by their place.
+ROWS, SQUARE, NORMALIZED, EXPECTED, M, P, MM, PP, MP = range(9)
+
+
+class ChannelTrust:
+    """State of each channel, from batches of the last seconds.
+
+    Per channel, with residual r, reference noise s and the parameters' variance v:
+    the power E r^2 / (s^2 + v), with the standard error of its batch means, says whether the noise
+    explains the residuals; E r^2 over the effort's variance is 1 - R^2; E (s^2 + v) over it is the
+    share that the interval admits. `wrong`: not explained, and half of the effort is left.
+    `doubtful`: not explained to an extent that matters, or an interval of half the effort.
+    Parameters that are not learned excuse nothing: v counts only while learning. Nor does a noise
+    that is merely assumed where half of the effort is left.
+    """
+
+    def __init__(self, channels: int, period: float, correlation_length: float):
+        """period [s] of rows; correlation_length: low-passed rows that count as one."""
+        self._block = max(1, round(BLOCK_TIME / period))
+        self._channels, self._correlation_length = channels, correlation_length
+        self.restart(None)
+
+    def restart(self, reference: np.ndarray | None, assumed: bool = False,
+                known: bool = False) -> None:
+        """Begin again. reference (C,): the noise to judge by, the channels' own where None;
+        assumed: no residual has told of it; known: whether the parameters come with a covariance,
+        so that a channel is `ok` until it is not."""
+        C, self._assumed = self._channels, assumed
+        self._reference = None if reference is None else np.array(reference, float)
+        self.levels = np.full(C, OK if known else DOUBTFUL)
+        self.levels.setflags(write=False)
+        self._effort, self._moving = np.zeros((2, C)), np.zeros(C)   # mean, mean square; rows
+        self.break_off()
+
+    def break_off(self) -> None:
+        """Another recording: its first seconds are judged by themselves; the states stay."""
+        self.batches = np.zeros((0, MP + 1, self._channels))
+        self._open, self._count = np.zeros((MP + 1, self._channels)), 0
+
+    def add_row(self, measured: np.ndarray, predicted: np.ndarray, valid: np.ndarray,
+                moves: np.ndarray, doubt: np.ndarray, noise: np.ndarray) -> None:
+        """Rows (C,) of an instant. moves (C,) bool: those of which the effort varies; doubt (C,):
+        variance of the prediction that learning may still remove; noise (C,): the reference where
+        none was given."""
+        reference = noise if self._reference is None else self._reference
+        expected, square = reference ** 2 + doubt, (measured - predicted) ** 2
+        row = np.array([np.ones_like(measured), square, np.minimum(square / expected, CLIP),
+                        expected, measured, predicted, measured ** 2, predicted ** 2,
+                        measured * predicted])
+        self._open += np.where(valid, row, 0.0)
+        self._follow_effort(measured, valid & moves)
+        self._count += 1
+        if self._count == self._block:
+            self.batches = np.concatenate([self.batches, self._open[None]])[-BLOCKS:]
+            self._open, self._count = np.zeros_like(self._open), 0
+            self._judge()
+
+    def _follow_effort(self, measured: np.ndarray, moves: np.ndarray) -> None:
+        """Mean and mean square of the effort in motion: a pause does not make it smaller."""
+        rate = np.maximum(1 / (self._moving + 1), 1 / EFFORT_MEMORY) * moves
+        self._effort += rate * (np.array([measured, measured ** 2]) - self._effort)
+        self._moving += moves
+
+    @property
+    def effort_power(self) -> np.ndarray:
+        """(C,) variance of the effort in motion, of all rows where it has not moved yet."""
+        total = self.batches.sum(axis=0)
+        rows = np.maximum(total[ROWS], 1)
+        recent = total[MM] / rows - (total[M] / rows) ** 2
+        in_motion = self._effort[1] - self._effort[0] ** 2
+        return np.maximum(np.where(self._moving >= self._block, in_motion, recent), 1e-12)
+
+    def excess(self) -> tuple[np.ndarray, np.ndarray]:
+        """(power (C,) of the normalized residual, its standard error (C,)); NaN without rows.
+
+        The error is that of the batch means, and at least that of Gaussian noise under the
+        low-pass."""
+        rows, sums = self.batches[:, ROWS], self.batches[:, NORMALIZED]
+        n, count = rows.sum(axis=0), np.maximum((rows > 0).sum(axis=0), 2)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = sums.sum(axis=0) / n
+            # of a ratio of sums: batches with few rows count for little
+            spread = np.sqrt(count / (count - 1) * ((sums - mean * rows) ** 2).sum(axis=0)) / n
+            gaussian = mean * np.sqrt(2 * self._correlation_length / n)
+        return mean, np.maximum(spread, gaussian)
+
+    def _judge(self) -> None:
+        rows = self.batches[:, ROWS]
+        count = (rows > 0).sum(axis=0)
+        judged = count >= MIN_BLOCKS
+        n = np.maximum(rows.sum(axis=0), 1)
+        mean, error = self.excess()
+        total, power = self.batches.sum(axis=0), self.effort_power
+        left, admitted = total[SQUARE] / n / power, total[EXPECTED] / n / power
+        # Score tests: the error of a power is in proportion to it, so it is smaller under the
+        # hypothesis that the noise explains the residuals.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            certain = mean / (1 + EVIDENCE[count] * error / mean)
+        worse = self._levels(certain, left, admitted, 0)
+        stays = self._levels(mean, left, admitted, 1)
+        levels = np.where(judged, np.maximum(worse, np.minimum(self.levels, stays)), self.levels)
+        levels.setflags(write=False)
+        self.levels = levels
+
+    def _levels(self, power: np.ndarray, left: np.ndarray, admitted: np.ndarray,
+                leaving: int) -> np.ndarray:
+        """(C,) levels by the bounds for entering a state (0) or leaving it (1)."""
+        excess = power > EXCESS[leaving]
+        doubtful = ((excess & (left > MATTERS[leaving])) | (power > GROSS_EXCESS[leaving])
+                    | (admitted > UNEXPLAINED[leaving]))
+        if self._assumed:
+            excess = power > ASSUMED ** 2
+        wrong = excess & (left > UNEXPLAINED[leaving])
+        return np.where(wrong, WRONG, np.where(doubtful, DOUBTFUL, OK))

@@ -1,0 +1,119 @@
+"""What is likely where channels are not trusted: one scale, one sensor, or one channel alone
+(docs/uncertainty.md, "Trust")."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import chi2
+
+from .trust import MM, MP, OK, PP, ROWS, STATES, M, P
+
+EVIDENCE = 3.29         # standard errors of a two-sided claim of 99.9 %
+MIN_BATCHES = 8         # with rows, below which a slope has no error that could be relied on
+# Slopes of a right model differ from one and from each other by this much: the simulated robot's
+# held-out slopes are .91 to 1.01.
+MODEL_SLOPE = 0.05
+LEFT = 0.5              # of each channel's variance: a scale that leaves more explains nothing
+THRUST = "the thrust (thrusters.voltage, battery, thrust curve) and the DVL's scale"
+EFFORT = "joint_states.effort_scale and the driver's unit of effort"
+
+
+class Slope(NamedTuple):
+    """Measured effort on predicted, per channel: value (C,) and standard error (C,), NaN where
+    unknown."""
+
+    value: np.ndarray
+    error: np.ndarray
+
+
+def slopes(batches: np.ndarray) -> Slope:
+    """Regression of measured on predicted over the batches (k, sums, C) of `ChannelTrust`, with the
+    error of leaving out one batch after another: residuals may be of any colour within one."""
+    total = batches.sum(axis=0)
+    value = _slope(total)
+    each = _slope(total[None] - batches)
+    used = batches[:, ROWS] > 0
+    n = used.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = np.sqrt((n - 1) / n * np.where(used, (each - value) ** 2, 0.0).sum(axis=0))
+    known = (n >= MIN_BATCHES) & np.isfinite(value) & np.isfinite(error)
+    return Slope(np.where(known, value, np.nan), np.where(known, error, np.nan))
+
+
+def _slope(sums: np.ndarray) -> np.ndarray:
+    """(..., C) least-squares slope of measured on predicted from sums (..., sums, C)."""
+    n = np.maximum(sums[..., ROWS, :], 1)
+    shared = sums[..., MP, :] - sums[..., M, :] * sums[..., P, :] / n
+    power = sums[..., PP, :] - sums[..., P, :] ** 2 / n
+    return np.where(power > 1e-12 * np.maximum(sums[..., PP, :], 1e-300),
+                    shared / np.maximum(power, 1e-300), np.nan)
+
+
+def likely_cause(channels: Sequence[str], vehicle_rows: int, levels: np.ndarray,
+                 batches: np.ndarray) -> str:
+    """A sentence on the channels whose level (C,) is not `ok`; '' where all are.
+
+    vehicle_rows: how many of the channels, the first ones, are the vehicle's."""
+    if (levels == OK).all():
+        return ""
+    found = slopes(batches)
+    vehicle, joints = np.split(np.arange(len(channels)), [vehicle_rows])
+    groups = [("all channels", np.arange(len(channels)), "what all efforts share")]
+    groups += [("vehicle", vehicle, THRUST), ("joints", joints, EFFORT)]
+    said, left = [], levels > OK
+    for name, places, sensor in groups:
+        bad = left[places].sum()
+        if bad < 2 or (name == "all channels" and not (left[vehicle].any() and left[joints].any())):
+            continue
+        worst = STATES[int(levels[places].max())]
+        scale = common_scale(found, places)
+        scale = scale if scale is not None and explains(scale[0], batches, places) else None
+        if scale is not None:
+            said.append(f"{name} {worst}: one scale, measured effort is {scale[0]:.2f} +- "
+                        f"{scale[1]:.2f} times predicted; check {sensor}")
+        elif name != "all channels" and bad == places.size:
+            said.append(f"{name} {worst} on every channel, by no common factor; check {sensor}, "
+                        "and the sensors of the motion")
+        else:
+            continue
+        left[places] = False
+    for c in map(int, np.flatnonzero(left)):
+        alone = " alone" if left.sum() == 1 and not said else ""
+        said.append(f"{channels[c]}{alone} {STATES[levels[c]]}{_factor(found, c)}")
+    return "; ".join(said)
+
+
+def _factor(found: Slope, c: int) -> str:
+    if not abs(found.value[c] - 1) > EVIDENCE * found.error[c] + MODEL_SLOPE:
+        return ""
+    return f" (measured effort is {found.value[c]:.2f} +- {found.error[c]:.2f} times predicted)"
+
+
+def explains(scale: float, batches: np.ndarray, places: np.ndarray) -> bool:
+    """Whether predictions times `scale` leave less than half of the variance of every channel."""
+    total = batches[:, :, places].sum(axis=0)
+    n = np.maximum(total[ROWS], 1)
+    measured = total[MM] - total[M] ** 2 / n
+    predicted = total[PP] - total[P] ** 2 / n
+    shared = total[MP] - total[M] * total[P] / n
+    left = measured - 2 * scale * shared + scale ** 2 * predicted
+    return bool((left < LEFT * measured)[total[ROWS] > 0].all())
+
+
+def common_scale(found: Slope, places: np.ndarray) -> tuple[float, float] | None:
+    """(value, standard error) of one slope for all `places`; None where it is one, or where they
+    differ by more than chance and a model's usual errors allow."""
+    value, error = found.value[places], found.error[places]
+    known = np.isfinite(value)
+    if known.sum() < 2 or known.sum() <= places.size / 2:
+        return None
+    value = value[known]
+    variance = error[known] ** 2 + (MODEL_SLOPE * np.abs(value)) ** 2
+    mean = float(np.sum(value / variance) / np.sum(1 / variance))
+    stddev = float(1 / np.sqrt(np.sum(1 / variance)))
+    different = float(np.sum((value - mean) ** 2 / variance))
+    if different > chi2.ppf(0.999, value.size - 1) or abs(mean - 1) < EVIDENCE * stddev:
+        return None
+    return mean, stddev
