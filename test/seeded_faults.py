@@ -105,7 +105,7 @@ FAULTS = (
           "self._still = np.where(fresh, 0, self._still + valid)",
           "self._still = np.where(fresh, 0, 0)", "estimation/test_row_excitation.py"),
     Fault("any change is believed", "estimation/changes.py",
-          "EVIDENCE = 20.0", "EVIDENCE = -1e9", "estimation/test_changes.py"),
+          "EVIDENCE = 30.0", "EVIDENCE = -1e9", "estimation/test_changes.py"),
     Fault("a hypothesis pays nothing for its parameters", "estimation/change_evidence.py",
           "- np.log(np.diag(L)).sum()", "", "estimation/test_changes.py"),
     Fault("a stamp that comes twice is a jump of time", "estimation/estimator.py",

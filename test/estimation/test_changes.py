@@ -115,7 +115,7 @@ def run(setup, change, seconds=45.0, at=30.0, settings=None, seed=1, until=np.in
             last.append(prediction.residual / before)
         if k % 10 == 9:
             estimator.solve()
-    return estimator, np.sqrt(np.mean(np.square(last), axis=0))
+    return estimator, np.sqrt(np.mean(np.square(last), axis=0)) if last else None
 
 
 # A point mass of 0.5 kg, 0.19 m along the last link (its weight acts as that of the effective

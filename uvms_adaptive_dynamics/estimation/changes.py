@@ -27,9 +27,10 @@ from .row_excitation import Excited
 LOOK = 0.5                          # [s] between two looks
 SINCE = (1.0, 2.0, 3.5, 6.0)        # [s] for which a change may have lasted
 SETTLING = 20.0                     # [s] of rows that count, before which nothing is judged
-# ln of the odds: a change is rare, a hundred hypotheses and onsets are tried at each of a hundred
-# thousand looks a day, and a false one a month is too many
-EVIDENCE = 20.0
+# ln of the odds. 20 would do if residuals were noise: a hundred hypotheses and onsets are tried at
+# each of a hundred thousand looks a day, and a false change a month is too many. What the model of
+# a rough robot lacks reached 13 within a minute; a change worth following has 40 and more.
+EVIDENCE = 30.0
 CONFIRMED = 3.0                     # ln likelihood ratio of the next rows alone,
 CONFIRMING = 2                      # of so many looks: garbage of a second is over by then
 RESTORED = 7.0                      # the same for what was known before, over the last seconds
