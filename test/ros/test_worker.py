@@ -38,6 +38,9 @@ class SlowEstimator:
     def known_from(self):
         return ["measured", "weak"]
 
+    def residual_findings(self):
+        return []
+
     def mass_findings(self):
         return ["surge: too light"]
 
