@@ -24,6 +24,7 @@ from uvms_adaptive_dynamics.model.kernel import gaussian_kernel  # noqa: E402
 from uvms_adaptive_dynamics.model.robot import RobotModel  # noqa: E402
 from uvms_adaptive_dynamics.model.rotations import FRD_FROM_FLU, rotation  # noqa: E402
 from uvms_adaptive_dynamics.signals.decode.decoder import Decoder  # noqa: E402
+from uvms_adaptive_dynamics.signals.decode.sensor_clock import SensorClock  # noqa: E402
 from uvms_adaptive_dynamics.signals.filters.inertial import InertialFilter  # noqa: E402
 from uvms_adaptive_dynamics.signals.filters.joints import JointFilter  # noqa: E402
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd  # noqa: E402
@@ -176,7 +177,8 @@ def responses(config, robot, frequencies):
         ]
         joints = [(t, [sine(t)] * n + [slope(t)] * n + [0.0] * n) for t in t_joint]
         at = np.arange(2.0, end - 1.0, 0.02)
-        a, j = InertialFilter(config), JointFilter(config, robot)
+        clock = SensorClock()
+        a, j = InertialFilter(config, clock, clock), JointFilter(config, robot, clock)
         for t, r in imu:
             a.add_imu(t, r)
         for t, v in dvl:

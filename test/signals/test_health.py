@@ -12,7 +12,7 @@ LATE = "thrusters.delay: over the last minute the vehicle followed its thrusters
 
 def warnings(settings=(), late="", restarts=0):
     frames = SimpleNamespace(findings=[(Finding(s, "is wrong"), 30.2) for s in settings])
-    return signal_warnings(frames, SimpleNamespace(warning=late), restarts)
+    return signal_warnings([], frames, SimpleNamespace(warning=late), restarts)
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,12 @@ from .decode.input_state import OK, WARN, InputStatus
 THRUSTER_SETTINGS = ("thrusters.signs", "thrusters.allocation")
 
 
-def signal_warnings(frames: FrameChecks, delay: DelayMonitor, dvl_gate_restarts: int) -> list[str]:
-    """Sentences that begin with the setting to change; empty when all is well.
+def signal_warnings(clocks: list[str], frames: FrameChecks, delay: DelayMonitor,
+                    dvl_gate_restarts: int) -> list[str]:
+    """Sentences that begin with the setting to change, or with the sensor; empty when all is well.
 
-    A wrong frame upsets the delay and the DVL gate too, so those are reported only without one.
+    `clocks`: those about clocks, which are told first. A wrong frame upsets the delay and the DVL
+    gate too, so those are reported only without one.
     """
     delay_warning = delay.warning
     warnings = [
@@ -26,7 +28,7 @@ def signal_warnings(frames: FrameChecks, delay: DelayMonitor, dvl_gate_restarts:
         warnings.append(
             "dvl: velocities contradicted the IMU for seconds but agreed with each other, and were "
             f"accepted in the end ({times}); check the bottom lock and the IMU's attitude")
-    return warnings
+    return [*clocks, *warnings]
 
 
 def frames_status(warnings: list[str], waiting_for: list[str]) -> InputStatus:

@@ -95,4 +95,18 @@ def test_a_used_message_ends_the_row_and_an_outlier_does_not_start_one():
     state = state_after(rejected=12)
     state.count_used()
     state.count_outlier("spike")
-    assert state.rejected_in_a_row == 0 and state.rejected == {"no bottom lock": 12, "spike": 1}
+    assert state.rejected_in_a_row == 0 and state.rejected == {"no bottom lock": 12}
+    assert state.doubted == {"spike": 1}
+
+
+def test_a_clock_that_is_corrected_is_a_warning_with_its_figures():
+    """The status names it; rate and latency are shown whatever the clock."""
+    state = state_after()
+    for k in range(20):
+        state.clock.add(1000.3 + 0.1 * k, 1000.1 + 0.1 * k)
+    state.clock.begin()
+    assert input_status(state, 100.5, timeout=2.0).level == OK
+    state.clock.correction, state.clock.latency = -0.3, 0.1
+    status = input_status(state, 100.5, timeout=2.0)
+    assert status.level == WARN and "clock is 0.30 s ahead" in status.message
+    assert status.figures["rate_hz"] == "10" and status.figures["clock_ahead_s"] == "0.3"

@@ -31,6 +31,8 @@ SCALE_TOLERANCE = 0.9, 1.1
 MAX_OFF_AXES = 0.35       # distance from signed axes, beyond which the axes are tilted
 MIN_TILT = math.radians(5.0)   # that is worth a finding: brackets are mounted by hand
 MIN_LEVER_ERROR = 0.25    # [m] that is worth a finding
+# [s] of lag that is worth a finding: at 0.3 m/s^2 the error is a small DVL's noise, 1 cm/s.
+MIN_LAG = 0.03
 
 
 def check_velocity(logs: dict[str, np.ndarray], config: Config,
@@ -68,9 +70,21 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
 
 
 def _small_errors(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> CheckResult:
-    """The result where the axes are roughly right: a tilt, a scale, a lever arm."""
-    found = [*_tilted(fit, config).findings, *_scaled(fit, logs, config).findings]
-    return CheckResult(found, True) if found else _lever_arm(fit.lever, fit.errors[9:])
+    """The result where the axes are roughly right: a lag, a tilt, a scale, a lever arm."""
+    found = [*_late(fit, config).findings, *_tilted(fit, config).findings,
+             *_scaled(fit, logs, config).findings]
+    return CheckResult(found, True) if found else _lever_arm(fit.lever, fit.errors[9:12])
+
+
+def _late(fit: VelocityMap, config: Config) -> CheckResult:
+    """The result where the DVL's stamps are later or earlier than the IMU's of the same motion."""
+    if abs(fit.lag) - EVIDENCE * fit.errors[12] < MIN_LAG:
+        return CONSISTENT
+    set_to = config.dvl.delay + fit.lag
+    return mismatch("dvl.delay", (
+        f"the DVL's stamps are {abs(fit.lag):.2f} +- {fit.errors[12]:.2f} s "
+        f"{'later' if fit.lag > 0 else 'earlier'} than the IMU's of the same motion; synchronize "
+        f"the clocks of both, or set dvl.delay to {set_to:.2f} (now {config.dvl.delay:.2f})"))
 
 
 def _unit_of(gain: float) -> str:

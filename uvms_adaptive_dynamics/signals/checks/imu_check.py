@@ -129,7 +129,9 @@ def check_rates(imu: np.ndarray) -> CheckResult:
     lag = max(1, round(TURN_WINDOW / np.median(np.diff(t))))
     gyro = np.array([to_rotation_vector(a.T @ b) for a, b in zip(R_G[:-lag], R_G[lag:])])
     attitude = np.array([to_rotation_vector(a.T @ b) for a, b in zip(R_nb[:-lag], R_nb[lag:])])
-    small = np.linalg.norm(attitude, axis=1) < MAX_TURN
+    # Across a gap the gyro's integral means nothing.
+    small = ((np.linalg.norm(attitude, axis=1) < MAX_TURN)
+             & (t[lag:] - t[:-lag] < 1.5 * TURN_WINDOW))
     gain = np.sqrt(np.mean(imu[:, 4:7] ** 2)
                    / max(np.mean((attitude[small] / TURN_WINDOW) ** 2), 1e-12))
     turning = np.sqrt(np.mean(attitude[small] ** 2)) > 0.01

@@ -36,6 +36,11 @@ QUATERNION_TOLERANCE = 0.05       # of its length from one
 RC_LOW, RC_HIGH = 500.0, 2500.0   # [us] that an RC channel can mean as PWM
 DEPTH_RANGE = -20.0, 12000.0      # [m] beyond which a value is no depth
 VOLTAGE_RANGE = 5.0, 60.0         # [V] beyond which a value is no battery voltage
+# What no sensor of an underwater vehicle can measure: the full scale of gyros and accelerometers
+# (2000 deg/s, 16 g), and for the others values a hundred times larger than any robot's.
+LARGEST_RATE, LARGEST_FORCE = 35.0, 160.0                    # [rad/s], [m/s^2]
+LARGEST_POSITION, LARGEST_SPEED = 1000.0, 100.0              # [rad or m], per second
+LARGEST_COMMAND, LARGEST_WRENCH = 1e4, 1e5                   # in any unit; [N, N m]
 
 
 class Decoder:
@@ -84,6 +89,8 @@ class Decoder:
                        _finite_vector(message.angular_velocity, "imu: angular_velocity"))
         force = turned(self._imu_axes,
                        _finite_vector(message.linear_acceleration, "imu: linear_acceleration"))
+        _limit(rates, LARGEST_RATE, "imu: angular_velocity", "rad/s")
+        _limit(force, LARGEST_FORCE, "imu: linear_acceleration", "m/s^2")
         return [*R[6:], *rates, *force, math.atan2(R[3], R[0])]
 
     def dvl(self, message: Any) -> list[float]:
@@ -137,7 +144,10 @@ class Decoder:
         efforts = self._ordered(effort, count, "effort", required=False)
         positions = self._ordered(position, count, "position", required=True)
         values = [p - offset for p, offset in zip(positions, self._position_offset)]
-        values += self._ordered(velocity, count, "velocity", required=False)
+        speeds = self._ordered(velocity, count, "velocity", required=False)
+        _limit(values, LARGEST_POSITION, "joint_states: position", "rad or m")
+        _limit(speeds, LARGEST_SPEED, "joint_states: velocity", "rad/s or m/s")
+        values += speeds
         for value, (offset, scale, scale_negative) in zip(efforts, self._effort_scales):
             load = value - offset
             values.append(load * (scale_negative if load < 0.0 else scale))
@@ -154,6 +164,7 @@ class Decoder:
         if len(commands) != self._thrusters:
             raise MessageError(f"thrusters: got {len(commands)} commands, expected "
                                f"{self._thrusters} (thrusters.allocation)")
+        _limit(commands, LARGEST_COMMAND, "thrusters: command", "in any unit")
         return _finite(commands, "thrusters: command")
 
     def battery(self, message: Any) -> list[float]:
@@ -166,6 +177,7 @@ class Decoder:
         """geometry_msgs/WrenchStamped."""
         force = _finite_vector(message.wrench.force, "wrench: force")
         torque = _finite_vector(message.wrench.torque, "wrench: torque")
+        _limit([*force, *torque], LARGEST_WRENCH, "wrench", "N or N m")
         return [*turned(self._wrench_axes, force), *turned(self._wrench_axes, torque)]
 
     def _order_of(self, names: Sequence[str]) -> list[int]:
@@ -202,6 +214,13 @@ def _finite_vector(xyz: Any, what: str) -> tuple[float, float, float]:
     if not math.isfinite(x + y + z):      # cheaper than three tests: any NaN or infinity stays
         raise MessageError(f"{what} is not finite")
     return x, y, z
+
+
+def _limit(values: Sequence[float], largest: float, what: str, unit: str) -> None:
+    """Refuse values that no sensor can have measured; NaN passes."""
+    if any(abs(value) > largest for value in values):
+        raise MessageError(f"{what} is beyond what a sensor can measure "
+                           f"({max(values, key=abs):.3g}, at most {largest:g} {unit})")
 
 
 def _finite(values: list[float], what: str) -> list[float]:

@@ -5,6 +5,8 @@ import math
 from collections import Counter
 from typing import NamedTuple
 
+from .sensor_clock import SensorClock, wrong_clock
+
 OK, WARN, ERROR = 0, 1, 2
 # [s] of silence that is worth an error. Rows are masked earlier, by the timeouts of the settings.
 SILENCE_TIMEOUTS = {"imu": 1.0, "dvl": 2.0, "depth": 3.0, "joint_states": 1.0, "thrusters": 2.0,
@@ -23,14 +25,19 @@ class InputStatus(NamedTuple):
 
 
 class InputState:
-    """Counts of one role: messages received, used and rejected; times are of reception [s]."""
+    """Counts of one role: messages received, used and rejected; times are of reception [s].
 
-    def __init__(self, role: str, topic: str):
+    `clock` is its sensor's: rate, latency and offset.
+    """
+
+    def __init__(self, role: str, topic: str, clock: SensorClock | None = None):
         self.role, self.topic = role, topic
+        self.clock = SensorClock() if clock is None else clock
         self.received = self.used = 0
         self.last_receive: float | None = None
         self.last_stamp = -math.inf
-        self.rejected: Counter = Counter()
+        self.rejected: Counter = Counter()    # messages that are not used
+        self.doubted: Counter = Counter()     # values replaced or left out of messages that are
         self.rejected_in_a_row = 0
         self.rejected_since: float | None = None
         self.last_error = ""
@@ -42,8 +49,7 @@ class InputState:
 
     def count_outlier(self, reason: str) -> None:
         """Count a used message in which a gate later rejected a value."""
-        self.rejected[reason] += 1
-        self.last_error = reason
+        self.doubted[reason] += 1
 
     def count_rejected(self, reason: str, explanation: str = "") -> None:
         """Count a message that is not used."""
@@ -58,7 +64,9 @@ def input_status(state: InputState, now: float, timeout: float) -> InputStatus:
     """The status of one input at `now`, the worst condition first; silent after `timeout` [s]."""
     figures = {
         "topic": state.topic, "received": str(state.received), "used": str(state.used),
-        **{f"rejected: {reason}": str(count) for reason, count in state.rejected.items()}}
+        **{f"rejected: {reason}": str(count) for reason, count in state.rejected.items()},
+        **{f"doubted: {reason}": str(count) for reason, count in state.doubted.items()},
+        **_clock_figures(state.clock)}
     name, topic = f"input {state.role}", f"'{state.topic}'"
     if state.last_receive is None:
         return InputStatus(ERROR, name, (
@@ -80,4 +88,12 @@ def input_status(state: InputState, now: float, timeout: float) -> InputStatus:
         return InputStatus(WARN, name, (
             f"{rejected} of {state.received} messages on {topic} were rejected; last reason: "
             f"{state.last_error}"), figures)
+    if state.clock.correction is not None:
+        return InputStatus(WARN, name, wrong_clock(state.role, state.clock), figures)
     return InputStatus(OK, name, f"{state.used} messages used", figures)
+
+
+def _clock_figures(clock: SensorClock) -> dict[str, str]:
+    figures = {"rate_hz": clock.rate, "latency_s": clock.latency,
+               "clock_ahead_s": clock.error}
+    return {name: f"{value:.3g}" for name, value in figures.items() if value is not None}

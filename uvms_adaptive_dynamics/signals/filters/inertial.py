@@ -14,16 +14,28 @@ import numpy as np
 
 from ...config import Config
 from ...model.rotations import FRD_FROM_FLU, cross, from_rpy, turned, turned_back
-from ..gates.choose import innovation_gate, spike_gate
-from ..gates.spikes import GatedRow
+from ..checks.bursts import BurstFilter
+from ..decode.sensor_clock import SensorClock
+from ..gates.choose import imu_consistency, innovation_gate, spike_gate
+from ..gates.contradictions import Contradictions
+from ..gates.imu_consistency import TURN_SPAN
+from ..gates.spikes import HALF_WINDOW, LOOKAHEAD, GatedRow
 from .imu_integral import ACC, N3, R_GB, RAW_C, YAW, C, ImuIntegral, W
 from .polynomials import polynomial_at
 from .series import Series
-from .velocity_offset import VelocityOffset
+from .thinning import BlockAverage
+from .velocity_offset import LARGEST_BIAS, VelocityOffset
 
 IMU_DEGREE = 3            # cubic: its derivative is flat to the fourth order in frequency
 DVL_DEGREE = 2
 MAX_IMU_STEP = 0.25       # [s] without a reading, after which the integral means nothing
+# Periods of a slow sensor: half a window, in which a polynomial needs five readings, and the gap
+# that its jitter leaves.
+WINDOW_PERIODS, GAP_PERIODS = 2.0, 1.5
+NEXT_PERIODS = 1.1        # in which the next velocity has come
+# [s] without a contradiction, after which the IMU counts again: three times the span in which it is
+# judged, so that the end of a fault is seen too.
+QUIET = 0.3
 MIN_DVL_VALUES = 3
 MAX_DVL_QUEUE = 64
 IMU_LOG_PERIOD = 0.1      # [s] between the IMU's rows in the frame checks
@@ -35,19 +47,34 @@ DVL_FLOOR = 0.003         # [m/s]
 DVL_WANDER = 0.02         # [m/s^2] change of the offset's slope in a second: 0.1 deg of attitude
 DVL_PATIENCE = 2.5        # [s] of rejected velocities after which the gate restarts
 
-UNKNOWN = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), False
+NO_IMU, CONTRADICTS = "no imu", "imu contradicts itself"
+NO_DVL, DVL_CONTRADICTS = "no dvl", "dvl contradicts imu"
 
 
 class Motion(NamedTuple):
     """Motion of the body origin at a tick: R_nb (3, 3), nu (6,), nu_dot (6,) in body FRD.
 
-    `velocity_known` is False where nothing measures the linear velocity; nu[:3] is then zero.
+    `mask_reason`: why the vehicle's rows do not count, '' where they do. What is unknown is zero,
+    or of an attitude the last known.
     """
 
     R_nb: np.ndarray
     nu: np.ndarray
     nu_dot: np.ndarray
-    velocity_known: bool
+    mask_reason: str
+
+
+class _LinearMotion(NamedTuple):
+    """v, v_dot (3,) of the body origin, body axes, and why they are unknown, '' where they are not.
+    """
+
+    v: Sequence[float]
+    v_dot: Sequence[float]
+    mask_reason: str
+
+
+def _unknown(reason: str) -> _LinearMotion:
+    return _LinearMotion((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), reason)
 
 
 class _DvlValue(NamedTuple):
@@ -63,29 +90,38 @@ class InertialFilter:
     """Fuses IMU and DVL readings; times [s] are relative to the front end's origin.
 
     `on_reject(role, reason)` counts rejections, `log(name, t, *values)` keeps what the frame checks
-    need, outliers included.
+    need, outliers included. Windows and gaps follow the rates of `imu_clock` and `dvl_clock` where
+    these are slower than the settings have in mind.
     """
 
-    def __init__(self, config: Config,
+    def __init__(self, config: Config, imu_clock: SensorClock, dvl_clock: SensorClock,
                  on_reject: Callable[[str, str], None] = lambda role, reason: None,
                  log: Callable[..., None] = lambda name, t, *values: None):
-        self._on_reject, self._log = on_reject, log
+        self._on_reject = on_reject
+        self._log_imu, self._log_dvl = BurstFilter("imu", log), BurstFilter("dvl", log)
         self._settings = config.filter
+        self._imu_clock, self._dvl_clock = imu_clock, dvl_clock
         self._imu_timeout, self._dvl_timeout = config.imu.timeout, config.dvl.timeout
         self._r_imu = (FRD_FROM_FLU @ config.imu.xyz).tolist()
         self._r_dvl = (FRD_FROM_FLU @ config.dvl.xyz).tolist()
         self._imu_from_dvl = [a - b for a, b in zip(self._r_imu, self._r_dvl)]
         self._current = config.robot.current_ned
         self._imu_gate = spike_gate(config.filter.gates, IMU_FLOOR)
+        self._thin = BlockAverage(newest=[9])
+        self._consistency = imu_consistency(config.filter.gates)
         self._imu = ImuIntegral(config.robot.gravity, config.imu.gravity_time)
         self._offset = VelocityOffset(config.filter.dvl_window, config.dvl.stddev)
         self.dvl_gate = innovation_gate(config.filter.gates, DVL_FLOOR, DVL_WANDER,
-                                        DVL_PATIENCE)
+                                        DVL_PATIENCE, LARGEST_BIAS)
         self.reset()
 
     def reset(self) -> None:
         """Forget all signals."""
         self._imu_gate.reset()
+        self._thin.reset()
+        self._consistency.reset()
+        self._log_imu.reset()
+        self._log_dvl.reset()
         self._imu.reset()
         self.dvl_gate.reset()
         self._offset.reset()
@@ -93,6 +129,11 @@ class InertialFilter:
         self._dvl_queue: list[tuple[float, Sequence[float]]] = []   # later than the IMU's last
         self._undecided: list[_DvlValue] = []
         self._logged = -math.inf
+        self._attitude: np.ndarray | None = None    # (3, 3) R_nb of the last tick with a motion
+        # [s] of the DVL's velocities: the last that came, the last that was rejected
+        self._last_velocity = self._last_rejected = -math.inf
+        self._contradictions = Contradictions()
+        self._distrusted = False       # it contradicts itself; after that it still has to be proven
 
     def flush(self) -> None:
         """Integrate what the gate still holds, at the end of a recording."""
@@ -126,17 +167,49 @@ class InertialFilter:
 
     def _integrate(self, gated: GatedRow) -> None:
         """Integrate a gated IMU reading, then fuse the DVL velocities that waited for it."""
-        t = gated.t
         if gated.spikes is not None:
             self._on_reject("imu", "spike")
-        if len(self._imu.series) and t - self._imu.series.last_time > MAX_IMU_STEP:
+        thinned = self._thin.add(gated.t, gated.row)
+        if thinned is None:
+            return
+        t, row = thinned
+        longest = max(MAX_IMU_STEP, GAP_PERIODS * (self._imu_clock.period or 0.0))
+        if len(self._imu.series) and t - self._imu.series.last_time > longest:
+            self._consistency.restart()
             self._restart_offset()
-        self._imu.add(t, gated.row, self._offset.bias)
+        self._imu.add(t, row, self._offset.bias)
+        self._follow_trust(t, row, erratic=gated.erratic is not None)
         if t - self._logged > IMU_LOG_PERIOD:
             self._logged = t
-            self._log("imu", t, gated.row[:9], self._imu.R_Gb, gated.row[9:])
+            self._log_imu.add(self._distrusted, t, row[:9], self._imu.R_Gb, row[9:])
         while self._dvl_queue and self._dvl_queue[0][0] <= t:
             self._fuse(*self._dvl_queue.pop(0))
+
+    def _follow_trust(self, t: float, row: Sequence[float], erratic: bool) -> None:
+        """Note where the IMU contradicts itself, and begin anew once it no longer does."""
+        span = max(TURN_SPAN, self._imu_clock.period or 0.0)
+        fits = self._consistency.fits(t, self._imu.turn_error(span), row[6:9])
+        if erratic or not fits:
+            # It may have begun anywhere in the span over which it is seen.
+            self._contradictions.add(t - span, t)
+            self._distrusted = True
+            self._on_reject("imu", CONTRADICTS)
+        elif self._distrusted and t - self._contradictions.last > QUIET:
+            self._distrusted = False
+            self._restart_offset()
+        dvl_is_silent = t - self._last_velocity > self._longest_dvl_gap()
+        if self._contradictions.is_open and not self._distrusted and dvl_is_silent:
+            self._contradictions.close()    # there is no DVL that could prove it
+
+    def wait(self) -> float:
+        """[s] of data after a tick, until what its motion needs has come."""
+        period = self._imu_clock.period or 0.0
+        imu = (self._imu_clock.delay + max(self._settings.imu_window, WINDOW_PERIODS * period)
+               + min(HALF_WINDOW * period, LOOKAHEAD + period))
+        return max(imu, self._dvl_clock.delay + NEXT_PERIODS * (self._dvl_clock.period or 0.0))
+
+    def _longest_dvl_gap(self) -> float:
+        return max(self._dvl_timeout, GAP_PERIODS * (self._dvl_clock.period or 0.0))
 
     def _restart_offset(self) -> None:
         """Forget the offset: across a gap in the IMU its integral means nothing."""
@@ -156,60 +229,83 @@ class InertialFilter:
         at_imu = [v + c for v, c in zip(velocity, cross(w, self._imu_from_dvl))]
         at_origin = [v - c for v, c in zip(velocity, cross(w, self._r_dvl))]
         offset = [v - c for v, c in zip(turned(R_Gb, at_imu), imu[C])]
-        self._log("dvl", t, at_imu, w, imu[RAW_C], R_Gb, imu[N3])
+        self._last_velocity = t
+        log = t, at_imu, w, imu[RAW_C], R_Gb, imu[N3]
+        if self._distrusted:
+            self._log_dvl.add(True, *log)
+            return      # its offset from what the IMU says means nothing
+        restarts = self.dvl_gate.restarts
         self._undecided.append(_DvlValue(t, at_origin, offset, R_Gb))
-        for _, accepted in self.dvl_gate.gate(t, np.array(offset), np.array(R_Gb).reshape(3, 3)):
+        decided = self.dvl_gate.gate(t, np.array(offset), np.array(R_Gb).reshape(3, 3))
+        self._log_dvl.add(not (decided and decided[-1][1]), *log)
+        if self.dvl_gate.restarts > restarts:
+            self._offset.restart()      # older values belong to another offset
+        for _, accepted in decided:
             value = self._undecided.pop(0)
             if accepted:
+                if self._contradictions.is_open:
+                    self._contradictions.close()
                 self._at_origin.append(value.t, value.at_origin)
                 self._offset.add(value.t, value.offset, value.R_Gb)
             else:
+                self._last_rejected = value.t
                 self._on_reject("dvl", "does not fit the IMU (outlier)")
 
     # --- motion at a tick -------------------------------------------------------------------------
 
     def motion(self, t: float) -> Motion | None:
         """Motion at t, None where the IMU does not cover it."""
-        half, imu = self._settings.imu_window, self._imu.series
-        if imu.gap_around(t) > self._imu_timeout:
-            return None
+        imu, period = self._imu.series, self._imu_clock.period or 0.0
+        half = max(self._settings.imu_window, WINDOW_PERIODS * period)
+        if self._contradictions.cover(t - half, t + half):
+            return self._unseen(CONTRADICTS)
+        if imu.gap_around(t) > max(self._imu_timeout, GAP_PERIODS * period):
+            return self._unseen(NO_IMU)
         times, rows = imu.window(t - half, t + half)
         if len(times) < 3:
-            return None
+            return self._unseen(NO_IMU)
         fit = polynomial_at(times, rows[:, :12], t, min(IMU_DEGREE, len(times) - 1))
         latest = imu.latest(t)
         if fit is None or latest is None:
-            return None
+            return self._unseen(NO_IMU)
         value, slope = fit
         n0, n1, n2 = value[N3]
         w, w_dot = value[W], slope[W]
         length = math.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
         pitch = -math.asin(min(1.0, max(-1.0, n0 / length)))
         R_nb = from_rpy(math.atan2(n1, n2), pitch, latest[1].item(YAW))
-        v, v_dot, known = self._linear_motion(t, value, w, w_dot)
+        self._attitude = R_nb
+        v, v_dot, reason = self._linear_motion(t, value, w, w_dot)
         if any(self._current):
             # Irrotational current: all of Fossen's terms are in nu - R^T c.
             drift = (R_nb.T @ self._current).tolist()
             v = [x - d for x, d in zip(v, drift)]
             v_dot = [x + d for x, d in zip(v_dot, cross(w, drift))]
-        return Motion(R_nb, np.array([*v, *w]), np.array([*v_dot, *w_dot]), known)
+        return Motion(R_nb, np.array([*v, *w]), np.array([*v_dot, *w_dot]), reason)
+
+    def _unseen(self, reason: str) -> Motion | None:
+        """A vehicle that stands still in its last attitude, None if it never had one."""
+        if self._attitude is None:
+            return None
+        return Motion(self._attitude, np.zeros(6), np.zeros(6), reason)
 
     def _linear_motion(self, t: float, imu: Sequence[float], w: Sequence[float],
-                       w_dot: Sequence[float]) -> tuple[Sequence[float], Sequence[float], bool]:
-        """(v (3,), v_dot (3,), known) of the body origin, body axes; `imu`: fitted columns at t."""
+                       w_dot: Sequence[float]) -> _LinearMotion:
+        """Linear motion of the body origin; `imu`: fitted columns at t."""
         window = self._settings.dvl_window
         source = self._settings.linear_acceleration
-        if self._at_origin.gap_around(t) > self._dvl_timeout:
-            return UNKNOWN
+        longest = self._longest_dvl_gap()
+        if self._at_origin.gap_around(t) > longest:
+            return _unknown(DVL_CONTRADICTS if self._last_rejected > t - longest else NO_DVL)
         if source == "dvl":
             times, rows = self._at_origin.window(t - window / 2, t + window / 2)
             if len(times) <= MIN_DVL_VALUES:
-                return UNKNOWN
+                return _unknown(NO_DVL)
             fit = polynomial_at(times, rows, t, DVL_DEGREE)
-            return UNKNOWN if fit is None else (*fit, True)
-        fused = self._offset.at(t)
+            return _unknown(NO_DVL) if fit is None else _LinearMotion(*fit, "")
+        fused = self._offset.at(t, self._dvl_clock.period or 0.0)
         if fused is None:
-            return UNKNOWN
+            return _unknown(NO_DVL)
         offset, drift = fused
         if source == "imu":
             drift = [0.0, 0.0, 0.0]
@@ -217,7 +313,7 @@ class InertialFilter:
         at_imu = turned_back(R_Gb, [c + o for c, o in zip(imu[C], offset)])
         acceleration = turned_back(R_Gb, [a + d for a, d in zip(imu[ACC], drift)])
         v, v_dot = _at_body_origin(at_imu, acceleration, w, w_dot, self._r_imu)
-        return v, v_dot, True
+        return _LinearMotion(v, v_dot, "")
 
 
 def _at_body_origin(velocity: Sequence[float], acceleration: Sequence[float], w: Sequence[float],
