@@ -34,7 +34,7 @@ NO_THRESHOLDS = {
     "uncertainty/residual_autocovariance.py": "TIME_CONSTANTS LAGS FIT_EVERY",
     "uncertainty/trust.py": "OK DOUBTFUL WRONG EFFORT_MEMORY ROWS SQUARE NORMALIZED EXPECTED M P "
                             "MM PP MP",
-    "signals/front_end.py": "THRUST_LOG_TICKS",
+    "signals/front_end.py": "THRUST_LOG_TICKS LONGEST_WAIT",
     "signals/ticks.py": "MAX_TICKS_AT_ONCE",
     "signals/checks/delay.py": "MIN_SHIFT MAX_SHIFT SHIFT_STEP ROW_STRIDE INDEPENDENT "
                                "CONTRAST_SHIFT FIRST_ESTIMATE ESTIMATE_PERIOD MONITORED",
@@ -45,8 +45,10 @@ NO_THRESHOLDS = {
     "signals/checks/imu_check.py": "TURN_WINDOW FORCE_BATCH",
     "signals/checks/joint_check.py": "JOINT_WINDOW EFFORT_WINDOW",
     "signals/checks/thruster_check.py": "MAX_THRUSTERS",
-    "signals/decode/clock.py": "OFFSET_WINDOW",
+    "signals/decode/clocks.py": "REVIEW_PERIOD",
     "signals/decode/input_state.py": "OK WARN ERROR",
+    "signals/decode/readings.py": "MOST_HELD",
+    "signals/decode/sensor_clock.py": "BUCKET BUCKETS INTERVALS",
     "signals/filters/depth.py": "DEPTH_LOOKAHEAD",
     "signals/filters/imu_integral.py": "YAW COLUMNS",
     "signals/filters/inertial.py": "IMU_DEGREE DVL_DEGREE MAX_DVL_QUEUE IMU_LOG_PERIOD",
@@ -54,11 +56,14 @@ NO_THRESHOLDS = {
     "signals/filters/series.py": "CAPACITY",
     "signals/filters/t200_table.py": "T200_KNOTS",
     "signals/filters/thrust_curve.py": "NEUTRAL_PWM_US",
-    "signals/filters/thrusters.py": "PWM_SPAN_US",
+    "signals/filters/thrusters.py": "PWM_SPAN_US INTERVALS",
     "signals/filters/velocity_offset.py": "DVL_PERIOD",
+    "signals/gates/contradictions.py": "KEPT",
+    "signals/gates/imu_consistency.py": "SCALE_STEP",
     "signals/gates/innovations.py": "INNOVATION_SCALE_STEP",
+    "signals/gates/joint_consistency.py": "SCALE_STEP",
     "signals/gates/scale.py": "NORMAL_MEDIAN",
-    "signals/gates/spikes.py": "HALF_WINDOW SCALE_STEP",
+    "signals/gates/spikes.py": "HALF_WINDOW LOOKAHEAD SCALE_STEP",
 }
 
 

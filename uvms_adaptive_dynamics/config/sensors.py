@@ -29,7 +29,8 @@ class Imu(Section):
         (0.0, 0.0, 0.0), "Orientation of the IMU's axes in the body, in its own kind of axes.",
         "rad")
     delay: float = setting(0.0, LATE, "s", -1.0, 1.0)
-    timeout: float = setting(0.1, "Older than this, its rows are masked.", "s", 0.001)
+    timeout: float = setting(0.1, "Older than this, or than 1.5 periods of a slow IMU, its rows "
+                                  "are masked.", "s", 0.001)
     gravity_time: float = setting(
         0.6, "Time over which gravity's direction is averaged: the attitude's noise falls with it, "
              "while the gyro's bias turns the direction by bias times this (0.06 deg for the 0.1 "
@@ -56,7 +57,8 @@ class Dvl(Section):
         "rad")
     delay: float = setting(0.0, LATE, "s", -1.0, 1.0)
     timeout: float = setting(
-        0.35, "Without a sample within this time of the tick, its rows are masked.", "s", 0.01)
+        0.35, "Without a sample within this time of the tick, or 1.5 periods of a slow DVL, its rows "
+              "are masked.", "s", 0.01)
     stddev: float = setting(
         0.01, "Noise of a velocity on each axis: its scatter at rest, or the data sheet's; 1 cm/s "
               "is a small DVL's near the bottom, at altitude it is more.", "m/s", 1e-4, 1.0)
@@ -97,7 +99,8 @@ class Joints(Section):
         choices=("sensor_msgs/msg/JointState", "control_msgs/msg/DynamicJointState"))
     delay: float = setting(0.0, LATE, "s", -1.0, 1.0)
     timeout: float = setting(
-        0.1, "Without a sample within this time of the tick, its rows are masked.", "s", 0.001)
+        0.1, "Without a sample within this time of the tick, or 1.5 periods of slow joint states, "
+             "its rows are masked.", "s", 0.001)
     effort_scale: tuple[float, ...] = setting(
         (), "Torque or force of one unit of effort, per joint, sign included; empty: 1.", "N m")
     effort_scale_negative: tuple[float, ...] = setting(

@@ -1,9 +1,13 @@
 """What the frame checks are shown of a doubted sensor."""
 
-from uvms_adaptive_dynamics.signals.checks.bursts import LASTING, BurstFilter
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.signals.checks.bursts import LASTING, MEMORY, BurstFilter
 
 
 def shown(doubted, period=0.5):
+    """Times that are passed on, in their order."""
     rows = []
     bursts = BurstFilter("imu", lambda name, t, *values: rows.append(t))
     for k, doubt in enumerate(doubted):
@@ -11,8 +15,17 @@ def shown(doubted, period=0.5):
     return rows
 
 
-def test_a_burst_is_never_shown_and_what_lasts_is_shown_whole():
-    """Five seconds of doubt vanish; with more than LASTING of it nothing is lost."""
-    assert shown([False] * 4 + [True] * 10 + [False]) == [0.0, 0.5, 1.0, 1.5, 7.0]
-    count = int(LASTING / 0.5) + 5
-    assert shown([True] * count) == [0.5 * k for k in range(count)]
+def test_bursts_are_not_shown():
+    """Five seconds of doubt in a minute."""
+    doubted = [10 <= k < 20 for k in range(120)]
+    assert shown(doubted) == [0.5 * k for k, doubt in enumerate(doubted) if not doubt]
+
+
+@pytest.mark.parametrize("share", [1.0, 0.4])
+def test_doubt_that_lasts_is_shown_whole(share):
+    """All of it, or four rows in ten again and again: nothing of the last minute is left out."""
+    rng = np.random.default_rng(0)
+    count = int(2 * MEMORY / 0.5)
+    found = shown(list(rng.random(count) < share))
+    assert sorted(found) == [0.5 * k for k in range(count)]
+    assert LASTING < MEMORY

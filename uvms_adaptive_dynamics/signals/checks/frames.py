@@ -107,8 +107,9 @@ class FrameChecks:
 
     def _check_all(self) -> dict[str, CheckResult]:
         """Results by what is checked; what depends on a wrong sensor is left out."""
-        logs = {name: np.array(rows) for name, rows in self._logs.items()
-                if len(rows) > MIN_LOG_ROWS}
+        # By time: rows of a doubted sensor come after later ones.
+        logs = {name: np.array(sorted(rows, key=lambda row: row[0]))
+                for name, rows in self._logs.items() if len(rows) > MIN_LOG_ROWS}
         results: dict[str, CheckResult] = {}
         upside_down, attitude_right, turn = False, False, np.eye(3)
         if "imu" in logs and "IMU" in self._checked:
