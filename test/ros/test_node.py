@@ -176,6 +176,8 @@ def test_parameters_are_latched(ros, start):
     SimulatedTime(ros, node).play(2.0)
     late = ros.collect(JointState, "/uvms_estimator/parameters", LATCHED)
     ros.until(lambda: late, what="the latched parameters")
+    assert list(late[0].name) == list(node.robot.table.names)
+    np.testing.assert_array_equal(late[0].position, parameters_of(node))
 
 
 def test_outputs_can_be_frd(ros, start):
@@ -321,6 +323,7 @@ def test_without_simulated_time_nothing_is_taken(ros, start):
     publisher = ros.publisher(FluidPressure, "/depth", SENSOR)
     publisher.publish(FluidPressure(fluid_pressure=1.2e5))
     ros.until(lambda: node.inputs.dropped["no simulated time on /clock yet"] == 1)
+    assert node.inputs.front_end.inputs["depth"].used == 0 and node.inputs.samples == 0
 
 
 # --- services -------------------------------------------------------------------------------------
