@@ -27,6 +27,7 @@ from uvms_adaptive_dynamics.signals.decode.decoder import Decoder  # noqa: E402
 from uvms_adaptive_dynamics.signals.filters.inertial import InertialFilter  # noqa: E402
 from uvms_adaptive_dynamics.signals.filters.joints import JointFilter  # noqa: E402
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd  # noqa: E402
+from uvms_adaptive_dynamics.signals.samples import samples_of  # noqa: E402
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot  # noqa: E402
 
 LAG = 0.35  # [s] of later measurements that either design may use
@@ -234,10 +235,7 @@ def main():
     truth = simulated.truth()
     t0, decoder = truth.t[0], Decoder(config)
     begin = time.process_time()
-    front, samples = SignalFrontEnd(config, robot), []
-    for item in messages:
-        front.add_message(*item)
-        samples += front.samples()
+    samples = samples_of(SignalFrontEnd(config, robot), messages)
     cost_front = (time.process_time() - begin) / len(samples)
     series = {"imu": [], "dvl": [], "joint_states": []}
     for role, m, _ in messages:
