@@ -73,9 +73,10 @@ CONSTANTS: tuple[tuple[str, str, Callable], ...] = tuple(
     for module, entries in {
         "model.prior": ("SLENDER", "WATER", "DEFAULT_VISCOUS", "DEFAULT_COULOMB"),
         "estimation.arrival": ("BLOCK",),
+        "estimation.believed_change": ("UNDONE",),
         "estimation.change_evidence": ("SHARE_OF_PRIOR", "SCALE_STDDEV"),
         "estimation.changes": ("EVIDENCE", "CONFIRMED", "CONFIRMING", "RESTORED", "ALIKE",
-                               "SETTLING", "SINCE", "UNDONE"),
+                               "SETTLING", "SINCE"),
         "estimation.estimator": ("OUTSIDE", "RECOVER_AFTER", "STAMP_JITTER"),
         "estimation.forgetting": ("NEGLIGIBLE",),
         "estimation.information": (("REWEIGH", about_one), "LIMITED_BY_NOISE"),

@@ -174,19 +174,33 @@ def test_nothing_is_found_where_nothing_changes(setup):
     assert estimator.changes == 0
 
 
+@pytest.fixture(scope="module")
+def before(setup):
+    """An estimator at 30 s, when robots of other tests change."""
+    return run(setup, {}, seconds=30.0)[0]
+
+
 @pytest.mark.parametrize("mass, within", [(.38, 2.0), (.19, 4.0)])
-def test_a_payload_is_found_in_seconds_and_forgotten_when_it_is_put_down(setup, mass, within):
+def test_a_payload_is_found_in_seconds_and_forgotten_when_it_is_put_down(setup, before, mass,
+                                                                         within):
     """Named as the link that carries it; fifteen seconds later what was known before is back within
     5 s, values, deviations and predictions."""
     payload = {name: value * mass / .5 for name, value in PAYLOAD.items()}
     estimator, _ = run(setup, payload, seconds=30.0 + within)
     assert estimator.changes == 1 and estimator.last_change.startswith("axis_b link")
-    before, _ = run(setup, {}, seconds=30.0)
+    assert_noise_is_that_of(before, estimator)
     estimator, off = run(setup, payload, seconds=52.0, until=45.0)
     assert estimator.changes == 2 and "what was known is restored" in estimator.last_change
     assert (off < 1.5).all(), off
     moved = np.abs(estimator.pi - before.pi) / deviations(before.covariance)
     assert np.median(moved) < 1.0 and moved.max() < 4.0
+
+
+def assert_noise_is_that_of(before, changed):
+    """What is kept for a restoration, and for the next change, holds no residual of this one."""
+    detector = changed._detector
+    for kept in (detector._known[0].information.noise, detector._quiet[0]):
+        assert np.mean(kept.stddev / before.information.noise.stddev) < 1.1
 
 
 @pytest.mark.parametrize("factor", [1 / 1.07, 1.15])

@@ -165,16 +165,18 @@ def test_what_is_measured_is_on_the_page(script):
 
 def test_a_patched_constant_is_changed_where_it_was_imported(script):
     """And only there: another module's constant of the same name keeps its value."""
-    from uvms_adaptive_dynamics.estimation import changes, estimator
+    from uvms_adaptive_dynamics.estimation import changes
+    from uvms_adaptive_dynamics.evaluation import regimes
+    from uvms_adaptive_dynamics.model import metrics
     from uvms_adaptive_dynamics.uncertainty import channel_noise
 
     def held():
-        return changes.UNDONE, estimator.UNDONE, changes.SETTLING, channel_noise.SETTLING
-    undone, _, settling, rows = before = held()
-    with script.patched("estimation.changes", "UNDONE", script.times, 1.5):
-        assert held() == (1.5 * undone, 1.5 * undone, settling, rows)
+        return metrics.Z95, regimes.Z95, changes.SETTLING, channel_noise.SETTLING
+    z, _, settling, rows = before = held()
+    with script.patched("model.metrics", "Z95", script.times, 1.5):
+        assert held() == (1.5 * z, 1.5 * z, settling, rows)
     with script.patched("estimation.changes", "SETTLING", script.times, 1.5):
-        assert held() == (undone, undone, 1.5 * settling, rows)
+        assert held() == (z, z, 1.5 * settling, rows)
     assert held() == before
 
 

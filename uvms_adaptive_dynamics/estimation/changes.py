@@ -19,8 +19,16 @@ import numpy as np
 from ..config import Config
 from ..model.parameters import ParameterTable
 from ..uncertainty.channel_noise import NoiseRecord
-from .change_evidence import Hypothesis, RecentRows, evidence, gain, hypotheses
-from .information import InformationRecord, InformationState
+from .believed_change import Change, EffortChange, Known, PartChange, Restoration
+from .change_evidence import (
+    Hypothesis,
+    RecentRows,
+    evidence,
+    gain,
+    hypotheses,
+    log_likelihood_ratio,
+)
+from .information import InformationState
 from .prediction import Prediction
 from .row_excitation import Excited
 
@@ -36,34 +44,6 @@ CONFIRMING = 2                      # of so many looks: garbage of a second is o
 RESTORED = 7.0                      # the same for what was known before, over the last seconds
 ALIKE = 4.6                         # ln 100: hypotheses so close explain the data alike
 KNOWN = 3                           # earlier states of knowledge that are kept
-UNDONE = 0.03                       # a factor so near to one is none
-
-
-class Known(NamedTuple):
-    """What was known before a change: the change's name, the estimate (p,), all that was learned,
-    and the factors (C,) that efforts were corrected by."""
-
-    part: str
-    pi: np.ndarray
-    information: InformationRecord
-    effort_factor: np.ndarray
-
-
-class Change(NamedTuple):
-    """A change that is believed from now on.
-
-    part: in words; odds: their evidence in words; places (k,): parameters that begin again;
-    channels and factor: efforts of these are `factor` times what they were; restored: what was
-    known before and holds again; noise_before: of the time before; ticks: since when."""
-
-    part: str
-    odds: str
-    places: np.ndarray
-    channels: np.ndarray
-    factor: float
-    restored: Known | None
-    noise_before: NoiseRecord
-    ticks: int
 
 
 class ChangeDetector(Protocol):
@@ -186,7 +166,8 @@ class EvidenceChangeDetector:
             return None
         self._look = None
         change = self._restored(look) or self._believed(look)
-        self._quiet.append(information.noise.record())
+        # The noise learned until now holds the change's residuals.
+        self._quiet.append(information.noise.record() if change is None else change.noise)
         return change
 
     def remember(self, known: Known) -> None:
@@ -224,28 +205,30 @@ class EvidenceChangeDetector:
         self._suspects.append(_Suspect(self._hypotheses[order[0]], change))
         if len(suspects) < CONFIRMING or self._gain_since(suspects[0], look) < CONFIRMED:
             return None
-        # What is most likely the cause is asked of an estimate that has not yet given way to it.
+        believed = self._likely_cause(length, look)
+        self._restart()
+        return believed
+
+    def _likely_cause(self, length: int, look: _Look) -> Change:
+        """The change that began `length` rows ago, asked of an estimate that has not yet given way
+        to it."""
         then = self._ring.newest(length, look.variance, as_then=True)
         found = [evidence(hypothesis, then) for hypothesis in self._hypotheses]
         order = sorted(range(len(found)), key=lambda k: -found[k][0])
         alike = [k for k in order if found[k][0] > found[order[0]][0] - ALIKE]
         chosen = [self._hypotheses[k] for k in alike]
-        # One factor is a simpler cause than a dozen parameters, and nothing is forgotten for it.
-        scales = [one for one in chosen if one.is_scale]
-        noise = self._quiet[0]
-        ticks = length * self._ring.stride
         odds = "; ".join(f"{self._hypotheses[k].name} 10^{found[k][0] / np.log(10):.0f} : 1"
                          for k in order[:3] if found[k][0] > 0)
         part = " or ".join(one.name for one in chosen)
+        ticks, noise = length * self._ring.stride, self._quiet[0]
+        # One factor is a simpler cause than a dozen parameters, and nothing is forgotten for it.
+        scales = [k for k in alike if self._hypotheses[k].is_scale]
         if scales:
-            factor = 1 + float(found[alike[chosen.index(scales[0])]][1][0])
-            believed = Change(part, odds, np.zeros(0, int), scales[0].channels, factor, None, noise,
-                           ticks)
-        else:
-            places = np.unique(np.concatenate([one.places for one in chosen]))
-            believed = Change(part, odds, places, np.zeros(0, int), 1.0, None, noise, ticks)
-        self._restart()
-        return believed
+            factor = 1 + float(found[scales[0]][1][0])
+            return EffortChange(part, ticks, noise, self._hypotheses[scales[0]].channels, factor,
+                                odds)
+        places = np.unique(np.concatenate([one.places for one in chosen]))
+        return PartChange(part, ticks, noise, places, odds)
 
     def _gain_since(self, suspect: _Suspect, look: _Look) -> float:
         new = min(CONFIRMING * self._look_ticks // self._ring.stride, self._ring.filled)
@@ -256,23 +239,25 @@ class EvidenceChangeDetector:
         looks. It has nothing to fit, so that all rows that it explains are evidence."""
         better = {}
         for k, known in enumerate(self._known):
-            gains = []
-            for length in look.since:
-                rows = self._ring.newest(length, look.variance)
-                then = rows.residual + rows.predicted - rows.Y @ known.pi
-                square = rows.residual ** 2 - then ** 2
-                gains.append((0.5 * float(np.sum(rows.weight * square)), length))
-            if max(gains)[0] > RESTORED:
-                better[k] = max(gains)
-        believed = [k for k, (odds, _) in better.items() if odds > EVIDENCE or k in self._better]
+            odds, length = max((self._gain_of(known, rows), length)
+                               for length, rows in look.since.items())
+            if odds > RESTORED:
+                better[k] = odds, length
+        believed = [k for k, (odds, _) in better.items()
+                    if odds > EVIDENCE or k in self._better]
         self._better = list(better)
         if not believed:
             return None
         best = max(believed, key=lambda k: better[k][0])
         known = self._known.pop(best)
         self._restart()
-        return Change(known.part, "", np.zeros(0, int), np.zeros(0, int), 1.0, known,
-                      known.information.noise, better[best][1] * self._ring.stride)
+        return Restoration(known.part, better[best][1] * self._ring.stride,
+                           known.information.noise, known)
+
+    @staticmethod
+    def _gain_of(known: Known, rows: RecentRows) -> float:
+        """ln likelihood ratio of the rows with what was known against the present estimate."""
+        return log_likelihood_ratio(rows, rows.residual + rows.predicted - rows.Y @ known.pi)
 
     def _restart(self) -> None:
         """What was seen until now belongs to what has just been decided."""
