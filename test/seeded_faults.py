@@ -105,7 +105,8 @@ FAULTS = (
           "self._still = np.where(fresh, 0, self._still + valid)",
           "self._still = np.where(fresh, 0, 0)", "estimation/test_row_excitation.py"),
     Fault("any change is believed", "estimation/changes.py",
-          "EVIDENCE = 30.0", "EVIDENCE = -1e9", "estimation/test_changes.py"),
+          "CHANGE_EVIDENCE_NATS = 30.0", "CHANGE_EVIDENCE_NATS = -1e9",
+          "estimation/test_changes.py"),
     Fault("a hypothesis pays nothing for its parameters", "estimation/change_evidence.py",
           "- np.log(np.diag(L)).sum()", "", "estimation/test_changes.py"),
     Fault("a stamp that comes twice is a jump of time", "estimation/estimator.py",
@@ -151,7 +152,7 @@ FAULTS = (
           "self._histogram *= (1 - rate)[:, None]", "self._histogram *= rate[:, None]",
           "uncertainty/test_channel_noise.py"),
     Fault("intervals do not follow their coverage", "uncertainty/channel_noise.py",
-          "((share > 1.96) - 0.05)", "((share > 1.96) - 0.5)",
+          "((share > Z95) - (1 - COVERED))", "((share > Z95) - 0.5)",
           "uncertainty/test_channel_noise.py"),
     # --- solvers ---
     Fault("the certificate is half of what it must be", "solvers/native/robust_cost.py",

@@ -34,15 +34,15 @@ from .row_excitation import Excited
 
 LOOK = 0.5                          # [s] between two looks
 SINCE = (1.0, 2.0, 3.5, 6.0)        # [s] for which a change may have lasted
-SETTLING = 20.0                     # [s] of rows that count, before which nothing is judged
+FIRST_LOOK = 20.0                     # [s] of rows that count, before which nothing is judged
 # ln of the odds. 20 would do if residuals were noise: a hundred hypotheses and onsets are tried at
 # each of a hundred thousand looks a day, and a false change a month is too many. What the model of
 # a rough robot lacks reached 13 within a minute; a change worth following has 40 and more.
-EVIDENCE = 30.0
-CONFIRMED = 3.0                     # ln likelihood ratio of the next rows alone,
+CHANGE_EVIDENCE_NATS = 30.0
+CONFIRMED_NATS = 3.0                # ln likelihood ratio of the next rows alone,
 CONFIRMING = 2                      # of so many looks: garbage of a second is over by then
-RESTORED = 7.0                      # the same for what was known before, over the last seconds
-ALIKE = 4.6                         # ln 100: hypotheses so close explain the data alike
+RESTORED_NATS = 7.0                 # the same for what was known before, over the last seconds
+ALIKE_NATS = 4.6                    # ln 100: hypotheses so close explain the data alike
 KNOWN = 3                           # earlier states of knowledge that are kept
 
 
@@ -139,7 +139,7 @@ class EvidenceChangeDetector:
         self._since = sorted({max(1, round(seconds / tick)) for seconds in SINCE})
         self._ring = _Ring(self._since[-1], stride, table.channels, table.size)
         self._look_ticks = max(round(LOOK / period), len(self._hypotheses) + 2)
-        self._settling = SETTLING / period
+        self._settling = FIRST_LOOK / period
         self._quiet: deque[NoiseRecord] = deque(
             maxlen=1 + round(SINCE[-1] / (self._look_ticks * period)))
         self._known: list[Known] = []
@@ -198,12 +198,12 @@ class EvidenceChangeDetector:
         those that came since."""
         order = sorted(range(len(look.found)), key=lambda k: -look.found[k][0])
         best, length, change = look.found[order[0]]
-        if best < EVIDENCE:
+        if best < CHANGE_EVIDENCE_NATS:
             self._suspects.clear()
             return None
         suspects = list(self._suspects)
         self._suspects.append(_Suspect(self._hypotheses[order[0]], change))
-        if len(suspects) < CONFIRMING or self._gain_since(suspects[0], look) < CONFIRMED:
+        if len(suspects) < CONFIRMING or self._gain_since(suspects[0], look) < CONFIRMED_NATS:
             return None
         believed = self._likely_cause(length, look)
         self._restart()
@@ -215,7 +215,7 @@ class EvidenceChangeDetector:
         then = self._ring.newest(length, look.variance, as_then=True)
         found = [evidence(hypothesis, then) for hypothesis in self._hypotheses]
         order = sorted(range(len(found)), key=lambda k: -found[k][0])
-        alike = [k for k in order if found[k][0] > found[order[0]][0] - ALIKE]
+        alike = [k for k in order if found[k][0] > found[order[0]][0] - ALIKE_NATS]
         chosen = [self._hypotheses[k] for k in alike]
         odds = "; ".join(f"{self._hypotheses[k].name} 10^{found[k][0] / np.log(10):.0f} : 1"
                          for k in order[:3] if found[k][0] > 0)
@@ -241,10 +241,10 @@ class EvidenceChangeDetector:
         for k, known in enumerate(self._known):
             odds, length = max((self._gain_of(known, rows), length)
                                for length, rows in look.since.items())
-            if odds > RESTORED:
+            if odds > RESTORED_NATS:
                 better[k] = odds, length
         believed = [k for k, (odds, _) in better.items()
-                    if odds > EVIDENCE or k in self._better]
+                    if odds > CHANGE_EVIDENCE_NATS or k in self._better]
         self._better = list(better)
         if not believed:
             return None

@@ -438,8 +438,7 @@ class Estimator:
 
     def mass_findings(self) -> list[str]:
         """Masses that the estimate cannot have beside `robot.dry_mass`, in sentences."""
-        covariance = self._covariance.matrix
-        return mass_findings(self.table, self.pi, covariance, self.config.robot.dry_mass,
+        return mass_findings(self.table, self.pi, self._covariance, self.config.robot.dry_mass,
                              self.config.estimation.coupling)
 
     def trust_cause(self) -> str:
