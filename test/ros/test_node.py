@@ -25,9 +25,11 @@ from uvms_adaptive_dynamics.evaluation.bags import read_messages
 from uvms_adaptive_dynamics.evaluation.run import run as evaluation
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
 from uvms_adaptive_dynamics.model.robot import resolve_urdf
+from uvms_adaptive_dynamics.ros import inputs as ros_inputs
 from uvms_adaptive_dynamics.ros.demo.simulated_robot import TYPES, ros_message
 from uvms_adaptive_dynamics.ros.estimator_node import EstimatorNode
 from uvms_adaptive_dynamics.ros.messages import time_message
+from uvms_adaptive_dynamics.ros.subscriptions import Repeated
 from uvms_adaptive_dynamics.ros.worker import Worker
 from uvms_adaptive_dynamics.signals.topics import inputs
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
@@ -46,9 +48,11 @@ def ros():
 
 
 @pytest.fixture
-def start(ros, tmp_path):
-    """Starts the node on the test's executor; closes it at the end."""
+def start(ros, tmp_path, monkeypatch):
+    """Starts the node on the test's executor; closes it at the end. Simulated time goes as fast as
+    its messages are taken, so they are looked for more often than once a tick."""
     nodes = []
+    monkeypatch.setattr(ros_inputs, "Repeated", lambda period, *rest: Repeated(0.001, *rest))
 
     def make(**settings):
         settings = {"output.directory": str(tmp_path / "parameters"),
