@@ -26,6 +26,7 @@ from uvms_adaptive_dynamics.evaluation.bags import read_messages  # noqa: E402
 from uvms_adaptive_dynamics.model.robot import RobotModel  # noqa: E402
 from uvms_adaptive_dynamics.model.sample import Sample  # noqa: E402
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd  # noqa: E402
+from uvms_adaptive_dynamics.signals.samples import samples_of  # noqa: E402
 from uvms_adaptive_dynamics.signals.topics import inputs  # noqa: E402
 
 SOLVE_EVERY, HELD_OUT_SEED, DURATION = 10, 1000, 120.0
@@ -60,13 +61,10 @@ def bag_of(folder, seed, faults=()):
     return bag
 
 
-def samples_of(bag, config, robot):
+def front_and_samples(bag, config, robot):
     """(front end, samples) of a bag."""
-    front, found = SignalFrontEnd(config, robot), []
-    for item in read_messages(bag, inputs(config)):
-        front.add_message(*item)
-        found += front.samples()
-    return front, found + front.flush()
+    front = SignalFrontEnd(config, robot)
+    return front, samples_of(front, read_messages(bag, inputs(config)))
 
 
 def with_truth(samples, bag, names, period):
@@ -166,9 +164,9 @@ def outliers(args, config, robot):
     from uvms_adaptive_dynamics.simulation.faults import ACCEPTANCE
 
     for seed in args.seeds:
-        front, test = samples_of(bag_of(args.bags, seed + HELD_OUT_SEED), config, robot)
-        dirty, faulty = samples_of(bag_of(args.bags, seed, ACCEPTANCE), config, robot)
-        _, clean = samples_of(bag_of(args.bags, seed), config, robot)
+        front, test = front_and_samples(bag_of(args.bags, seed + HELD_OUT_SEED), config, robot)
+        dirty, faulty = front_and_samples(bag_of(args.bags, seed, ACCEPTANCE), config, robot)
+        _, clean = front_and_samples(bag_of(args.bags, seed), config, robot)
         (a, b), *_ = unexplained(
             [predictions(config, robot, seed, train, test) for train in (clean, faulty)]
         )
@@ -186,16 +184,10 @@ def delay(args, config, robot):
     for seed in args.seeds:
         messages = list(read_messages(bag_of(args.bags, seed), inputs(config)))
         for true in (0.0, 0.05, 0.1, 0.2, 0.35, 0.5):
-            front, found = SignalFrontEnd(config, robot), []
-            for role, message, t in sorted(
-                (
-                    (r, m, t - true * (r == "thrusters"))
-                    for r, m, t in messages[: len(messages) // 2]
-                ),
-                key=lambda item: item[2],
-            ):
-                front.add_message(role, message, t)
-                found += front.samples()
+            front = SignalFrontEnd(config, robot)
+            half = messages[: len(messages) // 2]
+            earlier = ((r, m, t - true * (r == "thrusters")) for r, m, t in half)
+            found = samples_of(front, sorted(earlier, key=lambda item: item[2]))
             offline, online = thruster_delay(found, robot, config).delay, front.delay.found.delay
             print(
                 f"seed {seed}, true {true:.2f} s: offline {1e3 * (offline - true):+5.1f} ms, "
@@ -212,7 +204,7 @@ def held_out(args, config, robot):
     print(f"{'1 - R^2':<22}" + "".join(f"{name:>8}" for name in robot.channels) + f"{'mean':>9}")
     for seed in args.seeds:
         bags = [bag_of(args.bags, seed), bag_of(args.bags, seed + HELD_OUT_SEED)]
-        measured = [samples_of(bag, config, robot)[1] for bag in bags]
+        measured = [front_and_samples(bag, config, robot)[1] for bag in bags]
         period = config.filter.period
         true = [with_truth(s, bag, NAMES[1:9], period) for s, bag in zip(measured, bags)]
         best = best_linear(bags[0].with_suffix(".npz"), config, robot).values
@@ -232,7 +224,7 @@ def budget(args, config, robot):
     print(f"{'1 - R^2, truth for':<22}{channels}{'mean':>9}")
     for seed in args.seeds:
         bags = [bag_of(args.bags, seed), bag_of(args.bags, seed + HELD_OUT_SEED)]
-        measured = [samples_of(bag, config, robot)[1] for bag in bags]
+        measured = [front_and_samples(bag, config, robot)[1] for bag in bags]
         for name, names in SIGNALS.items():
             found = predictions(
                 config,

@@ -35,7 +35,7 @@ class Bus:
         end = time.monotonic() + timeout
         while not (value := condition()):
             assert time.monotonic() < end, f"not within {timeout:g} s: {what or condition}"
-            self.executor.spin_once(timeout_sec=0.05)
+            self.executor.spin_once(timeout_sec=0.005)
         return value
 
     def collect(self, kind, topic, qos):

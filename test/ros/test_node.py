@@ -25,9 +25,11 @@ from uvms_adaptive_dynamics.evaluation.bags import read_messages
 from uvms_adaptive_dynamics.evaluation.run import run as evaluation
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
 from uvms_adaptive_dynamics.model.robot import resolve_urdf
+from uvms_adaptive_dynamics.ros import inputs as ros_inputs
 from uvms_adaptive_dynamics.ros.demo.simulated_robot import TYPES, ros_message
 from uvms_adaptive_dynamics.ros.estimator_node import EstimatorNode
 from uvms_adaptive_dynamics.ros.messages import time_message
+from uvms_adaptive_dynamics.ros.subscriptions import Repeated
 from uvms_adaptive_dynamics.ros.worker import Worker
 from uvms_adaptive_dynamics.signals.topics import inputs
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
@@ -46,9 +48,11 @@ def ros():
 
 
 @pytest.fixture
-def start(ros, tmp_path):
-    """Starts the node on the test's executor; closes it at the end."""
+def start(ros, tmp_path, monkeypatch):
+    """Starts the node on the test's executor; closes it at the end. Simulated time goes as fast as
+    its messages are taken, so they are looked for more often than once a tick."""
     nodes = []
+    monkeypatch.setattr(ros_inputs, "Repeated", lambda period, *rest: Repeated(0.001, *rest))
 
     def make(**settings):
         settings = {"output.directory": str(tmp_path / "parameters"),
@@ -176,6 +180,8 @@ def test_parameters_are_latched(ros, start):
     SimulatedTime(ros, node).play(2.0)
     late = ros.collect(JointState, "/uvms_estimator/parameters", LATCHED)
     ros.until(lambda: late, what="the latched parameters")
+    assert list(late[0].name) == list(node.robot.table.names)
+    np.testing.assert_array_equal(late[0].position, parameters_of(node))
 
 
 def test_outputs_can_be_frd(ros, start):
@@ -321,6 +327,7 @@ def test_without_simulated_time_nothing_is_taken(ros, start):
     publisher = ros.publisher(FluidPressure, "/depth", SENSOR)
     publisher.publish(FluidPressure(fluid_pressure=1.2e5))
     ros.until(lambda: node.inputs.dropped["no simulated time on /clock yet"] == 1)
+    assert node.inputs.front_end.inputs["depth"].used == 0 and node.inputs.samples == 0
 
 
 # --- services -------------------------------------------------------------------------------------

@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "uvms_adaptive_dynamics"
 PAGE = ROOT / "docs/thresholds.md"
 FILES = [*(path for room in ("estimation", "uncertainty", "signals")
-           for path in sorted((PACKAGE / room).rglob("*.py"))), PACKAGE / "model/prior.py"]
+           for path in sorted((PACKAGE / room).rglob("*.py"))), PACKAGE / "model/normal.py",
+         PACKAGE / "model/prior.py"]
 
 # Constants that decide nothing: units, places, bins, lengths of buffers and of what is averaged,
 # how often something is done, degrees of polynomials, published figures.
@@ -170,16 +171,18 @@ def test_what_is_measured_is_on_the_page(script):
 
 def test_a_patched_constant_is_changed_where_it_was_imported(script):
     """And only there: another module's constant of the same name keeps its value."""
-    from uvms_adaptive_dynamics.estimation import changes, estimator
+    from uvms_adaptive_dynamics.estimation import estimator
+    from uvms_adaptive_dynamics.model import normal
+    from uvms_adaptive_dynamics.simulation import sensors
     from uvms_adaptive_dynamics.uncertainty import channel_noise
 
     def held():
-        return changes.UNDONE, estimator.UNDONE, changes.SETTLING, channel_noise.SETTLING
-    undone, _, settling, rows = before = held()
-    with script.patched("estimation.changes", "UNDONE", script.times, 1.5):
-        assert held() == (1.5 * undone, 1.5 * undone, settling, rows)
-    with script.patched("estimation.changes", "SETTLING", script.times, 1.5):
-        assert held() == (undone, undone, 1.5 * settling, rows)
+        return normal.Z95, channel_noise.Z95, estimator.STAMP_JITTER, sensors.STAMP_JITTER
+    z, _, jitter, simulated = before = held()
+    with script.patched("model.normal", "Z95", script.times, 1.5):
+        assert held() == (1.5 * z, 1.5 * z, jitter, simulated)
+    with script.patched("estimation.estimator", "STAMP_JITTER", script.times, 1.5):
+        assert held() == (z, z, 1.5 * jitter, simulated)
     assert held() == before
 
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from .. import __version__
 from ..config import Config
-from ..model.metrics import Z95, all_channels, timing
+from ..model.metrics import all_channels, timing
+from ..model.normal import Z95
 from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
 from ..uncertainty.trust import STATES

@@ -16,6 +16,7 @@ from ..model.kernel import REACH
 from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..signals.front_end import SignalFrontEnd
+from ..signals.samples import samples_of
 from ..signals.topics import inputs
 from ..simulation.coloured import with_coloured_noise
 from ..simulation.faults import FAULT_KINDS as FAULTS
@@ -57,12 +58,7 @@ def recorded(bag: Path, kind: str, config: Config, robot: RobotModel, seed: int)
         messages = with_coloured_noise(messages, seed=seed)
     elif kind == "outliers":
         messages = with_outliers(messages, OUTLIERS, seed, hits)
-    samples: list[Sample] = []
-    front = SignalFrontEnd(config, robot)
-    for message in messages:
-        front.add_message(*message)
-        samples += front.samples()
-    return Recorded(samples, hits)
+    return Recorded(samples_of(SignalFrontEnd(config, robot), messages), hits)
 
 
 def with_outliers(messages: Iterable[tuple[str, Any, float]], faults: Faults, seed: int,

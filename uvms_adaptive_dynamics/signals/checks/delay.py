@@ -13,9 +13,9 @@ import numpy as np
 
 from ...config import Config
 from ...model.kernel import gaussian_kernel
+from ...model.normal import Z999
 from ...model.robot import RobotModel
 from ...model.sample import Sample
-from .finding import EVIDENCE
 
 MIN_SHIFT, MAX_SHIFT, SHIFT_STEP = -0.2, 0.8, 0.02     # [s] of the shifts tried
 ROW_STRIDE = 5           # every fifth row is enough after the low-pass
@@ -90,7 +90,7 @@ class DelayMonitor:
         """A sentence if the delay is wrong by more than the low-pass forgives with 99.9 %
         certainty, else ''."""
         found = self.found
-        if found is None or abs(found.delay) - EVIDENCE * found.stddev < MAX_DELAY_ERROR:
+        if found is None or abs(found.delay) - Z999 * found.stddev < MAX_DELAY_ERROR:
             return ""
         setting, error = self._config.thrusters.delay, found.delay
         return (f"thrusters.delay: over the last minute the vehicle followed its thrusters "

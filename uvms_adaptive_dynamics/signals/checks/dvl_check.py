@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...config import Config
+from ...model.normal import Z999
 from ...model.rotations import FRD_FROM_FLU, from_rpy, to_rotation_vector
 from .depth_check import depth_fit
 from .finding import (
     CONSISTENT,
-    EVIDENCE,
     MAX_STANDARD_ERROR,
     UNDECIDED,
     CheckResult,
@@ -63,7 +63,7 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
             return _small_errors(fit, logs, config), Q
         return _other_axes(logs, config, axes), axes
     reversed_axes = [k for k in range(3) if judged[k]
-                     and turned[k, k] + EVIDENCE * error[4 * k] < 0]
+                     and turned[k, k] + Z999 * error[4 * k] < 0]
     findings = [Finding("dvl.frame", f"the DVL's {AXES[k]} velocity has the wrong sign against the "
                                      "IMU; check dvl.frame and dvl.rpy") for k in reversed_axes]
     return CheckResult(findings, False), np.eye(3)
@@ -103,7 +103,7 @@ def _tilted(fit: VelocityMap, config: Config) -> CheckResult:
             "and the driver's axes"))
     phi, error = fit.rotation()
     angle = float(np.linalg.norm(phi))
-    if angle - EVIDENCE * error < MIN_TILT:
+    if angle - Z999 * error < MIN_TILT:
         return CONSISTENT
     by_dvl = _mount(config.dvl.frame, config.dvl.rpy, U @ Vt)
     by_imu = _mount(config.imu.frame, config.imu.rpy, (U @ Vt).T)
@@ -128,7 +128,7 @@ def _scaled(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> Ch
     seen = (f"DVL velocities are {2 / (low + high):.2f} +- {4 * error / (low + high) ** 2:.2f} "
             "times those of the integrated IMU")
     depth = depth_fit(logs, np.eye(3), config) if "depth" in logs else None
-    margin = math.inf if depth is None else EVIDENCE * depth.error
+    margin = math.inf if depth is None else Z999 * depth.error
     if depth is not None and SCALE_TOLERANCE[0] + margin < depth.gain < SCALE_TOLERANCE[1] - margin:
         return mismatch("imu.linear_acceleration", (
             f"{seen}, while the depth agrees with the DVL ({depth.gain:.2f} +- {depth.error:.2f}); "
@@ -140,7 +140,7 @@ def _scaled(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> Ch
 def _lever_arm(lever: np.ndarray, stddev: np.ndarray) -> CheckResult:
     """The result where the axes are right; `lever` (3,) [m] FRD is what the place is wrong by."""
     size = np.linalg.norm(lever)
-    if size < 1e-9 or size - EVIDENCE * np.linalg.norm(lever * stddev) / size < MIN_LEVER_ERROR:
+    if size < 1e-9 or size - Z999 * np.linalg.norm(lever * stddev) / size < MIN_LEVER_ERROR:
         return CONSISTENT
     place = np.array2string(FRD_FROM_FLU @ lever, precision=2)
     return mismatch("dvl.xyz", (

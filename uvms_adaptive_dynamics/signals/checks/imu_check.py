@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ...config import Config
+from ...model.normal import Z999
 from ...model.rotations import from_rpy, to_rotation_vector
 from .depth_check import depth_fit
 from .finding import (
     CONSISTENT,
-    EVIDENCE,
     MAX_STANDARD_ERROR,
     UNDECIDED,
     CheckResult,
@@ -118,7 +118,7 @@ def _pitch_is_reversed(logs: dict[str, np.ndarray], config: Config) -> bool:
     fit = depth_fit(logs, np.eye(3), config)
     if fit is None:
         return False
-    return bool(fit.by_axis[0] + EVIDENCE * fit.errors[0] < 0)
+    return bool(fit.by_axis[0] + Z999 * fit.errors[0] < 0)
 
 
 def check_rates(imu: np.ndarray) -> CheckResult:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .finding import EVIDENCE, CheckResult, Finding, outside
+from ...model.normal import Z999
+from .finding import CheckResult, Finding, outside
 from .fits import regression, relation
 
 MIN_JOINT_MOVE = 0.02        # [rad] RMS of the change over JOINT_WINDOW of a judged joint
@@ -108,7 +109,7 @@ def _check_efforts(names: Sequence[str], log: np.ndarray,
         x = np.column_stack([speed[moving, j], posture[moving]])
         b, covariance, _ = regression(x, effort[moving, j], overlap)
         size = np.median(np.abs(effort[moving, j]))
-        if b[0] + EVIDENCE * np.sqrt(covariance[0, 0]) < 0:
+        if b[0] + Z999 * np.sqrt(covariance[0, 0]) < 0:
             findings.append(Finding("joint_states.effort_scale", (
                 f"the effort of {name} goes with its speed by {b[0]:.2g} +- "
                 f"{np.sqrt(covariance[0, 0]):.1g} N m s/rad, and friction forbids a negative one: "

@@ -26,7 +26,7 @@ MIN_IMPULSE_STDDEV = 0.05    # [N s] of a thruster that is judged
 # the thrusters' different strengths. The default robot's largest coupling is 0.1.
 COUPLING = 0.2
 CAP = 25.0            # of a squared deviation: one entry alone proves nothing
-EVIDENCE = 1000.0     # odds against the wiring as it is set, beside any other one
+WIRING_ODDS = 1000.0  # odds against the wiring as it is set, beside any other one
 
 
 class _Fit(NamedTuple):
@@ -56,7 +56,7 @@ def thruster_findings(thrust: np.ndarray, dvl: np.ndarray,
         return []
     least, finding = min(wirings)
     # Twice the log of the odds; each of the wirings might have come out best by chance.
-    certain = 2 * math.log(EVIDENCE * len(wirings))
+    certain = 2 * math.log(WIRING_ODDS * len(wirings))
     explained = chi2.ppf(0.999, allocation.shape[0] ** 2)
     return [finding] if as_set - least > certain and least < explained else []
 

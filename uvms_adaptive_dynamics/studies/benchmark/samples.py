@@ -52,20 +52,18 @@ def _simulate(seconds: float, seed: int) -> list[Sample]:
     from rosbags.typesys import Stores, get_typestore
 
     from ...signals.front_end import SignalFrontEnd
+    from ...signals.samples import samples_of
     from ...signals.topics import inputs
     from ...simulation.bag import DEFAULT_START, ros_message
     from ...simulation.robot import SimulatedRobot
 
-    config, store, samples = Config(), get_typestore(Stores.ROS2_JAZZY), []
-    front = SignalFrontEnd(config, RobotModel.from_config(config))
+    config, store = Config(), get_typestore(Stores.ROS2_JAZZY)
     roles = {entry.topic: entry.role for entry in inputs(config)}
-    for message in SimulatedRobot(
-        seed, seconds, start_ns=round(DEFAULT_START * 1e9), truth_period=None
-    ):
-        front.add_message(roles[message.topic], ros_message(store, message),
-                          message.receive_time * 1e-9)
-        samples += front.samples()
-    return samples + front.flush()
+    simulated = SimulatedRobot(seed, seconds, start_ns=round(DEFAULT_START * 1e9),
+                               truth_period=None)
+    messages = ((roles[one.topic], ros_message(store, one), one.receive_time * 1e-9)
+                for one in simulated)
+    return samples_of(SignalFrontEnd(config, RobotModel.from_config(config)), messages)
 
 
 def _version() -> str:
