@@ -66,7 +66,7 @@ def setup():
 @pytest.fixture(scope="module")
 def other(setup):
     """Samples of another motion."""
-    return samples_of(SignalFrontEnd(*setup), recording(11, 30.0))
+    return samples_of(SignalFrontEnd(*setup), recording(11, 60.0))
 
 
 def learnt(config, robot, seed):

@@ -78,7 +78,7 @@ def _small_errors(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config)
 
 def _late(fit: VelocityMap, config: Config) -> CheckResult:
     """The result where the DVL's stamps are later or earlier than the IMU's of the same motion."""
-    if abs(fit.lag) - EVIDENCE * fit.errors[12] < MIN_LAG:
+    if abs(fit.lag) - Z999 * fit.errors[12] < MIN_LAG:
         return CONSISTENT
     set_to = config.dvl.delay + fit.lag
     return mismatch("dvl.delay", (

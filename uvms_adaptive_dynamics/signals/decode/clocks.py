@@ -50,6 +50,7 @@ class Clocks:
         """Forget all clocks."""
         self.reference: float | None = None
         self.last_receive: float | None = None
+        self._transport = 0.0       # [s] of the fastest sensor on the common clock
         self._begin = self._reviewed = math.inf
         for sensor in self.sensors.values():
             sensor.reset()
@@ -91,10 +92,13 @@ class Clocks:
             self._review()
 
     def data_time(self, role: str, stamp: float | None, receive: float) -> float:
-        """The time [s] of a message on the common clock, which must be known."""
+        """The time [s] of a message on the common clock, which must be known.
+
+        Without a stamp its transport is taken as long as that of the fastest sensor.
+        """
         assert self.reference is not None
         if stamp is None:
-            return receive - self.reference
+            return receive - self.reference - self._transport
         return stamp + (self.sensors[role].correction or 0.0)
 
     def now(self) -> float | None:
@@ -138,6 +142,9 @@ class Clocks:
             self.reference = best
         for role, offset in offsets.items():
             self._place(role, self.sensors[role], offset - self.reference)
+        self._transport = min((max(sensor.latency, 0.0) for sensor in self.sensors.values()
+                               if sensor.latency is not None and sensor.correction is None),
+                              default=0.0)
         return True
 
     @staticmethod
