@@ -124,6 +124,17 @@ def test_a_clock_jump_leaves_the_message_unread():
     assert [r.t for r in reader.flush()] == [0.0] and reader.origin == 500.0
 
 
+@pytest.mark.parametrize("sec, receive", [(None, 1001.0), ("1000", 1001.0), (1e400, 1001.0),
+                                          (10**400, 1001.0), (1001, float("nan"))])
+def test_times_that_are_none_are_counted(sec, receive):
+    """A header or a time of reception that no middleware gives."""
+    reader = MessageReader(Config())
+    read(reader, depths(SECOND))
+    message = Message(data=3.0, header=Message(stamp=Message(sec=sec, nanosec=0)))
+    assert reader.read("depth", message, receive) == []
+    assert reader.inputs["depth"].rejected.total() == 1
+
+
 def test_what_waits_too_long_is_counted():
     """A flood before the clocks are known does not fill the memory."""
     reader = MessageReader(Config())

@@ -71,7 +71,7 @@ class Decoder:
         """The values of one message, as listed in the module's docstring."""
         try:
             return getattr(self, role)(message)
-        except (AttributeError, TypeError, ValueError) as error:
+        except (AttributeError, TypeError, ValueError, IndexError, OverflowError) as error:
             raise MessageError(f"{role}: message does not have the fields of its type ({error})") \
                 from None
 
@@ -240,11 +240,20 @@ def _dynamic_joint_state(message: Any) -> tuple[Sequence[str], Any, Any, Any]:
 
 
 def stamp_of(message: Any) -> float | None:
-    """The header's stamp [s since the epoch]; None without a header or with a stamp of zero."""
+    """The header's stamp [s since the epoch]; None without a header or with a stamp of zero.
+
+    Raises MessageError where it is no time.
+    """
     header = getattr(message, "header", None)
-    if header is None or (header.stamp.sec == 0 and header.stamp.nanosec == 0):
-        return None
-    return header.stamp.sec + 1e-9 * header.stamp.nanosec
+    try:
+        if header is None or (header.stamp.sec == 0 and header.stamp.nanosec == 0):
+            return None
+        stamp = float(header.stamp.sec + 1e-9 * header.stamp.nanosec)
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
+        raise MessageError(f"header has no stamp ({error})") from None
+    if not math.isfinite(stamp):
+        raise MessageError("stamp is not finite")
+    return stamp
 
 
 def _floats(values: Any) -> list[float]:

@@ -72,7 +72,15 @@ class MessageReader:
         `receive_time` is in seconds since the epoch. After a ClockJump the caller resets everything
         and reads the same message again.
         """
-        state, stamp = self.inputs[role], stamp_of(message)
+        state = self.inputs[role]
+        try:
+            stamp = stamp_of(message)
+            if not math.isfinite(receive_time):
+                raise MessageError("time of reception is not finite")
+        except MessageError as error:
+            state.received += 1
+            state.count_rejected(_short_reason(role, str(error)), str(error))
+            return []
         verdict = self.clocks.observe(role, stamp, receive_time)
         if verdict is Verdict.JUMPED:
             return ClockJump()
