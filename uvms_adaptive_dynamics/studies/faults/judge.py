@@ -1,0 +1,197 @@
+"""A run with a fault beside the clean one: figures, and whether they are within the limits."""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ...model.robot import RobotModel
+from .case import ARM, EVERYTHING, VEHICLE, Case, Said
+from .runner import HeldOut, Ran, Sentence
+
+# A valid row is wrong where its error is this many RMS errors of the clean run's channel: the
+# clean run has one row in some thousands beyond it.
+WRONG = 6.0
+AFTER = 15.0            # [s] behind the fault in which RMSE are compared
+BACK, BACK_SHARE = 0.5, 0.9     # [s] and share of the clean rows from which rows are back
+
+
+class Check(NamedTuple):
+    """One thing that was asked: what, what was found, the limit in words, and whether it holds."""
+
+    what: str
+    found: str
+    asked: str
+    ok: bool
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A case's figures. detected: [s] after the onset, None where nothing (or nothing asked) was
+    said; recovered [s] after the end; shares of the clean run's; loss (C,) of held-out R^2."""
+
+    case: Case
+    sentence: str
+    detected: float | None
+    advice: tuple[str, ...]
+    samples: float
+    vehicle: float
+    arm: float
+    wrong: float
+    recovered: float | None
+    rmse: float
+    loss: np.ndarray
+    checks: tuple[Check, ...]
+    trouble: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything that was asked holds."""
+        return all(check.ok for check in self.checks)
+
+
+def judged(case: Case, ran: Ran, clean: Ran, test: HeldOut, robot: RobotModel) -> Verdict:
+    """The figures of a run beside the clean one's."""
+    sentence, advice = _sentences(case, ran, clean)
+    end = min(case.end, _length(clean))
+    vehicle, arm = robot.vehicle_rows, robot.arm_rows
+    figures = {
+        "detected": None if sentence is None else max(0.0, sentence.begin - case.begin),
+        "samples": len(ran.sample_t) / len(clean.sample_t),
+        "vehicle": _share(ran, clean, vehicle), "arm": _share(ran, clean, arm),
+        "wrong": wrong_share(ran, clean),
+        "recovered": recovered(ran, clean, end) if end < _length(clean) else None,
+        "rmse": rmse_ratio(ran, clean, end), "loss": test.r2(clean.pi) - test.r2(ran.pi)}
+    return Verdict(case, "" if sentence is None else sentence.last, advice=advice,
+                   checks=tuple(_checks(case, figures, advice, ran.trouble, robot)),
+                   trouble=ran.trouble, **figures)
+
+
+# --- figures --------------------------------------------------------------------------------------
+
+def _sentences(case: Case, ran: Ran, clean: Ran) -> tuple[Sentence | None, tuple[str, ...]]:
+    """The sentence that is asked, and all that are neither asked nor said of the clean run."""
+    new = {kind: said for kind, said in ran.said.items() if kind not in clean.said}
+
+    def of(wanted: Said) -> list[Sentence]:
+        return [s for s in new.values() if wanted.matches(s.last) or wanted.matches(s.first)]
+    found = of(case.said) if case.said else []
+    right = found + [s for wanted in case.others for s in of(wanted)]
+    other = tuple(s.last for s in new.values() if not any(s is r for r in right)
+                  and not _harmless(s.last, case))
+    return min(found, key=lambda s: s.begin, default=None), other
+
+
+def _harmless(sentence: str, case: Case) -> bool:
+    """What is said about the role that has the fault misleads nobody; nor do consequences where
+    the fault touches all channels."""
+    roles = {fault.role for fault in case.faults}
+    if "" in roles and sentence.startswith(("input ", "reset")):
+        return True
+    if case.touches == EVERYTHING and sentence.startswith(("trust", "change")):
+        return True
+    return any(role and Said(role).matches(sentence) for role in roles)
+
+
+def _share(ran: Ran, clean: Ran, rows: slice) -> float:
+    """Valid rows of the channels, as a share of the clean run's."""
+    count = clean.valid[:, rows].sum()
+    return float(ran.valid[:, rows].sum() / count) if count else 1.0
+
+
+def scale(clean: Ran) -> np.ndarray:
+    """(C,) RMS error of the clean run's valid rows."""
+    return np.sqrt(np.nanmean(np.where(clean.valid, clean.error, np.nan) ** 2, axis=0))
+
+
+def wrong_share(ran: Ran, clean: Ran) -> float:
+    """Share of valid rows that are wrong beyond the clean run's own share, at least 0."""
+    def share(run: Ran) -> float:
+        wrong = run.valid & ~(np.abs(run.error) <= WRONG * scale(clean))
+        return float(wrong.sum() / max(run.valid.sum(), 1))
+    return max(0.0, share(ran) - share(clean))
+
+
+def recovered(ran: Ran, clean: Ran, end: float) -> float:
+    """[s] after the end from which on every channel that counted in the clean run counts again;
+    infinity if one never does."""
+    last = _length(clean) - BACK
+    begins = np.arange(end, last, 0.1)
+    worst = 0.0
+    for c in range(clean.valid.shape[1]):
+        now, then = (_counts(run.sample_t, run.sample_valid[:, c], begins)
+                     for run in (ran, clean))
+        back = np.flatnonzero((now >= BACK_SHARE * then) & (then > 0))
+        if back.size:
+            worst = max(worst, float(begins[back[0]] - end))
+        elif (then > 0).any():
+            return math.inf
+    return worst
+
+
+def _counts(t: np.ndarray, valid: np.ndarray, begins: np.ndarray) -> np.ndarray:
+    """Valid ticks in the BACK seconds from each of the times on."""
+    times = np.sort(t[valid]) if t.size else t
+    return np.searchsorted(times, begins + BACK) - np.searchsorted(times, begins)
+
+
+def rmse_ratio(ran: Ran, clean: Ran, end: float) -> float:
+    """Largest ratio of a channel's prequential RMSE in the seconds after the fault."""
+    def rmse(run: Ran) -> np.ndarray:
+        inside = (run.t >= end) & (run.t < end + AFTER)
+        squares = np.where(run.valid[inside], run.residual[inside], np.nan) ** 2
+        counted = np.isfinite(squares).sum(axis=0)
+        return np.sqrt(np.nansum(squares, axis=0) / np.where(counted > 0, counted, np.nan))
+    ratio = rmse(ran) / rmse(clean)
+    return float(np.nanmax(ratio)) if np.isfinite(ratio).any() else math.nan
+
+
+def _length(clean: Ran) -> float:
+    return float(clean.sample_t[-1])
+
+
+# --- limits ---------------------------------------------------------------------------------------
+
+def _checks(case: Case, figures: dict, advice: Sequence[str], trouble: Sequence[str],
+            robot: RobotModel) -> list[Check]:
+    limits, found = case.limits, [Check("trouble", text, "none", False) for text in trouble]
+
+    def least(what: str, value: float, limit: float | None) -> None:
+        if limit is not None:
+            found.append(Check(what, f"{value:.3f}", f">= {limit:g}", value >= limit))
+
+    def most(what: str, value: float, limit: float | None, form: str = ".3g") -> None:
+        # What cannot be judged, as nothing is valid, is not right.
+        if limit is not None:
+            found.append(Check(what, f"{value:{form}}", f"<= {limit:g}", value <= limit))
+    least("samples", figures["samples"], limits.samples)
+    least("vehicle rows", figures["vehicle"], limits.vehicle)
+    most("wrong rows", figures["wrong"], limits.wrong)
+    if figures["recovered"] is not None:
+        most("recovery [s]", figures["recovered"], limits.recover)
+    most("RMSE ratio after", figures["rmse"], limits.rmse)
+    untouched = _untouched(case.touches, robot)
+    if untouched.any():
+        most("held-out loss", float(np.max(figures["loss"][untouched])), limits.loss)
+    if case.said is not None:
+        detected = figures["detected"]
+        limit = math.inf if limits.detect is None else limits.detect
+        found.append(Check("said after [s]", "never" if detected is None else f"{detected:.1f}",
+                           f"<= {limit:g}: {case.said}",
+                           detected is not None and detected <= limit + 1e-9))
+    if advice:
+        found.append(Check("other advice", "; ".join(advice), "none", False))
+    return found
+
+
+def _untouched(touches: str, robot: RobotModel) -> np.ndarray:
+    """(C,) channels whose held-out loss is judged."""
+    found = np.ones(len(robot.channels), bool)
+    if touches in (VEHICLE, EVERYTHING):
+        found[robot.vehicle_rows] = False
+    if touches in (ARM, EVERYTHING):
+        found[robot.arm_rows] = False
+    return found
