@@ -159,7 +159,10 @@ def test_changes_of_numbers(stream):
     assert np.isnan(one).tolist() == [False, False, True, False]
     some = values.at_times(0.3, values.plus(1.0))(np.zeros(1000), rng)
     assert set(some) == {0.0, 1.0} and np.mean(some) == pytest.approx(0.3, abs=0.05)
-    assert values.reordered(1, 0)(np.array([3.0, 4.0]), rng).tolist() == [4.0, 3.0]
+    three = np.array([3.0, 4.0, 5.0])
+    assert values.reordered(1, 0, 2)(three.copy(), rng).tolist() == [4.0, 3.0, 5.0]
+    assert values.swapped(1, 2)(three.copy(), rng).tolist() == [3.0, 5.0, 4.0]
+    assert values.rolled(1)(three.copy(), rng).tolist() == [5.0, 3.0, 4.0]
 
 
 def test_commands_may_have_a_header(stream):

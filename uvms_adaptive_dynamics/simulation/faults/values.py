@@ -128,10 +128,24 @@ def huge(size: float) -> Change:
     return lambda values, rng: size * rng.uniform(-1.0, 1.0, values.size)
 
 
-def one_of(place: int, change: Change) -> Change:
-    """`change` of one number alone."""
+def rolled(shift: int) -> Change:
+    """In another order in which none stays at its place, however many there are."""
+    return lambda values, rng: np.roll(values, shift)
+
+
+def swapped(a: int, b: int) -> Change:
+    """Two numbers exchanged."""
     def changed(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        values[place] = change(values[place:place + 1], rng)[0]
+        values[[a, b]] = values[[b, a]]
+        return values
+    return changed
+
+
+def one_of(place: int, change: Change) -> Change:
+    """`change` of one number alone, of the last one where there are fewer."""
+    def changed(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        k = min(place, values.size - 1)
+        values[k] = change(values[k:k + 1], rng)[0]
         return values
     return changed
 

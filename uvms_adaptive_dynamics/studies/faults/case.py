@@ -14,6 +14,7 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 # Share of valid rows that may be wrong where none should be: some seven rows at the edge of what is
 # masked, where 0.6 s of the vehicle are 180.
 NONE = 2e-4
+ANY = ".*"              # role
 EVERYTHING, VEHICLE, ARM = "all", "vehicle", "arm"
 
 
@@ -38,14 +39,15 @@ class Said:
     def __str__(self) -> str:
         number = [] if self.seconds is None else [f"{abs(self.seconds):g} s"]
         words = [word.replace("|", " or ").replace("\\", "") for word in self.words]
-        return f"`{self.role.replace('|', '` or `')}`: " + (", ".join(words + number) or "any")
+        role = "any" if self.role == ANY else f"`{self.role.replace('|', '` or `')}`"
+        return f"{role}: " + ", ".join(words + number)
 
 
 @dataclass(frozen=True)
 class Limits:
     """What a fault may cost; None where nothing is asked.
 
-    samples, vehicle: least share of the clean recording's samples and vehicle rows; wrong: largest
+    samples, vehicle, arm: least share of the clean recording's samples and rows; wrong: largest
     share of valid rows that are wrong; loss: largest loss of held-out R^2 on the channels that the
     fault does not touch; detect [s] from the onset to the sentence; recover [s] from the end until
     rows count again; rmse: largest ratio of a channel's RMSE in the 15 s after to the clean one's.
@@ -53,6 +55,7 @@ class Limits:
 
     samples: float | None = None
     vehicle: float | None = None
+    arm: float | None = None
     wrong: float | None = 0.002
     loss: float | None = 0.02
     detect: float | None = 1.0

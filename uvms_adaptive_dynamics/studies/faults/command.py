@@ -15,15 +15,13 @@ from functools import partial
 from pathlib import Path
 
 from ... import options
-from ...config import Config
 from ...evaluation.files import output_folder
 from ...model.robot import RobotModel
-from ...simulation.faults.stream import with_faults
+from .bench import Bench
 from .case import Case
-from .judge import Verdict, judged
-from .recordings import LONG, SHORT, Recordings, Scene, recordings_of, simulated_recordings
+from .judge import Verdict
+from .recordings import LONG, SHORT
 from .report import head, line, summary, write
-from .runner import HeldOut, Ran, held_out, run_through
 from .table import KINDS, chosen
 
 
@@ -69,41 +67,10 @@ def run(args: argparse.Namespace) -> int:
     return 0 if all(verdict.ok for verdict in verdicts) else 1
 
 
-class Bench:
-    """The recordings, and the clean runs that faults are held against, each made once."""
-
-    def __init__(self, recordings: Recordings, config: Config):
-        self.config, self._recordings = config, recordings
-        self._clean: dict[tuple, tuple[Ran, HeldOut]] = {}
-
-    @classmethod
-    def of(cls, bag: Path | None, folder: Path, scene: Scene, config: Config) -> Bench:
-        """The bench of a recording, or of the simulated robot, whose bags are kept in `folder`."""
-        if bag is not None:
-            return cls(recordings_of(bag, config, scene), config)
-        return cls(simulated_recordings(folder, scene), config)
-
-    def verdict(self, case: Case) -> Verdict:
-        """Run a case and judge it."""
-        config = self.config.with_values(dict(case.settings))
-        robot = RobotModel.from_config(config)
-        clean, test = self._clean_run(case, config, robot)
-        stream = with_faults(self._recordings.learnt, (*case.given, *case.faults))
-        ran = run_through(stream, config, robot, reference=clean.pi)
-        return judged(case, ran, clean, test, robot)
-
-    def _clean_run(self, case: Case, config: Config, robot: RobotModel) -> tuple[Ran, HeldOut]:
-        key = (tuple(case.settings.items()), tuple(map(repr, case.given)))
-        if key not in self._clean:
-            learnt, tested = (list(with_faults(part, case.given)) for part in self._recordings)
-            self._clean[key] = (run_through(learnt, config, robot),
-                                held_out(tested, config, robot))
-        return self._clean[key]
-
-
 def _verdicts(make: Callable[[], Bench], choose: Callable[[], list[Case]],
               jobs: int) -> Iterator[Verdict]:
-    bench, cases = make(), choose()
+    bench = make()
+    cases = [case for case in choose() if bench.concerns(case)]
     if jobs == 1:
         yield from map(bench.verdict, cases)
         return
@@ -116,7 +83,8 @@ _own: list = []     # of a process: its bench and the cases
 
 
 def _begin(make: Callable[[], Bench], choose: Callable[[], list[Case]]) -> None:
-    _own[:] = make(), choose()
+    bench = make()
+    _own[:] = bench, [case for case in choose() if bench.concerns(case)]
 
 
 def _numbered(number: int) -> Verdict:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -70,7 +71,8 @@ def outage_cases(onset: float) -> list[Case]:
                 "rows that need it are masked, all others go on; back by itself",
                 (Lost(role, onset, onset + length),),
                 Said(role, ("no message|silent",)) if noticed else None,
-                Limits(wrong=NONE, recover=3.0, detect=timeout + 1.0),
+                replace(SILENT, detect=timeout + 1.0,
+                        arm=None if role == "joint_states" else 0.95),
                 touches=ARM if role == "joint_states" else VEHICLE,
-                short=(role, length) in (("imu", 2.0), ("dvl", 10.0), ("joint_states", 0.5))))
+                short=(role, length) in (("imu", 2.0), ("dvl", 10.0), ("thrusters", 2.0))))
     return found

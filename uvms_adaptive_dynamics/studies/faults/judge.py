@@ -169,6 +169,7 @@ def _checks(case: Case, figures: dict, advice: Sequence[str], trouble: Sequence[
             found.append(Check(what, f"{value:{form}}", f"<= {limit:g}", value <= limit))
     least("samples", figures["samples"], limits.samples)
     least("vehicle rows", figures["vehicle"], limits.vehicle)
+    least("arm rows", figures["arm"], limits.arm)
     most("wrong rows", figures["wrong"], limits.wrong)
     if figures["recovered"] is not None:
         most("recovery [s]", figures["recovered"], limits.recover)

@@ -28,7 +28,7 @@ class Scene(NamedTuple):
 
 # Of 75 s 15 are left behind the longest outage.
 LONG = Scene(75.0, 40.0, 30.0)
-SHORT = Scene(34.0, 20.0, 14.0)
+SHORT = Scene(30.0, 16.0, 12.0)
 
 
 class Recordings(NamedTuple):

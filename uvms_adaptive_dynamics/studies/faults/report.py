@@ -30,9 +30,10 @@ def line(verdict: Verdict, robot: RobotModel) -> str:
     after = ("never" if verdict.detected is None else f"{verdict.detected:.1f} s") if said else "-"
     back = "-" if verdict.recovered is None else (
         "never" if math.isinf(verdict.recovered) else f"{verdict.recovered:.1f} s")
+    rmse = "-" if math.isnan(verdict.rmse) else f"{verdict.rmse:.2f}"
     worst = int(np.argmax(verdict.loss))
     cells = (verdict.case.name, after, f"{verdict.samples:.1%}", f"{verdict.vehicle:.1%}",
-             f"{verdict.arm:.1%}", f"{verdict.wrong:.2%}", back, f"{verdict.rmse:.2f}",
+             f"{verdict.arm:.1%}", f"{verdict.wrong:.2%}", back, rmse,
              f"{verdict.loss[worst]:.4f} {robot.channels[worst]}")
     lines = ["".join(f"{cell:<{width}}" for cell, width in zip(cells, WIDTHS))
              + ("ok" if verdict.ok else "RED")]

@@ -20,7 +20,7 @@ from ...signals.front_end import SignalFrontEnd
 from ...simulation.faults.stream import Received
 
 POLL = 0.1          # [s] of true time between two looks at what is said
-SOLVE_EVERY = 10    # rows: five solves a second, as what is judged are rows and the last estimate
+SOLVE_EVERY = 25    # rows: two solves a second, as what is judged are rows and the last estimate
 NUMBER = re.compile(r"[-+]?\d[\d.e+-]*")
 
 
@@ -155,10 +155,10 @@ class _Run:
         C = self.estimator.table.channels
         pi = self.estimator.pi if reference is None else reference
         rows = [p for _, p in self._predictions]
-        stack = lambda values: np.array(values).reshape(-1, C)
+        stack = lambda values, kind=float: np.array(values, kind).reshape(-1, C)
         return Ran(
-            np.array([t for t, _ in self._samples]), stack([v for _, v in self._samples]),
-            np.array([t for t, _ in self._predictions]), stack([p.valid for p in rows]),
+            np.array([t for t, _ in self._samples]), stack([v for _, v in self._samples], bool),
+            np.array([t for t, _ in self._predictions]), stack([p.valid for p in rows], bool),
             stack([p.residual for p in rows]),
             stack([p.measured - p.known - p.regressor @ pi for p in rows]),
             self.estimator.pi, self.said, tuple(self.trouble), self.front.counters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 
 from ...simulation.faults.stream import Fault
-from ...simulation.faults.values import altered, one_of, plus, reordered, times
+from ...simulation.faults.values import altered, one_of, plus, rolled, swapped, times
 from .case import EVERYTHING, Case, Limits, Said
 
 # Found from the motion: the checks need 30 s of it. What is learnt meanwhile is wrong, and said so.
@@ -27,13 +27,13 @@ def setting_cases() -> list[Case]:
          IMPOSSIBLE),
         ("gyro in deg/s", altered("gyro", times(math.degrees(1.0))),
          Said("imu", ("deg",)), FOUND),
-        ("two thrusters swapped", altered("commands", reordered(0, 2, 1, 3, 4, 5, 6, 7)),
+        ("two thrusters swapped", altered("commands", swapped(1, 2)),
          Said("thrusters", ("swapped|order|2.*3",)), FOUND),
-        ("all thrusters permuted", altered("commands", reordered(3, 5, 1, 7, 0, 2, 6, 4)),
+        ("all thrusters permuted", altered("commands", rolled(3)),
          Said("thrusters", ("order|permut",)), FOUND),
         ("a thruster reversed", altered("commands", one_of(2, _mirrored)),
          Said("thrusters", ("sign", "3")), FOUND),
-        ("efforts of joints permuted", altered("effort", reordered(2, 0, 3, 1)),
+        ("efforts of joints permuted", altered("effort", rolled(1)),
          Said("joint_states", ("order|permut",)), FOUND),
         ("sign of an effort", altered("effort", one_of(1, times(-1.0))),
          Said("joint_states", ("sign|scale",)), FOUND),
@@ -43,7 +43,8 @@ def setting_cases() -> list[Case]:
          Said("imu", ("linear_acceleration|gravity",)), FOUND),
     ]
     return [Case(name, "setting", "named, with the setting to change", (fault,), said, limits,
-                 touches=EVERYTHING) for name, fault, said, limits in found]
+                 touches=EVERYTHING, short=name == "efforts in mN m")
+            for name, fault, said, limits in found]
 
 
 def _mirrored(values, rng):

@@ -1,0 +1,50 @@
+"""The bench: a recording with one fault or another, each judged against the clean one."""
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...config import Config
+from ...model.robot import RobotModel
+from ...simulation.faults.stream import with_faults
+from .case import Case
+from .judge import Verdict, judged
+from .recordings import Recordings, Scene, recordings_of, simulated_recordings
+from .runner import HeldOut, Ran, held_out, run_through
+
+
+class Bench:
+    """The recordings, and the clean runs that faults are held against, each made once."""
+
+    def __init__(self, recordings: Recordings, config: Config):
+        self.config, self._recordings = config, recordings
+        self._clean: dict[tuple, tuple[Ran, HeldOut]] = {}
+
+    @classmethod
+    def of(cls, bag: Path | None, folder: Path, scene: Scene, config: Config) -> Bench:
+        """The bench of a recording, or of the simulated robot, whose bags are kept in `folder`."""
+        if bag is not None:
+            return cls(recordings_of(bag, config, scene), config)
+        return cls(simulated_recordings(folder, scene), config)
+
+    def concerns(self, case: Case) -> bool:
+        """Whether the recording has messages of all roles that the case is about."""
+        roles = {item.role for item in self._recordings.learnt} | {"", "battery"}
+        return roles >= {fault.role for fault in case.faults}
+
+    def verdict(self, case: Case) -> Verdict:
+        """Run a case and judge it."""
+        config = self.config.with_values(dict(case.settings))
+        robot = RobotModel.from_config(config)
+        clean, test = self._clean_run(case, config, robot)
+        # Whole before the run: what a fault itself raises is no result.
+        stream = list(with_faults(self._recordings.learnt, (*case.given, *case.faults)))
+        ran = run_through(stream, config, robot, reference=clean.pi)
+        return judged(case, ran, clean, test, robot)
+
+    def _clean_run(self, case: Case, config: Config, robot: RobotModel) -> tuple[Ran, HeldOut]:
+        key = (tuple(case.settings.items()), tuple(map(repr, case.given)))
+        if key not in self._clean:
+            learnt, tested = (list(with_faults(part, case.given)) for part in self._recordings)
+            self._clean[key] = (run_through(learnt, config, robot),
+                                held_out(tested, config, robot))
+        return self._clean[key]
