@@ -13,6 +13,8 @@ from uvms_adaptive_dynamics.errors import BagError, ConfigError  # noqa: E402
 from uvms_adaptive_dynamics.model.robot import RobotModel  # noqa: E402
 from uvms_adaptive_dynamics.simulation.faults.clocks import Clock  # noqa: E402
 from uvms_adaptive_dynamics.simulation.faults.delivery import Lost  # noqa: E402
+from uvms_adaptive_dynamics.simulation.faults.stream import Received  # noqa: E402
+from uvms_adaptive_dynamics.studies.faults import command  # noqa: E402
 from uvms_adaptive_dynamics.studies.faults.bench import Bench  # noqa: E402
 from uvms_adaptive_dynamics.studies.faults.case import ARM, Case, Limits, Said  # noqa: E402
 from uvms_adaptive_dynamics.studies.faults.judge import judged, recovered  # noqa: E402
@@ -20,6 +22,8 @@ from uvms_adaptive_dynamics.studies.faults.page import page  # noqa: E402
 from uvms_adaptive_dynamics.studies.faults.recordings import (  # noqa: E402
     LONG,
     SHORT,
+    Recordings,
+    Scene,
     recordings_of,
 )
 from uvms_adaptive_dynamics.studies.faults.report import line, summary  # noqa: E402
@@ -199,10 +203,22 @@ def test_a_recording_that_is_too_short_is_refused(tmp_path):
         recordings_of(tmp_path / "dive", Config(), SHORT)
 
 
-def test_the_command_prints_and_writes(tmp_path, capsys):
-    """A fault by name: a line, the sum, faults.json; the status says whether all is as asked."""
-    status = main(["faults", "--short", "--only", "joints in another order", "--output",
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_the_command_prints_and_writes(tmp_path, capsys, monkeypatch, jobs):
+    """A fault by name: a line, the sum, faults.json; the status says whether all is as asked. With
+    processes of its own it is the same."""
+    monkeypatch.setattr(command, "SHORT", Scene(5.0, 3.0, 2.0))
+    status = main(["faults", "--short", "--only", "effort NaN for", "--jobs", jobs, "--output",
                    str(tmp_path)])
     said = capsys.readouterr().out
-    assert "joints in another order" in said and f"{1 - status} of 1 faults as asked" in said
-    assert '"joints in another order"' in (tmp_path / "faults.json").read_text()
+    assert "effort NaN for" in said and f"{1 - status} of 1 faults as asked" in said
+    assert '"effort NaN for 0.6 s"' in (tmp_path / "faults.json").read_text()
+
+
+def test_faults_of_sensors_that_a_recording_lacks_are_left_out(robot):
+    """A recording without a DVL has no DVL that could be silent."""
+    arm = [Received("joint_states", None, 0, 0)]
+    bench = Bench(Recordings(arm, arm), Config())
+    concerned = {case.name for case in table(LONG.onset) if bench.concerns(case)}
+    assert "joint_states silent for 2 s" in concerned and "every message twice" in concerned
+    assert not any("dvl" in name for name in concerned)

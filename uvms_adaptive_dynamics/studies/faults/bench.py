@@ -24,7 +24,7 @@ class Bench:
         """The bench of a recording, or of the simulated robot, whose bags are kept in `folder`."""
         if bag is not None:
             return cls(recordings_of(bag, config, scene), config)
-        return cls(simulated_recordings(folder, scene), config)
+        return cls(simulated_recordings(folder, config, scene), config)
 
     def concerns(self, case: Case) -> bool:
         """Whether the recording has messages of all roles that the case is about."""

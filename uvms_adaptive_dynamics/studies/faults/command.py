@@ -11,7 +11,9 @@ import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 from ... import options
@@ -74,8 +76,8 @@ def _verdicts(make: Callable[[], Bench], choose: Callable[[], list[Case]],
     if jobs == 1:
         yield from map(bench.verdict, cases)
         return
-    # Each process makes the cases for itself: they hold functions, which cannot be sent.
-    with ProcessPoolExecutor(jobs, initializer=_begin, initargs=(make, choose)) as pool:
+    # Each process makes the cases for itself.
+    with ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (make, choose)) as pool:
         yield from pool.map(_numbered, range(len(cases)))
 
 
@@ -89,4 +91,6 @@ def _begin(make: Callable[[], Bench], choose: Callable[[], list[Case]]) -> None:
 
 def _numbered(number: int) -> Verdict:
     bench, cases = _own
-    return bench.verdict(cases[number])
+    verdict = bench.verdict(cases[number])
+    # Without its faults: they hold functions, which cannot be sent.
+    return replace(verdict, case=replace(verdict.case, faults=(), given=()))

@@ -42,10 +42,10 @@ last 30 % is tested on. The limits are these, where a fault has them:
 - *samples*, *vehicle rows*, *arm rows*: shares of the clean run's.
 - *wrong rows*: valid rows whose error under the clean run's last estimate is more than {WRONG:g}
   times the RMS error of the clean run's channel, as a share of all valid rows, less the clean
-  run's. Where none may be, {NONE:.2%} are the rows at the edge of what is masked.
-- *back after*: from the end of the fault until each channel has {BACK_SHARE:.0%} of the clean run's
-  valid ticks in {BACK:g} s again. The filters' own length is in it, half of `filter.dvl_window`'s
-  two seconds.
+  run's. Where none may be, {100 * NONE:g} % are the rows at the edge of what is masked.
+- *back after*: from the end of the fault until each channel has {100 * BACK_SHARE:g} % of the clean
+  run's valid ticks in {BACK:g} s again. The filters' own length is in it, half of
+  `filter.dvl_window`'s two seconds.
 - *RMSE after*: of the predictions made before their rows were used, in the {AFTER:g} s behind the
   fault, against the clean run's in the same seconds; the worst channel counts.
 - *loss*: R^2 on the held-out recording, the clean estimate's less this one's, of the worst channel
@@ -95,14 +95,18 @@ def _names(cases: Sequence[Case]) -> str:
 def _limits(case: Case) -> str:
     limits: Limits = case.limits
     shown = {"said within {:g} s": limits.detect if case.said else None,
-             "samples {:.0%}": limits.samples, "vehicle rows {:.0%}": limits.vehicle,
-             "arm rows {:.0%}": limits.arm,
-             "wrong rows {:.2%}": limits.wrong, "back after {:g} s": limits.recover,
-             "RMSE after {:g}": limits.rmse,
+             "samples {:g} %": _percent(limits.samples),
+             "vehicle rows {:g} %": _percent(limits.vehicle),
+             "arm rows {:g} %": _percent(limits.arm), "wrong rows {:g} %": _percent(limits.wrong),
+             "back after {:g} s": limits.recover, "RMSE after {:g}": limits.rmse,
              "loss {:g}": None if case.touches == "all" else limits.loss}
     parts = [text.format(limit) for text, limit in shown.items() if limit is not None]
     return ", ".join(parts) + (f" (loss not of the {case.touches})"
                                if case.touches in ("vehicle", "arm") else "")
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
 
 
 if __name__ == "__main__":

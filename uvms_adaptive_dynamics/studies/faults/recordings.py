@@ -38,10 +38,10 @@ class Recordings(NamedTuple):
     tested: Sequence[Received]
 
 
-def simulated_recordings(folder: Path, scene: Scene) -> Recordings:
+def simulated_recordings(folder: Path, config: Config, scene: Scene) -> Recordings:
     """Of the simulated robot; bags that are in the folder already are taken."""
-    return Recordings(_messages(simulated(folder, SEED, scene.learnt)),
-                      _messages(simulated(folder, HELD_OUT_SEED, scene.tested)))
+    return Recordings(_messages(simulated(folder, SEED, scene.learnt), config),
+                      _messages(simulated(folder, HELD_OUT_SEED, scene.tested), config))
 
 
 def recordings_of(bag: Path, config: Config, scene: Scene) -> Recordings:
@@ -60,9 +60,9 @@ def recordings_of(bag: Path, config: Config, scene: Scene) -> Recordings:
                       [m for m in messages if m.true_ns >= tested])
 
 
-def _messages(bag: Path, config: Config | None = None) -> list[Received]:
+def _messages(bag: Path, config: Config) -> list[Received]:
     found = []
-    for role, message, t in read_messages(bag, inputs(config or Config())):
+    for role, message, t in read_messages(bag, inputs(config)):
         ns = round(t * 1e9)
         found.append(Received(role, message, ns, ns))
     return found
