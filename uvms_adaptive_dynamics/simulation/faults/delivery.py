@@ -8,10 +8,23 @@ from typing import Any
 
 import numpy as np
 
+from ..sensors import (
+    ACCELEROMETER_NOISE,
+    ATTITUDE_NOISE,
+    DVL_NOISE,
+    EFFORT_NOISE,
+    GYRO_NOISE,
+    JOINT_NOISE,
+    JOINT_SPEED_NOISE,
+    PRESSURE_NOISE,
+)
 from .stream import Fault, Received, Reordering, later, stamp_ns, with_stamp
 from .values import FIELDS, field_of, has_field, with_field
 
 SPACING = 1e-4      # [s] between messages of a burst, some 10,000 a second
+NOISE = {"gyro": GYRO_NOISE, "accelerometer": ACCELEROMETER_NOISE,
+         "orientation": 0.5 * ATTITUDE_NOISE, "position": JOINT_NOISE, "speed": JOINT_SPEED_NOISE,
+         "effort": EFFORT_NOISE, "velocity": DVL_NOISE, "pressure": PRESSURE_NOISE}
 
 
 @dataclass(frozen=True)
@@ -116,7 +129,8 @@ class Added(Fault):
 
 @dataclass(frozen=True)
 class Densified(Reordering):
-    """A sensor of `factor` times the rate: between two messages others, linear in their fields."""
+    """A sensor of `factor` times the rate: between two messages others, linear in their fields and
+    each with noise of its own."""
 
     factor: int = 1
 
@@ -126,11 +140,11 @@ class Densified(Reordering):
         memory["before"] = item
         if before is not None:
             for k in range(1, self.factor):
-                yield _between(before, item, k / self.factor)
+                yield _between(before, item, k / self.factor, rng)
         yield item
 
 
-def _between(a: Received, b: Received, part: float) -> Received:
+def _between(a: Received, b: Received, part: float, rng: np.random.Generator) -> Received:
     message, begin, end = a.message, stamp_ns(a.message), stamp_ns(b.message)
     if begin is not None and end is not None:
         message = with_stamp(message, begin + round(part * (end - begin)))
@@ -138,6 +152,7 @@ def _between(a: Received, b: Received, part: float) -> Received:
         if role == a.role and has_field(message, field):
             x, y = field_of(a.message, field), field_of(b.message, field)
             mixed = (1.0 - part) * x + part * (-y if field == "orientation" and x @ y < 0 else y)
+            mixed = mixed + NOISE.get(field, 0.0) * rng.standard_normal(x.size)
             if field == "orientation":
                 mixed /= np.linalg.norm(mixed)
             message = with_field(message, field, mixed)

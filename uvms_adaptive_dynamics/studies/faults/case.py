@@ -63,15 +63,18 @@ class Limits:
     rmse: float | None = None
 
 
+UNLIMITED = Limits(wrong=None, loss=None, detect=None, recover=None)
+
+
 @dataclass(frozen=True)
 class Case:
     """A fault of the table.
 
     behaviour: what the estimator is to do; said: the sentence that is asked, None where nothing
-    need be said; others: sentences of other roles that are right too; touches: channels whose
-    held-out loss is not judged; settings, given: changes of the configuration and of the messages
-    that the clean recording has too; begin, end [s] of the fault; short: a member of the short
-    form.
+    need be said; or_said: where it is said in time, rows may be lost instead; others: sentences of
+    other roles that are right too; touches: channels whose held-out loss is not judged; settings,
+    given: changes of the configuration and of the messages that the clean recording has too;
+    short: a member of the short form.
     """
 
     name: str
@@ -85,6 +88,7 @@ class Case:
     settings: Mapping[str, Any] = field(default_factory=dict)
     given: tuple[Fault, ...] = ()
     short: bool = False
+    or_said: bool = False
 
     @property
     def begin(self) -> float:

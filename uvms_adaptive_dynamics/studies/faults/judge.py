@@ -3,13 +3,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from ...model.robot import RobotModel
-from .case import ARM, EVERYTHING, VEHICLE, Case, Said
+from .case import ARM, EVERYTHING, UNLIMITED, VEHICLE, Case, Said
 from .runner import HeldOut, Ran, Sentence
 
 # A valid row is wrong where its error is this many RMS errors of the clean run's channel: the
@@ -108,11 +108,11 @@ def scale(clean: Ran) -> np.ndarray:
 
 
 def wrong_share(ran: Ran, clean: Ran) -> float:
-    """Share of valid rows that are wrong beyond the clean run's own share, at least 0."""
-    def share(run: Ran) -> float:
-        wrong = run.valid & ~(np.abs(run.error) <= WRONG * scale(clean))
-        return float(wrong.sum() / max(run.valid.sum(), 1))
-    return max(0.0, share(ran) - share(clean))
+    """Valid rows that are wrong beyond the clean run's own, as a share of the clean run's valid
+    rows; at least 0."""
+    def count(run: Ran) -> int:
+        return int((run.valid & ~(np.abs(run.error) <= WRONG * scale(clean))).sum())
+    return max(0, count(ran) - count(clean)) / max(int(clean.valid.sum()), 1)
 
 
 def recovered(ran: Ran, clean: Ran, end: float) -> float:
@@ -158,6 +158,11 @@ def _length(clean: Ran) -> float:
 def _checks(case: Case, figures: dict, advice: Sequence[str], trouble: Sequence[str],
             robot: RobotModel) -> list[Check]:
     limits, found = case.limits, [Check("trouble", text, "none", False) for text in trouble]
+    detected = figures["detected"]
+    late = math.inf if limits.detect is None else limits.detect
+    told = detected is not None and detected <= late + 1e-9
+    if case.or_said and told:
+        limits = replace(UNLIMITED, wrong=limits.wrong)
 
     def least(what: str, value: float, limit: float | None) -> None:
         if limit is not None:
@@ -177,12 +182,9 @@ def _checks(case: Case, figures: dict, advice: Sequence[str], trouble: Sequence[
     untouched = _untouched(case.touches, robot)
     if untouched.any():
         most("held-out loss", float(np.max(figures["loss"][untouched])), limits.loss)
-    if case.said is not None:
-        detected = figures["detected"]
-        limit = math.inf if limits.detect is None else limits.detect
+    if case.said is not None and not case.or_said:
         found.append(Check("said after [s]", "never" if detected is None else f"{detected:.1f}",
-                           f"<= {limit:g}: {case.said}",
-                           detected is not None and detected <= limit + 1e-9))
+                           f"<= {late:g}: {case.said}", told))
     if advice:
         found.append(Check("other advice", "; ".join(advice), "none", False))
     return found

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from .case import NONE, OFFSET_ERROR, Case, Limits
+from .case import ARM, EVERYTHING, NONE, OFFSET_ERROR, VEHICLE, Case, Limits
 from .judge import AFTER, BACK, BACK_SHARE, WRONG
 from .recordings import LONG, SHORT
 from .runner import POLL, SOLVE_EVERY
@@ -41,8 +41,8 @@ last 30 % is tested on. The limits are these, where a fault has them:
   robot. None may be there that the clean run has not.
 - *samples*, *vehicle rows*, *arm rows*: shares of the clean run's.
 - *wrong rows*: valid rows whose error under the clean run's last estimate is more than {WRONG:g}
-  times the RMS error of the clean run's channel, as a share of all valid rows, less the clean
-  run's. Where none may be, {100 * NONE:g} % are the rows at the edge of what is masked.
+  times the RMS error of the clean run's channel, less the clean run's own, as a share of its valid
+  rows. Where none may be, {100 * NONE:g} % are the rows at the edge of what is masked.
 - *back after*: from the end of the fault until each channel has {100 * BACK_SHARE:g} % of the clean
   run's valid ticks in {BACK:g} s again. The filters' own length is in it, half of
   `filter.dvl_window`'s two seconds.
@@ -94,15 +94,16 @@ def _names(cases: Sequence[Case]) -> str:
 
 def _limits(case: Case) -> str:
     limits: Limits = case.limits
-    shown = {"said within {:g} s": limits.detect if case.said else None,
+    said = "or said" if case.or_said else "said"
+    shown = {f"{said} within {{:g}} s": limits.detect if case.said else None,
              "samples {:g} %": _percent(limits.samples),
              "vehicle rows {:g} %": _percent(limits.vehicle),
              "arm rows {:g} %": _percent(limits.arm), "wrong rows {:g} %": _percent(limits.wrong),
              "back after {:g} s": limits.recover, "RMSE after {:g}": limits.rmse,
-             "loss {:g}": None if case.touches == "all" else limits.loss}
+             "loss {:g}": None if case.touches == EVERYTHING else limits.loss}
     parts = [text.format(limit) for text, limit in shown.items() if limit is not None]
     return ", ".join(parts) + (f" (loss not of the {case.touches})"
-                               if case.touches in ("vehicle", "arm") else "")
+                               if case.touches in (VEHICLE, ARM) else "")
 
 
 def _percent(share: float | None) -> float | None:

@@ -18,6 +18,7 @@ from ...simulation.faults.delivery import (
     Thinned,
 )
 from ...simulation.faults.outliers import effort_outliers, velocity_outliers
+from ...simulation.faults.stream import Fault
 from ...simulation.faults.values import (
     Rewritten,
     altered,
@@ -27,13 +28,13 @@ from ...simulation.faults.values import (
     one_of,
     with_field,
 )
-from .case import ARM, EVERYTHING, NONE, VEHICLE, Case, Limits, Said
+from .case import ARM, EVERYTHING, NONE, Case, Limits, Said
 
 WHOLE = Limits(samples=0.95, vehicle=0.95, arm=0.95, recover=None, detect=10.0)
 PART = Limits(wrong=NONE, recover=2.0, rmse=1.3)
-# Where a sensor is so slow that the motion between its messages is lost, rows may be fewer.
-RATE = Limits(samples=0.95, loss=0.05, recover=None, detect=10.0)
-RATE_SAID = ("rate|Hz|slow|latency",)
+# Of slow sensors the motion between two messages is interpolated.
+RATE = Limits(samples=0.95, vehicle=0.9, arm=0.9, loss=0.05, recover=None, detect=10.0)
+RATE_SAID = (r"\brate\b|Hz|slow|latency",)
 
 
 def stream_cases(onset: float) -> list[Case]:
@@ -43,20 +44,18 @@ def stream_cases(onset: float) -> list[Case]:
 
 def _rates() -> list[Case]:
     follows = "defaults follow the measured rate, or the sentence says which setting to change"
-    return [
-        Case("imu at 4 Hz", "rate", follows, (Thinned("imu", each=25),), Said("imu", RATE_SAID),
-             RATE, touches=VEHICLE),
-        Case("imu at 20 Hz", "rate", follows, (Thinned("imu", each=5),), None, RATE),
-        Case("imu at 4 kHz", "rate", follows, (Densified("imu", factor=40),), None, WHOLE),
-        Case("dvl at 2 Hz", "rate", follows, (Thinned("dvl", each=5),), None, RATE),
-        Case("dvl at 3.3 Hz", "rate", follows, (Thinned("dvl", each=3),), None, WHOLE, short=True),
-        Case("joint_states at 10 Hz", "rate", follows, (Thinned("joint_states", each=5),),
-             None, RATE, touches=ARM),
-        Case("joint_states at 400 Hz", "rate", "efforts are averaged over the tick",
-             (Densified("joint_states", factor=8),), None, WHOLE),
-        Case("commands at 5 Hz", "rate", follows, (Thinned("thrusters", each=10),),
-             Said("thrusters", RATE_SAID), RATE, touches=VEHICLE),
+    found: list[tuple[str, Fault, Limits]] = [
+        ("imu at 4 Hz", Thinned("imu", each=25), RATE),
+        ("imu at 20 Hz", Thinned("imu", each=5), RATE),
+        ("imu at 4 kHz", Densified("imu", factor=40), WHOLE),
+        ("dvl at 2 Hz", Thinned("dvl", each=5), RATE),
+        ("dvl at 3.3 Hz", Thinned("dvl", each=3), WHOLE),
+        ("joint_states at 10 Hz", Thinned("joint_states", each=5), RATE),
+        ("joint_states at 400 Hz", Densified("joint_states", factor=8), WHOLE),
+        ("thrusters at 5 Hz", Thinned("thrusters", each=10), RATE),
     ]
+    return [Case(name, "rate", follows, (fault,), Said(fault.role, RATE_SAID), limits,
+                 short=name == "dvl at 3.3 Hz", or_said=True) for name, fault, limits in found]
 
 
 def _order(onset: float) -> list[Case]:
