@@ -164,6 +164,29 @@ def test_what_is_said_is_found_in_time_and_what_misleads_is_named(robot):
     assert failed(never) == ["said after [s]"]
 
 
+def test_rejected_numbers_are_counted_truly(robot):
+    """To a fifth of what is wrong, of the role that has the field alone."""
+    case = Case("made up", "outliers", "", (Lost("joint_states", 20.0, 25.0),), None, Limits(),
+                counted="effort")
+    test = HeldOut(np.ones((9, len(robot.channels), robot.table.size)),
+                   np.random.default_rng(0).standard_normal((9, len(robot.channels))))
+    clean = made_up(robot)
+    for count, right in ((90, True), (60, False), (130, False)):
+        ran = clean._replace(counters={"joint_states: effort spike": count, "dvl: outlier": 50})
+        assert judged(case, ran, clean, test, robot, wrong_numbers=100).ok is right
+
+
+def test_a_slow_sensor_may_be_named_instead(robot):
+    """Where the sentence comes in time, rows may be lost; where it does not, they may not."""
+    clean = made_up(robot)
+    gone = clean._replace(valid=clean.valid & False)
+    named = {"a": Sentence("input dvl: 2 Hz is slow", "input dvl: 2 Hz is slow", 21.0, 60.0)}
+    limits, said = Limits(vehicle=0.95, loss=None, recover=None), Said("dvl", ("slow",))
+    fault = Lost("dvl", 20.0, share=0.5)
+    assert failed(judge(robot, gone, limits, said, fault, or_said=True)) == ["vehicle rows"]
+    assert judge(robot, gone._replace(said=named), limits, said, fault, or_said=True).ok
+
+
 def test_trouble_is_always_red(robot):
     """An exception, a number that is none, an estimate outside P."""
     assert failed(judge(robot, made_up(robot, trouble=("raised",)), Limits())) == ["trouble"]

@@ -1,11 +1,15 @@
 """The bench: a recording with one fault or another, each judged against the clean one."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+
+import numpy as np
 
 from ...config import Config
 from ...model.robot import RobotModel
-from ...simulation.faults.stream import with_faults
+from ...simulation.faults.stream import Received, with_faults
+from ...simulation.faults.values import FIELDS, field_of
 from .case import Case
 from .judge import Verdict, judged
 from .recordings import Recordings, Scene, recordings_of, simulated_recordings
@@ -39,7 +43,16 @@ class Bench:
         # Whole before the run: what a fault itself raises is no result.
         stream = list(with_faults(self._recordings.learnt, (*case.given, *case.faults)))
         ran = run_through(stream, config, robot, reference=clean.pi)
-        return judged(case, ran, clean, test, robot)
+        return judged(case, ran, clean, test, robot, self._wrong_numbers(case, stream))
+
+    def _wrong_numbers(self, case: Case, stream: Sequence[Received]) -> int:
+        """How many numbers of the field that is counted differ from the recording's."""
+        if not case.counted:
+            return 0
+        role = FIELDS[case.counted][0]
+        values = [np.array([field_of(item.message, case.counted) for item in items
+                            if item.role == role]) for items in (self._recordings.learnt, stream)]
+        return int(np.sum(values[0] != values[1]))
 
     def _clean_run(self, case: Case, config: Config, robot: RobotModel) -> tuple[Ran, HeldOut]:
         key = (tuple(case.settings.items()), tuple(map(repr, case.given)))

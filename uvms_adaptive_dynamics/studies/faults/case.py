@@ -10,6 +10,9 @@ from typing import Any
 from ...simulation.faults.stream import Fault
 
 OFFSET_ERROR = 0.1      # [s] up to which a clock's offset must be named
+# Of the wrong numbers: of two beside each other some are taken for a motion, and some of their
+# neighbours for wrong.
+COUNT_ERROR = 0.2
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 # Share of valid rows that may be wrong where none should be: some seven rows at the edge of what is
 # masked, where 0.6 s of the vehicle are 180.
@@ -74,7 +77,8 @@ class Case:
     need be said; or_said: where it is said in time, rows may be lost instead; others: sentences of
     other roles that are right too; touches: channels whose held-out loss is not judged; settings,
     given: changes of the configuration and of the messages that the clean recording has too;
-    short: a member of the short form.
+    short: a member of the short form; counted: the field whose wrong numbers the front end is to
+    count as rejected, to COUNT_ERROR of their number.
     """
 
     name: str
@@ -89,6 +93,7 @@ class Case:
     given: tuple[Fault, ...] = ()
     short: bool = False
     or_said: bool = False
+    counted: str = ""
 
     @property
     def begin(self) -> float:

@@ -2,14 +2,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from ...model.robot import RobotModel
-from .case import ARM, EVERYTHING, UNLIMITED, VEHICLE, Case, Said
+from ...simulation.faults.values import FIELDS
+from .case import ARM, COUNT_ERROR, EVERYTHING, UNLIMITED, VEHICLE, Case, Said
 from .runner import HeldOut, Ran, Sentence
 
 # A valid row is wrong where its error is this many RMS errors of the clean run's channel: the
@@ -53,8 +54,9 @@ class Verdict:
         return all(check.ok for check in self.checks)
 
 
-def judged(case: Case, ran: Ran, clean: Ran, test: HeldOut, robot: RobotModel) -> Verdict:
-    """The figures of a run beside the clean one's."""
+def judged(case: Case, ran: Ran, clean: Ran, test: HeldOut, robot: RobotModel,
+           wrong_numbers: int = 0) -> Verdict:
+    """The figures of a run beside the clean one's; wrong_numbers: of the field that is counted."""
     sentence, advice = _sentences(case, ran, clean)
     end = min(case.end, _length(clean))
     vehicle, arm = robot.vehicle_rows, robot.arm_rows
@@ -66,7 +68,8 @@ def judged(case: Case, ran: Ran, clean: Ran, test: HeldOut, robot: RobotModel) -
         "recovered": recovered(ran, clean, end) if end < _length(clean) else None,
         "rmse": rmse_ratio(ran, clean, end), "loss": test.r2(clean.pi) - test.r2(ran.pi)}
     return Verdict(case, "" if sentence is None else sentence.last, advice=advice,
-                   checks=tuple(_checks(case, figures, advice, ran.trouble, robot)),
+                   checks=(*_checks(case, figures, advice, ran.trouble, robot),
+                           *_counts_truly(case, ran, wrong_numbers)),
                    trouble=ran.trouble, **figures)
 
 
@@ -188,6 +191,16 @@ def _checks(case: Case, figures: dict, advice: Sequence[str], trouble: Sequence[
     if advice:
         found.append(Check("other advice", "; ".join(advice), "none", False))
     return found
+
+
+def _counts_truly(case: Case, ran: Ran, wrong: int) -> Iterator[Check]:
+    """Whether as many numbers were rejected as are wrong."""
+    if case.counted:
+        role = FIELDS[case.counted][0]
+        found = sum(count for reason, count in ran.counters.items()
+                    if reason.startswith(f"{role}: "))
+        yield Check("rejected", f"{found}", f"{wrong} +- {100 * COUNT_ERROR:g} %",
+                    abs(found - wrong) <= COUNT_ERROR * wrong)
 
 
 def _untouched(touches: str, robot: RobotModel) -> np.ndarray:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from .case import ARM, EVERYTHING, NONE, OFFSET_ERROR, VEHICLE, Case, Limits
+from .case import ARM, COUNT_ERROR, EVERYTHING, NONE, OFFSET_ERROR, VEHICLE, Case, Limits
 from .judge import AFTER, BACK, BACK_SHARE, WRONG
 from .recordings import LONG, SHORT
 from .runner import POLL, SOLVE_EVERY
@@ -102,6 +102,8 @@ def _limits(case: Case) -> str:
              "back after {:g} s": limits.recover, "RMSE after {:g}": limits.rmse,
              "loss {:g}": None if case.touches == EVERYTHING else limits.loss}
     parts = [text.format(limit) for text, limit in shown.items() if limit is not None]
+    if case.counted:
+        parts.append(f"as many rejected as wrong, to {100 * COUNT_ERROR:g} %")
     return ", ".join(parts) + (f" (loss not of the {case.touches})"
                                if case.touches in (VEHICLE, ARM) else "")
 

@@ -149,7 +149,7 @@ def _outliers(onset: float) -> list[Case]:
     return [
         *(Case(f"{share:.0%} outliers in efforts", "outliers", told,
                (altered("effort", effort_outliers(share)),), Said("joint_states", ("effort",)),
-               limits[share], short=share == 0.2) for share in limits),
+               limits[share], short=share == 0.2, counted="effort") for share in limits),
         Case("10 % outliers of the dvl", "outliers", told,
              (altered("velocity", velocity_outliers(0.1)),), None,
              Limits(samples=0.95, recover=None)),
