@@ -160,6 +160,8 @@ def test_what_is_said_is_found_in_time_and_what_misleads_is_named(robot):
     late = judge(robot, made_up(robot, said=said), Limits(detect=1.0), wanted)
     assert failed(late) == ["said after [s]", "other advice"]
     assert late.detected == pytest.approx(1.5) and late.advice == ("dvl.rpy: turned",)
+    early = {"a": Sentence("input imu: no message", "input imu: no message", 5.0, 60.0)}
+    assert judge(robot, made_up(robot, said=early), Limits(), wanted).detected is None
     never = judge(robot, made_up(robot), Limits(), wanted)
     assert failed(never) == ["said after [s]"]
 
@@ -236,6 +238,24 @@ def test_the_command_prints_and_writes(tmp_path, capsys, monkeypatch, jobs):
     said = capsys.readouterr().out
     assert "effort NaN for" in said and f"{1 - status} of 1 faults as asked" in said
     assert '"effort NaN for 0.6 s"' in (tmp_path / "faults.json").read_text()
+
+
+def test_a_recording_without_valid_rows_is_refused():
+    """Nothing could be lost of it."""
+    item = Received("joint_states", None, 0, 0)
+    bench = Bench(Recordings([item], []), Config())
+    with pytest.raises(BagError, match="no valid row even without a fault"):
+        bench.verdict(table(LONG.onset)[0])
+
+
+def test_a_channel_without_held_out_rows_has_no_r2():
+    """And spoils none of the others."""
+    rng = np.random.default_rng(0)
+    Y, pi = rng.standard_normal((50, 2, 3)), np.array([1.0, -2.0, 0.5])
+    tau = Y @ pi + 0.1 * rng.standard_normal((50, 2))
+    tau[:, 1] = np.nan
+    r2 = HeldOut(Y, tau).r2(pi)
+    assert r2[0] > 0.99 and np.isnan(r2[1])
 
 
 def test_faults_of_sensors_that_a_recording_lacks_are_left_out(robot):

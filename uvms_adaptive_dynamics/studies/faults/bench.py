@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from ...config import Config
+from ...errors import BagError
 from ...model.robot import RobotModel
 from ...simulation.faults.stream import Received, with_faults
 from ...simulation.faults.values import FIELDS, field_of
@@ -58,6 +59,9 @@ class Bench:
         key = (tuple(case.settings.items()), tuple(map(repr, case.given)))
         if key not in self._clean:
             learnt, tested = (list(with_faults(part, case.given)) for part in self._recordings)
-            self._clean[key] = (run_through(learnt, config, robot),
-                                held_out(tested, config, robot))
+            clean, test = run_through(learnt, config, robot), held_out(tested, config, robot)
+            if not clean.valid.any() or not np.isfinite(test.tau).any():
+                raise BagError("the recording gives no valid row even without a fault; see what "
+                               "'evaluate' says of it.")
+            self._clean[key] = clean, test
         return self._clean[key]

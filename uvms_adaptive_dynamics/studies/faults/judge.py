@@ -4,14 +4,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...model.robot import RobotModel
 from ...simulation.faults.values import FIELDS
 from .case import ARM, COUNT_ERROR, EVERYTHING, UNLIMITED, VEHICLE, Case, Said
-from .runner import HeldOut, Ran, Sentence
+from .runner import POLL, HeldOut, Ran, Sentence
 
 # A valid row is wrong where its error is this many RMS errors of the clean run's channel: the
 # clean run has one row in some thousands beyond it.
@@ -58,15 +58,17 @@ def judged(case: Case, ran: Ran, clean: Ran, test: HeldOut, robot: RobotModel,
            wrong_numbers: int = 0) -> Verdict:
     """The figures of a run beside the clean one's; wrong_numbers: of the field that is counted."""
     sentence, advice = _sentences(case, ran, clean)
+    r2 = test.r2(clean.pi)
     end = min(case.end, _length(clean))
     vehicle, arm = robot.vehicle_rows, robot.arm_rows
-    figures = {
+    figures: dict[str, Any] = {
         "detected": None if sentence is None else max(0.0, sentence.begin - case.begin),
         "samples": len(ran.sample_t) / len(clean.sample_t),
         "vehicle": _share(ran, clean, vehicle), "arm": _share(ran, clean, arm),
         "wrong": wrong_share(ran, clean),
         "recovered": recovered(ran, clean, end) if end < _length(clean) else None,
-        "rmse": rmse_ratio(ran, clean, end), "loss": test.r2(clean.pi) - test.r2(ran.pi)}
+        "rmse": rmse_ratio(ran, clean, end),
+        "loss": np.where(np.isfinite(r2), r2 - test.r2(ran.pi), 0.0)}
     return Verdict(case, "" if sentence is None else sentence.last, advice=advice,
                    checks=(*_checks(case, figures, advice, ran.trouble, robot),
                            *_counts_truly(case, ran, wrong_numbers)),
@@ -76,8 +78,10 @@ def judged(case: Case, ran: Ran, clean: Ran, test: HeldOut, robot: RobotModel,
 # --- figures --------------------------------------------------------------------------------------
 
 def _sentences(case: Case, ran: Ran, clean: Ran) -> tuple[Sentence | None, tuple[str, ...]]:
-    """The sentence that is asked, and all that are neither asked nor said of the clean run."""
-    new = {kind: said for kind, said in ran.said.items() if kind not in clean.said}
+    """The sentence that is asked, and all that are neither asked nor said of the clean run. What
+    was said before the onset is not of the fault."""
+    new = {kind: said for kind, said in ran.said.items()
+           if kind not in clean.said and said.begin > case.begin - POLL}
 
     def of(wanted: Said) -> list[Sentence]:
         return [s for s in new.values() if wanted.matches(s.last) or wanted.matches(s.first)]
@@ -106,8 +110,9 @@ def _share(ran: Ran, clean: Ran, rows: slice) -> float:
 
 
 def scale(clean: Ran) -> np.ndarray:
-    """(C,) RMS error of the clean run's valid rows."""
-    return np.sqrt(np.nanmean(np.where(clean.valid, clean.error, np.nan) ** 2, axis=0))
+    """(C,) RMS error of the clean run's valid rows, 0 where there are none."""
+    squares = np.where(clean.valid, clean.error, 0.0) ** 2
+    return np.sqrt(squares.sum(axis=0) / np.maximum(clean.valid.sum(axis=0), 1))
 
 
 def wrong_share(ran: Ran, clean: Ran) -> float:
@@ -158,7 +163,7 @@ def _length(clean: Ran) -> float:
 
 # --- limits ---------------------------------------------------------------------------------------
 
-def _checks(case: Case, figures: dict, advice: Sequence[str], trouble: Sequence[str],
+def _checks(case: Case, figures: dict[str, Any], advice: Sequence[str], trouble: Sequence[str],
             robot: RobotModel) -> list[Check]:
     limits, found = case.limits, [Check("trouble", text, "none", False) for text in trouble]
     detected = figures["detected"]

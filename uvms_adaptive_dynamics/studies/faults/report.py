@@ -26,8 +26,8 @@ def head() -> str:
 
 def line(verdict: Verdict, robot: RobotModel) -> str:
     """A verdict in one line, with what does not hold and what was said below it."""
-    said = verdict.case.said
-    after = ("never" if verdict.detected is None else f"{verdict.detected:.1f} s") if said else "-"
+    unsaid = "never" if verdict.case.said and not verdict.case.or_said else "-"
+    after = unsaid if verdict.detected is None else f"{verdict.detected:.1f} s"
     back = "-" if verdict.recovered is None else (
         "never" if math.isinf(verdict.recovered) else f"{verdict.recovered:.1f} s")
     rmse = "-" if math.isnan(verdict.rmse) else f"{verdict.rmse:.2f}"

@@ -79,7 +79,7 @@ class _Run:
         self.estimator = Estimator(config, prior_from_config(config, robot), robot, learn=learn)
         self.said: dict[str, Sentence] = {}
         self.trouble: dict[str, None] = {}
-        self._latency, self._period = config.filter.latency, config.filter.period
+        self._latency = config.filter.latency
         self._rows = 0
         self._changes = 0
         self._first_ns: int | None = None
@@ -172,10 +172,13 @@ class HeldOut(NamedTuple):
     tau: np.ndarray
 
     def r2(self, pi: np.ndarray) -> np.ndarray:
-        """(C,) R^2 of parameters (p,)."""
-        error = self.tau - self.Y @ pi
-        away = self.tau - np.nanmean(self.tau, axis=0)
-        return 1.0 - np.nansum(error ** 2, axis=0) / np.nansum(away ** 2, axis=0)
+        """(C,) R^2 of parameters (p,); NaN where no row counts."""
+        counted = np.isfinite(self.tau)
+        rows = np.maximum(counted.sum(axis=0), 1)
+        away = self.tau - np.nansum(self.tau, axis=0) / rows
+        power = np.nansum(away ** 2, axis=0)
+        error = np.where(counted, self.tau - self.Y @ pi, 0.0)
+        return 1.0 - np.sum(error ** 2, axis=0) / np.where(power > 0.0, power, np.nan)
 
 
 def held_out(stream: Sequence[Received], config: Config, robot: RobotModel) -> HeldOut:
