@@ -11,7 +11,7 @@ import numpy as np
 from ...model.robot import RobotModel
 from ...simulation.faults.values import FIELDS
 from .case import ARM, COUNT_ERROR, EVERYTHING, UNLIMITED, VEHICLE, Case, Said
-from .runner import POLL, HeldOut, Ran, Sentence
+from .runner import POLL, HeldOut, Ran
 
 # A valid row is wrong where its error is this many RMS errors of the clean run's channel: the
 # clean run has one row in some thousands beyond it.
@@ -57,19 +57,19 @@ class Verdict:
 def judged(case: Case, ran: Ran, clean: Ran, test: HeldOut, robot: RobotModel,
            wrong_numbers: int = 0) -> Verdict:
     """The figures of a run beside the clean one's; wrong_numbers: of the field that is counted."""
-    sentence, advice = _sentences(case, ran, clean)
+    asked, advice = _sentences(case, ran, clean)
     r2 = test.r2(clean.pi)
     end = min(case.end, _length(clean))
     vehicle, arm = robot.vehicle_rows, robot.arm_rows
     figures: dict[str, Any] = {
-        "detected": None if sentence is None else max(0.0, sentence.begin - case.begin),
+        "detected": None if asked is None else max(0.0, asked[1] - case.begin),
         "samples": len(ran.sample_t) / len(clean.sample_t),
         "vehicle": _share(ran, clean, vehicle), "arm": _share(ran, clean, arm),
         "wrong": wrong_share(ran, clean),
         "recovered": recovered(ran, clean, end) if end < _length(clean) else None,
         "rmse": rmse_ratio(ran, clean, end),
         "loss": np.where(np.isfinite(r2), r2 - test.r2(ran.pi), 0.0)}
-    return Verdict(case, "" if sentence is None else sentence.last, advice=advice,
+    return Verdict(case, "" if asked is None else asked[0], advice=advice,
                    checks=(*_checks(case, figures, advice, ran.trouble, robot),
                            *_counts_truly(case, ran, wrong_numbers)),
                    trouble=ran.trouble, **figures)
@@ -77,19 +77,29 @@ def judged(case: Case, ran: Ran, clean: Ran, test: HeldOut, robot: RobotModel,
 
 # --- figures --------------------------------------------------------------------------------------
 
-def _sentences(case: Case, ran: Ran, clean: Ran) -> tuple[Sentence | None, tuple[str, ...]]:
-    """The sentence that is asked, and all that are neither asked nor said of the clean run. What
-    was said before the onset is not of the fault."""
-    new = {kind: said for kind, said in ran.said.items()
-           if kind not in clean.said and said.begin > case.begin - POLL}
+def _sentences(case: Case, ran: Ran, clean: Ran) -> tuple[tuple[str, float] | None,
+                                                          tuple[str, ...]]:
+    """The sentence that is asked with the time at which it was said first, and all that are neither
+    asked nor said of the clean run. What was said before the onset is not of the fault."""
+    onset = case.begin - POLL
 
-    def of(wanted: Said) -> list[Sentence]:
-        return [s for s in new.values() if wanted.matches(s.last) or wanted.matches(s.first)]
-    found = of(case.said) if case.said else []
-    right = found + [s for wanted in case.others for s in of(wanted)]
-    other = tuple(s.last for s in new.values() if not any(s is r for r in right)
-                  and not _harmless(s.last, case))
-    return min(found, key=lambda s: s.begin, default=None), other
+    def of(wanted: Said) -> dict[str, float]:
+        """Kind of sentence -> when it was said first, less those that the clean run says too."""
+        times = {kind: min((t for text, t in said.wordings.items()
+                            if t > onset and wanted.matches(text)), default=math.inf)
+                 for kind, said in ran.said.items()
+                 if kind not in clean.said or not any(map(wanted.matches,
+                                                          clean.said[kind].wordings))}
+        return {kind: t for kind, t in times.items() if t < math.inf}
+    found = of(case.said) if case.said else {}
+    right = set(found).union(*map(of, case.others))
+    other = tuple(said.last for kind, said in ran.said.items()
+                  if kind not in clean.said and said.begin > onset and kind not in right
+                  and not _harmless(said.last, case))
+    if not found:
+        return None, other
+    first = min(found, key=lambda kind: found[kind])
+    return (ran.said[first].last, found[first]), other
 
 
 def _harmless(sentence: str, case: Case) -> bool:

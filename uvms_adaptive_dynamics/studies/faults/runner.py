@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -24,14 +23,23 @@ SOLVE_EVERY = 25    # rows: two solves a second, as what is judged are rows and 
 NUMBER = re.compile(r"[-+]?\d[\d.e+-]*")
 
 
-@dataclass
 class Sentence:
-    """Something that was said: its first and last wording and when [s of true time]."""
+    """Something that was said: its wordings, which differ in numbers, each with the time [s of true
+    time] at which it was said first."""
 
-    first: str
-    last: str
-    begin: float
-    end: float
+    def __init__(self, text: str, at: float):
+        self.wordings = {text: at}
+        self.last = text
+
+    def again(self, text: str, at: float) -> None:
+        """The same at another time, perhaps with other numbers."""
+        self.wordings.setdefault(text, at)
+        self.last = text
+
+    @property
+    def begin(self) -> float:
+        """When it was said first."""
+        return next(iter(self.wordings.values()))
 
 
 class Ran(NamedTuple):
@@ -147,8 +155,10 @@ class _Run:
 
     def _note(self, text: str, at: float, kind: str = "") -> None:
         kind = kind or NUMBER.sub("#", text)
-        known = self.said.setdefault(kind, Sentence(text, text, at, at))
-        known.last, known.end = text, at
+        if kind in self.said:
+            self.said[kind].again(text, at)
+        else:
+            self.said[kind] = Sentence(text, at)
 
     def result(self, reference: np.ndarray | None) -> Ran:
         """Everything as arrays."""
