@@ -47,7 +47,7 @@ SIGNALS = {
 def bag_of(folder, seed, faults=()):
     """The bag of a seed, truth beside it; made unless it is there."""
     from uvms_adaptive_dynamics.simulation.bag import write_bag
-    from uvms_adaptive_dynamics.simulation.faults import combined
+    from uvms_adaptive_dynamics.simulation.faults.kinds import combined
 
     bag = folder / f"s{seed}{'_faulty' if faults else ''}"
     if not bag.exists():
@@ -56,7 +56,7 @@ def bag_of(folder, seed, faults=()):
             seed=seed,
             duration=DURATION,
             truth=bag.with_suffix(".npz"),
-            faults=combined(faults) if faults else None,
+            faults=combined(faults),
         )
     return bag
 
@@ -161,7 +161,7 @@ def cost(args, config, robot):
 def outliers(args, config, robot):
     """Learning from the faulty recording against learning from the clean one, tested on another
     clean one."""
-    from uvms_adaptive_dynamics.simulation.faults import ACCEPTANCE
+    from uvms_adaptive_dynamics.simulation.faults.kinds import ACCEPTANCE
 
     for seed in args.seeds:
         front, test = front_and_samples(bag_of(args.bags, seed + HELD_OUT_SEED), config, robot)

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from uvms_adaptive_dynamics.config import Config  # noqa: E402
 from uvms_adaptive_dynamics.model.robot import RobotModel  # noqa: E402
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd  # noqa: E402
-from uvms_adaptive_dynamics.simulation.faults import Faults, with_faults  # noqa: E402
+from uvms_adaptive_dynamics.simulation.faults.stream import Received, with_faults  # noqa: E402
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot  # noqa: E402
 
 ROLES = {
@@ -66,13 +66,11 @@ def decoded(message):
     return role, m, message.receive_time * 1e-9
 
 
-NO_FAULTS = Faults()
-
-
-def recording(seed, duration=62.0, faults=NO_FAULTS):
+def recording(seed, duration=62.0, faults=()):
     """Messages of a run, clean or with faults."""
     run = SimulatedRobot(seed, duration, start_ns=1_767_225_600 * 10**9, truth_period=None)
-    return [decoded(m) for m in with_faults(run, faults, seed)]
+    stream = (Received(*decoded(m)[:2], m.receive_time, m.receive_time) for m in run)
+    return [(r.role, r.message, r.t) for r in with_faults(stream, faults, seed)]
 
 
 def on(role, change):

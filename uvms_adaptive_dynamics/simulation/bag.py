@@ -1,6 +1,7 @@
 """A simulated run as a rosbag2 recording, with its truth log."""
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from rosbags.typesys import Stores, get_typestore
 from rosbags.typesys.store import Typestore
 
 from ..errors import BagError
-from .faults import Faults, with_faults
+from .faults.stream import Fault, Received, with_faults
 from .robot import SimulatedRobot, Truth
 from .rough import Roughness
 from .sensors import Message
@@ -21,11 +22,14 @@ from .true_robot import TrueRobot
 DEFAULT_START = 1_767_225_600.0
 STORAGES = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
 BODY_FRAME, DVL_FRAME = "base_link", "dvl_link"
+# The role in which the estimator takes each topic of the simulated robot.
+ROLES = {"imu/data": "imu", "dvl/twist": "dvl", "depth": "depth", "joint_states": "joint_states",
+         "thruster_commands": "thrusters"}
 
 
 def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage: str = "mcap",
               start_time: float = DEFAULT_START, true_robot: TrueRobot | None = None,
-              truth: str | Path | None = None, faults: Faults | None = None,
+              truth: str | Path | None = None, faults: Sequence[Fault] = (),
               rough: Roughness = Roughness(), individual: int = 0) -> Truth:
     """Record `duration` [s] of a run into a new rosbag2 directory; bag time is the time of receipt.
 
@@ -48,17 +52,25 @@ def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage:
     for file in (path, *([Path(truth)] if truth else [])):
         file.parent.mkdir(parents=True, exist_ok=True)
     store = get_typestore(Stores.ROS2_JAZZY)
+    topics = {role: topic for topic, role in ROLES.items()}
     connections: dict[str, Connection] = {}
     with Writer(path, version=9, storage_plugin=STORAGES[storage]) as writer:
-        for message in robot if faults is None else with_faults(robot, faults, seed):
-            if message.topic not in connections:
-                connections[message.topic] = writer.add_connection(
-                    f"/{message.topic}", message.type, typestore=store)
-            data = store.serialize_cdr(ros_message(store, message), message.type)
-            writer.write(connections[message.topic], message.receive_time, data)
+        for role, message, t_ns, _ in with_faults(received(robot, store), faults, seed):
+            type_name = message.__msgtype__
+            if role not in connections:
+                connections[role] = writer.add_connection(f"/{topics[role]}", type_name,
+                                                          typestore=store)
+            writer.write(connections[role], t_ns, store.serialize_cdr(message, type_name))
     if truth:
         np.savez_compressed(truth, **robot.truth()._asdict())
     return robot.truth()
+
+
+def received(messages: Iterable[Message], store: Typestore) -> Iterator[Received]:
+    """The rosbags messages of simulated ones, as the estimator receives them."""
+    for message in messages:
+        yield Received(ROLES[message.topic], ros_message(store, message), message.receive_time,
+                       message.receive_time)
 
 
 def ros_message(store: Typestore, message: Message) -> Any:
