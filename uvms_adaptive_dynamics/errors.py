@@ -1,5 +1,11 @@
 """Errors that a person can act on: each message names the thing, what was got, what was expected
 and what to do."""
+from __future__ import annotations
+
+from typing import Any
+
+# Characters of a value in a message: the six numbers of a row of the allocation fit.
+BRIEF = 80
 
 
 class UvmsError(Exception):
@@ -32,3 +38,12 @@ class SolverError(UvmsError):
     def __init__(self, message: str, status: str = "error"):
         super().__init__(message)
         self.status = status
+
+
+def brief(value: Any) -> str:
+    """A value as it was given, on one line of at most BRIEF characters; never raises."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:     # whole numbers beyond Python's limit of digits; nesting without end
+        return f"a {type(value).__name__} that is too large to print"
+    return text if len(text) <= BRIEF else f"{text[:BRIEF - 3]}..."

@@ -53,7 +53,7 @@ NO_THRESHOLDS = {
     "signals/filters/joints.py": "JOINT_DEGREE JOINT_LOG_PERIOD",
     "signals/filters/series.py": "CAPACITY",
     "signals/filters/t200_table.py": "T200_KNOTS",
-    "signals/filters/thrust_curve.py": "NEUTRAL_PWM_US",
+    "signals/filters/thrust_curve.py": "NEUTRAL_PWM_US LIMIT MOST_THRUST",
     "signals/filters/thrusters.py": "PWM_SPAN_US",
     "signals/filters/velocity_offset.py": "DVL_PERIOD",
     "signals/gates/innovations.py": "INNOVATION_SCALE_STEP",
