@@ -35,7 +35,7 @@ class NodeServices:
             try:
                 response.success, response.message = True, action(request)
                 self._log.info(response.message)
-            except (UvmsError, OSError) as error:
+            except UvmsError as error:
                 response.success, response.message = False, f"~/{name} failed: {error}"
                 self._log.warning(response.message)
             return response
