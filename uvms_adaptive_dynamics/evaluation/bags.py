@@ -26,6 +26,9 @@ from ..signals.topics import Input
 OPTIONAL = {"battery": "the constant thrusters.voltage is used",
             "depth": "rows at the surface and on the floor cannot be told apart and masked"}
 
+# Characters of what a library says of a damaged file; some repeat a whole message definition.
+MOST_REASON = 200
+
 
 @dataclass(frozen=True)
 class BagContents:
@@ -196,4 +199,5 @@ def _type_store(path: str | Path, connections: list[Connection]) -> Typestore:
 
 
 def _reason(error: Exception) -> str:
-    return " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    return text if len(text) <= MOST_REASON else f"{text[:MOST_REASON]}..."

@@ -177,12 +177,12 @@ def _check_origin(document: Mapping, what: str) -> None:
     """Refuse files of another schema or another program; hand-written ones state neither."""
     schema = document.get("schema", SCHEMA)
     if type(schema) is not int or schema != SCHEMA:
-        raise ParameterError(f"{what} has schema {schema!r}; expected {SCHEMA}. Save the "
+        raise ParameterError(f"{what} has schema {brief(schema)}; expected {SCHEMA}. Save the "
                              f"parameters again with version {__version__} of this package.")
     package = document.get("package", PACKAGE)
     if package != PACKAGE:
-        raise ParameterError(f"{what} was written by {package!r}; expected '{PACKAGE}'. Give a "
-                             "file written by ~/save or --save-parameters.")
+        raise ParameterError(f"{what} was written by {brief(package)}; expected '{PACKAGE}'. Give "
+                             "a file written by ~/save or --save-parameters.")
 
 
 def _mapping(document: Mapping, key: str, what: str) -> Mapping:

@@ -42,8 +42,8 @@ class ThrustCurve:
                 "and one column per voltage")
         for name, axis in (("PWM", self.pwm_us), ("voltage", self.voltages)):
             if not np.all(np.isfinite(axis)) or np.any(np.diff(axis) <= 0):
-                raise ConfigError(f"thrust table: {name} values {axis[:6]}.. must be finite and "
-                                  "increasing; sort the table")
+                raise ConfigError(f"thrust table: {name} values {brief(axis.tolist())} must be "
+                                  "finite and increasing; sort the table")
         if not np.all(np.abs(self.thrust_n) <= MOST_THRUST):      # false for NaN
             raise ConfigError("thrust table: some thrust is not finite, or beyond "
                               f"{MOST_THRUST:g} N; correct or remove the row")
@@ -56,8 +56,8 @@ class ThrustCurve:
         neutral = self.thrust(NEUTRAL_PWM_US, self.voltages)
         if np.any(np.abs(neutral) > 1e-9):
             raise ConfigError(
-                f"thrust table: thrust at {NEUTRAL_PWM_US} us is {neutral} N, expected 0 at every "
-                "voltage; shift the PWM column so that 1500 us is neutral")
+                f"thrust table: thrust at {NEUTRAL_PWM_US} us is {brief(neutral.tolist())} N, "
+                "expected 0 at every voltage; shift the PWM column so that 1500 us is neutral")
 
     @classmethod
     def t200(cls) -> ThrustCurve:
