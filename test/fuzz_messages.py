@@ -51,41 +51,43 @@ class MessageFuzzer:
         return number % WRONG_TYPES == 0
 
     def _run(self, number, messages, tally):
-        front, told = SignalFrontEnd(self.config, self.robot), 0
-        for k, (role, message, received) in enumerate(messages):
-            name = f"{number}, message {k} ({role})"
-            try:
-                if k % 50 == 0:
+        front = SignalFrontEnd(self.config, self.robot)
+        kind = "wrong type" if self.wrong_types(number) else "message"
+        done, named = 0, False
+        try:
+            for done, (role, message, received) in enumerate(messages, 1):
+                if done % 50 == 0:      # setting the watch takes as long as a message
                     with watched():
-                        found = self._step(front, role, message, received)
+                        samples = self._step(front, role, message, received)
                 else:
-                    found = self._step(front, role, message, received)
-            except (Exception, Hang) as error:
-                kind = "wrong type" if self.wrong_types(number) else "message"
-                tally.fail(f"{kind}: {type(error).__name__} in {place(error)}: {error}"[:120], name)
-                return k + 1
-            told = self._check(found, tally, name, told)
-        self._check(front.flush(), tally, f"{number}, at the end", told)
-        front.status(messages[-1][2])
-        tally.outcomes["messages"] += len(messages)
-        tally.outcomes["messages used"] += sum(state.used for state in front.inputs.values())
-        tally.outcomes["messages refused"] += sum(
-            sum(state.rejected.values()) for state in front.inputs.values())
-        return len(messages)
+                    samples = self._step(front, role, message, received)
+                named = self._check(samples, tally, f"{number}/{done}", named)
+            with watched():
+                self._check(front.flush(), tally, f"{number}/end", named)
+                front.status(messages[-1][2])
+        except (Exception, Hang) as error:
+            what = f"{kind}: {type(error).__name__} in {place(error)}: {error}"
+            tally.fail(what[:120], f"{number}/{done} ({messages[done - 1][0]})")
+        for what, counts in (
+                ("received", [state.received for state in front.inputs.values()]),
+                ("used", [state.used for state in front.inputs.values()]),
+                ("refused", [sum(state.rejected.values()) for state in front.inputs.values()])):
+            tally.outcomes[f"messages {what}"] += sum(counts)
+        return done
 
     def _step(self, front, role, message, received):
         front.add_message(role, message, received)
         return front.samples()
 
-    def _check(self, samples, tally, name, told):
-        """Count samples; a stream is named once for the first that is not finite."""
+    def _check(self, samples, tally, name, named):
+        """Count samples; of a stream, the first that is not finite is named."""
         for sample in samples:
             tally.outcomes["samples"] += 1
             wrong = [f for f in FIELDS if not np.isfinite(getattr(sample, f)).all()]
-            if wrong and not told:
-                told = 1
+            if wrong and not named:
+                named = True
                 tally.fail(f"sample not finite: {', '.join(wrong)}", name)
-        return told
+        return named
 
     def stream(self, number):
         """The messages of a stream: (role, message, time of reception)."""

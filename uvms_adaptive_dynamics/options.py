@@ -17,6 +17,7 @@ from .disk.kinds import reason_of, special_kind
 from .disk.yaml_text import parse_yaml
 from .errors import ConfigError
 
+MOST_GOT = 200     # characters of an argument in the sentence that refuses it
 BAG_SUFFIXES = (".mcap", ".db3")
 
 
@@ -156,6 +157,7 @@ def _numeric(value: Any) -> Any:
 
 
 def _refused(got: str, expected: str) -> argparse.ArgumentTypeError:
+    got = got if len(got) <= MOST_GOT else f"{got[:MOST_GOT]}..."
     return argparse.ArgumentTypeError(f"got '{got}', expected {expected}")
 
 

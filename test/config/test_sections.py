@@ -170,9 +170,11 @@ def test_paths_count_from_the_file_that_names_them(tmp_path):
     """Where such a file exists; anything else is kept as it is written."""
     (tmp_path / "arm.urdf").write_text("")
     path = tmp_path / "settings.yaml"
-    path.write_text("/**: {ros__parameters: {robot: {urdf: arm.urdf}, prior: {file: none.yaml}}}")
+    path.write_text("/**: {ros__parameters: {robot: {urdf: arm.urdf}, prior: {file: none.yaml},"
+                    f" thrusters: {{curve: {'x' * 5000}}}}}}}")
     config = load_config(path)
     assert config.robot.urdf == str(tmp_path / "arm.urdf") and config.prior.file == "none.yaml"
+    assert config.thrusters.curve == "x" * 5000     # too long for the name of a file
 
 
 @given(st.dictionaries(st.sampled_from("abc"), st.recursive(

@@ -93,9 +93,9 @@ def test_a_description_that_cannot_be_used_is_refused_by_name(text, words):
 def test_files_that_are_none_are_refused(tmp_path):
     """Nothing there, a folder, a device, a FIFO, a package that nobody has."""
     os.mkfifo(tmp_path / "fifo")
-    for path, words in ((tmp_path / "none", "does not exist"), (tmp_path, "it is a folder"),
+    for path, words in ((tmp_path / "none", "No such file"), (tmp_path, "it is a folder"),
                         ("/dev/zero", "it is a device"), (tmp_path / "fifo", "it is a FIFO"),
-                        ("", "does not exist")):
+                        ("", "it is a folder"), ("x" * 5000, "File name too long")):
         assert words in refusal(str(path))
     for address in ("~nobody-of-this-name/x", "package://nobody_has_this/x.urdf"):
         with pytest.raises(RobotError, match="URDF '"):

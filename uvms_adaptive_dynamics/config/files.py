@@ -1,6 +1,7 @@
 """ROS parameter files: the one form in which node, launch files and evaluation read settings."""
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -118,6 +119,6 @@ def _with_paths_beside(config: Config, folder: Path) -> Config:
         section, key = name.split(".")
         value = getattr(getattr(config, section), key)
         if (value and "://" not in value and not Path(value).is_absolute()
-                and (folder / value).is_file()):
+                and os.path.isfile(folder / value)):   # false where the name is too long for one
             changes[name] = str((folder / value).resolve())
     return config.with_values(changes) if changes else config

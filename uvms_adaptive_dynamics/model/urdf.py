@@ -10,7 +10,6 @@ import re
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
-from pathlib import Path
 from typing import NamedTuple
 
 from ..disk.reading import read_text
@@ -50,10 +49,8 @@ def urdf_text(urdf: str, joints: Iterable[str]) -> str:
         if len(text) > LIMIT:
             raise RobotError(f"{what} is longer than {LIMIT / 1e6:g} MB; expected an arm's URDF.")
     else:
-        what = f"URDF '{urdf}'"
-        if not urdf or not Path(urdf).exists():
-            raise RobotError(f"{what} does not exist; set robot.urdf to the arm's description.")
-        text = read_text(urdf, what, LIMIT, RobotError, "the arm's URDF")
+        what = f"URDF {brief(urdf)}"
+        text = read_text(urdf, what, LIMIT, RobotError, "the arm's description in robot.urdf")
     try:
         root = _parse(text)
         _check(root, tuple(joints))
