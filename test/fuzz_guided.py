@@ -70,14 +70,11 @@ def messages_target(atheris, folder):
 
     import numpy as np
     from fuzz_messages import FIELDS, MessageFuzzer, leaves
-
-    from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
-    fuzzer = MessageFuzzer()
+    fuzzer = MessageFuzzer(motions=1)
     stream = fuzzer.streams[0][:600]
 
     def one(data):
-        source, front = atheris.FuzzedDataProvider(data), SignalFrontEnd(fuzzer.config,
-                                                                         fuzzer.robot)
+        source, front = atheris.FuzzedDataProvider(data), fuzzer.front_end(0)
         orders = {}
         while source.remaining_bytes() and len(orders) < 50:
             orders[source.ConsumeIntInRange(0, len(stream) - 1)] = (

@@ -29,6 +29,8 @@ STAMPS = ((0, 0), (0, 1), (-1, 0), (2 ** 31 - 1, 999_999_999), (1, 2 ** 32 - 1),
 SHIFTS = (-3600.0, -30.0, -5.0, -0.9, -0.05, 0.05, 0.3, 0.9, 5.0, 3600.0, 1e6)
 # Those of a bag's reception reach over the whole of 64 bits of nanoseconds.
 RECEPTIONS = (0.0, -1.0, 1.0, 9.2e9, -9.2e9, 1e-9)
+# The defaults, with nothing gated, and an arm by itself.
+SETTINGS = ({}, {"filter.gates": False}, {"robot.vehicle": False})
 # Wrong kinds of values come from no middleware: one stream in eight has them.
 WRONG_TYPES = 8
 
@@ -37,9 +39,10 @@ class MessageFuzzer:
     """Streams by number."""
 
     def __init__(self, seed=0, motions=MOTIONS):
-        self._seed, self.config = seed, Config().with_values({"battery.enabled": True})
-        self.robot = RobotModel.from_config(self.config)
-        self.streams = [recorded(self.config, k) for k in range(motions)]
+        self._seed = seed
+        self._robots = [(config, RobotModel.from_config(config)) for config in (
+            Config().with_values({"battery.enabled": True, **changes}) for changes in SETTINGS)]
+        self.streams = [recorded(self._robots[0][0], k) for k in range(motions)]
 
     def run(self, number, tally):
         """One stream into the tally; the number of its messages."""
@@ -50,8 +53,13 @@ class MessageFuzzer:
         """Whether values of the stream are of wrong types, as no middleware gives them."""
         return number % WRONG_TYPES == 0
 
+    def front_end(self, number):
+        """An empty front end, with the settings that the stream is for."""
+        return SignalFrontEnd(*self._robots[number % len(self._robots)])
+
     def _run(self, number, messages, tally):
-        front = SignalFrontEnd(self.config, self.robot)
+        front = self.front_end(number)
+        messages = [item for item in messages if item[0] in front.inputs]
         kind = "wrong type" if self.wrong_types(number) else "message"
         done, named = 0, False
         try:

@@ -50,7 +50,7 @@ def test_a_tally_tells_failures_from_refusals():
         tally.run("t", number, case)
     assert tally.outcomes == {"t: used": 1, "t: refused": 3} and tally.failures.total() == 4
     assert "ZeroDivisionError in system/test_fuzz.py" in str(tally) and "hang in" in str(tally)
-    assert 0.9 < tally.longest < 4.0
+    assert 0.5 < tally.longest < 4.0     # the kernel counts processor time in ticks
 
 
 def test_streams_reach_deep_and_everywhere(messages):
