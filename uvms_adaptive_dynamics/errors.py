@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 # Characters of a value in a message: the six numbers of a row of the allocation fit.
-BRIEF = 80
+# A path is wanted whole, if it can be one at all.
+BRIEF, PATH = 80, 300
 
 
 class UvmsError(Exception):
@@ -40,10 +41,10 @@ class SolverError(UvmsError):
         self.status = status
 
 
-def brief(value: Any) -> str:
-    """A value as it was given, on one line of at most BRIEF characters; never raises."""
+def brief(value: Any, most: int = BRIEF) -> str:
+    """A value as it was given, on one line of at most so many characters; never raises."""
     try:
         text = " ".join(repr(value).split())
     except Exception:     # whole numbers beyond Python's limit of digits; nesting without end
-        return f"a {type(value).__name__} that is too large to print"
-    return text if len(text) <= BRIEF else f"{text[:BRIEF - 3]}..."
+        return f"a value of type {type(value).__name__} that is too large to print"
+    return text if len(text) <= most else f"{text[:most - 3]}..."

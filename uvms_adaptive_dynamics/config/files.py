@@ -88,7 +88,7 @@ def fits_node(name: str, node: str) -> bool:
 def unreached(path: str | Path, nodes: list[tuple[str, Mapping[str, Any]]], node: str) -> str:
     """The sentence for a file of which nothing reaches `node`, with both names."""
     names = list(dict.fromkeys(name for name, _ in nodes))
-    said = ", ".join(f"'{name}'" for name in names[:3]) + (", ..." if len(names) > 3 else "")
+    said = ", ".join(map(brief, names[:3])) + (", ..." if len(names) > 3 else "")
     return (f"configuration '{path}' has parameters of {said} alone, of which none reaches this "
             f"node, '{node}'; expected that name, or '/**' for any. Correct the name in the file, "
             "or start the node under the name and namespace that the file has.")

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ..disk.reading import read_text
-from ..errors import RobotError, brief
+from ..errors import PATH, RobotError, brief
 
 # [bytes] 20 times a humanoid's; meshes are files of their own.
 LIMIT = 4_000_000
@@ -49,7 +49,7 @@ def urdf_text(urdf: str, joints: Iterable[str]) -> str:
         if len(text) > LIMIT:
             raise RobotError(f"{what} is longer than {LIMIT / 1e6:g} MB; expected an arm's URDF.")
     else:
-        what = f"URDF {brief(urdf)}"
+        what = f"URDF {brief(urdf, PATH)}"
         text = read_text(urdf, what, LIMIT, RobotError, "the arm's description in robot.urdf")
     try:
         root = _parse(text)

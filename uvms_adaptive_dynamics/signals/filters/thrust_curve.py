@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from ...disk.reading import read_text
-from ...errors import ConfigError, brief
+from ...errors import PATH, ConfigError, brief
 from .t200_table import T200_KNOTS
 
 NEUTRAL_PWM_US = 1500.0
@@ -74,8 +74,8 @@ class ThrustCurve:
         PWM [us], and one thrust column [N] per voltage. Raises ConfigError when the file is absent
         or not of that form.
         """
-        path = Path(path)
-        header, *rows = read_text(path, f"thrust table {path}", LIMIT, ConfigError,
+        what = f"thrust table {brief(str(path), PATH)}"
+        header, *rows = read_text(path, what, LIMIT, ConfigError,
                                   "a CSV file with PWM and thrust").split() or [""]
         first, *names = header.split(",")
         try:
@@ -86,9 +86,9 @@ class ThrustCurve:
             voltages = [float(name[len("thrust_"):-len("V_N")]) for name in names]
             return cls(table[:, 0], voltages, table[:, 1:])
         except ConfigError as error:
-            raise ConfigError(f"{error} ({path})") from None
+            raise ConfigError(str(error).replace("thrust table", what, 1)) from None
         except (ValueError, IndexError) as error:
-            raise ConfigError(f"thrust table {path}: got {brief(str(error))}, expected a header "
+            raise ConfigError(f"{what}: got {brief(str(error))}, expected a header "
                               "pwm_us,thrust_10V_N,.. and as many numbers in every row") from error
 
     def thrust(self, pwm_us, voltage):
