@@ -1,6 +1,7 @@
 """Results on disk: what can be seen before a run is, and nothing is lost at its end."""
 import errno
 import os
+import pickle
 import shutil
 import stat
 from collections import namedtuple
@@ -127,6 +128,16 @@ def test_every_result_is_tried(tmp_path, elsewhere):
                     "where there is room.")
     assert "It is kept as" in refusal(attempt_all, lambda: write_file(bad, "5"))
     attempt_all()
+
+
+def test_failures_come_out_of_other_processes(tmp_path, elsewhere):
+    """Campaigns run in several: what is raised there is pickled, with its sentence."""
+    def two():
+        attempt_all(lambda: write_file(tmp_path, "1"), lambda: write_file(tmp_path, "2"))
+    for write in (lambda: write_file(tmp_path, "1"), two):
+        with pytest.raises(UvmsError) as caught:
+            write()
+        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
 def test_space_is_looked_for_before_a_run(tmp_path, monkeypatch):

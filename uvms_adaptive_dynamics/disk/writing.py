@@ -51,13 +51,13 @@ def output_file(path: str | Path, needed: int = PROBE) -> Path:
     try:
         path = Path(path).expanduser()
         target = Path(os.path.realpath(path))
-        output_folder(target.parent, needed)
         kind = special_kind(target)
     except (OSError, RuntimeError, ValueError) as error:
-        raise UvmsError(f"output '{path}' cannot be written: {reason_of(error)}.") from None
+        raise UvmsError(f"output '{path}' cannot be written: {_why_not(path, error)}.") from None
     if kind:
         raise UvmsError(f"output '{path}' is {kind}, which is never replaced; expected a file. "
                         "Give another path.")
+    output_folder(target.parent, needed)
     return path
 
 
@@ -65,10 +65,13 @@ class WriteError(UvmsError):
     """A result that could not be written: its path, why, and the file that keeps it (or None)."""
 
     def __init__(self, path: Path, reason: str, kept: Path | None):
-        super().__init__(f"'{path}' cannot be written: {reason}. " + (
-            f"Nor could it be kept in '{tempfile.gettempdir()}'." if kept is None else
-            f"It is kept as '{kept}'; copy it to where there is room."))
+        super().__init__(path, reason, kept)
         self.path, self.reason, self.kept = path, reason, kept
+
+    def __str__(self) -> str:
+        return f"'{self.path}' cannot be written: {self.reason}. " + (
+            f"Nor could it be kept in '{tempfile.gettempdir()}'." if self.kept is None else
+            f"It is kept as '{self.kept}'; copy it to where there is room.")
 
 
 def write_file(path: str | Path, content: str | bytes) -> Path:
@@ -105,9 +108,13 @@ class Failures(UvmsError):
     """Several failures of one run, in one sentence for each folder that keeps what is left."""
 
     def __init__(self, failures: list[UvmsError]):
+        super().__init__(failures)
+        self.all = failures
+
+    def __str__(self) -> str:
         kept: dict[tuple[str, Path], list[str]] = {}
         sentences = []
-        for error in failures:
+        for error in self.all:
             if isinstance(error, WriteError) and error.kept is not None:
                 kept.setdefault((error.reason, error.kept.parent), []).append(error.kept.name)
             else:
@@ -115,8 +122,7 @@ class Failures(UvmsError):
         for (reason, folder), names in kept.items():
             sentences.append(f"{', '.join(names)} cannot be written where they belong: {reason}. "
                              f"They are kept in '{folder}'; copy them to where there is room.")
-        super().__init__(" ".join(sentences))
-        self.all = failures
+        return " ".join(sentences)
 
 
 def _replace(target: Path, data: bytes) -> None:
@@ -180,16 +186,14 @@ def _partial_name() -> str:
 
 
 def _why_not(path: str | Path, error: Exception) -> str:
-    """The reason, and which part of the path is in the way."""
-    way = Path(path)
-    for part in (way, *way.parents):
-        if os.path.lexists(part):
-            if not part.is_dir():
-                return (f"'{part}' is " + (special_kind(part) if part.exists() else
-                                           "a link to nothing") if not part.is_file()
-                        else f"'{part}' is a file, in which no folder can be")
-            break
-    return reason_of(error)
+    """Which part of the path is in the way, or else the error's reason."""
+    there = next((part for part in (Path(path), *Path(path).parents) if os.path.lexists(part)),
+                 None)
+    if there is None or there.is_dir():
+        return reason_of(error)
+    if there.is_file():
+        return f"'{there}' is a file, in which no folder can be"
+    return f"'{there}' is {special_kind(there) if there.exists() else 'a link to nothing'}"
 
 
 def _size(count: int) -> str:
