@@ -553,7 +553,7 @@ def test_the_process_ends_cleanly_and_its_bag_can_be_read(ros, tmp_path, how):
     (["--ros-args", "-p", "output.record:=/dev/null/bag"], "'/dev/null' is a device"),
     (["--ros-args", "-p", "output.directory:=/dev/null"], "where '/dev/null' is a device"),
     (["--ros-args", "-p", "output.directory:=/etc/passwd/x"], "'output.directory' is '/etc/pas"),
-    (["--ros-args", "-p", "thrusters.curve:=/dev/zero"], "/dev/zero cannot be read: it is a dev"),
+    (["--ros-args", "-p", "thrusters.curve:=/dev/zero"], "table '/dev/zero' cannot be read"),
     (["--ros-args", "-p", "prior.file:=/dev/zero"], "'/dev/zero' cannot be read: it is a device"),
     (["--ros-args", "--params-file", "/dev/zero"], "'/dev/zero' cannot be read: it is a device"),
     (["--ros-args", "-r", "--nonsense"], ""),
