@@ -1,6 +1,9 @@
 """The evaluation as a whole: metrics.json as documented, on simulated bags; bad input refused."""
 import csv
+import errno
 import json
+import os
+from collections import namedtuple
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,6 +13,8 @@ from rosbags.typesys import Stores, get_typestore
 
 from uvms_adaptive_dynamics.__main__ import COMMANDS, main
 from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.disk import writing
+from uvms_adaptive_dynamics.evaluation.files import OTHER_BYTES, needed_bytes
 from uvms_adaptive_dynamics.evaluation.log import TRAJECTORY_POINTS, RunLog
 from uvms_adaptive_dynamics.evaluation.regimes import regimes
 from uvms_adaptive_dynamics.evaluation.run import evaluate, metrics_of, run
@@ -307,7 +312,7 @@ def test_bad_input_is_refused_in_one_sentence(bag, tmp_path, refused):
     ], "Did you mean"), ([bag, "--set", "estimation.horizon"], "name=value"), ([
             bag, "--set", "estimation.horizon=many"
     ], "whole number"), ([bag, "--save-parameters",
-                          tmp_path / "foreign.mcap" / "p.yaml"], "cannot be written")):
+                          tmp_path / "foreign.mcap" / "p.yaml"], "Not a directory")):
         assert part in refused(*arguments)
 
 
@@ -406,3 +411,38 @@ def test_help_names_every_command(capsys):
     assert end.value.code == 0
     said = capsys.readouterr().out
     assert all(name in said for name in COMMANDS) and "95 %" in said
+
+
+def test_results_outlive_a_disk_that_fills_during_the_run(bag, tmp_path, monkeypatch, capsys):
+    """Each file of the run is kept elsewhere, whole, and the sentence says where."""
+    def full(target, data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    monkeypatch.setattr(writing, "_replace", full)
+    monkeypatch.setattr(writing.tempfile, "tempdir", str(tmp_path))
+    assert main(["evaluate", str(bag), "--output", str(tmp_path / "out"), "--save-parameters",
+                 str(tmp_path / "p.yaml")]) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    folder, = tmp_path.glob("uvms_kept_*")
+    kept = {file.name: file for file in folder.iterdir()}
+    assert {"p.yaml", "metrics.json", "samples.csv", "report.html"} <= set(kept)
+    assert f"No space left on device. They are kept in '{folder}'" in said
+    assert all(name in said for name in kept) and "Traceback" not in said
+    assert strict(kept["metrics.json"])["updates"] > 100
+    assert load_parameters(kept["p.yaml"]).covariance is not None
+
+
+def test_a_disk_without_room_is_found_before_the_run(bag, tmp_path, monkeypatch, refused):
+    """The need follows from the length of the recording and the channels."""
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(writing.shutil, "disk_usage", lambda path: usage(10**9, 10**9, 2 * 10**6))
+    assert "2 MB of free space; expected at least 10." in refused(bag)
+
+
+def test_the_space_that_a_run_asks_for_is_enough(result):
+    """And no more than three times what its samples take, without the allowance for figures."""
+    table = (result / "out" / "samples.csv")
+    rows = len(table.read_text().splitlines()) - 1
+    others = sum(f.stat().st_size for f in (result / "out").iterdir() if f != table)
+    needed = needed_bytes(rows, len(CHANNELS))
+    assert table.stat().st_size <= needed - OTHER_BYTES <= 3 * table.stat().st_size
+    assert others <= OTHER_BYTES

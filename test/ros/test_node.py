@@ -557,6 +557,12 @@ def test_the_process_ends_cleanly_and_its_bag_can_be_read(ros, tmp_path, how):
     (["--ros-args", "-p", "imu.xyz:=[0, 0.5, 1]"], "all with or all without a decimal point"),
     (["--ros-args", "--params-file", "/nowhere.yaml"], "/nowhere.yaml"),
     (["--ros-args", "-p", "output.record:=/"], "setting 'output.record' is '/', which exists"),
+    (["--ros-args", "-p", "output.record:=/dev/null/bag"], "'/dev/null' is a device"),
+    (["--ros-args", "-p", "output.directory:=/dev/null"], "where '/dev/null' is a device"),
+    (["--ros-args", "-p", "output.directory:=/etc/passwd/x"], "'output.directory' is '/etc/pas"),
+    (["--ros-args", "-p", "thrusters.curve:=/dev/zero"], "table '/dev/zero' cannot be read"),
+    (["--ros-args", "-p", "prior.file:=/dev/zero"], "'/dev/zero' cannot be read: it is a device"),
+    (["--ros-args", "--params-file", "/dev/zero"], "'/dev/zero' cannot be read: it is a device"),
     (["--ros-args", "-r", "--nonsense"], ""),
     (["nonsense"], "unrecognized arguments: nonsense")])
 def test_what_cannot_be_used_is_refused_at_start(arguments, sentence):
@@ -575,3 +581,14 @@ def test_a_malformed_parameter_file_is_refused(tmp_path):
     words = child.communicate(timeout=30)[0]
     assert child.returncode == 1, words
     assert str(path) in words and "line" in words and "Traceback" not in words, words
+
+
+def test_a_parameter_file_for_another_namespace_is_refused(tmp_path):
+    """With the file's name and the node's own."""
+    path = tmp_path / "rov.yaml"
+    path.write_text("/rov/uvms_estimator:\n  ros__parameters:\n    filter.gap: 2.0\n")
+    child = process("uvms_adaptive_dynamics.ros.node", "--ros-args", "--params-file", str(path),
+                    "-r", "__ns:=/auv")
+    words = child.communicate(timeout=30)[0]
+    assert child.returncode == 1 and "Traceback" not in words, words
+    assert "'/rov/uvms_estimator' alone" in words and "'/auv/uvms_estimator'" in words

@@ -56,7 +56,7 @@ NO_THRESHOLDS = {
     "signals/filters/joints.py": "JOINT_DEGREE JOINT_LOG_PERIOD",
     "signals/filters/series.py": "CAPACITY",
     "signals/filters/t200_table.py": "T200_KNOTS",
-    "signals/filters/thrust_curve.py": "NEUTRAL_PWM_US",
+    "signals/filters/thrust_curve.py": "NEUTRAL_PWM_US LIMIT MOST_THRUST",
     "signals/filters/thrusters.py": "PWM_SPAN_US INTERVALS",
     "signals/filters/velocity_offset.py": "DVL_PERIOD",
     "signals/gates/contradictions.py": "KEPT",

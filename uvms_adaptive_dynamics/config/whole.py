@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any
 
-from ..errors import ConfigError
+from ..errors import ConfigError, brief
 from .estimation import Estimation, Filter, Limits, Uncertainty
 from .output import Output
 from .robot import Prior, Robot
@@ -66,8 +66,13 @@ class Config:
 
     def changed(self) -> dict[str, Any]:
         """Settings that differ from the defaults, by dotted name."""
+        return {name: value for name, (_, value) in self.changed_settings().items()}
+
+    def changed_settings(self) -> dict[str, tuple[Any, Any]]:
+        """`(default, value)` of each setting that differs from its default, by dotted name."""
         default = {name: value for name, _, value in Config().settings()}
-        return {name: value for name, _, value in self.settings() if value != default[name]}
+        return {name: (default[name], value) for name, _, value in self.settings()
+                if value != default[name]}
 
     def with_values(self, values: Mapping[str, Any]) -> Config:
         """A copy with settings replaced by dotted name; ConfigError for a bad name or value."""
@@ -77,7 +82,7 @@ class Config:
             if name not in known:
                 near = difflib.get_close_matches(name, known, n=1)
                 hint = f" Did you mean '{near[0]}'?" if near else ""
-                raise ConfigError(f"setting '{name}' does not exist.{hint}")
+                raise ConfigError(f"setting {brief(name)} does not exist.{hint}")
             section, key = name.split(".")
             changes.setdefault(section, {})[key] = value
         return replace(self, **{s: replace(getattr(self, s), **c) for s, c in changes.items()})

@@ -9,18 +9,18 @@ import base64
 import io
 import math
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from ..errors import UvmsError
+from ..disk.writing import attempt_all, write_file
 from ..model.metrics import all_channels
 from ..uncertainty.advisories import block_warnings, link_note
 from ..uncertainty.identifiability import MEASURED, WEAK
 from .figures import Drawn, draw
-from .files import write_text
 from .regimes import Regime, regimes
 from .run_record import Run
 
@@ -49,15 +49,17 @@ class Picture(NamedTuple):
 def write_report(folder: Path, run: Run, metrics: dict[str, Any]) -> Path:
     """Write report.html and its PNG files into `folder`; returns the page's path.
 
-    Raises UvmsError where a file cannot be written.
+    Raises UvmsError where a file cannot be written, after each has been tried.
     """
+    files: dict[str, str | bytes] = {}
     page = _template().render(
         recordings=", ".join(bag.path.resolve().name for bag in run.bags), frozen=run.frozen,
         facts=_facts(run, metrics), errors=_errors(run, metrics), over_time=_over_time(run),
         regimes=_regimes(run), saved=run.saved_noise is not None,
-        figures=_pictures(folder, draw(run, metrics)), parameters=_parameters(run),
+        figures=_pictures(files, draw(run, metrics)), parameters=_parameters(run),
         measured=f"{MEASURED:.0%}", weak=f"{WEAK:.0%}")
-    write_text(folder / "report.html", page)
+    files["report.html"] = page
+    attempt_all(*(partial(write_file, folder / name, text) for name, text in files.items()))
     return folder / "report.html"
 
 
@@ -68,16 +70,12 @@ def _template() -> Any:
     return environment.get_template(TEMPLATE)
 
 
-def _pictures(folder: Path, figures: Iterator[Drawn]) -> Iterator[Picture]:
-    """Each figure for the page, once it lies in the folder as a file."""
+def _pictures(files: dict[str, str | bytes], figures: Iterator[Drawn]) -> Iterator[Picture]:
+    """Each figure for the page, and as a PNG file among `files`."""
     for drawn in figures:
         buffer = io.BytesIO()
         drawn.figure.savefig(buffer, format="png")
-        path = folder / f"{drawn.stem}.png"
-        try:
-            path.write_bytes(buffer.getvalue())
-        except OSError as error:
-            raise UvmsError(f"'{path}' cannot be written: {error.strerror or error}.") from None
+        files[f"{drawn.stem}.png"] = buffer.getvalue()
         yield Picture(drawn.title, drawn.caption, base64.b64encode(buffer.getvalue()).decode())
 
 

@@ -6,22 +6,25 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..config import Config
+from ..disk.writing import attempt_all, output_file, output_folder
 from ..errors import BagError
 from ..estimation.estimator import Estimator
 from ..garbage import ShortCollections
+from ..model.parameter_file import LIMIT as MOST_PARAMETERS
 from ..model.parameter_file import ParameterSet, save_parameters
 from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..signals.front_end import SignalFrontEnd
 from ..signals.topics import inputs
 from .bags import BagContents, check_bag, read_messages
-from .files import output_folder, write_json, write_samples
+from .files import needed_bytes, write_json, write_samples
 from .log import RunLog
 from .run_record import Run, RunFinding, metrics_of
 
@@ -46,23 +49,33 @@ def evaluate(bags: Sequence[str | Path], config: Config, prior: ParameterSet | N
     `save_to` keeps the last estimate as a parameter file; `say` gets warnings and notes, sentence
     by sentence. `adapt_intervals` as in `run`. Raises a UvmsError for whatever cannot be used.
     """
-    folder = None if output is None else output_folder(output)
+    folder = None if output is None else output_folder(output, _space(bags, config))
     if save_to is not None:
-        output_folder(Path(save_to).expanduser().parent)
+        output_file(save_to, MOST_PARAMETERS)
     done = run(bags, config, prior, frozen, _progress_on_terminal(), adapt_intervals)
     for sentence in (*(warning for bag in done.bags for warning in bag.warnings), *done.notes):
         say(sentence)
     metrics = metrics_of(done)
+    writes: list[Callable[[], object]] = []
     if save_to is not None:
-        save_parameters(save_to, done.final)
+        writes.append(partial(save_parameters, save_to, done.final))
     if folder is not None:
-        write_json(folder / "metrics.json", metrics)
-        write_samples(folder / "samples.csv", done.robot.channels, done.log.rows())
+        writes += [partial(write_json, folder / "metrics.json", metrics),
+                   partial(write_samples, folder / "samples.csv", done.robot.channels,
+                           done.log.rows())]
         if report:
             # Only here: a run without a report needs neither matplotlib nor jinja2.
             from .report import write_report
-            write_report(folder, done, metrics)
+            writes.append(partial(write_report, folder, done, metrics))
+    attempt_all(*writes)
     return metrics
+
+
+def _space(bags: Sequence[str | Path], config: Config) -> int:
+    """Space [bytes] that the files of these bags' run take at most."""
+    checked = [check_bag(bag, inputs(config)) for bag in bags]
+    rows = sum(int((bag.end - bag.start) / config.filter.period) + 1 for bag in checked)
+    return needed_bytes(rows, len(config.robot.joints) + (6 if config.robot.vehicle else 0))
 
 
 def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None = None,

@@ -22,7 +22,7 @@ from .diagnostics import Diagnostics
 from .inputs import NodeInputs
 from .log import CORE_LOG, RosLogHandler
 from .outputs import LATCHED, OutputPublishers
-from .parameters import config_from_parameters, watch_changes
+from .parameters import changes_sentence, config_from_parameters, watch_changes
 from .recent_fit import RecentFit
 from .services import NodeServices
 from .worker import Worker
@@ -116,6 +116,7 @@ class EstimatorNode(rclpy.node.Node):
         log.info(f"solver {state.solver} at every tick; horizon {estimation.horizon} samples at "
                  f"{1 / config.filter.period:g} Hz, arrival cost '{estimation.arrival}', coupling "
                  f"'{estimation.coupling}'")
+        log.info(changes_sentence(config))
         log.info("inputs: " + ", ".join(f"{source.topic} ({source.input.type})"
                                         for source in inputs.subscriptions))
         saved = " with its covariance" if state.started_from_file else ""

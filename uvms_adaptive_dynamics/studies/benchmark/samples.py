@@ -3,6 +3,7 @@ gross outliers in their efforts."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import tempfile
@@ -42,8 +43,11 @@ def simulated_samples(seconds: float, seed: int = 1) -> list[Sample]:
     columns: dict[str, Any] = {
         f.name: np.array([getattr(s, f.name) for s in samples]) for f in fields(Sample)
     }
-    np.savez(partial, **columns)
-    partial.replace(file)
+    # Without room for them the samples are made again next time.
+    with contextlib.suppress(OSError):
+        np.savez(partial, **columns)
+        partial.replace(file)
+    partial.unlink(missing_ok=True)
     return samples
 
 

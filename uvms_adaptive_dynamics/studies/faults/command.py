@@ -17,7 +17,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from ... import options
-from ...evaluation.files import output_folder
+from ...disk.writing import output_folder
 from ...model.robot import RobotModel
 from .bench import Bench
 from .case import Case
