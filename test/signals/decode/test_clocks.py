@@ -107,3 +107,13 @@ def test_a_sensor_that_starts_late_is_judged_by_a_few_messages():
                                t + 0.02 * k + 0.005) for k in range(5)]
     assert verdicts == [Verdict.HOLD, Verdict.HOLD, Verdict.RELEASE, Verdict.USE, Verdict.USE]
     assert not corrections(clocks)
+
+
+def test_stamps_of_zero_are_said_and_count_at_reception():
+    """Less what such a sensor usually takes."""
+    clocks = Clocks(SENSORS)
+    for role, stamp, receive in events(5.0):
+        clocks.observe(role, None if role == "dvl" else stamp, receive, unstamped=role == "dvl")
+    assert clocks.sentences()[0].startswith("dvl: its stamps are zero")
+    assert clocks.data_time("dvl", None, START) == pytest.approx(START - 0.1)
+    assert clocks.sensors["dvl"].rate == pytest.approx(10.0, abs=0.1)

@@ -9,7 +9,7 @@ from uvms_adaptive_dynamics.signals.decode.sensor_clock import (
     STEP_TIME,
     SensorClock,
     StampStatus,
-    wrong_clock,
+    clock_sentence,
 )
 
 GOOD, AHEAD, LATE, STEPPED = (
@@ -93,8 +93,8 @@ def test_the_sentence_names_sensor_side_seconds_and_remedy():
     """Only where the stamps could be as old as they look, transport is offered as a cause."""
     clock = begun([0.1] * 10)
     clock.correction, clock.latency = -0.3, 0.1
-    said = wrong_clock("dvl", clock)
-    assert said.startswith("dvl: its clock is 0.30 s ahead of") and "Synchronize" in said
+    said = clock_sentence(clock)
+    assert said.startswith("its clock is 0.30 s ahead of") and "Synchronize" in said
     clock.correction = 0.8
-    said = wrong_clock("dvl", clock)
+    said = clock_sentence(clock)
     assert "0.80 s behind" in said and "0.90 s late" in said

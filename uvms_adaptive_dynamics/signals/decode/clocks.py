@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable
 from enum import Enum
 
-from .sensor_clock import LONGEST_LATENCY, SensorClock, StampStatus, wrong_clock
+from .sensor_clock import LONGEST_LATENCY, SensorClock, StampStatus, clock_sentence
 
 START_TIME = 0.5        # [s] of reception over which clocks are compared before the first sample
 REVIEW_PERIOD = 1.0     # [s] between comparisons
@@ -55,8 +55,11 @@ class Clocks:
         for sensor in self.sensors.values():
             sensor.reset()
 
-    def observe(self, role: str, stamp: float | None, receive: float) -> Verdict:
-        """Judge a message by its stamp (None without a header) and time of reception [s].
+    def observe(self, role: str, stamp: float | None, receive: float,
+                unstamped: bool = False) -> Verdict:
+        """Judge a message by its stamp (None where it has none) and time of reception [s].
+
+        `unstamped`: it has a header, whose stamp is zero.
 
         After JUMPED everything stored is invalid: reset, and observe the message again.
         """
@@ -65,16 +68,19 @@ class Clocks:
         if receive < self.last_receive - WENT_BACK:
             return Verdict.JUMPED
         self.last_receive = max(receive, self.last_receive)
-        status = self.sensors[role].add(stamp, receive)
+        sensor = self.sensors[role]
+        if unstamped:
+            sensor.unstamped, sensor.latency = True, USUAL_LATENCY.get(role, self._transport)
+        status = sensor.add(stamp, receive)
         if self.reference is None:
             if receive - self._begin < START_TIME:
                 return Verdict.HOLD
             self.decide()
             return Verdict.RELEASE
         if status is StampStatus.NEW:
-            if not self.sensors[role].can_begin:
+            if not sensor.can_begin:
                 return Verdict.HOLD
-            self.sensors[role].begin()
+            sensor.begin()
             return Verdict.RELEASE if self._review() else Verdict.JUMPED
         # A step is placed at once; a drift has time.
         if status is StampStatus.STEPPED or receive - self._reviewed > REVIEW_PERIOD:
@@ -94,11 +100,12 @@ class Clocks:
     def data_time(self, role: str, stamp: float | None, receive: float) -> float:
         """The time [s] of a message on the common clock, which must be known.
 
-        Without a stamp its transport is taken as long as that of the fastest sensor.
+        Without a stamp its transport is taken as long as is usual for the role, or as that of the
+        fastest sensor.
         """
         assert self.reference is not None
         if stamp is None:
-            return receive - self.reference - self._transport
+            return receive - self.reference - USUAL_LATENCY.get(role, self._transport)
         return stamp + (self.sensors[role].correction or 0.0)
 
     def now(self) -> float | None:
@@ -110,8 +117,8 @@ class Clocks:
     def sentences(self) -> list[str]:
         """A sentence for each sensor whose clock is wrong, and for a common clock that is not the
         receiver's."""
-        found = [wrong_clock(role, sensor) for role, sensor in self.sensors.items()
-                 if sensor.correction is not None]
+        said = {role: clock_sentence(sensor) for role, sensor in self.sensors.items()}
+        found = [f"{role}: {sentence}" for role, sentence in said.items() if sentence]
         if self.reference is not None and abs(self.reference) > LONGEST_LATENCY:
             side = "behind" if self.reference > 0 else "ahead of"
             found.append(f"clock: all stamps are {abs(self.reference):.2f} s {side} the times of "

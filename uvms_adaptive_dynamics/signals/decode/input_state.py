@@ -5,7 +5,7 @@ import math
 from collections import Counter
 from typing import NamedTuple
 
-from .sensor_clock import SensorClock, wrong_clock
+from .sensor_clock import SensorClock, clock_sentence
 
 OK, WARN, ERROR = 0, 1, 2
 # [s] of silence that is worth an error. Rows are masked earlier, by the timeouts of the settings.
@@ -88,8 +88,8 @@ def input_status(state: InputState, now: float, timeout: float) -> InputStatus:
         return InputStatus(WARN, name, (
             f"{rejected} of {state.received} messages on {topic} were rejected; last reason: "
             f"{state.last_error}"), figures)
-    if state.clock.correction is not None:
-        return InputStatus(WARN, name, wrong_clock(state.role, state.clock), figures)
+    if sentence := clock_sentence(state.clock):
+        return InputStatus(WARN, name, sentence, figures)
     return InputStatus(OK, name, f"{state.used} messages used", figures)
 
 

@@ -81,7 +81,8 @@ class MessageReader:
             state.received += 1
             state.count_rejected(_short_reason(role, str(error)), str(error))
             return []
-        verdict = self.clocks.observe(role, stamp, receive_time)
+        unstamped = stamp is None and getattr(message, "header", None) is not None
+        verdict = self.clocks.observe(role, stamp, receive_time, unstamped)
         if verdict is Verdict.JUMPED:
             return ClockJump()
         state.received += 1

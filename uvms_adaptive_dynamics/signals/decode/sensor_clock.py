@@ -42,6 +42,7 @@ class SensorClock:
     between messages [s], None before the third; `lateness` how far a message typically comes after
     the fastest ones [s]. `correction` [s] is what has to be added to its stamps, `latency` the
     transport delay [s] that this leaves: both are set by `Clocks`, which sees all sensors.
+    `unstamped`: its messages have a header whose stamp is zero.
     """
 
     def __init__(self) -> None:
@@ -54,6 +55,7 @@ class SensorClock:
         self.lateness = 0.0
         self.correction: float | None = None
         self.latency: float | None = None
+        self.unstamped = False
         self._stamp = self._receive = -math.inf      # of the last message
         self._intervals: deque[float] = deque(maxlen=INTERVALS)
         self._first: list[tuple[float, float]] = []  # (stamp, reception) before `begin`
@@ -158,10 +160,15 @@ class SensorClock:
         self.lateness = ordered[int((1.0 - QUANTILE) * (len(ordered) - 1))] - self.offset
 
 
-def wrong_clock(role: str, sensor: SensorClock) -> str:
-    """The sentence about a sensor whose stamps are corrected."""
-    error, latency = sensor.error or 0.0, max(sensor.latency or 0.0, 0.0)
-    text = (f"{role}: its clock is {abs(error):.2f} s {'ahead of' if error > 0 else 'behind'} the "
+def clock_sentence(sensor: SensorClock) -> str:
+    """What is to be said of a sensor's clock, '' where all is well."""
+    if sensor.unstamped:
+        return ("its stamps are zero; its messages count at their reception, less a usual transport "
+                f"delay of {sensor.latency or 0.0:.2f} s. Let its driver stamp them")
+    if sensor.error is None:
+        return ""
+    error, latency = sensor.error, max(sensor.latency or 0.0, 0.0)
+    text = (f"its clock is {abs(error):.2f} s {'ahead of' if error > 0 else 'behind'} the "
             "other clocks; its stamps are corrected by the times of reception, with a transport "
             f"delay of {latency:.2f} s. Synchronize that clock")
     if LONGEST_LATENCY < latency - error < LATEST:

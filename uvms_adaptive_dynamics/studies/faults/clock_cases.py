@@ -24,6 +24,8 @@ OFF = Limits(samples=0.95, vehicle=0.95, arm=0.95, loss=0.01, detect=10.0, recov
 # Its latency has to be guessed where the stamps say nothing of it: of the DVL's 0.1 s all may be
 # missed, with which one row in a hundred is off as far as a wrong one.
 GUESSED = replace(OFF, loss=0.03, wrong=0.02)
+# Ahead by its own delay it is received when it is stamped: only its motion shows that.
+BY_MOTION = replace(GUESSED, detect=45.0)
 STEP = replace(OFF, recover=2.0)
 WORDS = ("clock|stamp",)
 ALL = ("clock",)        # of a sentence about no sensor
@@ -47,9 +49,15 @@ def _offsets() -> list[Case]:
             found.append(Case(
                 f"{role} clock {abs(offset):g} s {side}", "clock", ALIGNED,
                 (Clock(role, offset=offset),), Said(role, WORDS, offset),
-                GUESSED if role in ("dvl", "imu") else OFF, **_of(role),
+                _limits(role, offset), **_of(role),
                 short=(role, offset) in (("depth", 0.3), ("dvl", 5.0))))
     return found
+
+
+def _limits(role: str, offset: float) -> Limits:
+    if (role, offset) == ("dvl", 0.1):
+        return BY_MOTION
+    return GUESSED if role in ("dvl", "imu") else OFF
 
 
 def _no_clock() -> list[Case]:
