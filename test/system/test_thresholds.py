@@ -49,7 +49,7 @@ NO_THRESHOLDS = {
     "signals/decode/clocks.py": "REVIEW_PERIOD",
     "signals/decode/input_state.py": "OK WARN ERROR",
     "signals/decode/readings.py": "MOST_HELD",
-    "signals/decode/sensor_clock.py": "BUCKET BUCKETS INTERVALS",
+    "signals/decode/sensor_clock.py": "BUCKET BUCKETS DAYS INTERVALS",
     "signals/filters/depth.py": "DEPTH_LOOKAHEAD",
     "signals/filters/imu_integral.py": "YAW COLUMNS",
     "signals/filters/inertial.py": "IMU_DEGREE DVL_DEGREE MAX_DVL_QUEUE IMU_LOG_PERIOD",

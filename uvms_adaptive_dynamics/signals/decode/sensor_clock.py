@@ -22,6 +22,7 @@ STEP_TIME = 0.5         # [s] over which a step has to be confirmed, with so man
 STEP_MESSAGES = 3
 LONGEST_LATENCY = 0.5   # [s] of transport; stamps older than this are another clock's
 LATEST = 1.0            # [s] late, from which on a message belongs to no tick that is still open
+DAYS = 1e6              # [s] from which an error is told in days: a clock that was never set
 INTERVALS = 25          # between stamps, whose median is the period
 
 
@@ -163,14 +164,15 @@ class SensorClock:
 def clock_sentence(sensor: SensorClock) -> str:
     """What is to be said of a sensor's clock, '' where all is well."""
     if sensor.unstamped:
-        return ("its stamps are zero; its messages count at their reception, less a usual transport "
-                f"delay of {sensor.latency or 0.0:.2f} s. Let its driver stamp them")
+        return ("its stamps are zero; its messages count at their reception, less a usual "
+                f"transport delay of {sensor.latency or 0.0:.2f} s. Let its driver stamp them")
     if sensor.error is None:
         return ""
     error, latency = sensor.error, max(sensor.latency or 0.0, 0.0)
-    text = (f"its clock is {abs(error):.2f} s {'ahead of' if error > 0 else 'behind'} the "
-            "other clocks; its stamps are corrected by the times of reception, with a transport "
-            f"delay of {latency:.2f} s. Synchronize that clock")
+    far = f"{abs(error):.2f} s" if abs(error) < DAYS else f"{abs(error) / 86400:.0f} days"
+    side = "ahead of" if error > 0 else "behind"
+    text = (f"its clock is {far} {side} the other clocks; its stamps are corrected by the times of "
+            f"reception, with a transport delay of {latency:.2f} s. Synchronize that clock")
     if LONGEST_LATENCY < latency - error < LATEST:
         text += f", or, if its messages do come {latency - error:.2f} s late, shorten their way"
     return text
