@@ -112,6 +112,17 @@ def test_rows_that_count_are_right_and_come_back(name, recorded):
     assert np.isfinite(found[after & (t > BEGIN + LENGTH + BACK) & inside]).mean() > 0.9
 
 
+@pytest.mark.parametrize("seconds", [0.2, 1.0, 4.0])
+def test_an_imu_that_was_silent_is_not_accused_of_contradictions(seconds, recorded):
+    """Nothing can be said of how the vehicle turned meanwhile."""
+    config, robot, _, messages = recorded
+    front, samples = run(config, robot, messages, lambda r, m, t: None if (
+        r == "imu" and BEGIN <= t - START < BEGIN + seconds) else (r, m, t))
+    assert not front.inputs["imu"].doubted and not front.warnings
+    assert "imu contradicts itself" not in front.masked["surge"]
+    assert any(s.valid[:6].all() for s in samples if s.t > START + BEGIN + seconds + 1.0)
+
+
 @pytest.mark.parametrize("role, nth, share", [
     ("dvl", 3, 0.95), ("dvl", 5, 0.9), ("imu", 5, 0.95), ("imu", 10, 0.9), ("imu", 25, 0.9),
     ("joint_states", 5, 0.9)])

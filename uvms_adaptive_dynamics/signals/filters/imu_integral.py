@@ -81,10 +81,10 @@ class ImuIntegral:
 
     def turn_error(self, span: float) -> tuple[float, float, float, float]:
         """Down vector (3) and heading of the newest reading less those that the gyro predicts from
-        the reading `span` [s] before it [rad]; zeros where there is none."""
-        new = self.series.last_row.tolist()
-        earlier = self.series.latest(self.series.last_time - span)
-        if earlier is None:
+        the reading `span` [s] before it [rad]; zeros where there is none, as after a gap."""
+        new, t = self.series.last_row.tolist(), self.series.last_time
+        earlier = self.series.latest(t - span)
+        if earlier is None or earlier[0] < t - 2.0 * span:
             return 0.0, 0.0, 0.0, 0.0
         old = earlier[1].tolist()
         down = turned(old[R_GB], old[N3])
