@@ -47,7 +47,7 @@ NO_THRESHOLDS = {
     "signals/checks/joint_check.py": "JOINT_WINDOW EFFORT_WINDOW",
     "signals/checks/thruster_check.py": "MAX_THRUSTERS",
     "signals/decode/clocks.py": "REVIEW_PERIOD",
-    "signals/decode/input_state.py": "OK WARN ERROR",
+    "signals/decode/input_state.py": "OK WARN ERROR MOST_DOUBTS",
     "signals/decode/readings.py": "MOST_HELD",
     "signals/decode/sensor_clock.py": "BUCKET BUCKETS DAYS INTERVALS",
     "signals/filters/depth.py": "DEPTH_LOOKAHEAD",

@@ -57,7 +57,7 @@ class Dvl(Section):
         "rad")
     delay: float = setting(0.0, LATE, "s", -1.0, 1.0)
     timeout: float = setting(
-        0.35, "Without a sample within this time of the tick, or 1.5 periods of a slow DVL, its "
+        0.35, "Without a sample within this time of the tick, or 2.2 periods of a slow DVL, its "
               "rows are masked.", "s", 0.01)
     stddev: float = setting(
         0.01, "Noise of a velocity on each axis: its scatter at rest, or the data sheet's; 1 cm/s "

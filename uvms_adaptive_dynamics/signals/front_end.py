@@ -19,6 +19,7 @@ from ..model.robot import RobotModel
 from ..model.sample import Sample
 from .checks.delay import DelayMonitor
 from .checks.frames import FrameChecks
+from .decode.clocks import Verdict
 from .decode.input_state import SILENCE_TIMEOUTS, InputStatus, input_status
 from .decode.readings import ClockJump, MessageReader, Reading
 from .decode.sensor_clock import SensorClock
@@ -104,7 +105,7 @@ class SignalFrontEnd:
         # decode: SI units, body FRD, seconds since the origin
         readings = self._reader.read(role, message, receive_time)
         if isinstance(readings, ClockJump):
-            self.resets["a clock jumped"] += 1
+            self.resets[Verdict.JUMPED.value] += 1
             self.reset()
             readings = self._reader.read(role, message, receive_time)
         if not isinstance(readings, ClockJump):

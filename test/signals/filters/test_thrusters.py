@@ -92,6 +92,17 @@ def test_thrust_is_unknown_in_a_gap_of_regular_commands_and_until_the_rotors_hav
     assert set(reasons[max(settling):]) == {""}
 
 
+def test_a_burst_of_late_commands_does_not_make_later_ones_late():
+    """A second of commands at once, as after a stall of the network: then they come as before."""
+    thrusters = model()
+    for k in range(300):
+        at = 0.02 * k if not 100 <= k < 150 else 3.0 + 1e-4 * (k - 150)
+        thrusters.add_command(at, list(10.0 * SHARES))
+    thrusters.flush()
+    reasons = [thrusters.wrench(0.02 * k).mask_reason for k in range(1, 295)]
+    assert "no thruster command" in reasons[100:149] and set(reasons[175:]) == {""}
+
+
 def test_commands_that_come_only_when_they_change_are_held():
     """Intervals of up to 0.3 s: the last command acts, and nothing is masked."""
     thrusters, rng = model(), np.random.default_rng(0)

@@ -17,6 +17,9 @@ from .sensor_clock import LONGEST_LATENCY, SensorClock, StampStatus, clock_sente
 START_TIME = 0.5        # [s] of reception over which clocks are compared before the first sample
 REVIEW_PERIOD = 1.0     # [s] between comparisons
 WENT_BACK = 1.0         # [s] by which reception goes back only if the receiver's clock was set
+# [s] without a message of any sensor, after which it does not matter whether all of them paused or
+# the receiver's clock was set: everything begins anew.
+PAUSE = 5.0
 EARLY = 0.03            # [s] that a stamp may lie ahead: synchronized clocks agree within this
 # [s] Transport delays that drivers usually have, by role: a DVL measures for a tenth of a second
 # before it can publish, others publish what they have read.
@@ -36,7 +39,7 @@ class Verdict(Enum):
     RELEASE = "release"      # use it, and before it those of its clock that were held
     AHEAD = StampStatus.AHEAD.value
     LATE = StampStatus.LATE.value
-    JUMPED = "a clock jumped"
+    JUMPED = "a clock jumped, or all sensors paused"
 
 
 class Clocks:
@@ -65,7 +68,7 @@ class Clocks:
         """
         if self.last_receive is None:
             self.last_receive = self._begin = receive
-        if receive < self.last_receive - WENT_BACK:
+        if not self.last_receive - WENT_BACK <= receive <= self.last_receive + PAUSE:
             return Verdict.JUMPED
         self.last_receive = max(receive, self.last_receive)
         sensor = self.sensors[role]

@@ -141,7 +141,7 @@ class Decoder:
             self._order = self._order_of(names)
             self._last_names = list(names)
         count = len(names)
-        efforts = self._ordered(effort, count, "effort", required=False)
+        efforts = self._efforts(effort, count)
         positions = self._ordered(position, count, "position", required=True)
         values = [p - offset for p, offset in zip(positions, self._position_offset)]
         speeds = self._ordered(velocity, count, "velocity", required=False)
@@ -179,6 +179,16 @@ class Decoder:
         torque = _finite_vector(message.wrench.torque, "wrench: torque")
         _limit([*force, *torque], LARGEST_WRENCH, "wrench", "N or N m")
         return [*turned(self._wrench_axes, force), *turned(self._wrench_axes, torque)]
+
+    def _efforts(self, values: Any, count: int) -> list[float]:
+        """Efforts of the configured joints; NaN where one joint has none, which masks its rows."""
+        values = _floats(values)
+        if not any(map(math.isfinite, values)):
+            return self._ordered(values, count, "effort", required=False)
+        known = self._ordered([v if math.isfinite(v) else 0.0 for v in values], count, "effort",
+                              required=False)
+        return [effort if math.isfinite(values[k]) else math.nan
+                for effort, k in zip(known, self._order)]
 
     def _order_of(self, names: Sequence[str]) -> list[int]:
         """Places of the configured joints among the names of a message."""

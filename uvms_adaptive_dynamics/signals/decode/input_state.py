@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, deque
 from typing import NamedTuple
 
 from .sensor_clock import SensorClock, clock_sentence
@@ -13,6 +13,9 @@ SILENCE_TIMEOUTS = {"imu": 1.0, "dvl": 2.0, "depth": 3.0, "joint_states": 1.0, "
                     "wrench": 2.0, "battery": 30.0}
 MAX_REJECTED_IN_A_ROW = 10    # worth a warning, however good the input was before
 MAX_REJECTED_SHARE = 0.1      # of all messages of an input
+# [s] over which doubted values are worth a warning, if there are so many, and that share
+DOUBT_TIME, FEWEST_DOUBTS = 2.0, 3
+MOST_DOUBTS = 1000
 
 
 class InputStatus(NamedTuple):
@@ -38,6 +41,7 @@ class InputState:
         self.last_stamp = -math.inf
         self.rejected: Counter = Counter()    # messages that are not used
         self.doubted: Counter = Counter()     # values replaced or left out of messages that are
+        self._doubts: deque[tuple[float, str]] = deque(maxlen=MOST_DOUBTS)  # reception [s], reason
         self.rejected_in_a_row = 0
         self.rejected_since: float | None = None
         self.last_error = ""
@@ -50,6 +54,16 @@ class InputState:
     def count_outlier(self, reason: str) -> None:
         """Count a used message in which a gate later rejected a value."""
         self.doubted[reason] += 1
+        if self.last_receive is not None:
+            self._doubts.append((self.last_receive, reason))
+
+    def doubts(self, now: float) -> tuple[int, str]:
+        """(values doubted in the last DOUBT_TIME, the newest reason); none where they are few."""
+        recent = [reason for t, reason in self._doubts if t > now - DOUBT_TIME]
+        expected = DOUBT_TIME * (self.clock.rate or 0.0)
+        if len(recent) < FEWEST_DOUBTS or len(recent) < MAX_REJECTED_SHARE * expected:
+            return 0, ""
+        return len(recent), recent[-1]
 
     def count_rejected(self, reason: str, explanation: str = "") -> None:
         """Count a message that is not used."""
@@ -88,6 +102,11 @@ def input_status(state: InputState, now: float, timeout: float) -> InputStatus:
         return InputStatus(WARN, name, (
             f"{rejected} of {state.received} messages on {topic} were rejected; last reason: "
             f"{state.last_error}"), figures)
+    doubts, reason = state.doubts(now)
+    if doubts:
+        return InputStatus(WARN, name, (
+            f"{doubts} values on {topic} were doubted and left out in the last {DOUBT_TIME:g} s: "
+            f"{reason}"), figures)
     if sentence := clock_sentence(state.clock):
         return InputStatus(WARN, name, sentence, figures)
     return InputStatus(OK, name, f"{state.used} messages used", figures)

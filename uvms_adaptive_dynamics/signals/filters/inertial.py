@@ -32,7 +32,7 @@ MAX_IMU_STEP = 0.25       # [s] without a reading, after which the integral mean
 # Periods of a slow sensor: half a window, in which a polynomial needs five readings, and the gap
 # that its jitter leaves.
 WINDOW_PERIODS, GAP_PERIODS = 2.0, 1.5
-NEXT_PERIODS = 1.1        # in which the next velocity has come
+DVL_PERIODS = 2.2         # of a slow DVL, which the IMU bridges: one lost velocity
 # [s] without a contradiction, after which the IMU counts again: three times the span in which it is
 # judged, so that the end of a fault is seen too.
 QUIET = 0.3
@@ -193,7 +193,7 @@ class InertialFilter:
             # It may have begun anywhere in the span over which it is seen.
             self._contradictions.add(t - span, t)
             self._distrusted = True
-            self._on_reject("imu", CONTRADICTS)
+            self._on_reject("imu", "attitude, gyro and accelerometer do not fit each other")
         elif self._distrusted and t - self._contradictions.last > QUIET:
             self._distrusted = False
             self._restart_offset()
@@ -206,10 +206,10 @@ class InertialFilter:
         period = self._imu_clock.period or 0.0
         imu = (self._imu_clock.delay + max(self._settings.imu_window, WINDOW_PERIODS * period)
                + min(HALF_WINDOW * period, LOOKAHEAD + period))
-        return max(imu, self._dvl_clock.delay + NEXT_PERIODS * (self._dvl_clock.period or 0.0))
+        return max(imu, self._dvl_clock.delay + DVL_PERIODS * (self._dvl_clock.period or 0.0))
 
     def _longest_dvl_gap(self) -> float:
-        return max(self._dvl_timeout, GAP_PERIODS * (self._dvl_clock.period or 0.0))
+        return max(self._dvl_timeout, DVL_PERIODS * (self._dvl_clock.period or 0.0))
 
     def _restart_offset(self) -> None:
         """Forget the offset: across a gap in the IMU its integral means nothing."""

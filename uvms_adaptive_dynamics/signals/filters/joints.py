@@ -103,11 +103,14 @@ class JointFilter:
 
     def _without_impossible_efforts(self, reading: Sequence[float]) -> Sequence[float]:
         first = 2 * self._n
+        efforts = list(map(math.isfinite, reading[first:]))
+        if any(efforts) and not all(efforts):
+            self._on_reject("joint_states", "effort of a joint is not finite")
         far = [abs(effort) > MOST_EFFORT * limit
                for effort, limit in zip(reading[first:], self._effort_limits)]
         if not any(far):
             return reading
-        self._on_reject("joint_states", "effort beyond three times its limit (unit?)")
+        self._on_reject("joint_states", "effort out of range: beyond three times its limit (unit?)")
         return [*reading[:first], *(math.nan if wrong else effort
                                     for effort, wrong in zip(reading[first:], far))]
 
@@ -138,7 +141,7 @@ class JointFilter:
             self._consistency.restart()
         if not self._consistency.fits(t, row[:n], row[n:2 * n]):
             self._contradictions.add(self._series.last_time, t)
-            self._on_reject("joint_states", CONTRADICT)
+            self._on_reject("joint_states", "positions and velocities do not fit each other")
         elif self._contradictions.is_open and t - self._contradictions.last > QUIET:
             self._contradictions.close()
         if (thinned := self._thin.add(t, [*row, *erratic])) is not None:

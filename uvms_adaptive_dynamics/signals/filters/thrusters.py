@@ -145,7 +145,7 @@ class ThrusterModel:
         interval = t - self._last_command
         if self._started and interval > self._patience():
             self._settled = t + SETTLED * self._settings.time_constant
-        elif self._started and interval > 0.0:
+        if self._started and 0.0 < interval <= self._settings.timeout:
             self._intervals.append(interval)
         if self._started:
             self._target_impulse = (self._target_impulse
