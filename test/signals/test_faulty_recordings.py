@@ -117,7 +117,8 @@ def test_dropouts_frozen_sensors_and_a_clock_jump_are_masked_counted_and_survive
             )
     rejected = {role: state.rejected["frozen"] for role, state in front.inputs.items()}
     assert rejected["dvl"] > 15 and rejected["joint_states"] > 50 and rejected["imu"] > 50, rejected
-    assert front.resets["a clock jumped, or all sensors paused"] == 1 and faulty[-1].t - begin > 150 and counted > 800
+    assert front.resets["a clock jumped, or all sensors paused"] == 1
+    assert faulty[-1].t - begin > 150 and counted > 800
     # A frozen sensor is known as such after 0.3 to 0.8 s, a sample waits for 0.35 s: a few are
     # wrong before.
     wrong = np.max(error, axis=1) > 0.05
