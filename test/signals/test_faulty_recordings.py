@@ -65,7 +65,7 @@ def test_training_on_a_faulty_recording_is_as_good_as_on_the_clean_one(setup):
     lost = held_out(config, robot, clean, test) - held_out(config, robot, faulty, test)
     assert lost.max() < 0.03, dict(zip(robot.channels, lost.round(3)))
     assert (
-        front.inputs["dvl"].rejected.total() > 40
+        front.inputs["dvl"].doubted.total() > 40
         and front.inputs["thrusters"].doubted["command spike"] > 10
     )
     assert np.mean([s.valid[:6].all() for s in faulty]) > 0.85
