@@ -9,7 +9,8 @@ EVIDENCE = 3.29           # standard errors of a two-sided claim of 99.9 %
 
 
 class Finding(NamedTuple):
-    """A mismatch: the setting that probably causes it, and a sentence."""
+    """A mismatch: the setting that probably causes it (where it is the sensor or its driver: what is
+    wrong, without a dot), and a sentence."""
 
     setting: str
     sentence: str

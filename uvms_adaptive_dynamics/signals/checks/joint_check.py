@@ -49,7 +49,7 @@ def _check_positions(names: Sequence[str], mu: np.ndarray, low: np.ndarray,
                       or np.median(np.abs(mu[:, j])) > 8)
         advice = ("its unit is probably degrees, publish rad" if in_degrees else
                   "check its sign, joint_states.position_offset and the order of robot.joints")
-        findings.append(Finding("joint_states.position", (
+        findings.append(Finding("joint position", (
             f"{name} is mostly at {middle:.3g} rad, outside its limits {low[j]:.3g} to "
             f"{high[j]:.3g} rad; {advice}")))
     return findings
@@ -69,7 +69,7 @@ def _check_velocities(names: Sequence[str], t: np.ndarray, mu: np.ndarray,
         if np.sqrt(np.mean(by_position[:, j] ** 2)) < MIN_JOINT_MOVE:
             complete = False
         elif outside(A[j, j], A[j, j], error[j, j], VELOCITY_GAIN):
-            findings.append(Finding("joint_states.velocity", _velocity_sentence(
+            findings.append(Finding("joint velocity", _velocity_sentence(
                 names, j, A[j, j], np.abs(A[:, j]) * scale)))
     return findings, complete
 
