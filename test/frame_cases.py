@@ -197,6 +197,21 @@ CASES = {
         on("joint_states", ordered("velocity", [1, 0, 2, 3])),
         "joint velocity",
     ),
+    "joint velocity's order, all": (
+        {},
+        on("joint_states", ordered("velocity", [1, 2, 3, 0])),
+        "joint velocity: the velocities of axis_e, axis_d, axis_c, axis_b are those of axis_d",
+    ),
+    "effort's order, two": (
+        {},
+        on("joint_states", ordered("effort", [0, 1, 3, 2])),
+        "joint effort: the efforts of axis_e, axis_d, axis_c, axis_b are those of axis_e, axis_d",
+    ),
+    "effort's order, all": (
+        {},
+        on("joint_states", ordered("effort", [1, 2, 3, 0])),
+        "joint effort: the efforts of axis_e, axis_d, axis_c, axis_b are those of axis_d, axis_c",
+    ),
     "joint position in degrees": (
         {},
         on("joint_states", times("position", 57.3 * joint())),
@@ -225,7 +240,12 @@ CASES = {
     "the thrusters' order": (
         {},
         on("thrusters", ordered("data", [0, 2, 1, 3, 4, 5, 6, 7])),
-        "thrusters.allocation",
+        "thrusters.allocation: thrusters 2 and 3",
+    ),
+    "the thrusters' order, all": (
+        {},
+        on("thrusters", ordered("data", [2, 7, 4, 1, 6, 3, 0, 5])),
+        "thrusters.allocation: commands 1 to 8 seem to drive thrusters 3, 8, 5, 2, 7, 4, 1, 6",
     ),
 }
 

@@ -9,8 +9,8 @@ EVIDENCE = 3.29           # standard errors of a two-sided claim of 99.9 %
 
 
 class Finding(NamedTuple):
-    """A mismatch: the setting that probably causes it (where it is the sensor or its driver: what is
-    wrong, without a dot), and a sentence."""
+    """A mismatch: the setting that probably causes it, or, without a dot, what is wrong with a
+    sensor or its driver; and a sentence."""
 
     setting: str
     sentence: str
