@@ -91,9 +91,10 @@ def test_solvers_have_these_names(solver):
 
 def test_changed_settings_are_those_that_differ():
     """Nothing by default; a value that is the default is no change."""
-    assert Config().changed() == {}
+    assert Config().changed() == Config().changed_settings() == {}
     config = Config().with_values({"estimation.horizon": 100, "filter.lowpass": 0})
     assert config.changed() == {"filter.lowpass": 0.0}
+    assert config.changed_settings() == {"filter.lowpass": (Config().filter.lowpass, 0.0)}
 
 
 @pytest.mark.parametrize("text, part", [

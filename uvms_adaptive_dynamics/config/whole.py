@@ -66,8 +66,13 @@ class Config:
 
     def changed(self) -> dict[str, Any]:
         """Settings that differ from the defaults, by dotted name."""
+        return {name: value for name, (_, value) in self.changed_settings().items()}
+
+    def changed_settings(self) -> dict[str, tuple[Any, Any]]:
+        """`(default, value)` of each setting that differs from its default, by dotted name."""
         default = {name: value for name, _, value in Config().settings()}
-        return {name: value for name, _, value in self.settings() if value != default[name]}
+        return {name: (default[name], value) for name, _, value in self.settings()
+                if value != default[name]}
 
     def with_values(self, values: Mapping[str, Any]) -> Config:
         """A copy with settings replaced by dotted name; ConfigError for a bad name or value."""
