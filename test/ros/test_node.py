@@ -265,8 +265,8 @@ def test_silent_topics_are_warned_of_with_their_reason(ros, start):
         def warned(*words):
             return any(all(word in line.msg for word in words) for line in log)
         for words in (("'/dvl/twist'", "geometry_msgs/msg/TwistWithCovarianceStamped",
-                       "its publisher sends geometry_msgs/msg/TwistStamped"),
-                      ("'/imu/data'", "incompatible QoS", "'operator'"),
+                       "its publisher '/operator' sends geometry_msgs/msg/TwistStamped"),
+                      ("'/imu/data'", "incompatible QoS", "'/operator'"),
                       ("'/depth'", "no publisher exists", "/bar30/pressure"),
                       ("'/joint_states'", "exists and fits, but sends nothing")):
             ros.until(lambda words=words: warned(*words), timeout=5.0,
