@@ -491,6 +491,9 @@ def test_diagnostics_tell_the_whole_story(ros, start):
     assert {"overall", "masked rows", "solver", "estimate", "predictions",
             "refused messages"} <= names
     assert len(names) > 10  # and one for each input
+    imu = values_of(said(reports, "input imu"))
+    assert imu["resolved topic"] == "/imu/data" and imu["type"] == "sensor_msgs/msg/Imu"
+    assert imu["QoS"] == "reliable volatile" and "/operator (reliable" in imu["publishers"]
     solver = values_of(said(reports, "solver"))
     assert {"solver", "solve median [ms]", "solve 99th percentile [ms]", "failures",
             "skipped solves"} <= set(solver)

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from uvms_adaptive_dynamics.ros.voice import InputVoice
+from uvms_adaptive_dynamics.ros.voice import FindingVoice, InputVoice
 from uvms_adaptive_dynamics.signals.decode.input_state import InputState
 
 
@@ -130,3 +130,25 @@ def test_several_publishers_are_named_once():
     assert [line.text for line in world.run(20.0)] == [world.topic.several]
     world.topic.several = "3 publishers on '/imu/data': /a, /b, /c"
     assert len(world.run(5.0)) == 1
+
+
+def test_a_finding_is_said_when_it_appears_and_not_for_ever():
+    """Its figures may change; a minute after it is gone it is new; clocks are the inputs' own."""
+    voice, said = FindingVoice(), []
+    for steady in range(200):
+        there = steady < 50 or steady > 150
+        findings = [f"dvl.frame: is wrong ({steady} s)", "imu: its clock is 2.00 s ahead"]
+        said += list(voice.lines(findings if there else [], float(steady)))
+    assert [line.text for line in said] == ["dvl.frame: is wrong (0 s)",
+                                            "dvl.frame: is wrong (151 s)"]
+
+
+def test_names_that_come_a_moment_after_their_publishers_are_waited_for():
+    """Discovery tells of a publisher before its node's name."""
+    world = World()
+    world.run(2.0)
+    world.topic.several = "2 publishers on '/imu/data': /a, a participant without a ROS name"
+    said = world.run(0.5)
+    world.topic.several = "2 publishers on '/imu/data': /a, /b"
+    said += world.run(5.0)
+    assert [line.text for line in said] == [world.topic.several]

@@ -234,7 +234,7 @@ class Diagnostics:
         said = "; ".join([state.trust_cause, *findings] if state.trust_cause else findings)
         if not said:
             return Status(OK, "trust", "residuals are what the noise explains", values)
-        if self._learning and "wrong" not in state.trust and not findings:
+        if self._learning and "wrong" not in state.trust:
             return Status(OK, "trust", f"learning: {said}", values)
         return Status(ERROR if "wrong" in state.trust else WARN, "trust", said, values)
 

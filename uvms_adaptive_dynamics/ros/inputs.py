@@ -15,10 +15,7 @@ from ..signals.front_end import SignalFrontEnd
 from ..signals.topics import inputs
 from .recorder import Recorder
 from .subscriptions import InputPoll, InputSubscription, Received, Repeated
-from .voice import SILENT_AFTER_S, SILENT_AGAIN_S, InputVoice
-
-# A finding of the front end that comes and goes is said once in so many seconds.
-FINDING_AGAIN_S = 60.0
+from .voice import SILENT_AFTER_S, SILENT_AGAIN_S, FindingVoice, InputVoice
 
 NO_SIMULATED_TIME = "no simulated time on /clock yet"
 
@@ -51,7 +48,7 @@ class NodeInputs:
         self._voices = [InputVoice(self.front_end.inputs[source.input.role], source,
                                    source.input.type, begin) for source in self.subscriptions]
         self._no_time_at = begin + SILENT_AFTER_S
-        self._findings: dict[str, float] = {}     # code -> when it was said last
+        self._findings = FindingVoice()
 
     def start(self) -> None:
         """Begin to read."""
@@ -82,28 +79,16 @@ class NodeInputs:
             source.look_around()
         with self.lock:
             lines = [line for voice in self._voices for line in voice.lines(now_ns * 1e-9, steady)]
-            warnings = self.front_end.warnings
+            lines += self._findings.lines(self.front_end.warnings, steady)
         for warn, text in lines:
             if warn:
                 self._log.warning(text)
             else:
                 self._log.info(text)
-        for text in warnings:
-            self._say_finding(text, steady)
         if now_ns == 0 and steady >= self._no_time_at:
             self._no_time_at = steady + SILENT_AGAIN_S
             self._log.warning("use_sim_time is true and nothing has come on /clock: all messages "
                               "are dropped. Play the bag with --clock, or set use_sim_time false")
-
-    def _say_finding(self, text: str, steady: float) -> None:
-        """Log a finding; those about one input's clock are its voice's."""
-        code, _, sentence = text.partition(": ")
-        if sentence.startswith("its clock"):
-            return
-        last = self._findings.get(code)
-        if last is None or steady - last >= FINDING_AGAIN_S:
-            self._log.warning(text)
-        self._findings[code] = steady
 
     # --- on the thread that reads ---------------------------------------------------------------
 

@@ -7,6 +7,8 @@ from typing import NamedTuple
 from rclpy.node import Node
 from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
 
+UNKNOWN = "_UNKNOWN_"     # in the names of nodes that are not known, or not yet
+
 
 class Publisher(NamedTuple):
     """A publisher on a topic: its node's full name, type, QoS in words; `misfit`: why it cannot be
@@ -28,6 +30,8 @@ def publishers_on(node: Node, topic: str, wanted: str, qos: QoSProfile) -> list[
             if compatibility == QoSCompatibility.ERROR:
                 misfit = f"incompatible QoS ({reason.strip()})"
         name = f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+        if UNKNOWN in name:
+            name = "a participant without a ROS name"
         found.append(Publisher(name, info.topic_type, qos_text(info.qos_profile), misfit))
     return sorted(found)
 

@@ -9,9 +9,9 @@ from typing import Any
 from ..estimation.snapshot import EstimatorSnapshot
 from .status import OK, REPORTS, WARN, Status
 
-# Of an input's messages, or of all samples: from this share on someone should act. Single outliers
-# are every sensor's.
-UNUSED_SHARE = 0.1
+# Of an input's messages, or of all samples: from this share and number on someone should act.
+# Single outliers are every sensor's, and the first messages after a silence are few.
+UNUSED_SHARE, MIN_UNUSED = 0.1, 10
 MOST_REASONS = 40     # that are listed
 
 
@@ -52,7 +52,7 @@ def _status(name: str, verb: str, reports: deque[Counter], totals: Counter) -> S
     for reason, count in fresh.items():
         by_input[reason.partition(":")[0]] += count
     many = [role for role, count in by_input.items()
-            if count > max(1.0, UNUSED_SHARE * totals.get(role, totals["samples"]))]
+            if count > max(MIN_UNUSED, UNUSED_SHARE * totals.get(role, totals["samples"]))]
     said = ", ".join(f"{reason} {count}" for reason, count in fresh.most_common(MOST_REASONS))
     return Status(WARN if many else OK, name, f"{verb} in the last {REPORTS} reports: {said}",
                   values)

@@ -5,7 +5,7 @@ of line is throttled, and what lasts is said again after a while.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 from ..signals.decode.input_state import MAX_REJECTED_IN_A_ROW, SILENCE_TIMEOUTS, InputState
@@ -20,6 +20,7 @@ RATE_MESSAGES = 5
 # Another rate: by this factor, in two windows in a row. Executors under load lose a third.
 RATE_FACTOR = 1.6
 CLOCK_STEP_S = 0.1        # of a clock's error, that is worth another line
+FINDING_AGAIN_S = 60.0    # after a finding is gone, before it is said again
 
 
 class Topic(Protocol):
@@ -55,7 +56,7 @@ class InputVoice:
         self._refused_before = 0
         self._refusing = False
         self._clock_error: float | None = None
-        self._several = ""
+        self._several, self._several_said = ("", ""), ""
         self._rate: float | None = None
         self._settled = False
         self._other_rate: float | None = None
@@ -71,9 +72,11 @@ class InputVoice:
 
     def _all(self, now: float, steady: float) -> Iterator[tuple[str, float, Line]]:
         """(kind, least time between two of them [s], line)."""
-        if self._topic.several and self._topic.several != self._several:
-            yield "several", THROTTLE_S, Line(True, self._topic.several)
-        self._several = self._topic.several
+        # Names of nodes may come a moment after their publishers: what is said stood there twice.
+        several, self._several = self._topic.several, (self._several[1], self._topic.several)
+        if several and several == self._several[0] != self._several_said:
+            yield "several", THROTTLE_S, Line(True, several)
+            self._several_said = several
         if self._state.last_receive is None:
             if steady - self._begin >= SILENT_AFTER_S:
                 yield "never", SILENT_AGAIN_S, Line(True, (
@@ -150,3 +153,20 @@ class InputVoice:
             yield "rate", THROTTLE_S, Line(True, (
                 f"'{self._topic.topic}' now comes at {rate:.3g} Hz, {before:.3g} Hz before. If "
                 "that was not intended, check its driver"))
+
+
+class FindingVoice:
+    """Follows the front end's findings: a line for each when it appears."""
+
+    def __init__(self) -> None:
+        self._there: dict[str, float] = {}     # code -> steady time at which it was there last
+
+    def lines(self, findings: Iterable[str], steady: float) -> Iterator[Line]:
+        """Those that are new at `steady` [s]; one input's clock is its own voice's."""
+        for text in findings:
+            code, _, sentence = text.partition(": ")
+            if sentence.startswith("its clock"):
+                continue
+            last, self._there[code] = self._there.get(code), steady
+            if last is None or steady - last >= FINDING_AGAIN_S:
+                yield Line(True, text)
