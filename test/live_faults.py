@@ -328,7 +328,12 @@ def verdict(fault, heard):
         said = [text for at, text in heard.log if at > 0.0 and text.startswith("WARN")]
         return not said, "nothing to say" if not said else f"should not be said: {said[0]}"
     at, after = first(heard.log, fault.said), first(heard.log, fault.after)
-    sentence = "NOT SAID" if at is None else f"said {at:.1f} s after its begin"
+    if at is None:
+        sentence = "NOT SAID"
+    elif at < 0.0:
+        sentence = f"said {at + HEALTHY:.1f} s after the node's first report"
+    else:
+        sentence = f"said {at:.1f} s after its begin"
     if fault.after:
         sentence += (
             "; its end NOT SAID"

@@ -13,7 +13,7 @@ class World:
     def __init__(self, rate=50.0):
         self.state = InputState("imu", "imu/data")
         self.topic = SimpleNamespace(topic="/imu/data", several="",
-                                     why_silent=lambda: "no publisher exists")
+                                     why_silent="no publisher exists")
         self.voice = InputVoice(self.state, self.topic, "sensor_msgs/msg/Imu", 0.0)
         self.now, self.rate = 0.0, rate
 
@@ -61,6 +61,17 @@ def test_silence_and_return_are_a_line_each():
     said = world.run(5.0)
     assert [line.warn for line in said] == [False]
     assert "messages on '/imu/data' again after" in said[0].text
+
+
+def test_a_silence_whose_reason_becomes_another_is_said_again():
+    """A driver that comes back with another type."""
+    world = World()
+    world.run(5.0)
+    world.rate = 0.0
+    assert len(world.run(4.0)) == 1
+    world.topic.why_silent = "its publisher sends another type"
+    said = world.run(10.0)
+    assert len(said) == 1 and said[0].text.endswith("its publisher sends another type")
 
 
 def test_a_flapping_topic_does_not_flood_the_log():
@@ -117,9 +128,9 @@ def test_another_clock_is_said_and_so_is_its_next_step():
     assert world.run(2.0) == []
     clock.correction = 1.0
     assert "clock is 1.00 s behind" in world.run(2.0)[0].text
-    clock.correction = None
-    world.run(10.0)
-    assert world.voice._clock_error is None
+    clock.correction = 0.004
+    said = world.run(10.0)
+    assert len(said) == 1 and not said[0].warn and "agrees with the others again" in said[0].text
 
 
 def test_several_publishers_are_named_once():

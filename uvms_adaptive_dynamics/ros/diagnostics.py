@@ -33,8 +33,9 @@ STARTUP_S = 5.0
 # [s] of samples in which doubt is what it must be: a robot that moves on all axes has shown its
 # parameters after 40 s.
 LEARNING_S = 120.0
-# Of the solves over REPORTS reports, the share that has to be late before someone should act.
-LATE_SHARE = 0.1
+# Of the solves over REPORTS reports, the share that has to be late before someone should act: with
+# fewer, parameters follow hardly more slowly.
+LATE_SHARE = 0.25
 
 KNOWN_FROM = ("measured", "weak", "prior", "frozen")
 
@@ -100,7 +101,7 @@ class Diagnostics:
             return status._replace(level=OK,
                                    message=f"waiting for the first message on '{topic.topic}'")
         if status.level == ERROR:
-            return status._replace(message=f"{status.message}: {topic.why_silent()}")
+            return status._replace(message=f"{status.message}: {topic.why_silent}")
         if topic.several:
             said = topic.several if status.level == OK else f"{status.message}; {topic.several}"
             return status._replace(level=WARN, message=said)

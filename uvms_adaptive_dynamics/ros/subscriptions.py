@@ -57,7 +57,9 @@ class InputSubscription:
         QoS override is unusable."""
         self.input = wanted
         self.messages = 0      # read so far; counted by the reader
-        self.publishers: list[Publisher] = []     # as of the last look_around
+        # As of the last look_around: who publishes, and what an operator can do about silence.
+        self.publishers: list[Publisher] = []
+        self.why_silent = ""
         self._node = node
         self._type = message_class(wanted)
         qos = QoSProfile(depth=SENSOR_DEPTH, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -90,9 +92,10 @@ class InputSubscription:
         return deserialize_message(data, self._type)
 
     def look_around(self) -> None:
-        """Bring `publishers` up to date."""
+        """Bring `publishers` and `why_silent` up to date, which asks the middleware."""
         self.publishers = publishers_on(self._node, self.topic, self.input.type,
                                         self._subscription.qos_profile)
+        self.why_silent = self._why_silent()
 
     @property
     def several(self) -> str:
@@ -106,8 +109,7 @@ class InputSubscription:
                 "QoS": qos_text(self._subscription.qos_profile),
                 "publishers": ", ".join(shown) or "none"}
 
-    def why_silent(self) -> str:
-        """What an operator can do about a topic without messages."""
+    def _why_silent(self) -> str:
         if not self.publishers:
             others = [name for name, types in self._node.get_topic_names_and_types()
                       if self.input.type in types and name != self.topic

@@ -11,7 +11,7 @@ from .status import OK, REPORTS, WARN, Status
 
 # Of an input's messages, or of all samples: from this share and number on someone should act.
 # Single outliers are every sensor's, and the first messages after a silence are few.
-UNUSED_SHARE, MIN_UNUSED = 0.1, 10
+UNUSED_SHARE, MIN_UNUSED = 0.1, 20
 MOST_REASONS = 40     # that are listed
 
 

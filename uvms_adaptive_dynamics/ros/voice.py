@@ -27,13 +27,11 @@ class Topic(Protocol):
     """What is known of a topic in the graph."""
 
     topic: str
+    why_silent: str     # what an operator can do about a topic without messages
 
     @property
     def several(self) -> str:
         """A sentence if more than one publisher is heard."""
-
-    def why_silent(self) -> str:
-        """What an operator can do about a topic without messages."""
 
 
 class Line(NamedTuple):
@@ -53,6 +51,7 @@ class InputVoice:
         self._begin = begin
         self._said: dict[str, float] = {}        # kind of line -> steady time of the last
         self._silent_since: float | None = None
+        self._reason = ""       # of this silence
         self._refused_before = 0
         self._refusing = False
         self._clock_error: float | None = None
@@ -79,9 +78,9 @@ class InputVoice:
             self._several_said = several
         if self._state.last_receive is None:
             if steady - self._begin >= SILENT_AFTER_S:
-                yield "never", SILENT_AGAIN_S, Line(True, (
+                yield *self._silence_kind(), Line(True, (
                     f"no message yet on '{self._topic.topic}' ({self._type}): "
-                    f"{self._topic.why_silent()}"))
+                    f"{self._topic.why_silent}"))
             return
         yield from self._silence(now)
         if self._silent_since is None:
@@ -93,16 +92,23 @@ class InputVoice:
         assert self._state.last_receive is not None
         name, age = f"'{self._topic.topic}'", now - self._state.last_receive
         if age > self._timeout:
-            fresh = self._silent_since is None
-            if fresh:
-                self._silent_since, self._window = self._state.last_receive, None
-            yield "silent", THROTTLE_S if fresh else SILENT_AGAIN_S, Line(True, (
+            if self._silent_since is None:
+                self._silent_since, self._window, self._reason = now - age, None, ""
+            yield *self._silence_kind(), Line(True, (
                 f"no message on {name} for {age:.1f} s, its rows are masked: "
-                f"{self._topic.why_silent()}"))
+                f"{self._topic.why_silent}"))
         elif self._silent_since is not None:
             gap = max(self._state.last_receive - self._silent_since, 0.0)
             self._silent_since = None
             yield "back", THROTTLE_S, Line(False, f"messages on {name} again after {gap:.1f} s")
+
+    def _silence_kind(self) -> tuple[str, float]:
+        """(kind, least time between two of them [s]) of a line about silence: the reason may become
+        known later, or change."""
+        before, self._reason = self._reason, self._topic.why_silent
+        if not before:
+            return "silent", THROTTLE_S
+        return ("silent", SILENT_AGAIN_S) if before == self._reason else ("reason", THROTTLE_S)
 
     def _refusals(self) -> Iterator[tuple[str, float, Line]]:
         name, state = f"'{self._topic.topic}'", self._state
@@ -120,14 +126,14 @@ class InputVoice:
                 f"messages on {name} are used again, {total - self._refused_before} were refused"))
 
     def _clock(self) -> Iterator[tuple[str, float, Line]]:
-        clock, said = self._state.clock, self._clock_error
-        if clock.error is None:
+        clock, error, said = self._state.clock, self._state.clock_error, self._clock_error
+        if error is None:
             if said is not None and clock.latency is not None:
                 self._clock_error = None
-                yield "clock", THROTTLE_S, Line(False, (
+                yield "right clock", THROTTLE_S, Line(False, (
                     f"{self._state.role}: its clock agrees with the others again"))
-        elif said is None or abs(clock.error - said) > CLOCK_STEP_S:
-            self._clock_error = clock.error
+        elif said is None or abs(error - said) > CLOCK_STEP_S:
+            self._clock_error = error
             yield "clock", 0.0, Line(True, wrong_clock(self._state.role, clock))
 
     def _rates(self) -> Iterator[tuple[str, float, Line]]:

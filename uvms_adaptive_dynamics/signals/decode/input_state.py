@@ -17,6 +17,7 @@ RECENT_MESSAGES, MIN_MESSAGES = 100, 20
 # Reasons and characters of a sentence that are kept, so that diagnostics stay small whatever comes.
 MOST_REASONS, LONGEST_SENTENCE = 20, 300
 OTHER_REASONS = "other reasons"
+RIGHT_CLOCK = 0.03            # [s] of error, as synchronized clocks have it
 
 
 class InputStatus(NamedTuple):
@@ -46,6 +47,12 @@ class InputState:
         self.rejected_since: float | None = None
         self.last_error = ""
         self._recent: deque[bool] = deque(maxlen=RECENT_MESSAGES)    # whether each was rejected
+
+    @property
+    def clock_error(self) -> float | None:
+        """How far its clock is ahead [s], None where it is right."""
+        error = self.clock.error
+        return None if error is None or abs(error) < RIGHT_CLOCK else error
 
     @property
     def rejected_recently(self) -> tuple[int, int]:
@@ -83,7 +90,7 @@ def input_status(state: InputState, now: float, timeout: float) -> InputStatus:
         "topic": state.topic, "received": str(state.received), "used": str(state.used),
         **{f"refused: {reason}": str(count) for reason, count in state.rejected.items()},
         **{f"doubted: {reason}": str(count) for reason, count in state.doubted.items()},
-        **_clock_figures(state.clock)}
+        **_clock_figures(state)}
     name, topic = f"input {state.role}", f"'{state.topic}'"
     if state.last_receive is None:
         return InputStatus(ERROR, name, (
@@ -105,12 +112,12 @@ def input_status(state: InputState, now: float, timeout: float) -> InputStatus:
         return InputStatus(WARN, name, (
             f"{rejected} of the last {recent} messages on {topic} were refused; last reason: "
             f"{state.last_error}"), figures)
-    if state.clock.correction is not None:
+    if state.clock_error is not None:
         return InputStatus(WARN, name, wrong_clock(state.role, state.clock), figures)
     return InputStatus(OK, name, f"{state.used} messages used", figures)
 
 
-def _clock_figures(clock: SensorClock) -> dict[str, str]:
-    figures = {"rate_hz": clock.rate, "latency_s": clock.latency,
-               "clock_ahead_s": clock.error}
+def _clock_figures(state: InputState) -> dict[str, str]:
+    figures = {"rate_hz": state.clock.rate, "latency_s": state.clock.latency,
+               "clock_ahead_s": state.clock_error}
     return {name: f"{value:.3g}" for name, value in figures.items() if value is not None}
