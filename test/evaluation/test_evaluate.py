@@ -3,6 +3,7 @@ import csv
 import errno
 import json
 import os
+import re
 from collections import namedtuple
 from types import SimpleNamespace
 
@@ -93,12 +94,13 @@ def test_metrics_json_has_the_documented_form(result):
     metrics = strict(result / "out" / "metrics.json")
     assert list(metrics) == [
         "schema", "duration_s", "updates", "skipped", "channels", "prior", "final", "solver",
-        "update_ms", "parameters", "physical", "findings"
+        "update_ms", "parameters", "physical", "inputs", "findings", "changes", "failures",
+        "longest_gap_s", "settings_changed"
     ]
     assert metrics["schema"] == 2 and metrics["duration_s"] == pytest.approx(12.0, abs=0.3)
     for block in (metrics["channels"], metrics["prior"]["channels"], metrics["final"]["channels"]):
         assert list(block) == CHANNELS
-        more = {*SAVED, "trust", "trust_share", "trust_since_s"} if (
+        more = {*SAVED, "trust", "trust_share", "trust_since_s", "masked_by"} if (
             block is metrics["channels"]) else set()
         assert all(set(channel) == {"unit", "n", "masked", *KEYS, *more}
                    for channel in block.values())
@@ -124,6 +126,65 @@ def test_metrics_json_says_which_channels_to_rely_on(result):
         assert sum(channel["trust_share"].values()) == pytest.approx(1.0)
         assert channel["trust_since_s"]["doubtful"] == 0.0
         assert (channel["trust_since_s"]["wrong"] is None) == (channel["trust_share"]["wrong"] == 0)
+
+
+def test_metrics_json_accounts_for_every_message(result):
+    """Of a good recording all inputs are there with their rates, nothing is refused or found, and
+    the gaps are those of the filters."""
+    metrics = strict(result / "out" / "metrics.json")
+    assert set(metrics["inputs"]) == {"imu", "dvl", "depth", "joint_states", "thrusters"}
+    for figures in metrics["inputs"].values():
+        assert set(figures) == {"topic", "received", "used", "refused", "doubted", "rate_hz",
+                                "clock_offset_s", "latency_s"}
+        assert figures["received"] == figures["used"] + sum(figures["refused"].values()) > 100
+        assert figures["clock_offset_s"] is None
+    assert metrics["inputs"]["imu"]["rate_hz"] == pytest.approx(100.0, rel=0.05)
+    assert metrics["inputs"]["dvl"]["latency_s"] == pytest.approx(0.1, abs=0.05)
+    assert set(metrics["channels"]["axis_e"]["masked_by"]) <= {"joint at rest", "no imu"}
+    assert metrics["findings"] == metrics["failures"] == metrics["changes"] == []
+    assert 0.0 < metrics["longest_gap_s"]["sample"] <= metrics["longest_gap_s"]["vehicle_row"] < 2.0
+    assert metrics["settings_changed"] == {}
+
+
+def test_a_faulty_recording_is_accounted_for_on_the_terminal_too(bag, tmp_path, capsys):
+    """Messages refused for a reason, a clock ahead, a setting changed: in metrics.json, in the
+    table on the terminal, and on the page."""
+    def spoil(k, topic, message):
+        if topic == "/joint_states" and k % 5 == 0:
+            message.position = np.full(4, np.nan)
+        if topic == "/depth":
+            nanoseconds = message.header.stamp.nanosec + 900_000_000
+            message.header.stamp.sec += nanoseconds // 10**9
+            message.header.stamp.nanosec = nanoseconds % 10**9
+        return message
+    assert main(["evaluate", str(altered(bag, tmp_path / "bad", spoil)), "--output",
+                 str(tmp_path / "out"), "--set", "filter.gap=0.9"]) == 0
+    metrics, told = strict(tmp_path / "out" / "metrics.json"), capsys.readouterr()
+    joints, depth = (metrics["inputs"][role] for role in ("joint_states", "depth"))
+    assert list(joints["refused"]) == ["position is not finite"]
+    assert joints["used"] + sum(joints["refused"].values()) == joints["received"]
+    assert depth["clock_offset_s"] == pytest.approx(0.9, abs=0.1)
+    assert "position is not finite" in told.out and "0.9" in told.out
+    found = next(found for found in metrics["findings"] if found["code"] == "depth")
+    assert "ahead of the other clocks" in found["evidence"] and found["t_s"] is None
+    assert "Synchronize" in found["sentence"] and "Synchronize" in told.err
+    assert metrics["settings_changed"] == {"filter.gap": {"default": Config().filter.gap,
+                                                          "value": 0.9}}
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "position is not finite" in page and "clock ahead [s]" in page
+
+
+def test_channels_of_which_no_row_counts_are_a_finding(bag, tmp_path):
+    """With the input that is missing and what to do."""
+    def silent(k, topic, message):
+        if topic == "/dvl/twist":
+            message.twist.covariance = np.full(36, 9e9)
+        return message
+    metrics = evaluate([altered(bag, tmp_path / "silent", silent)], Config(), output=None)
+    said = [found["sentence"] for found in metrics["findings"] if found["code"] == "masked rows"]
+    assert len(said) == 1 and said[0].startswith("no row of surge, sway, heave")
+    assert "'no dvl'" in said[0] and "covariance says no lock" in said[0]
+    assert "set dvl.topic" in said[0]
 
 
 def test_a_model_wrong_by_a_factor_says_so_when_frozen(bag, tmp_path):
@@ -330,7 +391,15 @@ def test_bags_without_what_is_needed_are_refused(bag, tmp_path, refused):
         if topic == "/imu/data":
             message.orientation.w = np.nan
         return message
-    assert "no usable sample" in refused(altered(bag, tmp_path / "blind", blind))
+    said = refused(altered(bag, tmp_path / "blind", blind))
+    assert "no usable sample" in said and "imu.topic" in said and "joint_states.topic" in said
+    assert re.search(r"imu: (\d+) of \1 messages on '\S+' were refused", said), said
+    assert "orientation has length" in said, said
+
+    def short(k, topic, message):
+        return message if k < 60 else None
+    said = refused(altered(bag, tmp_path / "short", short))
+    assert "no usable sample; expected more than" in said
 
 
 def test_output_that_cannot_be_written_is_refused(bag, tmp_path, capsys):

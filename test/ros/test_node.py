@@ -271,8 +271,8 @@ def test_silent_topics_are_warned_of_with_their_reason(ros, start):
         def warned(*words):
             return any(all(word in line.msg for word in words) for line in log)
         for words in (("'/dvl/twist'", "geometry_msgs/msg/TwistWithCovarianceStamped",
-                       "its publisher sends geometry_msgs/msg/TwistStamped"),
-                      ("'/imu/data'", "incompatible QoS", "'operator'"),
+                       "its publisher '/operator' sends geometry_msgs/msg/TwistStamped"),
+                      ("'/imu/data'", "incompatible QoS", "'/operator'"),
                       ("'/depth'", "no publisher exists", "/bar30/pressure"),
                       ("'/joint_states'", "exists and fits, but sends nothing")):
             ros.until(lambda words=words: warned(*words), timeout=5.0,
@@ -498,6 +498,9 @@ def test_diagnostics_tell_the_whole_story(ros, start):
     assert {"overall", "masked rows", "solver", "estimate", "predictions",
             "refused messages"} <= names
     assert len(names) > 10  # and one for each input
+    imu = values_of(said(reports, "input imu"))
+    assert imu["resolved topic"] == "/imu/data" and imu["type"] == "sensor_msgs/msg/Imu"
+    assert imu["QoS"] == "reliable volatile" and "/operator (reliable" in imu["publishers"]
     solver = values_of(said(reports, "solver"))
     assert {"solver", "solve median [ms]", "solve 99th percentile [ms]", "failures",
             "skipped solves"} <= set(solver)

@@ -39,4 +39,5 @@ def test_status_says_what_is_waited_for():
     assert frames_status([], []).level == 0
     status = frames_status(["dvl.frame: is wrong"], ["thrusters"])
     assert status.level == 1 and status.message == "dvl.frame: is wrong"
+    assert frames_status(["imu: its clock is 2.00 s ahead"], []).level == 0
     assert status.figures == {"warning 1": "dvl.frame: is wrong", "not checked yet": "thrusters"}

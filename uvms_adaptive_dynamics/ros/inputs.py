@@ -15,9 +15,7 @@ from ..signals.front_end import SignalFrontEnd
 from ..signals.topics import inputs
 from .recorder import Recorder
 from .subscriptions import InputPoll, InputSubscription, Received, Repeated
-
-# A topic without a message is warned of after this time, and again while it stays silent.
-SILENT_AFTER_S, SILENT_AGAIN_S = 3.0, 30.0
+from .voice import SILENT_AFTER_S, SILENT_AGAIN_S, FindingVoice, InputVoice
 
 NO_SIMULATED_TIME = "no simulated time on /clock yet"
 
@@ -46,7 +44,11 @@ class NodeInputs:
         self.dropped: Counter = Counter()
         self._resets = 0
         self._repeated: Repeated | None = None
-        self._warn_at = time.monotonic() + SILENT_AFTER_S
+        begin = time.monotonic()
+        self._voices = [InputVoice(self.front_end.inputs[source.input.role], source,
+                                   source.input.type, begin) for source in self.subscriptions]
+        self._no_time_at = begin + SILENT_AFTER_S
+        self._findings = FindingVoice()
 
     def start(self) -> None:
         """Begin to read."""
@@ -65,16 +67,26 @@ class NodeInputs:
         with self.lock:
             self.front_end.reset()
 
-    def warn_of_silence(self) -> None:
-        """Name the topics without a message in the log; call it every second or so."""
-        if time.monotonic() < self._warn_at:
-            return
-        self._warn_at = time.monotonic() + SILENT_AGAIN_S
+    @property
+    def topics(self) -> dict[str, InputSubscription]:
+        """The subscriptions by role."""
+        return {source.input.role: source for source in self.subscriptions}
+
+    def speak(self) -> None:
+        """Log what has changed about the inputs since the last call; call it every second or so."""
+        steady, now_ns = time.monotonic(), self._node.get_clock().now().nanoseconds
         for source in self.subscriptions:
-            if not source.messages:
-                self._log.warning(f"no message yet on '{source.topic}' ({source.input.type}): "
-                                  f"{source.why_silent()}")
-        if self._node.get_clock().now().nanoseconds == 0:
+            source.look_around()
+        with self.lock:
+            lines = [line for voice in self._voices for line in voice.lines(now_ns * 1e-9, steady)]
+            lines += self._findings.lines(self.front_end.warnings, steady)
+        for warn, text in lines:
+            if warn:
+                self._log.warning(text)
+            else:
+                self._log.info(text)
+        if now_ns == 0 and steady >= self._no_time_at:
+            self._no_time_at = steady + SILENT_AGAIN_S
             self._log.warning("use_sim_time is true and nothing has come on /clock: all messages "
                               "are dropped. Play the bag with --clock, or set use_sim_time false")
 

@@ -32,7 +32,9 @@ def signal_warnings(clocks: list[str], frames: FrameChecks, delay: DelayMonitor,
 
 
 def frames_status(warnings: list[str], waiting_for: list[str]) -> InputStatus:
-    """The status `frames`: the first warning, or what still has to move to be checked."""
+    """The status `frames`: the first warning, or what still has to move to be checked; an input's
+    clock is in that input's own status."""
+    warnings = [text for text in warnings if not text.partition(": ")[2].startswith("its clock")]
     waiting = ", ".join(waiting_for)
     figures = {f"warning {k + 1}": text for k, text in enumerate(warnings)}
     figures["not checked yet"] = waiting or "nothing"

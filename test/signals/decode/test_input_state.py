@@ -8,6 +8,8 @@ from signal_runs import run
 
 from uvms_adaptive_dynamics.signals.decode.input_state import (
     ERROR,
+    LONGEST_SENTENCE,
+    MOST_REASONS,
     OK,
     WARN,
     InputState,
@@ -71,11 +73,12 @@ def state_after(used=100, rejected=0, last_receive=100.0):
         (state_after(), 107.0, ERROR, "no message on 'dvl/twist' for 7.0 s"),
         (state_after(rejected=10), 101.0, WARN, "the last 10 messages"),
         (state_after(rejected=9), 101.0, OK, "100 messages used"),
-        (state_after(used=40, rejected=9), 101.0, WARN, "9 of 49 messages"),
+        (state_after(used=40, rejected=9), 101.0, WARN, "9 of the last 49 messages"),
+        (state_after(used=5, rejected=9), 101.0, OK, "5 messages used"),
     ],
 )
 def test_the_worst_condition_is_said(state, now, level, words):
-    """Never received, silent, rejected in a row, rejected often, well."""
+    """Never received, silent, refused in a row, refused often, well, too few to tell."""
     status = input_status(state, now, timeout=2.0)
     assert status.level == level and words in status.message and status.name == "input dvl"
 
@@ -97,6 +100,26 @@ def test_a_used_message_ends_the_row_and_an_outlier_does_not_start_one():
     state.count_outlier("spike")
     assert state.rejected_in_a_row == 0 and state.rejected == {"no bottom lock": 12}
     assert state.doubted == {"spike": 1}
+
+
+def test_what_was_refused_long_ago_is_forgotten():
+    """A bad start is no warning for ever: the last hundred messages count."""
+    state = state_after(used=0, rejected=200)
+    for _ in range(95):
+        state.count_used()
+    assert input_status(state, 100.5, timeout=2.0).level == OK
+    assert state.rejected_recently == (5, 100) and state.rejected.total() == 200
+
+
+def test_counts_and_sentences_stay_small_whatever_comes():
+    """A thousand different reasons of a thousand characters; every message is counted once."""
+    state = InputState("imu", "imu/data")
+    for k in range(1000):
+        state.count_rejected(f"reason {k}", "x" * 1000)
+        state.count_outlier(f"reason {k}")
+    assert len(state.rejected) == len(state.doubted) == MOST_REASONS + 1
+    assert state.rejected.total() == state.doubted.total() == 1000
+    assert len(state.last_error) == LONGEST_SENTENCE
 
 
 def test_a_clock_that_is_corrected_is_a_warning_with_its_figures():

@@ -52,7 +52,7 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
     size = np.linalg.norm(turned, axis=0)
     gain, worst = float(np.median(size[judged])), float(error[:9].max())
     if outside(gain, gain, worst, DVL_GAIN):
-        return mismatch("dvl.unit", (
+        return mismatch("dvl unit", (
             f"DVL velocities are {1 / max(gain, 1e-9):.3g} times those of the integrated IMU; "
             f"publish m/s{_unit_of(gain)}")), np.eye(3)
     if judged.all():
@@ -130,10 +130,10 @@ def _scaled(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> Ch
     depth = depth_fit(logs, np.eye(3), config) if "depth" in logs else None
     margin = math.inf if depth is None else Z999 * depth.error
     if depth is not None and SCALE_TOLERANCE[0] + margin < depth.gain < SCALE_TOLERANCE[1] - margin:
-        return mismatch("imu.linear_acceleration", (
+        return mismatch("imu linear acceleration", (
             f"{seen}, while the depth agrees with the DVL ({depth.gain:.2f} +- {depth.error:.2f}); "
             "the accelerometer's scale is probably wrong"))
-    return mismatch("dvl.unit", (
+    return mismatch("dvl unit", (
         f"{seen}; check the unit, and the speed of sound that the DVL is set to"))
 
 

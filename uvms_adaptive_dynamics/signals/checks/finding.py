@@ -10,7 +10,8 @@ MAX_STANDARD_ERROR = 0.12      # of an entry of a fit that is judged
 
 
 class Finding(NamedTuple):
-    """A mismatch: the setting that probably causes it, and a sentence."""
+    """A mismatch: the setting that probably causes it, or, without a dot, what is wrong with a
+    sensor or its driver; and a sentence."""
 
     setting: str
     sentence: str

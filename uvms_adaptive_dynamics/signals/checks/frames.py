@@ -121,7 +121,7 @@ class FrameChecks:
         if "dvl" in logs and attitude_right:
             results["DVL"], turn = check_velocity(logs, self._config, upside_down)
         dvl_findings = results.get("DVL", UNDECIDED).findings
-        unit_right = all(finding.setting != "dvl.unit" for finding in dvl_findings)
+        unit_right = all(finding.setting != "dvl unit" for finding in dvl_findings)
         if ("dvl" in logs and "depth" in logs and unit_right and attitude_right
                 and not upside_down):
             results["depth"] = check_depth(logs, self._config, turn)

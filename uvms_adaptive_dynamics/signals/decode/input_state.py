@@ -12,10 +12,14 @@ OK, WARN, ERROR = 0, 1, 2
 SILENCE_TIMEOUTS = {"imu": 1.0, "dvl": 2.0, "depth": 3.0, "joint_states": 1.0, "thrusters": 2.0,
                     "wrench": 2.0, "battery": 30.0}
 MAX_REJECTED_IN_A_ROW = 10    # worth a warning, however good the input was before
-MAX_REJECTED_SHARE = 0.1      # of all messages of an input
+MAX_REJECTED_SHARE = 0.1      # of the last messages of an input, of which so many are kept:
+RECENT_MESSAGES, MIN_MESSAGES = 100, 20
 # [s] over which doubted values are worth a warning, if there are so many, and that share
 DOUBT_TIME, FEWEST_DOUBTS = 2.0, 3
 MOST_DOUBTS = 1000
+# Reasons and characters of a sentence that are kept, so that diagnostics stay small whatever comes.
+MOST_REASONS, LONGEST_SENTENCE = 20, 300
+OTHER_REASONS = "other reasons"
 
 
 class InputStatus(NamedTuple):
@@ -45,15 +49,27 @@ class InputState:
         self.rejected_in_a_row = 0
         self.rejected_since: float | None = None
         self.last_error = ""
+        self._recent: deque[bool] = deque(maxlen=RECENT_MESSAGES)    # whether each was rejected
+
+    @property
+    def clock_error(self) -> float | None:
+        """How far its clock is ahead [s], None where it is right."""
+        return self.clock.error
+
+    @property
+    def rejected_recently(self) -> tuple[int, int]:
+        """(rejected, all) of the last messages."""
+        return sum(self._recent), len(self._recent)
 
     def count_used(self) -> None:
         """Count a message that is used."""
         self.used += 1
         self.rejected_in_a_row = 0
+        self._recent.append(False)
 
     def count_outlier(self, reason: str) -> None:
         """Count a used message in which a gate later rejected a value."""
-        self.doubted[reason] += 1
+        self.doubted[_bounded(self.doubted, reason)] += 1
         if self.last_receive is not None:
             self._doubts.append((self.last_receive, reason))
 
@@ -67,20 +83,26 @@ class InputState:
 
     def count_rejected(self, reason: str, explanation: str = "") -> None:
         """Count a message that is not used."""
-        self.rejected[reason] += 1
+        self.rejected[_bounded(self.rejected, reason)] += 1
+        self._recent.append(True)
         if self.rejected_in_a_row == 0:
             self.rejected_since = self.last_receive
         self.rejected_in_a_row += 1
-        self.last_error = explanation or reason
+        self.last_error = (explanation or reason)[:LONGEST_SENTENCE]
+
+
+def _bounded(counts: Counter, reason: str) -> str:
+    """The reason under which to count, of which there are only so many."""
+    return reason if reason in counts or len(counts) < MOST_REASONS else OTHER_REASONS
 
 
 def input_status(state: InputState, now: float, timeout: float) -> InputStatus:
     """The status of one input at `now`, the worst condition first; silent after `timeout` [s]."""
     figures = {
         "topic": state.topic, "received": str(state.received), "used": str(state.used),
-        **{f"rejected: {reason}": str(count) for reason, count in state.rejected.items()},
+        **{f"refused: {reason}": str(count) for reason, count in state.rejected.items()},
         **{f"doubted: {reason}": str(count) for reason, count in state.doubted.items()},
-        **_clock_figures(state.clock)}
+        **_clock_figures(state)}
     name, topic = f"input {state.role}", f"'{state.topic}'"
     if state.last_receive is None:
         return InputStatus(ERROR, name, (
@@ -95,12 +117,12 @@ def input_status(state: InputState, now: float, timeout: float) -> InputStatus:
     if state.rejected_in_a_row >= MAX_REJECTED_IN_A_ROW:
         since = state.last_receive if state.rejected_since is None else state.rejected_since
         return InputStatus(WARN, name, (
-            f"the last {state.rejected_in_a_row} messages on {topic} were rejected, for "
+            f"the last {state.rejected_in_a_row} messages on {topic} were refused, for "
             f"{now - since:.1f} s: {state.last_error}"), figures)
-    rejected = sum(state.rejected.values())
-    if rejected > MAX_REJECTED_SHARE * state.received:
+    rejected, recent = state.rejected_recently
+    if recent >= MIN_MESSAGES and rejected > MAX_REJECTED_SHARE * recent:
         return InputStatus(WARN, name, (
-            f"{rejected} of {state.received} messages on {topic} were rejected; last reason: "
+            f"{rejected} of the last {recent} messages on {topic} were refused; last reason: "
             f"{state.last_error}"), figures)
     doubts, reason = state.doubts(now)
     if doubts:
@@ -112,7 +134,7 @@ def input_status(state: InputState, now: float, timeout: float) -> InputStatus:
     return InputStatus(OK, name, f"{state.used} messages used", figures)
 
 
-def _clock_figures(clock: SensorClock) -> dict[str, str]:
-    figures = {"rate_hz": clock.rate, "latency_s": clock.latency,
-               "clock_ahead_s": clock.error}
+def _clock_figures(state: InputState) -> dict[str, str]:
+    figures = {"rate_hz": state.clock.rate, "latency_s": state.clock.latency,
+               "clock_ahead_s": state.clock_error}
     return {name: f"{value:.3g}" for name, value in figures.items() if value is not None}

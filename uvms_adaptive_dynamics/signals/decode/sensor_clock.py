@@ -20,6 +20,7 @@ FAR = 0.1               # [s] of difference that jitter of a driver does not rea
 AGREE = 0.03            # [s] between the differences of a clock that stepped
 STEP_TIME = 0.5         # [s] over which a step has to be confirmed, with so many messages:
 STEP_MESSAGES = 3
+RIGHT_CLOCK = 0.03      # [s] of error, as synchronized clocks have it
 LONGEST_LATENCY = 0.5   # [s] of transport; stamps older than this are another clock's
 LATEST = 1.0            # [s] late, from which on a message belongs to no tick that is still open
 DAYS = 1e6              # [s] from which an error is told in days: a clock that was never set
@@ -75,8 +76,10 @@ class SensorClock:
 
     @property
     def error(self) -> float | None:
-        """How far the clock is ahead of the common one [s], None while it is taken as right."""
-        return None if self.correction is None else -self.correction
+        """How far the clock is ahead of the common one [s], None while it is right."""
+        if self.correction is None or abs(self.correction) < RIGHT_CLOCK:
+            return None
+        return -self.correction
 
     @property
     def delay(self) -> float:
