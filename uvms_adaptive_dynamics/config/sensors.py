@@ -24,6 +24,11 @@ class Imu(Section):
                          choices=("flu", "frd"))
     world: str = setting("enu", "World of the orientation: 'enu' (REP-103) or 'ned'.",
                          choices=("enu", "ned"))
+    orientation: str = setting(
+        "auto", "Where the attitude comes from: 'message'; 'own' (gyro, accelerometer and DVL, for "
+                "an IMU that publishes none; its heading starts at zero); 'auto' (the message's, "
+                "own where it has none: covariance -1, a quaternion of zeros or one never set).",
+        choices=("auto", "message", "own"))
     xyz: tuple[float, ...] = setting((0.0, 0.0, 0.0), "Place of the IMU in the body (FLU).", "m")
     rpy: tuple[float, ...] = setting(
         (0.0, 0.0, 0.0), "Orientation of the IMU's axes in the body, in its own kind of axes.",

@@ -37,6 +37,9 @@ class Config:
             for name in ("xyz", "rpy"):
                 if len(getattr(section, name, (0, 0, 0))) != 3:
                     section.refuse(name, getattr(section, name), "3 numbers")
+        if self.imu.orientation == "own" and any(self.robot.current_ned[:2]):
+            self.robot.refuse("current_ned", self.robot.current_ned, (
+                "no horizontal current with imu.orientation 'own', which has no heading"))
         n = len(self.robot.joints)
         for per_joint, names in (
                 (self.joint_states, ("effort_scale", "effort_scale_negative", "effort_offset",

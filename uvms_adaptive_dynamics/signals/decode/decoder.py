@@ -4,7 +4,8 @@ Messages are read by their field names alone, so those of rclpy and of a bag rea
 The frames are those of docs/conventions.md. The values of a message are a flat list of floats:
 
     imu           down vector (3), rates (3) [rad/s] and specific force (3) [m/s^2] of the IMU's
-                  place in body FRD, heading [rad]
+                  place in body FRD, heading [rad]; down and heading are NaN where the message has
+                  no orientation
     dvl           velocity (3) [m/s] over ground of the DVL's place, body FRD
     depth         depth [m] of the pressure sensor below the surface
     joint_states  positions (n) [rad or m], velocities (n), efforts (n) [N m or N] in the configured
@@ -41,6 +42,7 @@ VOLTAGE_RANGE = 5.0, 60.0         # [V] beyond which a value is no battery volta
 LARGEST_RATE, LARGEST_FORCE = 35.0, 160.0                    # [rad/s], [m/s^2]
 LARGEST_POSITION, LARGEST_SPEED = 1000.0, 100.0              # [rad or m], per second
 LARGEST_COMMAND, LARGEST_WRENCH = 1e4, 1e5                   # in any unit; [N, N m]
+NO_ORIENTATION: tuple[float, ...] = (math.nan, math.nan, math.nan)
 
 
 class Decoder:
@@ -64,6 +66,7 @@ class Decoder:
         self._effort_scales = list(zip(joints.effort_offset or (0.0,) * n, scale,
                                        joints.effort_scale_negative or scale))
         self._position_offset = joints.position_offset or (0.0,) * n
+        self._oriented = False     # an Imu message had an orientation: zeros are an error then
         self._last_names: Any = None
         self._order: list[int] = []     # places of the configured joints among the last names
 
@@ -77,21 +80,40 @@ class Decoder:
 
     def imu(self, message: Any) -> list[float]:
         """sensor_msgs/Imu."""
-        q = message.orientation
-        x, y, z, w = q.x, q.y, q.z, q.w
-        length = math.sqrt(x * x + y * y + z * z + w * w)
-        if not abs(length - 1) < QUATERNION_TOLERANCE:
-            raise MessageError(f"imu: orientation has length {length:.3g}, expected 1 "
-                               "(check that the driver publishes an orientation)")
-        Q = from_quaternion(x / length, y / length, z / length, w / length)
-        R = product(product(self._left, Q), self._right)
+        down, heading = NO_ORIENTATION, math.nan
+        if self._has_orientation(message):
+            R = self._rotation(message.orientation)
+            down, heading = R[6:], math.atan2(R[3], R[0])
         rates = turned(self._imu_axes,
                        _finite_vector(message.angular_velocity, "imu: angular_velocity"))
         force = turned(self._imu_axes,
                        _finite_vector(message.linear_acceleration, "imu: linear_acceleration"))
         _limit(rates, LARGEST_RATE, "imu: angular_velocity", "rad/s")
         _limit(force, LARGEST_FORCE, "imu: linear_acceleration", "m/s^2")
-        return [*R[6:], *rates, *force, math.atan2(R[3], R[0])]
+        return [*down, *rates, *force, heading]
+
+    def _has_orientation(self, message: Any) -> bool:
+        """Whether an Imu message's orientation is to be used and was ever set: REP-145's mark, a
+        quaternion of zeros, and the default of ROS 2, which no vehicle ever has to the last bit,
+        say that it was not."""
+        if self._config.imu.orientation != "auto":
+            return self._config.imu.orientation == "message"
+        covariance, q = getattr(message, "orientation_covariance", (0.0,)), message.orientation
+        unset = q.x == q.y == q.z == 0.0 and not (self._oriented and q.w == 0.0)
+        found = covariance[0] != -1.0 and not unset
+        self._oriented = self._oriented or found
+        return found
+
+    def _rotation(self, q: Any) -> tuple[float, ...]:
+        """R_nb (9,) of the body from the orientation of the IMU."""
+        x, y, z, w = q.x, q.y, q.z, q.w
+        length = math.sqrt(x * x + y * y + z * z + w * w)
+        if not abs(length - 1) < QUATERNION_TOLERANCE:
+            raise MessageError(f"imu: orientation has length {length:.3g}, expected 1 "
+                               "(check that the driver publishes an orientation, or set "
+                               "imu.orientation to 'own')")
+        Q = from_quaternion(x / length, y / length, z / length, w / length)
+        return product(product(self._left, Q), self._right)
 
     def dvl(self, message: Any) -> list[float]:
         """A velocity message.
