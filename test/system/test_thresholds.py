@@ -47,7 +47,7 @@ NO_THRESHOLDS = {
     "signals/checks/thruster_check.py": "MAX_THRUSTERS",
     "signals/decode/clock.py": "OFFSET_WINDOW",
     "signals/decode/input_state.py": "OK WARN ERROR",
-    "signals/decode/decoder.py": "NO_ORIENTATION",
+    "signals/decode/decoder.py": "UNKNOWN",
     "signals/filters/attitude_source.py": "LEVEL",
     "signals/filters/depth.py": "DEPTH_LOOKAHEAD",
     "signals/filters/imu_integral.py": "YAW COLUMNS",

@@ -21,7 +21,9 @@ class AttitudeSource:
     """
 
     def __init__(self, config: Config):
-        self._setting = config.imu.orientation
+        self._has_force = config.imu.measures_force
+        self._setting = config.imu.orientation if self._has_force else "message"
+        self._gravity = config.robot.gravity
         self._has_current = any(config.robot.current_ned[:2])
         self._gate = OrientationGate()
         self._attitude = OwnAttitude(config.robot.gravity, config.dvl.stddev)
@@ -41,8 +43,10 @@ class AttitudeSource:
         self._attitude.restart()
 
     def judge(self, t: float, reading: Sequence[float]) -> Sequence[float] | None:
-        """The reading, for the gates; None if it cannot be used. An orientation that is not used is
-        replaced by a constant."""
+        """The reading, for the gates; None if it cannot be used. An orientation that is not used,
+        or a force that there is not, is replaced by a constant."""
+        if not self._has_force:
+            return [*reading[:6], 0.0, 0.0, 0.0, reading[9]]
         if self._setting == "auto":
             usable = self._gate.usable(t, reading)
             self.own = bool(self._gate.missing)
@@ -53,7 +57,10 @@ class AttitudeSource:
         return [*LEVEL, *reading[3:9], 0.0] if self.own else reading
 
     def complete(self, t: float, row: Sequence[float]) -> Sequence[float]:
-        """A gated reading with its attitude."""
+        """A gated reading with its attitude; a force that was not measured is that of a vehicle
+        without acceleration, so that nothing is integrated."""
+        if not self._has_force:
+            return [*row[:6], *(-self._gravity * n for n in row[:3]), row[9]]
         if not self.own:
             return row
         if self._t is not None and t - self._accepted < LOST_TIME:

@@ -46,6 +46,10 @@ IMU_LOG_PERIOD = 0.1      # [s] between the IMU's rows in the frame checks
 IMU_FLOOR = [0.002] * 6 + [0.02] * 3 + [math.inf]
 DVL_FLOOR = 0.003         # [m/s]
 DVL_WANDER = 0.02         # [m/s^2] change of the offset's slope in a second: 0.1 deg of attitude
+# Of velocities without an integrated force beside them [m/s^2]: change of the acceleration in a
+# second, the largest (full thrust gives less than 1 g), and the noise of one that is a slope.
+VEHICLE_WANDER, LARGEST_ACCELERATION, SLOPE_STDDEV = 1.0, 10.0, 0.03
+VELOCITY_MEMORY = 0.5     # [s] after the last of them that counted, what it was says nothing
 DVL_PATIENCE = 2.5        # [s] of rejected velocities after which the gate restarts
 
 NO_TURN = (0.0, 0.0, 0.0, 0.0)
@@ -103,6 +107,10 @@ class InertialFilter:
         self._on_reject = on_reject
         self._log_imu, self._log_dvl = BurstFilter("imu", log), BurstFilter("dvl", log)
         self._settings = config.filter
+        self._has_force = config.imu.measures_force
+        # Without a force nothing but velocities shows the acceleration.
+        self._acceleration = config.filter.linear_acceleration if self._has_force else "dvl"
+        self._velocity_stddev = config.dvl.stddev
         self._imu_clock, self._dvl_clock = imu_clock, dvl_clock
         self._imu_timeout, self._dvl_timeout = config.imu.timeout, config.dvl.timeout
         self._r_imu = (FRD_FROM_FLU @ config.imu.xyz).tolist()
@@ -115,8 +123,10 @@ class InertialFilter:
         self._consistency = imu_consistency(config.filter.gates)
         self._imu = ImuIntegral(config.robot.gravity, config.imu.gravity_time)
         self._offset = VelocityOffset(config.filter.dvl_window, config.dvl.stddev)
-        self.dvl_gate = innovation_gate(config.filter.gates, DVL_FLOOR, DVL_WANDER,
-                                        DVL_PATIENCE, LARGEST_BIAS)
+        wander, steepest = ((DVL_WANDER, LARGEST_BIAS) if self._has_force
+                            else (VEHICLE_WANDER, LARGEST_ACCELERATION))
+        self.dvl_gate = innovation_gate(config.filter.gates, DVL_FLOOR, wander, DVL_PATIENCE,
+                                        steepest)
         self.reset()
 
     def reset(self) -> None:
@@ -285,11 +295,16 @@ class InertialFilter:
                     self._contradictions.close()
                 self._source.keep(value.t, value.at_imu)
                 self._at_origin.append(value.t, value.at_origin)
-                self._offset.add(value.t, value.offset, value.R_Gb)
+                if self._has_force:
+                    self._offset.add(value.t, value.offset, value.R_Gb)
             else:
                 self._source.doubt(value.t)
                 self._last_rejected = value.t
                 self._on_reject("dvl", "does not fit the IMU (outlier)")
+                if not self._has_force and value.t - self._at_origin.last_time > VELOCITY_MEMORY:
+                    self._undecided.clear()
+                    self.dvl_gate.reset()
+                    break
 
     def _begin_offset(self) -> None:
         """Begin with an attitude that has just become known."""
@@ -341,16 +356,26 @@ class InertialFilter:
             return None
         return Motion(self._attitude, np.zeros(6), np.zeros(6), reason)
 
+    def _velocity_half(self) -> float:
+        """[s] Half a window in which velocities are differentiated: of odometry as long as the
+        slope's noise needs, sqrt(3 / 2 stddev^2 period / half^3)."""
+        longest = self._settings.dvl_window / 2
+        if self._has_force:
+            return longest
+        period = self._dvl_clock.period or 0.0
+        variance = 1.5 * self._velocity_stddev ** 2 * period / SLOPE_STDDEV ** 2
+        return min(longest, max(self._settings.imu_window, variance ** (1 / 3)))
+
     def _linear_motion(self, t: float, imu: Sequence[float], w: Sequence[float],
                        w_dot: Sequence[float]) -> _LinearMotion:
         """Linear motion of the body origin; `imu`: fitted columns at t."""
-        window = self._settings.dvl_window
-        source = self._settings.linear_acceleration
+        source = self._acceleration
         longest = self._longest_dvl_gap()
         if self._at_origin.gap_around(t) > longest:
             return _unknown(DVL_CONTRADICTS if self._last_rejected > t - longest else NO_DVL)
         if source == "dvl":
-            times, rows = self._at_origin.window(t - window / 2, t + window / 2)
+            half = self._velocity_half()
+            times, rows = self._at_origin.window(t - half, t + half)
             if len(times) <= MIN_DVL_VALUES:
                 return _unknown(NO_DVL)
             fit = polynomial_at(times, rows, t, DVL_DEGREE)
