@@ -9,6 +9,7 @@ from uvms_adaptive_dynamics.config import Config, Limits, flatten, load_config
 from uvms_adaptive_dynamics.config.files import fits_node
 from uvms_adaptive_dynamics.errors import ConfigError
 
+ODOMETRY = "nav_msgs/msg/Odometry"
 NUMBERS = [(name, entry) for name, entry, _ in Config().settings()
            if entry.metadata["kind"] in ("float", "int")]
 
@@ -97,6 +98,20 @@ def test_changed_settings_are_those_that_differ():
                                    "robot.link_volumes": []})
     assert config.changed() == {"filter.lowpass": 0.0}
     assert config.changed_settings() == {"filter.lowpass": (Config().filter.lowpass, 0.0)}
+
+
+@pytest.mark.parametrize("values, part", [
+    ({"imu.type": ODOMETRY, "filter.linear_acceleration": "imu"}, "has no force"),
+    ({"imu.type": ODOMETRY, "imu.orientation": "own"}, "'imu.orientation' is 'own'.*has no force"),
+    ({"imu.topic": "odom", "dvl.topic": "odom", "imu.type": ODOMETRY},
+     "'dvl.type'.*expected 'nav_msgs/msg/Odometry' as imu.type"),
+    ({"imu.topic": "odom", "dvl.topic": "odom", "imu.type": ODOMETRY, "dvl.type": ODOMETRY},
+     "'dvl.frame' is 'frd'; expected 'flu' as imu.frame, since both read the topic 'odom'"),
+    ({"imu.orientation": "own", "robot.current_ned": (0.1, 0.0, 0.0)}, "no heading")])
+def test_sources_of_motion_that_contradict_each_other_are_refused(values, part):
+    """With the setting to change."""
+    with pytest.raises(ConfigError, match=part):
+        Config().with_values(values)
 
 
 @pytest.mark.parametrize("text, part", [

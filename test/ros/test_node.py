@@ -10,10 +10,12 @@ import pytest
 import yaml
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import AccelStamped, TwistStamped, WrenchStamped
+from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import Log
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from ros_bus import bus, process
+from rosbags.rosbag2 import Reader
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import FluidPressure, Imu, JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -172,6 +174,21 @@ def test_a_run_publishes_everything_and_its_recording_repeats_it(ros, start, tmp
                                atol=1e-6, rtol=0)
     np.testing.assert_allclose(np.array(last.effort) / scale, replayed.final.stddev / scale,
                                atol=1e-6, rtol=0)
+
+
+def test_a_topic_for_two_inputs_is_read_and_recorded_once(ros, start, tmp_path):
+    """Odometry as IMU and DVL: both are given every message, and the bag has it once."""
+    kind = "nav_msgs/msg/Odometry"
+    node = start(**{"imu.type": kind, "dvl.type": kind, "imu.topic": "odom", "dvl.topic": "odom",
+                    "dvl.frame": "flu", "output.record": str(tmp_path / "bag")})
+    publisher = ros.publisher(Odometry, "/odom", SENSOR)
+    for _ in range(5):
+        publisher.publish(Odometry())
+    states = node.inputs.front_end.inputs
+    ros.until(lambda: states["imu"].received == states["dvl"].received == 5, what="all messages")
+    node.inputs.recorder.close()
+    with Reader(tmp_path / "bag") as bag:
+        assert [c.topic for c, _, _ in bag.messages()] == ["/odom"] * 5
 
 
 def test_parameters_are_latched(ros, start):

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 from .settings import Section, setting
 
+# Poses and odometry, of motion capture, visual or acoustic positioning.
+POSES = ("geometry_msgs/msg/PoseStamped", "geometry_msgs/msg/PoseWithCovarianceStamped")
+ODOMETRY = "nav_msgs/msg/Odometry"
 LATE = "How much later than the truth its stamps are."
 
 
@@ -19,11 +22,19 @@ class Imu(Section):
     NAME = "imu"
     enabled: bool = setting(True, "Use this sensor.")
     topic: str = setting("imu/data", "Topic name.")
-    type: str = setting("sensor_msgs/msg/Imu", "Message type.", choices=("sensor_msgs/msg/Imu",))
+    type: str = setting(
+        "sensor_msgs/msg/Imu", "Message type. Odometry and poses have attitude and rates (those of "
+        "a pose by differentiation) but no force: the acceleration comes from the velocity then.",
+        choices=("sensor_msgs/msg/Imu", ODOMETRY, *POSES))
     frame: str = setting("flu", "Axes of rates and force: 'flu' (REP-103, mavros) or 'frd'.",
                          choices=("flu", "frd"))
     world: str = setting("enu", "World of the orientation: 'enu' (REP-103) or 'ned'.",
                          choices=("enu", "ned"))
+    orientation: str = setting(
+        "auto", "Where the attitude comes from: 'message'; 'own' (gyro, accelerometer and DVL, for "
+                "an IMU that publishes none; its heading starts at zero); 'auto' (the message's, "
+                "own where it has none: covariance -1, a quaternion of zeros or one never set).",
+        choices=("auto", "message", "own"))
     xyz: tuple[float, ...] = setting((0.0, 0.0, 0.0), "Place of the IMU in the body (FLU).", "m")
     rpy: tuple[float, ...] = setting(
         (0.0, 0.0, 0.0), "Orientation of the IMU's axes in the body, in its own kind of axes.",
@@ -36,6 +47,11 @@ class Imu(Section):
              "while the gyro's bias turns the direction by bias times this (0.06 deg for the 0.1 "
              "deg/s of a MEMS gyro).", "s", 0.01, 10.0)
 
+    @property
+    def measures_force(self) -> bool:
+        """Whether its messages have a specific force."""
+        return self.type == "sensor_msgs/msg/Imu"
+
 
 @dataclass(frozen=True)
 class Dvl(Section):
@@ -45,13 +61,16 @@ class Dvl(Section):
     enabled: bool = setting(True, "Use this sensor.")
     topic: str = setting("dvl/twist", "Topic name.")
     type: str = setting(
-        "geometry_msgs/msg/TwistWithCovarianceStamped", "Message type.",
+        "geometry_msgs/msg/TwistWithCovarianceStamped", "Message type. Odometry is read at its "
+        "twist, in the child frame (by REP-103 'flu'); poses are differentiated.",
         choices=("geometry_msgs/msg/TwistWithCovarianceStamped", "geometry_msgs/msg/TwistStamped",
-                 "dvl_msgs/msg/DVL", "marine_acoustic_msgs/msg/Dvl"))
-    frame: str = setting("frd", "Axes of the velocity: 'frd' (A50 drivers) or 'flu'.",
+                 "dvl_msgs/msg/DVL", "marine_acoustic_msgs/msg/Dvl", ODOMETRY, *POSES))
+    frame: str = setting("frd", "Axes of the velocity, or of the body whose pose it is: 'frd' (A50 "
+                                "drivers) or 'flu' (odometry).",
                          choices=("flu", "frd"))
     xyz: tuple[float, ...] = setting(
-        (-0.06, 0.0, -0.105), "Place of the DVL in the body (FLU).", "m")
+        (-0.06, 0.0, -0.105), "Place of the DVL, or of the point whose velocity or pose it is, in "
+                              "the body (FLU).", "m")
     rpy: tuple[float, ...] = setting(
         (0.0, 0.0, 0.0), "Orientation of the DVL's axes in the body, in its own kind of axes.",
         "rad")

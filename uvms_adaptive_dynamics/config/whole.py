@@ -37,6 +37,10 @@ class Config:
             for name in ("xyz", "rpy"):
                 if len(getattr(section, name, (0, 0, 0))) != 3:
                     section.refuse(name, getattr(section, name), "3 numbers")
+        if self.imu.orientation == "own" and any(self.robot.current_ned[:2]):
+            self.robot.refuse("current_ned", self.robot.current_ned, (
+                "no horizontal current with imu.orientation 'own', which has no heading"))
+        self._check_odometry()
         n = len(self.robot.joints)
         for per_joint, names in (
                 (self.joint_states, ("effort_scale", "effort_scale_negative", "effort_offset",
@@ -56,6 +60,21 @@ class Config:
         if noise and len(noise) != channels:
             self.estimation.refuse("noise_stddev", noise,
                                    f"nothing or {channels} numbers (one per channel)")
+
+    def _check_odometry(self) -> None:
+        """Odometry and poses: what needs a force, and what two readers of a topic must agree on."""
+        if not self.imu.measures_force:
+            if self.imu.orientation == "own":
+                self.imu.refuse("orientation", "own", f"'message': {self.imu.type} has no force")
+            if self.filter.linear_acceleration == "imu":
+                self.filter.refuse("linear_acceleration", "imu",
+                                   f"'dvl': imu.type {self.imu.type} has no force")
+        if self.imu.enabled and self.dvl.enabled and self.imu.topic == self.dvl.topic:
+            for name in ("type", "frame", "rpy"):
+                if getattr(self.dvl, name) != getattr(self.imu, name):
+                    self.dvl.refuse(name, getattr(self.dvl, name), (
+                        f"{getattr(self.imu, name)!r} as imu.{name}, since both read the topic "
+                        f"'{self.dvl.topic}'"))
 
     def settings(self) -> Iterator[tuple[str, Field[Any], Any]]:
         """`(dotted name, dataclass field, value)` of every setting, in order."""

@@ -63,19 +63,22 @@ def read_messages(path: str | Path, inputs: Sequence[Input],
     """
     with _opened(path) as reader:
         chosen, _ = _match(path, reader, inputs)
-        roles = {connection.id: role for role, found in chosen.items() for connection in found}
-        connections = [connection for found in chosen.values() for connection in found]
+        roles: dict[int, list[str]] = {}      # a topic may serve several
+        for role, found in chosen.items():
+            for connection in found:
+                roles.setdefault(connection.id, []).append(role)
+        connections = [c for c in reader.connections if c.id in roles]
         store = _type_store(path, connections)
         for connection, stamp, raw in reader.messages(connections=connections):
-            role = roles[connection.id]
             try:
                 message = store.deserialize_cdr(raw, connection.msgtype)
             # a payload of garbage raises anything from struct.error to UnicodeDecodeError
             except Exception:
                 if refused is not None:
-                    refused[f"{role}: not decodable"] += 1
+                    refused.update(f"{role}: not decodable" for role in roles[connection.id])
                 continue
-            yield role, message, stamp * 1e-9
+            for role in roles[connection.id]:
+                yield role, message, stamp * 1e-9
 
 
 @contextmanager

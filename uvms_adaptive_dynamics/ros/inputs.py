@@ -12,7 +12,7 @@ from ..config import Config
 from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..signals.front_end import SignalFrontEnd
-from ..signals.topics import inputs
+from ..signals.topics import Input, inputs
 from .recorder import Recorder
 from .subscriptions import InputPoll, InputSubscription, Received, Repeated
 from .voice import SILENT_AFTER_S, SILENT_AGAIN_S, FindingVoice, InputVoice
@@ -35,7 +35,11 @@ class NodeInputs:
         self._log = node.get_logger()
         self.lock = threading.Lock()
         self.front_end = SignalFrontEnd(config, robot)
-        self.subscriptions = [InputSubscription(node, wanted) for wanted in inputs(config)]
+        by_topic: dict[str, list[Input]] = {}
+        for wanted in inputs(config):
+            by_topic.setdefault(wanted.topic, []).append(wanted)
+        self.subscriptions = [InputSubscription(node, wanted[0], [each.role for each in wanted])
+                              for wanted in by_topic.values()]
         self.recorder: Recorder | None = None
         if config.output.record:
             types = {source.topic: source.input.type for source in self.subscriptions}
@@ -114,7 +118,9 @@ class NodeInputs:
         if self.recorder is not None:
             self.recorder.write(source.topic, receive_ns, data)
         try:
-            self.front_end.add_message(source.input.role, source.decode(data), receive_ns * 1e-9)
+            decoded = source.decode(data)
+            for role in source.roles:
+                self.front_end.add_message(role, decoded, receive_ns * 1e-9)
             self._check_resets()
             for sample in self.front_end.samples():
                 self.samples += 1

@@ -52,10 +52,10 @@ class InputSubscription:
     """One input topic: subscribed raw, decoded by us, so that a recording holds the bytes as they
     came."""
 
-    def __init__(self, node: Node, wanted: Input):
-        """Raises ConfigError where the message's package is not installed, or the topic's name or
-        QoS override is unusable."""
-        self.input = wanted
+    def __init__(self, node: Node, wanted: Input, roles: Sequence[str] = ()):
+        """Of all `roles` that read this topic, by default of one. Raises ConfigError where the
+        message's package is not installed, or the topic's name or QoS override is unusable."""
+        self.input, self.roles = wanted, tuple(roles) or (wanted.role,)
         self.messages = 0      # read so far; counted by the reader
         # As of the last look_around: who publishes, and what an operator can do about silence.
         self.publishers: list[Publisher] = []

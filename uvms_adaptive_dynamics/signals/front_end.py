@@ -233,8 +233,9 @@ class SignalFrontEnd:
     @property
     def warnings(self) -> list[str]:
         """Sentences for the operator, each with the setting to change; empty when all is well."""
-        return signal_warnings(self._reader.clocks.sentences(), self.frames, self.delay,
-                               self._inertial.dvl_gate.restarts)
+        return signal_warnings(
+            [*self._reader.clocks.sentences(), *self._inertial.sentences()], self.frames,
+            self.delay, self._inertial.dvl_gate.restarts)
 
     def status(self, now: float) -> list[InputStatus]:
         """Status of each input and of the frame checks; `now` [s] is on the clock of reception."""

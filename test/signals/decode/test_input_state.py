@@ -27,7 +27,7 @@ def test_status_names_a_silent_topic_and_what_to_do(clean):
         [m for m in messages if m[0] != "depth"],
         lambda r, m, t: (
             r,
-            Message(**{**vars(m), "orientation": Message(x=0.0, y=0.0, z=0.0, w=0.0)})
+            Message(**{**vars(m), "orientation": Message(x=0.5, y=0.0, z=0.0, w=0.0)})
             if r == "imu"
             else m,
             t,
@@ -35,7 +35,7 @@ def test_status_names_a_silent_topic_and_what_to_do(clean):
     )
     status = {name: (level, text) for level, name, text, _ in front.status(START + 12.3)}
     assert status["input depth"][0] == 2 and "no message on 'depth'" in status["input depth"][1]
-    assert status["input imu"][0] == 1 and "orientation has length 0" in status["input imu"][1]
+    assert status["input imu"][0] == 1 and "orientation has length 0.5" in status["input imu"][1]
     assert {level for level, name, *_ in front.status(START + 60) if name == "input dvl"} == {2}
 
 

@@ -39,7 +39,9 @@ class FrameChecks:
         self._allocation = np.array(config.thrusters.allocation).reshape(6, -1)
         self._low, self._high = joint_limits(config, robot)
         vehicle = config.robot.vehicle
-        present = {"IMU": vehicle, "DVL": vehicle and config.dvl.enabled,
+        # Without a force there is nothing that a DVL can be held against.
+        has_both = config.dvl.enabled and config.imu.measures_force
+        present = {"IMU": vehicle, "DVL": vehicle and has_both,
                    "depth": vehicle and config.depth.enabled, "joints": bool(config.robot.joints),
                    "thrusters": vehicle and config.thrusters.source == "thrusters"}
         self._checked = [name for name, yes in present.items() if yes]
@@ -118,7 +120,7 @@ class FrameChecks:
             results["IMU"] = CheckResult(rates.findings + gravity.findings, rates.complete)
             upside_down = gravity.upside_down
             attitude_right = gravity.consistent and not rates.findings
-        if "dvl" in logs and attitude_right:
+        if "dvl" in logs and "DVL" in self._checked and attitude_right:
             results["DVL"], turn = check_velocity(logs, self._config, upside_down)
         dvl_findings = results.get("DVL", UNDECIDED).findings
         unit_right = all(finding.setting != "dvl unit" for finding in dvl_findings)

@@ -4,8 +4,10 @@ Messages are read by their field names alone, so those of rclpy and of a bag rea
 The frames are those of docs/conventions.md. The values of a message are a flat list of floats:
 
     imu           down vector (3), rates (3) [rad/s] and specific force (3) [m/s^2] of the IMU's
-                  place in body FRD, heading [rad]
-    dvl           velocity (3) [m/s] over ground of the DVL's place, body FRD
+                  place in body FRD, heading [rad]; NaN where the message has no orientation or no
+                  force. Of a pose: R_nb (9)
+    dvl           velocity (3) [m/s] over ground of the DVL's place, body FRD. Of a pose: position
+                  (3) [m] in its world, rotation (9) from body FRD to that world
     depth         depth [m] of the pressure sensor below the surface
     joint_states  positions (n) [rad or m], velocities (n), efforts (n) [N m or N] in the configured
                   order; NaN where a message leaves velocity or effort empty, as JointState allows
@@ -41,6 +43,7 @@ VOLTAGE_RANGE = 5.0, 60.0         # [V] beyond which a value is no battery volta
 LARGEST_RATE, LARGEST_FORCE = 35.0, 160.0                    # [rad/s], [m/s^2]
 LARGEST_POSITION, LARGEST_SPEED = 1000.0, 100.0              # [rad or m], per second
 LARGEST_COMMAND, LARGEST_WRENCH = 1e4, 1e5                   # in any unit; [N, N m]
+UNKNOWN: tuple[float, ...] = (math.nan, math.nan, math.nan)
 
 
 class Decoder:
@@ -53,6 +56,7 @@ class Decoder:
         self._left = _flat(NED_FROM_ENU if config.imu.world == "enu" else np.eye(3))
         self._right = _flat(from_rpy(*config.imu.rpy).T @ _axes(config.imu.frame))
         self._dvl_axes = _flat(_axes(config.dvl.frame) @ from_rpy(*config.dvl.rpy))
+        self._dvl_axes_back = _flat(np.reshape(self._dvl_axes, (3, 3)).T)
         self._max_dvl_variance = 3 * config.dvl.max_stddev ** 2    # of the three axes together
         self._wrench_axes = _flat(_axes(config.thrusters.wrench_frame))
         self._pascal_per_metre = config.robot.water_density * config.robot.gravity
@@ -64,6 +68,7 @@ class Decoder:
         self._effort_scales = list(zip(joints.effort_offset or (0.0,) * n, scale,
                                        joints.effort_scale_negative or scale))
         self._position_offset = joints.position_offset or (0.0,) * n
+        self._oriented = False     # an Imu message had an orientation: zeros are an error then
         self._last_names: Any = None
         self._order: list[int] = []     # places of the configured joints among the last names
 
@@ -76,29 +81,71 @@ class Decoder:
                 from None
 
     def imu(self, message: Any) -> list[float]:
-        """sensor_msgs/Imu."""
-        q = message.orientation
-        x, y, z, w = q.x, q.y, q.z, q.w
-        length = math.sqrt(x * x + y * y + z * z + w * w)
-        if not abs(length - 1) < QUATERNION_TOLERANCE:
-            raise MessageError(f"imu: orientation has length {length:.3g}, expected 1 "
-                               "(check that the driver publishes an orientation)")
-        Q = from_quaternion(x / length, y / length, z / length, w / length)
-        R = product(product(self._left, Q), self._right)
+        """sensor_msgs/Imu, nav_msgs/Odometry or a pose."""
+        if not hasattr(message, "angular_velocity"):
+            return self._imu_of_pose(message)
+        down, heading = UNKNOWN, math.nan
+        if self._has_orientation(message):
+            R = self._rotation(message.orientation)
+            down, heading = R[6:], math.atan2(R[3], R[0])
         rates = turned(self._imu_axes,
                        _finite_vector(message.angular_velocity, "imu: angular_velocity"))
         force = turned(self._imu_axes,
                        _finite_vector(message.linear_acceleration, "imu: linear_acceleration"))
         _limit(rates, LARGEST_RATE, "imu: angular_velocity", "rad/s")
         _limit(force, LARGEST_FORCE, "imu: linear_acceleration", "m/s^2")
-        return [*R[6:], *rates, *force, math.atan2(R[3], R[0])]
+        return [*down, *rates, *force, heading]
+
+    def _imu_of_pose(self, message: Any) -> list[float]:
+        """Odometry's attitude and rates without a force, or the rotation alone of a pose."""
+        R = self._rotation(_pose(message).orientation)
+        if not hasattr(message, "twist"):
+            return list(R)
+        rates = turned(self._imu_axes,
+                       _finite_vector(message.twist.twist.angular, "imu: twist.angular"))
+        _limit(rates, LARGEST_RATE, "imu: twist.angular", "rad/s")
+        return [*R[6:], *rates, *UNKNOWN, math.atan2(R[3], R[0])]
+
+    def _has_orientation(self, message: Any) -> bool:
+        """Whether an Imu message's orientation is to be used and was ever set: REP-145's mark, a
+        quaternion of zeros, and the default of ROS 2, which no vehicle ever has to the last bit,
+        say that it was not."""
+        if self._config.imu.orientation != "auto":
+            return self._config.imu.orientation == "message"
+        covariance, q = getattr(message, "orientation_covariance", (0.0,)), message.orientation
+        unset = q.x == q.y == q.z == 0.0 and not (self._oriented and q.w == 0.0)
+        found = covariance[0] != -1.0 and not unset
+        self._oriented = self._oriented or found
+        return found
+
+    def _rotation(self, q: Any) -> tuple[float, ...]:
+        """R_nb (9,) of the body from the orientation of the IMU."""
+        x, y, z, w = q.x, q.y, q.z, q.w
+        length = math.sqrt(x * x + y * y + z * z + w * w)
+        if not abs(length - 1) < QUATERNION_TOLERANCE:
+            raise MessageError(f"imu: orientation has length {length:.3g}, expected 1 "
+                               "(check that the driver publishes an orientation, or set "
+                               "imu.orientation to 'own')")
+        Q = from_quaternion(x / length, y / length, z / length, w / length)
+        return product(product(self._left, Q), self._right)
+
+    def _velocity_pose(self, pose: Any) -> list[float]:
+        """Position and rotation of a pose, from which the velocity follows."""
+        q, place = pose.orientation, _finite_vector(pose.position, "dvl: position")
+        length = math.sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w)
+        if not abs(length - 1) < QUATERNION_TOLERANCE:
+            raise MessageError(f"dvl: orientation has length {length:.3g}, expected 1")
+        Q = from_quaternion(q.x / length, q.y / length, q.z / length, q.w / length)
+        return [*place, *product(Q, self._dvl_axes_back)]
 
     def dvl(self, message: Any) -> list[float]:
         """A velocity message.
 
         dvl_msgs/DVL, marine_acoustic_msgs/Dvl, geometry_msgs/TwistWithCovarianceStamped or
-        TwistStamped.
+        TwistStamped, nav_msgs/Odometry; or a pose.
         """
+        if hasattr(message, "pose") and not hasattr(message, "twist"):
+            return self._velocity_pose(_pose(message))
         if hasattr(message, "velocity_valid"):                       # dvl_msgs/DVL
             if not message.velocity_valid:
                 raise MessageError("dvl: no bottom lock")
@@ -106,7 +153,7 @@ class Decoder:
         elif hasattr(message, "velocity_covar"):                     # marine_acoustic_msgs/Dvl
             vector = message.velocity
             variance = float(np.trace(np.reshape(message.velocity_covar, (3, 3))))
-        elif hasattr(message.twist, "covariance"):                   # TwistWithCovarianceStamped
+        elif hasattr(message.twist, "covariance"):     # TwistWithCovarianceStamped, Odometry
             vector, covariance = message.twist.twist.linear, message.twist.covariance
             variance = float(covariance[0] + covariance[7] + covariance[14])
         else:
@@ -208,6 +255,11 @@ class Decoder:
             raise MessageError(f"joint_states: got {len(values)} values of {what}, "
                                f"expected {count} (one per name)")
         return _finite([values[k] for k in self._order], f"joint_states: {what}")
+
+
+def _pose(message: Any) -> Any:
+    """The pose of a PoseStamped, PoseWithCovarianceStamped or Odometry."""
+    return getattr(message.pose, "pose", message.pose)
 
 
 def _axes(frame: str) -> np.ndarray:

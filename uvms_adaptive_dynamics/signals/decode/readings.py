@@ -11,6 +11,7 @@ from ..topics import inputs
 from .clocks import Clocks, Verdict
 from .decoder import Decoder, stamp_of
 from .input_state import InputState
+from .poses import PoseReader, pose_readers
 
 NUMBER = re.compile(r"[-+]?(\d[\d.]*(e[-+]?\d+)?|inf|nan)\b")
 # Messages that wait for their clock: half a second of a 4 kHz sensor with the others beside it.
@@ -50,6 +51,7 @@ class MessageReader:
         self.inputs = {i.role: InputState(i.role, i.topic, self.clocks.sensors[i.role])
                        for i in needed}
         self._decoder = Decoder(config)
+        self._poses: dict[str, PoseReader] = pose_readers(config)
         # A sensor's stamp is late by its delay. A command acts late, by its delay after the stamp.
         self._delays = {"imu": config.imu.delay, "dvl": config.dvl.delay,
                         "depth": config.depth.delay, "joint_states": config.joint_states.delay,
@@ -62,6 +64,8 @@ class MessageReader:
         self.origin: float | None = None
         self._held: list[_Held] = []
         self.clocks.reset()
+        for poses in self._poses.values():
+            poses.reset()
         for state in self.inputs.values():
             state.last_stamp = -math.inf
 
@@ -123,7 +127,17 @@ class MessageReader:
 
     def _readings(self, messages: list[_Held]) -> list[Reading]:
         found = (self._reading(*held) for held in messages)
-        return [reading for reading in found if reading is not None]
+        return [each for reading in found if reading is not None
+                for each in self._differentiated(reading)]
+
+    def _differentiated(self, reading: Reading) -> list[Reading]:
+        """The readings that a pose completes, which are of earlier times; others as they are."""
+        if reading.role not in self._poses:
+            return [reading]
+        found, refused = self._poses[reading.role].add(reading.t, reading.values)
+        if refused:
+            self.inputs[reading.role].count_outlier(refused)
+        return [Reading(reading.role, t, values) for t, values in found]
 
     def _reading(self, role: str, message: Any, stamp: float | None,
                  receive: float) -> Reading | None:

@@ -20,6 +20,7 @@ from ..gates.choose import imu_consistency, innovation_gate, spike_gate
 from ..gates.contradictions import Contradictions
 from ..gates.imu_consistency import TURN_SPAN
 from ..gates.spikes import HALF_WINDOW, LOOKAHEAD, GatedRow
+from .attitude_source import AttitudeSource
 from .imu_integral import ACC, N3, R_GB, RAW_C, YAW, C, ImuIntegral, W
 from .polynomials import polynomial_at
 from .series import Series
@@ -45,8 +46,13 @@ IMU_LOG_PERIOD = 0.1      # [s] between the IMU's rows in the frame checks
 IMU_FLOOR = [0.002] * 6 + [0.02] * 3 + [math.inf]
 DVL_FLOOR = 0.003         # [m/s]
 DVL_WANDER = 0.02         # [m/s^2] change of the offset's slope in a second: 0.1 deg of attitude
+# Of velocities without an integrated force beside them [m/s^2]: change of the acceleration in a
+# second, the largest (full thrust gives less than 1 g), and the noise of one that is a slope.
+VEHICLE_WANDER, LARGEST_ACCELERATION, SLOPE_STDDEV = 1.0, 10.0, 0.03
+VELOCITY_MEMORY = 0.5     # [s] after the last of them that counted, what it was says nothing
 DVL_PATIENCE = 2.5        # [s] of rejected velocities after which the gate restarts
 
+NO_TURN = (0.0, 0.0, 0.0, 0.0)
 NO_IMU, CONTRADICTS = "no imu", "imu contradicts itself"
 NO_DVL, DVL_CONTRADICTS = "no dvl", "dvl contradicts imu"
 
@@ -82,6 +88,7 @@ class _DvlValue(NamedTuple):
 
     t: float
     at_origin: Sequence[float]    # (3,) [m/s] of the body origin, body axes
+    at_imu: Sequence[float]       # (3,) [m/s] of the IMU's place, body axes
     offset: Sequence[float]       # (3,) [m/s] at the IMU's place minus C, in G
     R_Gb: Sequence[float]         # (9,)
 
@@ -100,23 +107,31 @@ class InertialFilter:
         self._on_reject = on_reject
         self._log_imu, self._log_dvl = BurstFilter("imu", log), BurstFilter("dvl", log)
         self._settings = config.filter
+        self._has_force = config.imu.measures_force
+        # Without a force nothing but velocities shows the acceleration.
+        self._acceleration = config.filter.linear_acceleration if self._has_force else "dvl"
+        self._velocity_stddev = config.dvl.stddev
         self._imu_clock, self._dvl_clock = imu_clock, dvl_clock
         self._imu_timeout, self._dvl_timeout = config.imu.timeout, config.dvl.timeout
         self._r_imu = (FRD_FROM_FLU @ config.imu.xyz).tolist()
         self._r_dvl = (FRD_FROM_FLU @ config.dvl.xyz).tolist()
         self._imu_from_dvl = [a - b for a, b in zip(self._r_imu, self._r_dvl)]
         self._current = config.robot.current_ned
+        self._source = AttitudeSource(config)
         self._imu_gate = spike_gate(config.filter.gates, IMU_FLOOR)
         self._thin = BlockAverage(newest=[9])
         self._consistency = imu_consistency(config.filter.gates)
         self._imu = ImuIntegral(config.robot.gravity, config.imu.gravity_time)
         self._offset = VelocityOffset(config.filter.dvl_window, config.dvl.stddev)
-        self.dvl_gate = innovation_gate(config.filter.gates, DVL_FLOOR, DVL_WANDER,
-                                        DVL_PATIENCE, LARGEST_BIAS)
+        wander, steepest = ((DVL_WANDER, LARGEST_BIAS) if self._has_force
+                            else (VEHICLE_WANDER, LARGEST_ACCELERATION))
+        self.dvl_gate = innovation_gate(config.filter.gates, DVL_FLOOR, wander, DVL_PATIENCE,
+                                        steepest)
         self.reset()
 
     def reset(self) -> None:
         """Forget all signals."""
+        self._source.reset()
         self._imu_gate.reset()
         self._thin.reset()
         self._consistency.reset()
@@ -140,11 +155,24 @@ class InertialFilter:
         for gated in self._imu_gate.flush():
             self._integrate(gated)
 
+    def sentences(self) -> list[str]:
+        """What an operator should know about the attitude."""
+        return self._source.sentences()
+
     # --- readings ---------------------------------------------------------------------------------
 
     def add_imu(self, t: float, reading: Sequence[float]) -> None:
         """Add an IMU reading later than the last; it counts once the gate has decided on it."""
-        for gated in self._imu_gate.gate(t, reading):
+        own = self._source.own
+        judged = self._source.judge(t, reading)
+        if own is not None and self._source.own != own:
+            self._imu_gate.reset()
+            self._consistency.restart()
+            self._restart_offset()
+        if judged is None:
+            self._on_reject("imu", "without the orientation that others have")
+            return
+        for gated in self._imu_gate.gate(t, judged):
             self._integrate(gated)
 
     def add_dvl(self, t: float, velocity: Sequence[float]) -> None:
@@ -177,6 +205,7 @@ class InertialFilter:
         if len(self._imu.series) and t - self._imu.series.last_time > longest:
             self._consistency.restart()
             self._restart_offset()
+        row = self._source.complete(t, row)
         self._imu.add(t, row, self._offset.bias)
         self._follow_trust(t, row, erratic=gated.erratic is not None)
         if t - self._logged > IMU_LOG_PERIOD:
@@ -188,7 +217,7 @@ class InertialFilter:
     def _follow_trust(self, t: float, row: Sequence[float], erratic: bool) -> None:
         """Note where the IMU contradicts itself, and begin anew once it no longer does."""
         span = max(TURN_SPAN, self._imu_clock.period or 0.0)
-        fits = self._consistency.fits(t, self._imu.turn_error(span), row[6:9])
+        fits = self._consistency.fits(t, self._turn_error(t, row[3:6]), row[6:9])
         if erratic or not fits:
             # It may have begun anywhere in the span over which it is seen.
             self._contradictions.add(t - span, t)
@@ -200,6 +229,19 @@ class InertialFilter:
         dvl_is_silent = t - self._last_velocity > self._longest_dvl_gap()
         if self._contradictions.is_open and not self._distrusted and dvl_is_silent:
             self._contradictions.close()    # there is no DVL that could prove it
+
+    def _turn_error(self, t: float, rates: Sequence[float]) -> Sequence[float]:
+        """(4,) [rad] By which the turn of the last TURN_SPAN is not what was to be expected.
+
+        An own attitude is made of the gyro, so that they agree shows nothing: there it is the turn
+        by which the rates have changed since.
+        """
+        if not self._source.own:
+            return self._imu.turn_error(max(TURN_SPAN, self._imu_clock.period or 0.0))
+        earlier = self._imu.series.latest(t - TURN_SPAN)
+        if earlier is None:
+            return NO_TURN
+        return [*(TURN_SPAN * (w - v) for w, v in zip(rates, earlier[1][W].tolist())), 0.0]
 
     def wait(self) -> float:
         """[s] of data after a tick, until what its motion needs has come."""
@@ -214,6 +256,7 @@ class InertialFilter:
     def _restart_offset(self) -> None:
         """Forget the offset: across a gap in the IMU its integral means nothing."""
         self._offset.restart()
+        self._source.restart()
         self._imu.restart_gravity()
         self._dvl_queue.clear()
         self._undecided.clear()
@@ -234,8 +277,13 @@ class InertialFilter:
         if self._distrusted:
             self._log_dvl.add(True, *log)
             return      # its offset from what the IMU says means nothing
+        if not self._source.known:
+            self._log_dvl.add(True, *log)
+            if self._source.find(t, at_imu):
+                self._begin_offset()
+            return
         restarts = self.dvl_gate.restarts
-        self._undecided.append(_DvlValue(t, at_origin, offset, R_Gb))
+        self._undecided.append(_DvlValue(t, at_origin, at_imu, offset, R_Gb))
         decided = self.dvl_gate.gate(t, np.array(offset), np.array(R_Gb).reshape(3, 3))
         self._log_dvl.add(not (decided and decided[-1][1]), *log)
         if self.dvl_gate.restarts > restarts:
@@ -245,11 +293,25 @@ class InertialFilter:
             if accepted:
                 if self._contradictions.is_open:
                     self._contradictions.close()
+                self._source.keep(value.t, value.at_imu)
                 self._at_origin.append(value.t, value.at_origin)
-                self._offset.add(value.t, value.offset, value.R_Gb)
+                if self._has_force:
+                    self._offset.add(value.t, value.offset, value.R_Gb)
             else:
+                self._source.doubt(value.t)
                 self._last_rejected = value.t
                 self._on_reject("dvl", "does not fit the IMU (outlier)")
+                if not self._has_force and value.t - self._at_origin.last_time > VELOCITY_MEMORY:
+                    self._undecided.clear()
+                    self.dvl_gate.reset()
+                    break
+
+    def _begin_offset(self) -> None:
+        """Begin with an attitude that has just become known."""
+        self._offset.reset()
+        self._imu.restart_gravity()
+        self._undecided.clear()
+        self.dvl_gate.reset()
 
     # --- motion at a tick -------------------------------------------------------------------------
 
@@ -274,8 +336,13 @@ class InertialFilter:
         length = math.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
         pitch = -math.asin(min(1.0, max(-1.0, n0 / length)))
         R_nb = from_rpy(math.atan2(n1, n2), pitch, latest[1].item(YAW))
-        self._attitude = R_nb
         v, v_dot, reason = self._linear_motion(t, value, w, w_dot)
+        # Where the DVL contradicts an own attitude, that may be what is wrong.
+        known = self._source.level(t) and not (self._source.own and reason == DVL_CONTRADICTS)
+        if not known and self._attitude is not None:
+            return self._unseen(reason)
+        self._attitude = R_nb if known else None
+        reason = self._source.mask_reason(t) or reason
         if any(self._current):
             # Irrotational current: all of Fossen's terms are in nu - R^T c.
             drift = (R_nb.T @ self._current).tolist()
@@ -289,16 +356,26 @@ class InertialFilter:
             return None
         return Motion(self._attitude, np.zeros(6), np.zeros(6), reason)
 
+    def _velocity_half(self) -> float:
+        """[s] Half a window in which velocities are differentiated: of odometry as long as the
+        slope's noise needs, sqrt(3 / 2 stddev^2 period / half^3)."""
+        longest = self._settings.dvl_window / 2
+        if self._has_force:
+            return longest
+        period = self._dvl_clock.period or 0.0
+        variance = 1.5 * self._velocity_stddev ** 2 * period / SLOPE_STDDEV ** 2
+        return min(longest, max(self._settings.imu_window, variance ** (1 / 3)))
+
     def _linear_motion(self, t: float, imu: Sequence[float], w: Sequence[float],
                        w_dot: Sequence[float]) -> _LinearMotion:
         """Linear motion of the body origin; `imu`: fitted columns at t."""
-        window = self._settings.dvl_window
-        source = self._settings.linear_acceleration
+        source = self._acceleration
         longest = self._longest_dvl_gap()
         if self._at_origin.gap_around(t) > longest:
             return _unknown(DVL_CONTRADICTS if self._last_rejected > t - longest else NO_DVL)
         if source == "dvl":
-            times, rows = self._at_origin.window(t - window / 2, t + window / 2)
+            half = self._velocity_half()
+            times, rows = self._at_origin.window(t - half, t + half)
             if len(times) <= MIN_DVL_VALUES:
                 return _unknown(NO_DVL)
             fit = polynomial_at(times, rows, t, DVL_DEGREE)

@@ -46,7 +46,7 @@ class FrozenSensorGate:
         if role not in FROZEN_AFTER:
             return None
         if role == "imu":
-            self._down = values[:3]
+            self._down = None if math.isnan(values[0]) else values[:3]
         elif role == "dvl" and self._down is not None:
             if t - self._dvl_time < MAX_DVL_STEP:
                 self._descent += (t - self._dvl_time) * sum(
