@@ -11,7 +11,9 @@ OK, WARN, ERROR = 0, 1, 2
 # [s] of silence that is worth an error. Rows are masked earlier, by the timeouts of the settings.
 SILENCE_TIMEOUTS = {"imu": 1.0, "dvl": 2.0, "depth": 3.0, "joint_states": 1.0, "thrusters": 2.0,
                     "wrench": 2.0, "battery": 30.0}
-MAX_REJECTED_IN_A_ROW = 10    # worth a warning, however good the input was before
+# In a row worth a warning, however good the input was before; fewer, if it lasts for so long [s].
+MAX_REJECTED_IN_A_ROW = 10
+SOME_IN_A_ROW, IN_A_ROW_TIME = 3, 0.3
 MAX_REJECTED_SHARE = 0.1      # of the last messages of an input, of which so many are kept:
 RECENT_MESSAGES, MIN_MESSAGES = 100, 20
 # [s] over which doubted values are worth a warning, if there are so many, and that share
@@ -114,8 +116,9 @@ def input_status(state: InputState, now: float, timeout: float) -> InputStatus:
         return InputStatus(ERROR, name, (
             f"no message on {topic} for {age:.1f} s, its rows are masked; check the driver and the "
             "connection"), figures)
-    if state.rejected_in_a_row >= MAX_REJECTED_IN_A_ROW:
-        since = state.last_receive if state.rejected_since is None else state.rejected_since
+    since = state.last_receive if state.rejected_since is None else state.rejected_since
+    lasts = state.last_receive - since >= IN_A_ROW_TIME
+    if state.rejected_in_a_row >= (SOME_IN_A_ROW if lasts else MAX_REJECTED_IN_A_ROW):
         return InputStatus(WARN, name, (
             f"the last {state.rejected_in_a_row} messages on {topic} were refused, for "
             f"{now - since:.1f} s: {state.last_error}"), figures)

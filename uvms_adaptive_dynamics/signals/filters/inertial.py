@@ -147,6 +147,7 @@ class InertialFilter:
         self._attitude: np.ndarray | None = None    # (3, 3) R_nb of the last tick with a motion
         # [s] of the DVL's velocities: the last that came, the last that was rejected
         self._last_velocity = self._last_rejected = -math.inf
+        self._repeated: Sequence[float] = ()        # the DVL's last velocity
         self._contradictions = Contradictions()
         self._distrusted = False       # it contradicts itself; after that it still has to be proven
 
@@ -176,7 +177,14 @@ class InertialFilter:
             self._integrate(gated)
 
     def add_dvl(self, t: float, velocity: Sequence[float]) -> None:
-        """Add a velocity (3,) of the DVL's place; it waits until the IMU has passed its time."""
+        """Add a velocity (3,) of the DVL's place; it waits until the IMU has passed its time.
+
+        A velocity that moves and repeats the last in every bit is no measurement: taken as one, it
+        would drag the gate along while the sensor is frozen.
+        """
+        repeated, self._repeated = velocity == self._repeated and any(velocity), velocity
+        if repeated and self._settings.gates:
+            return
         if t <= self._imu.series.last_time:
             self._fuse(t, velocity)
         else:
@@ -222,10 +230,11 @@ class InertialFilter:
             # It may have begun anywhere in the span over which it is seen.
             self._contradictions.add(t - span, t)
             self._distrusted = True
-            self._on_reject("imu", "attitude, gyro and accelerometer do not fit each other")
         elif self._distrusted and t - self._contradictions.last > QUIET:
             self._distrusted = False
             self._restart_offset()
+        if self._distrusted:
+            self._on_reject("imu", "attitude, gyro and accelerometer do not fit each other")
         dvl_is_silent = t - self._last_velocity > self._longest_dvl_gap()
         if self._contradictions.is_open and not self._distrusted and dvl_is_silent:
             self._contradictions.close()    # there is no DVL that could prove it
