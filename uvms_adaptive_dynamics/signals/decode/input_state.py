@@ -45,7 +45,7 @@ class InputState:
         self.doubted: Counter = Counter()     # values replaced or left out of messages that are
         self.rejected_in_a_row = 0
         self.rejected_since: float | None = None
-        self.last_error = ""
+        self.last_reason = self.last_error = ""
         self._recent: deque[bool] = deque(maxlen=RECENT_MESSAGES)    # whether each was rejected
 
     @property
@@ -76,6 +76,7 @@ class InputState:
         if self.rejected_in_a_row == 0:
             self.rejected_since = self.last_receive
         self.rejected_in_a_row += 1
+        self.last_reason = reason
         self.last_error = (explanation or reason)[:LONGEST_SENTENCE]
 
 
