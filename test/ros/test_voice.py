@@ -17,7 +17,7 @@ class World:
         self.voice = InputVoice(self.state, self.topic, "sensor_msgs/msg/Imu", 0.0)
         self.now, self.rate = 0.0, rate
 
-    def run(self, seconds, refused=False):
+    def run(self, seconds, refused=False, reason="not finite"):
         """The lines of so many seconds."""
         said = []
         for _ in range(round(2 * seconds)):
@@ -26,7 +26,7 @@ class World:
                 self.state.received += 1
                 self.state.last_receive = self.now
                 if refused:
-                    self.state.count_rejected("not finite", "imu: angular_velocity is not finite")
+                    self.state.count_rejected(reason, f"imu: angular_velocity is {reason}")
                 else:
                     self.state.count_used()
             said += list(self.voice.lines(self.now, self.now))
@@ -92,6 +92,15 @@ def test_refused_messages_are_said_once_with_the_reason_and_their_end():
     said = world.run(5.0)
     assert len(said) == 1 and not said[0].warn
     assert said[0].text.endswith("are used again, 250 were refused")
+
+
+def test_messages_refused_until_a_clock_is_found_have_no_line_of_their_own():
+    """Half a second by their stamps is a step of the clock; seconds are not."""
+    world = World()
+    world.run(5.0)
+    assert world.run(0.5, refused=True, reason="stamp ahead of its clock") == []
+    assert world.run(5.0) == []
+    assert len(world.run(3.0, refused=True, reason="stamp ahead of its clock")) == 1
 
 
 @pytest.mark.parametrize("rate, said", [(200.0, 1), (20.0, 1), (60.0, 0)])

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 from ..signals.decode.input_state import MAX_REJECTED_IN_A_ROW, SILENCE_TIMEOUTS, InputState
-from ..signals.decode.sensor_clock import clock_sentence
+from ..signals.decode.sensor_clock import StampStatus, clock_sentence
 from ..signals.front_end import DEFAULT_SILENCE_TIMEOUT
 
 # A topic without a message is warned of after this time, and again while it stays silent.
@@ -20,6 +20,10 @@ RATE_MESSAGES = 5
 # Another rate: by this factor, in two windows in a row. Executors under load lose a third.
 RATE_FACTOR = 1.6
 CLOCK_STEP_S = 0.1        # of a clock's error, that is worth another line
+# Messages refused by their stamps: within this time [s] a clock that stepped is found out, which
+# has a line of its own.
+STEP_S = 1.0
+BY_STAMP = (StampStatus.AHEAD.value, StampStatus.LATE.value)
 FINDING_AGAIN_S = 60.0    # after a finding is gone, before it is said again
 
 
@@ -84,7 +88,7 @@ class InputVoice:
             return
         yield from self._silence(now)
         if self._silent_since is None:
-            yield from self._refusals()
+            yield from self._refusals(now)
             yield from self._clock()
             yield from self._rates()
 
@@ -110,10 +114,12 @@ class InputVoice:
             return "silent", THROTTLE_S
         return ("silent", SILENT_AGAIN_S) if before == self._reason else ("reason", THROTTLE_S)
 
-    def _refusals(self) -> Iterator[tuple[str, float, Line]]:
+    def _refusals(self, now: float) -> Iterator[tuple[str, float, Line]]:
         name, state = f"'{self._topic.topic}'", self._state
         total = sum(state.rejected.values())
         if state.rejected_in_a_row >= MAX_REJECTED_IN_A_ROW:
+            if state.last_reason in BY_STAMP and now - (state.rejected_since or 0.0) < STEP_S:
+                return
             fresh = not self._refusing
             if fresh:
                 self._refusing, self._refused_before = True, total - state.rejected_in_a_row

@@ -50,7 +50,7 @@ class InputState:
         self._doubts: deque[tuple[float, str]] = deque(maxlen=MOST_DOUBTS)  # reception [s], reason
         self.rejected_in_a_row = 0
         self.rejected_since: float | None = None
-        self.last_error = ""
+        self.last_reason = self.last_error = ""
         self._recent: deque[bool] = deque(maxlen=RECENT_MESSAGES)    # whether each was rejected
 
     @property
@@ -90,6 +90,7 @@ class InputState:
         if self.rejected_in_a_row == 0:
             self.rejected_since = self.last_receive
         self.rejected_in_a_row += 1
+        self.last_reason = reason
         self.last_error = (explanation or reason)[:LONGEST_SENTENCE]
 
 
