@@ -3,7 +3,8 @@
 cost CPU time of a sample, all filters included, from the messages of a bag outliers R^2 lost, held
 out, by learning from a faulty recording; false rejections delay error of the estimated delay
 between command and motion held-out 1 - R^2 with this front end, with the simulator's truth, and of
-the best linear model budget 1 - R^2 held out where single signals are the simulator's truth
+the best linear model budget 1 - R^2 held out where single signals are the simulator's truth sources
+R^2 lost, held out, without an orientation, and with odometry or poses for DVL and IMU
 
 Recordings are simulated into --bags and used again. The prior is wrong by a factor of two, and
 every tenth tick is solved.
@@ -238,6 +239,43 @@ def budget(args, config, robot):
             line(f"{seed} {name}", unexplained([found])[0][0])
 
 
+def sources(args, config, robot):
+    """Loss of R^2 held out without the IMU's orientation, and with odometry or poses in place of
+    DVL and IMU, against the robot's own sensors; tilt RMS [deg] of the last two thirds."""
+    sys.path.insert(0, str(ROOT / "test/signals"))
+    from odometry import BOTH, ODOMETRY, POSE, as_pose, odometry, replaced, simulated
+    from test_faulty_recordings import front_and_samples
+    from test_faulty_recordings import held_out as r2
+    from test_own_attitude import without
+
+    beside = {"dvl.frame": "flu", "dvl.xyz": (0.0, 0.0, 0.0)}
+    for seed in args.seeds:
+        messages, truth = simulated(seed, 70.0)
+        test = front_and_samples(config, robot, simulated(seed + 10, 60.0)[0])[1]
+        cases = {"sensors": (messages, {}), "no orientation": (without(messages), {})}
+        for step in (1, 2, 5, 10):
+            moves = odometry(truth, np.random.default_rng(0))[::step]
+            poses = [(as_pose(m), t) for m, t in moves]
+            for kind, source in ((ODOMETRY, moves), (POSE, poses)):
+                name = f"{kind.rsplit('/')[-1]} {100 // step} Hz"
+                cases[name] = (replaced(messages, source),
+                               {**BOTH, "imu.type": kind, "dvl.type": kind})
+                cases[f"{name} and IMU"] = (replaced(messages, source, ("dvl",)),
+                                            {**beside, "dvl.type": kind})
+        usual = None
+        for name, (recording, values) in cases.items():
+            own = config.with_values(values)
+            samples = front_and_samples(own, robot, recording)[1]
+            found = r2(config, robot, samples, test)
+            usual = found if usual is None else usual
+            index = np.searchsorted(truth.t, [s.t - 1e-4 for s in samples])
+            tilt = [np.cross(s.R_nb[2], truth.R_nb[k][2]) for s, k in zip(samples, index)
+                    if s.valid[0] and k < len(truth.t) and s.t - truth.t[0] > 20.0]
+            rms = np.degrees(np.sqrt(np.mean(np.square(tilt)) * 3))
+            print(f"{seed} {name}: tilt {rms:.2f} deg, loss "
+                  + " ".join(f"{x:.4f}" for x in usual - found), flush=True)
+
+
 def main():
     commands = {
         "cost": cost,
@@ -245,6 +283,7 @@ def main():
         "delay": delay,
         "held-out": held_out,
         "budget": budget,
+        "sources": sources,
     }
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter

@@ -44,6 +44,26 @@ def test_one_topic_for_both_is_as_good_as_dvl_and_imu(setup, kind):
     assert front.warnings == []
 
 
+def test_slow_poses_are_waited_for(setup):
+    """Half a window of 10 Hz is 0.3 s: a sample comes as much later, and no vehicle row is lost."""
+    robot, _, _, messages, truth = setup
+    poses = [(as_pose(m), t) for m, t in odometry(truth, np.random.default_rng(0))[::10]]
+    config = Config().with_values({**BOTH, "imu.type": POSE, "dvl.type": POSE})
+    front, samples = front_and_samples(config, robot, replaced(messages, poses))
+    assert np.mean([s.valid[:6].all() for s in samples]) > 0.95 and front.latency > 0.6
+
+
+def test_a_wrong_world_is_said(setup):
+    """Upside down, without a force that could tell which setting it is: both are named."""
+    robot, _, _, messages, truth = setup
+    config = Config().with_values({**BOTH, "imu.type": ODOMETRY, "dvl.type": ODOMETRY,
+                                   "imu.world": "ned"})
+    source = odometry(truth, np.random.default_rng(0))
+    front, _ = front_and_samples(config, robot, replaced(messages, source))
+    assert front.warnings[0].startswith("imu.frame: roll is near 180 degrees; set imu.frame to 'frd"
+                                        "' or imu.world to 'enu'")
+
+
 def test_a_marker_beside_the_body_origin_needs_its_place(setup):
     """Poses of a point half a metre off, in a NED world: with `dvl.xyz` and `imu.world` right, the
     velocity is that of the body origin, to 1 cm/s RMS."""

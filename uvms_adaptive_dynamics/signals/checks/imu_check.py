@@ -63,6 +63,10 @@ def check_gravity(logs: dict[str, np.ndarray], config: Config) -> GravityCheck:
             "roll is near 180 degrees although force and attitude agree, so pitch and yaw rates "
             f"are reversed; set imu.frame to '{other_frame}', or imu.rpy if the IMU is mounted "
             "upside down"))
+        if upside_down and not config.imu.measures_force:
+            finding = Finding("imu.frame", (
+                f"roll is near 180 degrees; set imu.frame to '{other_frame}' or imu.world to "
+                f"'{other_world}', or imu.rpy if the marker body is upside down"))
         if upside_down:
             return GravityCheck([finding], True, True)
         scale = _force_scale(imu, g)

@@ -101,6 +101,11 @@ def pose_readers(config: Config) -> dict[str, PoseReader]:
     return found
 
 
+def lateness(message_type: str, period: float | None) -> float:
+    """[s] By which a derivative is late, of messages every `period` [s]; zero of other types."""
+    return max(HALF_WINDOW, HALF_POSES * (period or 0.0)) if message_type in POSES else 0.0
+
+
 def _imu(times: np.ndarray, rows: np.ndarray, k: int) -> list[float] | None:
     """[down (3,), rates (3,) [rad/s], NaN (3,), heading [rad]] of rotations R_nb (K, 9)."""
     fit = _parabola(times, _turns(rows, k))

@@ -15,6 +15,7 @@ import numpy as np
 from ...config import Config
 from ...model.rotations import FRD_FROM_FLU, cross, from_rpy, turned, turned_back
 from ..checks.bursts import BurstFilter
+from ..decode.poses import lateness
 from ..decode.sensor_clock import SensorClock
 from ..gates.choose import imu_consistency, innovation_gate, spike_gate
 from ..gates.contradictions import Contradictions
@@ -111,6 +112,7 @@ class InertialFilter:
         # Without a force nothing but velocities shows the acceleration.
         self._acceleration = config.filter.linear_acceleration if self._has_force else "dvl"
         self._velocity_stddev = config.dvl.stddev
+        self._types = config.imu.type, config.dvl.type
         self._imu_clock, self._dvl_clock = imu_clock, dvl_clock
         self._imu_timeout, self._dvl_timeout = config.imu.timeout, config.dvl.timeout
         self._r_imu = (FRD_FROM_FLU @ config.imu.xyz).tolist()
@@ -257,7 +259,9 @@ class InertialFilter:
         period = self._imu_clock.period or 0.0
         imu = (self._imu_clock.delay + max(self._settings.imu_window, WINDOW_PERIODS * period)
                + min(HALF_WINDOW * period, LOOKAHEAD + period))
-        return max(imu, self._dvl_clock.delay + DVL_PERIODS * (self._dvl_clock.period or 0.0))
+        imu += lateness(self._types[0], self._imu_clock.period)
+        dvl = self._dvl_clock.delay + DVL_PERIODS * (self._dvl_clock.period or 0.0)
+        return max(imu, dvl + lateness(self._types[1], self._dvl_clock.period))
 
     def _longest_dvl_gap(self) -> float:
         return max(self._dvl_timeout, DVL_PERIODS * (self._dvl_clock.period or 0.0))
