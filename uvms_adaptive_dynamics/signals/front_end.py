@@ -23,8 +23,9 @@ from .decode.clocks import Verdict
 from .decode.input_state import SILENCE_TIMEOUTS, InputStatus, input_status
 from .decode.readings import ClockJump, MessageReader, Reading
 from .decode.sensor_clock import SensorClock
+from .filters.body_motion import Motion
 from .filters.depth import DepthFilter
-from .filters.inertial import InertialFilter, Motion
+from .filters.inertial import InertialFilter
 from .filters.joints import CONTRADICT, JointFilter, JointMotion
 from .filters.thrusters import ThrusterModel
 from .filters.wrench import MeasuredWrench, NoWrench

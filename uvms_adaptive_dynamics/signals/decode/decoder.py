@@ -33,6 +33,14 @@ from ...model.rotations import (
     product,
     turned,
 )
+from .fields import (
+    check_finite,
+    check_limit,
+    dynamic_joint_state,
+    finite_vector,
+    floats,
+    pose_of,
+)
 
 QUATERNION_TOLERANCE = 0.05       # of its length from one
 RC_LOW, RC_HIGH = 500.0, 2500.0   # [us] that an RC channel can mean as PWM
@@ -89,21 +97,21 @@ class Decoder:
             R = self._rotation(message.orientation)
             down, heading = R[6:], math.atan2(R[3], R[0])
         rates = turned(self._imu_axes,
-                       _finite_vector(message.angular_velocity, "imu: angular_velocity"))
+                       finite_vector(message.angular_velocity, "imu: angular_velocity"))
         force = turned(self._imu_axes,
-                       _finite_vector(message.linear_acceleration, "imu: linear_acceleration"))
-        _limit(rates, LARGEST_RATE, "imu: angular_velocity", "rad/s")
-        _limit(force, LARGEST_FORCE, "imu: linear_acceleration", "m/s^2")
+                       finite_vector(message.linear_acceleration, "imu: linear_acceleration"))
+        check_limit(rates, LARGEST_RATE, "imu: angular_velocity", "rad/s")
+        check_limit(force, LARGEST_FORCE, "imu: linear_acceleration", "m/s^2")
         return [*down, *rates, *force, heading]
 
     def _imu_of_pose(self, message: Any) -> list[float]:
         """Odometry's attitude and rates without a force, or the rotation alone of a pose."""
-        R = self._rotation(_pose(message).orientation)
+        R = self._rotation(pose_of(message).orientation)
         if not hasattr(message, "twist"):
             return list(R)
         rates = turned(self._imu_axes,
-                       _finite_vector(message.twist.twist.angular, "imu: twist.angular"))
-        _limit(rates, LARGEST_RATE, "imu: twist.angular", "rad/s")
+                       finite_vector(message.twist.twist.angular, "imu: twist.angular"))
+        check_limit(rates, LARGEST_RATE, "imu: twist.angular", "rad/s")
         return [*R[6:], *rates, *UNKNOWN, math.atan2(R[3], R[0])]
 
     def _has_orientation(self, message: Any) -> bool:
@@ -131,7 +139,7 @@ class Decoder:
 
     def _velocity_pose(self, pose: Any) -> list[float]:
         """Position and rotation of a pose, from which the velocity follows."""
-        q, place = pose.orientation, _finite_vector(pose.position, "dvl: position")
+        q, place = pose.orientation, finite_vector(pose.position, "dvl: position")
         length = math.sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w)
         if not abs(length - 1) < QUATERNION_TOLERANCE:
             raise MessageError(f"dvl: orientation has length {length:.3g}, expected 1")
@@ -145,7 +153,7 @@ class Decoder:
         TwistStamped, nav_msgs/Odometry; or a pose.
         """
         if hasattr(message, "pose") and not hasattr(message, "twist"):
-            return self._velocity_pose(_pose(message))
+            return self._velocity_pose(pose_of(message))
         if hasattr(message, "velocity_valid"):                       # dvl_msgs/DVL
             if not message.velocity_valid:
                 raise MessageError("dvl: no bottom lock")
@@ -158,7 +166,7 @@ class Decoder:
             variance = float(covariance[0] + covariance[7] + covariance[14])
         else:
             vector, variance = message.twist.linear, 0.0
-        velocity = _finite_vector(vector, "dvl: velocity")
+        velocity = finite_vector(vector, "dvl: velocity")
         if not variance <= self._max_dvl_variance:
             raise MessageError("dvl: covariance says no lock")
         if max(map(abs, velocity)) > self._config.dvl.max_speed:
@@ -180,7 +188,7 @@ class Decoder:
     def joint_states(self, message: Any) -> list[float]:
         """sensor_msgs/JointState or control_msgs/DynamicJointState, in any order of names."""
         if hasattr(message, "interface_values"):
-            names, position, velocity, effort = _dynamic_joint_state(message)
+            names, position, velocity, effort = dynamic_joint_state(message)
         else:
             names, position = message.name, message.position
             velocity, effort = message.velocity, message.effort
@@ -192,8 +200,8 @@ class Decoder:
         positions = self._ordered(position, count, "position", required=True)
         values = [p - offset for p, offset in zip(positions, self._position_offset)]
         speeds = self._ordered(velocity, count, "velocity", required=False)
-        _limit(values, LARGEST_POSITION, "joint_states: position", "rad or m")
-        _limit(speeds, LARGEST_SPEED, "joint_states: velocity", "rad/s or m/s")
+        check_limit(values, LARGEST_POSITION, "joint_states: position", "rad or m")
+        check_limit(speeds, LARGEST_SPEED, "joint_states: velocity", "rad/s or m/s")
         values += speeds
         for value, (offset, scale, scale_negative) in zip(efforts, self._effort_scales):
             load = value - offset
@@ -202,7 +210,7 @@ class Decoder:
 
     def thrusters(self, message: Any) -> list[float]:
         """std_msgs/Float64MultiArray, mavros_msgs/RCOut or OverrideRCIn."""
-        commands = _floats(message.data if hasattr(message, "data") else message.channels)
+        commands = floats(message.data if hasattr(message, "data") else message.channels)
         if hasattr(message, "channels"):
             commands = commands[:self._thrusters]       # RC messages carry 16 or 18 channels
             if any(not RC_LOW <= c <= RC_HIGH for c in commands):
@@ -211,8 +219,8 @@ class Decoder:
         if len(commands) != self._thrusters:
             raise MessageError(f"thrusters: got {len(commands)} commands, expected "
                                f"{self._thrusters} (thrusters.allocation)")
-        _limit(commands, LARGEST_COMMAND, "thrusters: command", "in any unit")
-        return _finite(commands, "thrusters: command")
+        check_limit(commands, LARGEST_COMMAND, "thrusters: command", "in any unit")
+        return check_finite(commands, "thrusters: command")
 
     def battery(self, message: Any) -> list[float]:
         """sensor_msgs/BatteryState."""
@@ -222,14 +230,14 @@ class Decoder:
 
     def wrench(self, message: Any) -> list[float]:
         """geometry_msgs/WrenchStamped."""
-        force = _finite_vector(message.wrench.force, "wrench: force")
-        torque = _finite_vector(message.wrench.torque, "wrench: torque")
-        _limit([*force, *torque], LARGEST_WRENCH, "wrench", "N or N m")
+        force = finite_vector(message.wrench.force, "wrench: force")
+        torque = finite_vector(message.wrench.torque, "wrench: torque")
+        check_limit([*force, *torque], LARGEST_WRENCH, "wrench", "N or N m")
         return [*turned(self._wrench_axes, force), *turned(self._wrench_axes, torque)]
 
     def _efforts(self, values: Any, count: int) -> list[float]:
         """Efforts of the configured joints; NaN where one joint has none, which masks its rows."""
-        values = _floats(values)
+        values = floats(values)
         if not any(map(math.isfinite, values)):
             return self._ordered(values, count, "effort", required=False)
         known = self._ordered([v if math.isfinite(v) else 0.0 for v in values], count, "effort",
@@ -248,18 +256,13 @@ class Decoder:
 
     def _ordered(self, values: Any, count: int, what: str, required: bool) -> list[float]:
         """Values of the configured joints; NaN if an optional field is left empty."""
-        values = _floats(values)
+        values = floats(values)
         if not values and not required:
             return [math.nan] * len(self._order)
         if len(values) != count:
             raise MessageError(f"joint_states: got {len(values)} values of {what}, "
                                f"expected {count} (one per name)")
-        return _finite([values[k] for k in self._order], f"joint_states: {what}")
-
-
-def _pose(message: Any) -> Any:
-    """The pose of a PoseStamped, PoseWithCovarianceStamped or Odometry."""
-    return getattr(message.pose, "pose", message.pose)
+        return check_finite([values[k] for k in self._order], f"joint_states: {what}")
 
 
 def _axes(frame: str) -> np.ndarray:
@@ -269,36 +272,6 @@ def _axes(frame: str) -> np.ndarray:
 
 def _flat(R: np.ndarray) -> tuple[float, ...]:
     return tuple(R.ravel().tolist())
-
-
-def _finite_vector(xyz: Any, what: str) -> tuple[float, float, float]:
-    x, y, z = xyz.x, xyz.y, xyz.z
-    if not math.isfinite(x + y + z):      # cheaper than three tests: any NaN or infinity stays
-        raise MessageError(f"{what} is not finite")
-    return x, y, z
-
-
-def _limit(values: Sequence[float], largest: float, what: str, unit: str) -> None:
-    """Refuse values that no sensor can have measured; NaN passes."""
-    if any(abs(value) > largest for value in values):
-        raise MessageError(f"{what} is beyond what a sensor can measure "
-                           f"({max(values, key=abs):.3g}, at most {largest:g} {unit})")
-
-
-def _finite(values: list[float], what: str) -> list[float]:
-    if not math.isfinite(sum(values)):
-        raise MessageError(f"{what} is not finite")
-    return values
-
-
-def _dynamic_joint_state(message: Any) -> tuple[Sequence[str], Any, Any, Any]:
-    names = list(message.joint_names)
-    columns = {}
-    for field in ("position", "velocity", "effort"):
-        values = [dict(zip(entry.interface_names, entry.values)).get(field)
-                  for entry in message.interface_values]
-        columns[field] = [] if any(v is None for v in values) else values
-    return names, columns["position"], columns["velocity"], columns["effort"]
 
 
 def stamp_of(message: Any) -> float | None:
@@ -316,8 +289,3 @@ def stamp_of(message: Any) -> float | None:
     if not math.isfinite(stamp):
         raise MessageError("stamp is not finite")
     return stamp
-
-
-def _floats(values: Any) -> list[float]:
-    """A message's sequence (array of numpy or of Python, list, tuple) as a list of floats."""
-    return [float(v) for v in (values.tolist() if hasattr(values, "tolist") else values)]

@@ -22,6 +22,16 @@ from ..gates.contradictions import Contradictions
 from ..gates.imu_consistency import TURN_SPAN
 from ..gates.spikes import HALF_WINDOW, LOOKAHEAD, GatedRow
 from .attitude_source import AttitudeSource
+from .body_motion import (
+    CONTRADICTS,
+    DVL_CONTRADICTS,
+    NO_DVL,
+    NO_IMU,
+    LinearMotion,
+    Motion,
+    at_body_origin,
+    unknown,
+)
 from .imu_integral import ACC, N3, R_GB, RAW_C, YAW, C, ImuIntegral, W
 from .polynomials import polynomial_at
 from .series import Series
@@ -54,35 +64,6 @@ VELOCITY_MEMORY = 0.5     # [s] after the last of them that counted, what it was
 DVL_PATIENCE = 2.5        # [s] of rejected velocities after which the gate restarts
 
 NO_TURN = (0.0, 0.0, 0.0, 0.0)
-NO_IMU, CONTRADICTS = "no imu", "imu contradicts itself"
-NO_DVL, DVL_CONTRADICTS = "no dvl", "dvl contradicts imu"
-
-
-class Motion(NamedTuple):
-    """Motion of the body origin at a tick: R_nb (3, 3), nu (6,), nu_dot (6,) in body FRD.
-
-    `mask_reason`: why the vehicle's rows do not count, '' where they do. What is unknown is zero,
-    or of an attitude the last known.
-    """
-
-    R_nb: np.ndarray
-    nu: np.ndarray
-    nu_dot: np.ndarray
-    mask_reason: str
-
-
-class _LinearMotion(NamedTuple):
-    """v, v_dot (3,) of the body origin, body axes, and why they are unknown, '' where they are not.
-    """
-
-    v: Sequence[float]
-    v_dot: Sequence[float]
-    mask_reason: str
-
-
-def _unknown(reason: str) -> _LinearMotion:
-    return _LinearMotion((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), reason)
-
 
 class _DvlValue(NamedTuple):
     """A DVL velocity that the gate has not decided on yet, in the frames that need it."""
@@ -380,42 +361,27 @@ class InertialFilter:
         return min(longest, max(self._settings.imu_window, variance ** (1 / 3)))
 
     def _linear_motion(self, t: float, imu: Sequence[float], w: Sequence[float],
-                       w_dot: Sequence[float]) -> _LinearMotion:
+                       w_dot: Sequence[float]) -> LinearMotion:
         """Linear motion of the body origin; `imu`: fitted columns at t."""
         source = self._acceleration
         longest = self._longest_dvl_gap()
         if self._at_origin.gap_around(t) > longest:
-            return _unknown(DVL_CONTRADICTS if self._last_rejected > t - longest else NO_DVL)
+            return unknown(DVL_CONTRADICTS if self._last_rejected > t - longest else NO_DVL)
         if source == "dvl":
             half = self._velocity_half()
             times, rows = self._at_origin.window(t - half, t + half)
             if len(times) <= MIN_DVL_VALUES:
-                return _unknown(NO_DVL)
+                return unknown(NO_DVL)
             fit = polynomial_at(times, rows, t, DVL_DEGREE)
-            return _unknown(NO_DVL) if fit is None else _LinearMotion(*fit, "")
+            return unknown(NO_DVL) if fit is None else LinearMotion(*fit, "")
         fused = self._offset.at(t, self._dvl_clock.period or 0.0)
         if fused is None:
-            return _unknown(NO_DVL)
+            return unknown(NO_DVL)
         offset, drift = fused
         if source == "imu":
             drift = [0.0, 0.0, 0.0]
         R_Gb = self._imu.rotation_at(t)
         at_imu = turned_back(R_Gb, [c + o for c, o in zip(imu[C], offset)])
         acceleration = turned_back(R_Gb, [a + d for a, d in zip(imu[ACC], drift)])
-        v, v_dot = _at_body_origin(at_imu, acceleration, w, w_dot, self._r_imu)
-        return _LinearMotion(v, v_dot, "")
-
-
-def _at_body_origin(velocity: Sequence[float], acceleration: Sequence[float], w: Sequence[float],
-                    w_dot: Sequence[float], r: Sequence[float]) -> tuple[Sequence[float], ...]:
-    """(v, v_dot) of the body origin from velocity and inertial acceleration of a place r (3,).
-
-    All (3,) in body axes; v_dot is the derivative in the rotating body frame.
-    """
-    (vx, vy, vz), (ax, ay, az) = velocity, acceleration
-    bx, by, bz = cross(w, r)
-    v = vx - bx, vy - by, vz - bz
-    tx, ty, tz = cross(w_dot, r)
-    cx, cy, cz = cross(w, (bx, by, bz))
-    ux, uy, uz = cross(w, v)
-    return v, (ax - tx - cx - ux, ay - ty - cy - uy, az - tz - cz - uz)
+        v, v_dot = at_body_origin(at_imu, acceleration, w, w_dot, self._r_imu)
+        return LinearMotion(v, v_dot, "")
