@@ -18,7 +18,7 @@ ROLES = ("imu", "dvl", "depth", "joint_states", "thrusters")
 WRONG = Limits(wrong=NONE, recover=3.0, rmse=1.3)
 # A second after the silence counts as one; 2 s and half a window of the DVL's filter (1 s) after.
 SILENT = Limits(wrong=NONE, recover=3.0)
-REJECTED = ("reject|wrong|implausib|outlier|spike|finite|range|fit|frozen|identical|restart",)
+REJECTED = ("reject|refus|wrong|implausib|outlier|spike|finite|range|fit|frozen|identical|restart",)
 MASKED = "rejected; rows reconstructed from it are masked, filters restart"
 HUGE = (1e6, 1e100, 1e200)
 FIELDS = {"gyro": "imu", "accelerometer": "imu", "orientation": "imu", "velocity": "dvl",
