@@ -35,6 +35,8 @@ setup(
         # imported.
         "ros": ["ros-rclpy[fastrtps]==7.1.6", "ros-jazzy-common-interfaces==5.3.6"],
         "evaluation": ["matplotlib>=3.6", "rosbags>=0.11", "jinja2>=3.1"],
+        # Fuzzing guided by coverage: `python test/fuzz.py --atheris yaml`; no wheels below 3.11.
+        "fuzz": ["atheris>=3.0; python_version >= '3.11'"],
         # colcon recognizes pytest by this extra; with tests_require it runs no test at all.
         "test": ["pytest>=7.4", "pytest-timeout>=2.2", "pytest-xdist>=3.5", "hypothesis>=6.98"],
     },

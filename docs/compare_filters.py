@@ -24,9 +24,11 @@ from uvms_adaptive_dynamics.model.kernel import gaussian_kernel  # noqa: E402
 from uvms_adaptive_dynamics.model.robot import RobotModel  # noqa: E402
 from uvms_adaptive_dynamics.model.rotations import FRD_FROM_FLU, rotation  # noqa: E402
 from uvms_adaptive_dynamics.signals.decode.decoder import Decoder  # noqa: E402
+from uvms_adaptive_dynamics.signals.decode.sensor_clock import SensorClock  # noqa: E402
 from uvms_adaptive_dynamics.signals.filters.inertial import InertialFilter  # noqa: E402
 from uvms_adaptive_dynamics.signals.filters.joints import JointFilter  # noqa: E402
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd  # noqa: E402
+from uvms_adaptive_dynamics.signals.samples import samples_of  # noqa: E402
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot  # noqa: E402
 
 LAG = 0.35  # [s] of later measurements that either design may use
@@ -176,7 +178,8 @@ def responses(config, robot, frequencies):
         ]
         joints = [(t, [sine(t)] * n + [slope(t)] * n + [0.0] * n) for t in t_joint]
         at = np.arange(2.0, end - 1.0, 0.02)
-        a, j = InertialFilter(config), JointFilter(config, robot)
+        clock = SensorClock()
+        a, j = InertialFilter(config, clock, clock), JointFilter(config, robot, clock)
         for t, r in imu:
             a.add_imu(t, r)
         for t, v in dvl:
@@ -221,46 +224,32 @@ def picture(path, found, frequencies):
     figure.savefig(path, dpi=110)
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--duration", type=float, default=60.0)
-    parser.add_argument("--output", default=str(ROOT / "docs" / "acceleration_filters.png"))
-    args = parser.parse_args()
-    config = Config()
-    robot = RobotModel.from_config(config)
-    simulated = SimulatedRobot(args.seed, args.duration, start_ns=1_767_225_600 * 10**9)
-    messages = [decoded(m) for m in simulated]
-    truth = simulated.truth()
-    t0, decoder = truth.t[0], Decoder(config)
-    begin = time.process_time()
-    front, samples = SignalFrontEnd(config, robot), []
-    for item in messages:
-        front.add_message(*item)
-        samples += front.samples()
-    cost_front = (time.process_time() - begin) / len(samples)
-    series = {"imu": [], "dvl": [], "joint_states": []}
+def series_of(messages, config, t0):
+    """[(time from t0 [s], reading)] of each motion sensor."""
+    decoder, series = Decoder(config), {"imu": [], "dvl": [], "joint_states": []}
     for role, m, _ in messages:
         if role in series:
-            series[role].append(
-                (m.header.stamp.sec - t0 + 1e-9 * m.header.stamp.nanosec, decoder.decode(role, m))
-            )
-    ticks = {round(s.t / config.filter.period): s for s in samples}
+            t = m.header.stamp.sec - t0 + 1e-9 * m.header.stamp.nanosec
+            series[role].append((t, decoder.decode(role, m)))
+    return series
+
+
+def accelerations(config, robot, messages, truth, duration):
+    """(places in the truth, {design: accelerations (k, 10)}, CPU seconds per sample of the front
+    end and of the smoother)."""
+    t0, period = truth.t[0], config.filter.period
+    begin = time.process_time()
+    samples = samples_of(SignalFrontEnd(config, robot), messages)
+    cost_front = (time.process_time() - begin) / len(samples)
+    ticks = {round(s.t / period): s for s in samples}
     place = [
         k
         for k, t in enumerate(truth.t)
-        if 3 < t - t0 < args.duration - 2 and round(t / config.filter.period) in ticks
+        if 3 < t - t0 < duration - 2 and round(t / period) in ticks
     ]
-    built = np.array(
-        [
-            np.r_[
-                ticks[round(truth.t[k] / config.filter.period)].nu_dot,
-                ticks[round(truth.t[k] / config.filter.period)].mu_ddot,
-            ]
-            for k in place
-        ]
-    )
-    at = truth.t[place] - t0
+    used = [ticks[round(truth.t[k] / period)] for k in place]
+    built = np.array([np.r_[sample.nu_dot, sample.mu_ddot] for sample in used])
+    at, series = truth.t[place] - t0, series_of(messages, config, t0)
     begin = time.process_time()
     kalman = np.hstack(smoother_states(config, *series.values(), at))
     cost_kalman = (time.process_time() - begin) / len(at)
@@ -272,6 +261,12 @@ def main():
         np.array([-0.06, 0, 0.105]),
         at,
     )
+    designs = {"built": built, "smoother": kalman, "dvl'": naive}
+    return place, designs, (cost_front, cost_kalman)
+
+
+def print_errors(config, truth, place, designs):
+    """RMS errors over the RMS of the acceleration, before and after the common low-pass."""
     true = np.hstack([truth.nu_dot, truth.mu_ddot])[place]
     # The simulated joints stick and slip: a tenth of the power of their acceleration lies above
     # 12 Hz, beyond what 50 Hz can show. So both are low-passed, and so is the joints' truth before
@@ -281,26 +276,46 @@ def main():
     smooth_true = low(true)
     smooth_true[:, 6:] = np.gradient(low(truth.mu_dot[place]), config.filter.period, axis=0)
     share = lambda e, x: np.sqrt(np.mean(e**2, axis=0) / np.mean(x**2, axis=0))  # noqa: E731
-    designs = built, kalman, naive
-    columns = [share(y - true, true) for y in designs]
-    columns += [share(low(y) - smooth_true, smooth_true) for y in designs]
+    columns = [share(y - true, true) for y in designs.values()]
+    columns += [share(low(y) - smooth_true, smooth_true) for y in designs.values()]
+    heads = "  ".join(designs)
     print(
         "RMS error / RMS of the acceleration; before and after the common low-pass\n"
-        "axis     built  smoother  dvl'  | built  smoother  dvl'"
+        f"axis     {heads}  | {heads}"
     )
     for c, name in enumerate(AXES):
         cells = [f"{100 * x[c]:5.1f}%" for x in columns]
         print(f"{name:8s} " + "  ".join(cells[:3]) + "  | " + "  ".join(cells[3:]))
-    print(
-        f"CPU per sample: built, everything, {1e3 * cost_front:.2f} ms; "
-        f"smoother alone {1e3 * cost_kalman:.2f} ms"
-    )
-    frequencies = np.geomspace(0.15, 8.0, 22)
-    found = responses(config, robot, frequencies)
+
+
+def print_responses(found, frequencies):
+    """Gain at three frequencies and the largest phase of each design."""
     for name, values in found.items():
         gains = [f"{np.interp(f, frequencies, np.abs(values)):.3f}" for f in (1, 2, 4)]
         phase = np.degrees(np.abs(np.angle(values[frequencies < 4]))).max()
         print(*name, "gain at 1, 2, 4 Hz:", *gains, f"largest phase below 4 Hz {phase:.1f} deg")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--duration", type=float, default=60.0)
+    parser.add_argument("--output", default=str(ROOT / "docs" / "acceleration_filters.png"))
+    args = parser.parse_args()
+    config = Config()
+    robot = RobotModel.from_config(config)
+    simulated = SimulatedRobot(args.seed, args.duration, start_ns=1_767_225_600 * 10**9)
+    messages = [decoded(m) for m in simulated]
+    truth = simulated.truth()
+    place, designs, costs = accelerations(config, robot, messages, truth, args.duration)
+    print_errors(config, truth, place, designs)
+    print(
+        f"CPU per sample: built, everything, {1e3 * costs[0]:.2f} ms; "
+        f"smoother alone {1e3 * costs[1]:.2f} ms"
+    )
+    frequencies = np.geomspace(0.15, 8.0, 22)
+    found = responses(config, robot, frequencies)
+    print_responses(found, frequencies)
     picture(args.output, found, frequencies)
 
 

@@ -29,13 +29,15 @@ sys.path[:0] = [str(folder) for folder in (ROOT, ROOT / "test", ROOT / "test/est
 
 import numpy as np  # noqa: E402
 from frame_cases import decoded  # noqa: E402
-from test_calm import r2, samples_of, stopping  # noqa: E402
+from test_calm import r2, stopping  # noqa: E402
 
 from uvms_adaptive_dynamics.config import Config  # noqa: E402
 from uvms_adaptive_dynamics.estimation.estimator import Estimator  # noqa: E402
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config  # noqa: E402
 from uvms_adaptive_dynamics.model.robot import RobotModel  # noqa: E402
 from uvms_adaptive_dynamics.model.sample import Sample  # noqa: E402
+from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd  # noqa: E402
+from uvms_adaptive_dynamics.signals.samples import samples_of  # noqa: E402
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot  # noqa: E402
 from uvms_adaptive_dynamics.simulation.true_robot import TrueRobot  # noqa: E402
 
@@ -80,7 +82,7 @@ def main() -> int:
 
 def recorded(robot: RobotModel, simulated: SimulatedRobot) -> list[Sample]:
     """Samples of a run through the front end."""
-    return samples_of(Config(), robot, [decoded(message) for message in simulated])
+    return samples_of(SignalFrontEnd(Config(), robot), map(decoded, simulated))
 
 
 def measured(config: Config, robot: RobotModel, seed: int, moving, other, rested,

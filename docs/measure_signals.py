@@ -3,7 +3,8 @@
 cost CPU time of a sample, all filters included, from the messages of a bag outliers R^2 lost, held
 out, by learning from a faulty recording; false rejections delay error of the estimated delay
 between command and motion held-out 1 - R^2 with this front end, with the simulator's truth, and of
-the best linear model budget 1 - R^2 held out where single signals are the simulator's truth
+the best linear model budget 1 - R^2 held out where single signals are the simulator's truth sources
+R^2 lost, held out, without an orientation, and with odometry or poses for DVL and IMU
 
 Recordings are simulated into --bags and used again. The prior is wrong by a factor of two, and
 every tenth tick is solved.
@@ -26,6 +27,7 @@ from uvms_adaptive_dynamics.evaluation.bags import read_messages  # noqa: E402
 from uvms_adaptive_dynamics.model.robot import RobotModel  # noqa: E402
 from uvms_adaptive_dynamics.model.sample import Sample  # noqa: E402
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd  # noqa: E402
+from uvms_adaptive_dynamics.signals.samples import samples_of  # noqa: E402
 from uvms_adaptive_dynamics.signals.topics import inputs  # noqa: E402
 
 SOLVE_EVERY, HELD_OUT_SEED, DURATION = 10, 1000, 120.0
@@ -46,7 +48,7 @@ SIGNALS = {
 def bag_of(folder, seed, faults=()):
     """The bag of a seed, truth beside it; made unless it is there."""
     from uvms_adaptive_dynamics.simulation.bag import write_bag
-    from uvms_adaptive_dynamics.simulation.faults import combined
+    from uvms_adaptive_dynamics.simulation.faults.kinds import combined
 
     bag = folder / f"s{seed}{'_faulty' if faults else ''}"
     if not bag.exists():
@@ -55,18 +57,15 @@ def bag_of(folder, seed, faults=()):
             seed=seed,
             duration=DURATION,
             truth=bag.with_suffix(".npz"),
-            faults=combined(faults) if faults else None,
+            faults=combined(faults),
         )
     return bag
 
 
-def samples_of(bag, config, robot):
+def front_and_samples(bag, config, robot):
     """(front end, samples) of a bag."""
-    front, found = SignalFrontEnd(config, robot), []
-    for item in read_messages(bag, inputs(config)):
-        front.add_message(*item)
-        found += front.samples()
-    return front, found + front.flush()
+    front = SignalFrontEnd(config, robot)
+    return front, samples_of(front, read_messages(bag, inputs(config)))
 
 
 def with_truth(samples, bag, names, period):
@@ -163,12 +162,12 @@ def cost(args, config, robot):
 def outliers(args, config, robot):
     """Learning from the faulty recording against learning from the clean one, tested on another
     clean one."""
-    from uvms_adaptive_dynamics.simulation.faults import ACCEPTANCE
+    from uvms_adaptive_dynamics.simulation.faults.kinds import ACCEPTANCE
 
     for seed in args.seeds:
-        front, test = samples_of(bag_of(args.bags, seed + HELD_OUT_SEED), config, robot)
-        dirty, faulty = samples_of(bag_of(args.bags, seed, ACCEPTANCE), config, robot)
-        _, clean = samples_of(bag_of(args.bags, seed), config, robot)
+        front, test = front_and_samples(bag_of(args.bags, seed + HELD_OUT_SEED), config, robot)
+        dirty, faulty = front_and_samples(bag_of(args.bags, seed, ACCEPTANCE), config, robot)
+        _, clean = front_and_samples(bag_of(args.bags, seed), config, robot)
         (a, b), *_ = unexplained(
             [predictions(config, robot, seed, train, test) for train in (clean, faulty)]
         )
@@ -186,16 +185,10 @@ def delay(args, config, robot):
     for seed in args.seeds:
         messages = list(read_messages(bag_of(args.bags, seed), inputs(config)))
         for true in (0.0, 0.05, 0.1, 0.2, 0.35, 0.5):
-            front, found = SignalFrontEnd(config, robot), []
-            for role, message, t in sorted(
-                (
-                    (r, m, t - true * (r == "thrusters"))
-                    for r, m, t in messages[: len(messages) // 2]
-                ),
-                key=lambda item: item[2],
-            ):
-                front.add_message(role, message, t)
-                found += front.samples()
+            front = SignalFrontEnd(config, robot)
+            half = messages[: len(messages) // 2]
+            earlier = ((r, m, t - true * (r == "thrusters")) for r, m, t in half)
+            found = samples_of(front, sorted(earlier, key=lambda item: item[2]))
             offline, online = thruster_delay(found, robot, config).delay, front.delay.found.delay
             print(
                 f"seed {seed}, true {true:.2f} s: offline {1e3 * (offline - true):+5.1f} ms, "
@@ -212,7 +205,7 @@ def held_out(args, config, robot):
     print(f"{'1 - R^2':<22}" + "".join(f"{name:>8}" for name in robot.channels) + f"{'mean':>9}")
     for seed in args.seeds:
         bags = [bag_of(args.bags, seed), bag_of(args.bags, seed + HELD_OUT_SEED)]
-        measured = [samples_of(bag, config, robot)[1] for bag in bags]
+        measured = [front_and_samples(bag, config, robot)[1] for bag in bags]
         period = config.filter.period
         true = [with_truth(s, bag, NAMES[1:9], period) for s, bag in zip(measured, bags)]
         best = best_linear(bags[0].with_suffix(".npz"), config, robot).values
@@ -232,7 +225,7 @@ def budget(args, config, robot):
     print(f"{'1 - R^2, truth for':<22}{channels}{'mean':>9}")
     for seed in args.seeds:
         bags = [bag_of(args.bags, seed), bag_of(args.bags, seed + HELD_OUT_SEED)]
-        measured = [samples_of(bag, config, robot)[1] for bag in bags]
+        measured = [front_and_samples(bag, config, robot)[1] for bag in bags]
         for name, names in SIGNALS.items():
             found = predictions(
                 config,
@@ -246,6 +239,43 @@ def budget(args, config, robot):
             line(f"{seed} {name}", unexplained([found])[0][0])
 
 
+def sources(args, config, robot):
+    """Loss of R^2 held out without the IMU's orientation, and with odometry or poses in place of
+    DVL and IMU, against the robot's own sensors; tilt RMS [deg] of the last two thirds."""
+    sys.path.insert(0, str(ROOT / "test/signals"))
+    from odometry import BOTH, ODOMETRY, POSE, as_pose, odometry, replaced, simulated
+    from test_faulty_recordings import front_and_samples
+    from test_faulty_recordings import held_out as r2
+    from test_own_attitude import without
+
+    beside = {"dvl.frame": "flu", "dvl.xyz": (0.0, 0.0, 0.0)}
+    for seed in args.seeds:
+        messages, truth = simulated(seed, 70.0)
+        test = front_and_samples(config, robot, simulated(seed + 10, 60.0)[0])[1]
+        cases = {"sensors": (messages, {}), "no orientation": (without(messages), {})}
+        for step in (1, 2, 5, 10):
+            moves = odometry(truth, np.random.default_rng(0))[::step]
+            poses = [(as_pose(m), t) for m, t in moves]
+            for kind, source in ((ODOMETRY, moves), (POSE, poses)):
+                name = f"{kind.rsplit('/')[-1]} {100 // step} Hz"
+                cases[name] = (replaced(messages, source),
+                               {**BOTH, "imu.type": kind, "dvl.type": kind})
+                cases[f"{name} and IMU"] = (replaced(messages, source, ("dvl",)),
+                                            {**beside, "dvl.type": kind})
+        usual = None
+        for name, (recording, values) in cases.items():
+            own = config.with_values(values)
+            samples = front_and_samples(own, robot, recording)[1]
+            found = r2(config, robot, samples, test)
+            usual = found if usual is None else usual
+            index = np.searchsorted(truth.t, [s.t - 1e-4 for s in samples])
+            tilt = [np.cross(s.R_nb[2], truth.R_nb[k][2]) for s, k in zip(samples, index)
+                    if s.valid[0] and k < len(truth.t) and s.t - truth.t[0] > 20.0]
+            rms = np.degrees(np.sqrt(np.mean(np.square(tilt)) * 3))
+            print(f"{seed} {name}: tilt {rms:.2f} deg, loss "
+                  + " ".join(f"{x:.4f}" for x in usual - found), flush=True)
+
+
 def main():
     commands = {
         "cost": cost,
@@ -253,6 +283,7 @@ def main():
         "delay": delay,
         "held-out": held_out,
         "budget": budget,
+        "sources": sources,
     }
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter

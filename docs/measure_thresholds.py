@@ -36,6 +36,7 @@ import numpy as np  # noqa: E402
 from uvms_adaptive_dynamics.config import Config  # noqa: E402
 from uvms_adaptive_dynamics.config.files import load_config  # noqa: E402
 from uvms_adaptive_dynamics.estimation.estimator import Estimator  # noqa: E402
+from uvms_adaptive_dynamics.model.normal import Z95  # noqa: E402
 from uvms_adaptive_dynamics.model.parameter_file import ParameterSet  # noqa: E402
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config  # noqa: E402
 from uvms_adaptive_dynamics.model.robot import RobotModel  # noqa: E402
@@ -73,9 +74,10 @@ CONSTANTS: tuple[tuple[str, str, Callable], ...] = tuple(
     for module, entries in {
         "model.prior": ("SLENDER", "WATER", "DEFAULT_VISCOUS", "DEFAULT_COULOMB"),
         "estimation.arrival": ("BLOCK",),
+        "estimation.believed_change": ("UNDONE",),
         "estimation.change_evidence": ("SHARE_OF_PRIOR", "SCALE_STDDEV"),
-        "estimation.changes": ("EVIDENCE", "CONFIRMED", "CONFIRMING", "RESTORED", "ALIKE",
-                               "SETTLING", "SINCE", "UNDONE"),
+        "estimation.changes": ("CHANGE_EVIDENCE_NATS", "CONFIRMED_NATS", "CONFIRMING",
+                               "RESTORED_NATS", "ALIKE_NATS", "FIRST_LOOK", "SINCE"),
         "estimation.estimator": ("OUTSIDE", "RECOVER_AFTER", "STAMP_JITTER"),
         "estimation.forgetting": ("NEGLIGIBLE",),
         "estimation.information": (("REWEIGH", about_one), "LIMITED_BY_NOISE"),
@@ -83,11 +85,11 @@ CONSTANTS: tuple[tuple[str, str, Callable], ...] = tuple(
         "estimation.row_excitation": ("AT_REST", "IN_MOTION", "RECENT"),
         "estimation.sample_check": ("INCONSISTENT", "ORTHONORMAL"),
         "uncertainty.channel_noise": ("WINSOR", "GROSS", ("FACTOR_RANGE", apart), "INITIAL_ROWS",
-                                      "SETTLING", "QUANTILE_RATE", "RECENT_SHARE", "RECENT_TIME",
+                                      "FIRST_ROWS", "QUANTILE_RATE", "RECENT_SHARE", "RECENT_TIME",
                                       "MANOEUVRE", "FEWEST_MANOEUVRES"),
         "uncertainty.residual_autocovariance": ("SIGNIFICANT", "FEWEST"),
         "uncertainty.trust": ("EXCESS", "GROSS_EXCESS", "UNEXPLAINED", "MATTERS", "ASSUMED",
-                              "CLIP", "EVIDENCE", "MIN_BLOCKS", "BLOCK_TIME"),
+                              "CLIP", "T999", "MIN_BLOCKS", "BLOCK_TIME"),
     }.items() for entry in entries)
 
 
@@ -115,7 +117,7 @@ def main() -> int:
     """Run, print, and return 0."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME",
-                        help="constants, such as EVIDENCE or changes.EVIDENCE; default all")
+                        help="constants, such as MANOEUVRE or trust.CLIP; default all")
     parser.add_argument("--shared", type=Path,
                         default=Path(os.environ.get("UVMS_SHARED", ROOT.parent / "shared")),
                         help="folder with data/unisa_acg; default $UVMS_SHARED or ../shared")
@@ -206,7 +208,7 @@ def tested(one: Recording, saved: ParameterSet, changes: int) -> Figures:
     valid, residual, stddev, tau, trust = (
         np.array([getattr(row, part) for row in rows])
         for part in ("valid", "residual", "predicted_stddev", "measured", "trust"))
-    inside = np.abs(residual) <= 1.96 * stddev
+    inside = np.abs(residual) <= Z95 * stddev
     channels = [(residual[ok, c], tau[ok, c], inside[ok, c]) for c, ok in enumerate(valid.T)]
     return Figures(np.array([1 - np.mean(r ** 2) / np.var(y) for r, y, _ in channels]),
                    np.array([np.mean(held) for *_, held in channels]),

@@ -33,6 +33,7 @@ from uvms_adaptive_dynamics.model.metrics import channel_metrics
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.sample import Sample
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
+from uvms_adaptive_dynamics.signals.samples import samples_of
 from uvms_adaptive_dynamics.signals.topics import inputs
 
 TRAINING_SHARE = 0.7
@@ -86,12 +87,12 @@ def compare(bags: Sequence[Path], test: Path | None, config: Config) -> Comparis
         if len(bags) > 1:
             raise UvmsError(f"got {len(bags)} recordings and no --test; expected one recording to "
                             "split, or --test BAG.")
-        (samples,) = samples_of(bags, config, robot, sentences)
+        (samples,) = usable_samples(bags, config, robot, sentences)
         cut = round(TRAINING_SHARE * len(samples))
         training, testing = [samples[:cut]], samples[cut:]
     else:
-        training = list(samples_of(bags, config, robot, sentences))
-        (testing,) = samples_of([test], config, robot, sentences)
+        training = list(usable_samples(bags, config, robot, sentences))
+        (testing,) = usable_samples([test], config, robot, sentences)
     estimator = Estimator(config, robot=robot)
     learnt = rows_of(estimator, training)
     frozen = Estimator(config, estimator.parameter_set(), robot=robot, learn=False)
@@ -108,14 +109,12 @@ def compare(bags: Sequence[Path], test: Path | None, config: Config) -> Comparis
                       estimator.changes, (*sentences, *estimator.notes))
 
 
-def samples_of(bags: Iterable[Path], config: Config, robot: RobotModel,
+def usable_samples(bags: Iterable[Path], config: Config, robot: RobotModel,
                sentences: list[str]) -> Iterator[list[Sample]]:
     """The samples of each bag; what the front end has found wrong is appended to `sentences`."""
     for bag in bags:
-        front, found = SignalFrontEnd(config, robot), []
-        for role, message, received in read_messages(bag, inputs(config)):
-            front.add_message(role, message, received)
-            found += front.samples()
+        front = SignalFrontEnd(config, robot)
+        found = samples_of(front, read_messages(bag, inputs(config)))
         if not found:
             raise UvmsError(f"bag '{bag}' gave no usable sample; try `evaluate`, which says why.")
         sentences += [f"{bag.name}: {sentence}" for sentence in front.warnings]

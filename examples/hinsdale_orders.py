@@ -32,6 +32,7 @@ from uvms_adaptive_dynamics.model.metrics import channel_metrics
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.sample import Sample
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
+from uvms_adaptive_dynamics.signals.samples import samples_of
 from uvms_adaptive_dynamics.signals.topics import inputs
 
 MOMENTS = ("roll", "pitch")
@@ -100,10 +101,9 @@ def main(arguments: list[str] | None = None) -> int:
 def recording(bag: Path, config: Config) -> Recording:
     """A run through the front end and the low-pass; raises UvmsError."""
     robot = RobotModel.from_config(config)
-    front, needed, samples = SignalFrontEnd(config, robot), inputs(config), []
-    for role, message, received in read_messages(check_bag(bag, needed).path, needed, Counter()):
-        front.add_message(role, message, received)
-        samples += front.samples()
+    needed = inputs(config)
+    samples = samples_of(SignalFrontEnd(config, robot),
+                         read_messages(check_bag(bag, needed).path, needed, Counter()))
     frozen = Estimator(config, robot=robot, learn=False)
     rows = [row for row in map(frozen.add, samples) if row is not None]
     if not rows:

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from uvms_adaptive_dynamics.config import Config  # noqa: E402
 from uvms_adaptive_dynamics.model.robot import RobotModel  # noqa: E402
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd  # noqa: E402
-from uvms_adaptive_dynamics.simulation.faults import Faults, with_faults  # noqa: E402
+from uvms_adaptive_dynamics.simulation.faults.stream import Received, with_faults  # noqa: E402
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot  # noqa: E402
 
 ROLES = {
@@ -66,13 +66,11 @@ def decoded(message):
     return role, m, message.receive_time * 1e-9
 
 
-NO_FAULTS = Faults()
-
-
-def recording(seed, duration=62.0, faults=NO_FAULTS):
+def recording(seed, duration=62.0, faults=()):
     """Messages of a run, clean or with faults."""
     run = SimulatedRobot(seed, duration, start_ns=1_767_225_600 * 10**9, truth_period=None)
-    return [decoded(m) for m in with_faults(run, faults, seed)]
+    stream = (Received(*decoded(m)[:2], m.receive_time, m.receive_time) for m in run)
+    return [(r.role, r.message, r.t) for r in with_faults(stream, faults, seed)]
 
 
 def on(role, change):
@@ -134,37 +132,37 @@ CASES = {
     "imu yawed by 10": ({"imu.rpy": (0, 0, pi / 18)}, None, "dvl.rpy"),
     "imu pitched by 10": ({"imu.rpy": (0, pi / 18, 0)}, None, "dvl.rpy"),
     "imu rolled by -10": ({"imu.rpy": (-pi / 18, 0, 0)}, None, "dvl.rpy"),
-    "dvl 30 % too fast": ({}, dvl_times(x=1.3, y=1.3, z=1.3), "dvl.unit"),
-    "dvl 30 % too slow": ({}, dvl_times(x=0.7, y=0.7, z=0.7), "dvl.unit"),
+    "dvl 30 % too fast": ({}, dvl_times(x=1.3, y=1.3, z=1.3), "dvl unit"),
+    "dvl 30 % too slow": ({}, dvl_times(x=0.7, y=0.7, z=0.7), "dvl unit"),
     "force 20 % too large": (
         {},
         on("imu", times("linear_acceleration", dict.fromkeys(XYZ, 1.2))),
-        "imu.linear_acceleration",
+        "imu linear acceleration",
     ),
     "rates in degrees": (
         {},
         on("imu", times("angular_velocity", dict.fromkeys(XYZ, 57.3))),
-        "imu.angular_velocity",
+        "imu angular velocity",
     ),
     "yaw rate's sign": (
         {},
         on("imu", times("angular_velocity", {"z": -1})),
-        "imu.angular_velocity",
+        "imu angular velocity",
     ),
     "pitch rate's sign": (
         {},
         on("imu", times("angular_velocity", {"y": -1})),
-        "imu.angular_velocity",
+        "imu angular velocity",
     ),
     "force's sign": (
         {},
         on("imu", times("linear_acceleration", dict.fromkeys(XYZ, -1))),
-        "imu.linear_acceleration",
+        "imu linear acceleration",
     ),
     "force in g": (
         {},
         on("imu", times("linear_acceleration", dict.fromkeys(XYZ, 1 / 9.80665))),
-        "imu.linear_acceleration",
+        "imu linear acceleration",
     ),
     "quaternion inverted": ({}, on("imu", times("orientation", dict.fromkeys(XYZ, -1))), "imu"),
     "quaternion w first": ({}, on("imu", scrambled), "imu"),
@@ -176,31 +174,46 @@ CASES = {
     "dvl surge's sign": ({}, dvl_times(x=-1), "dvl.frame"),
     "dvl sway's sign": ({}, dvl_times(y=-1), "dvl.frame"),
     "dvl heave's sign": ({}, dvl_times(z=-1), "dvl.frame"),
-    "dvl in mm/s": ({"dvl.max_speed": 5000.0}, dvl_times(x=1000, y=1000, z=1000), "dvl.unit"),
-    "pressure in hPa": ({}, pressure(lambda p: p / 100), "depth.unit"),
-    "pressure in kPa": ({}, pressure(lambda p: p / 1000), "depth.unit"),
-    "pressure in bar": ({}, pressure(lambda p: p / 1e5), "depth.unit"),
+    "dvl in mm/s": ({"dvl.max_speed": 5000.0}, dvl_times(x=1000, y=1000, z=1000), "dvl unit"),
+    "pressure in hPa": ({}, pressure(lambda p: p / 100), "depth unit"),
+    "pressure in kPa": ({}, pressure(lambda p: p / 1000), "depth unit"),
+    "pressure in bar": ({}, pressure(lambda p: p / 1e5), "depth unit"),
     "pressure relative": ({}, pressure(lambda p: p - 101325), "robot.surface_pressure"),
-    "depth's sign": ({}, pressure(lambda p: 2 * 101325 - p), "depth.sign"),
+    "depth's sign": ({}, pressure(lambda p: 2 * 101325 - p), "depth sign"),
     "joint velocity's sign": (
         {},
         on("joint_states", times("velocity", joint(1))),
-        "joint_states.velocity",
+        "joint velocity",
     ),
     "joint velocity in degrees": (
         {},
         on("joint_states", times("velocity", 57.3 * joint())),
-        "joint_states.velocity",
+        "joint velocity",
     ),
     "joint velocity's order": (
         {},
         on("joint_states", ordered("velocity", [1, 0, 2, 3])),
-        "joint_states.velocity",
+        "joint velocity",
+    ),
+    "joint velocity's order, all": (
+        {},
+        on("joint_states", ordered("velocity", [1, 2, 3, 0])),
+        "joint velocity: the velocities of axis_e, axis_d, axis_c, axis_b are those of axis_d",
+    ),
+    "effort's order, two": (
+        {},
+        on("joint_states", ordered("effort", [0, 1, 3, 2])),
+        "joint effort: the efforts of axis_e, axis_d, axis_c, axis_b are those of axis_e, axis_d",
+    ),
+    "effort's order, all": (
+        {},
+        on("joint_states", ordered("effort", [1, 2, 3, 0])),
+        "joint effort: the efforts of axis_e, axis_d, axis_c, axis_b are those of axis_d, axis_c",
     ),
     "joint position in degrees": (
         {},
         on("joint_states", times("position", 57.3 * joint())),
-        "joint_states.position",
+        "joint position",
     ),
     "joint position's sign": (
         {},
@@ -208,7 +221,7 @@ CASES = {
             "joint_states",
             lambda m: (times("position", joint(2))(m), times("velocity", joint(2))(m)),
         ),
-        "joint_states.position",
+        "joint position",
     ),
     "effort's sign": (
         {},
@@ -225,7 +238,12 @@ CASES = {
     "the thrusters' order": (
         {},
         on("thrusters", ordered("data", [0, 2, 1, 3, 4, 5, 6, 7])),
-        "thrusters.allocation",
+        "thrusters.allocation: thrusters 2 and 3",
+    ),
+    "the thrusters' order, all": (
+        {},
+        on("thrusters", ordered("data", [2, 7, 4, 1, 6, 3, 0, 5])),
+        "thrusters.allocation: commands 1 to 8 seem to drive thrusters 3, 8, 5, 2, 7, 4, 1, 6",
     ),
 }
 

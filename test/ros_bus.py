@@ -22,11 +22,11 @@ class Bus:
     """An operator's node; nodes under test may share its executor. Everything is spun by `until` on
     the test's thread."""
 
-    def __init__(self, arguments=()):
+    def __init__(self, arguments=(), name="operator"):
         self.context = Context()
         rclpy.init(args=["test", *arguments], context=self.context, domain_id=DOMAIN)
         self.executor = SingleThreadedExecutor(context=self.context)
-        self.operator = rclpy.create_node("operator", context=self.context,
+        self.operator = rclpy.create_node(name, context=self.context,
                                           use_global_arguments=False)
         self.executor.add_node(self.operator)
 
@@ -35,7 +35,7 @@ class Bus:
         end = time.monotonic() + timeout
         while not (value := condition()):
             assert time.monotonic() < end, f"not within {timeout:g} s: {what or condition}"
-            self.executor.spin_once(timeout_sec=0.05)
+            self.executor.spin_once(timeout_sec=0.005)
         return value
 
     def collect(self, kind, topic, qos):
@@ -66,9 +66,9 @@ class Bus:
 
 
 @contextlib.contextmanager
-def bus(arguments=()):
+def bus(arguments=(), name="operator"):
     """A Bus that is closed whatever happens."""
-    made = Bus(arguments)
+    made = Bus(arguments, name)
     try:
         yield made
     finally:

@@ -28,6 +28,8 @@ COMMANDS = {
               "the letter of the paper beside the defaults, on recordings or simulated robots"),
     "forward": ("studies.forward_check",
                 "simulate a piece of a recording with a saved estimate, with its bands"),
+    "faults": ("studies.faults.command",
+               "put faults into a clean recording, one by one, and judge what comes of each"),
     "benchmark": ("studies.benchmark.command",
                   "time the complete update beside CVXPY's, over horizons, joints and solvers"),
     "demo": ("ros.demo.command", "simulate, identify, test held out, and report"),

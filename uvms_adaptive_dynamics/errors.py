@@ -1,5 +1,12 @@
 """Errors that a person can act on: each message names the thing, what was got, what was expected
 and what to do."""
+from __future__ import annotations
+
+from typing import Any
+
+# Characters of a value in a message: the six numbers of a row of the allocation fit.
+# A path is wanted whole, if it can be one at all.
+BRIEF, PATH = 80, 300
 
 
 class UvmsError(Exception):
@@ -32,3 +39,12 @@ class SolverError(UvmsError):
     def __init__(self, message: str, status: str = "error"):
         super().__init__(message)
         self.status = status
+
+
+def brief(value: Any, most: int = BRIEF) -> str:
+    """A value as it was given, on one line of at most so many characters; never raises."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:     # whole numbers beyond Python's limit of digits; nesting without end
+        return f"a value of type {type(value).__name__} that is too large to print"
+    return text if len(text) <= most else f"{text[:most - 3]}..."

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-import yaml
-
 from .config import SOLVER_NAMES, Config, load_config
+from .disk.kinds import reason_of, special_kind
+from .disk.yaml_text import parse_yaml
 from .errors import ConfigError
 
+MOST_GOT = 200     # characters of an argument in the sentence that refuses it
 BAG_SUFFIXES = (".mcap", ".db3")
 
 
@@ -79,16 +81,19 @@ factor = number(above=0.0)
 
 def bag(text: str) -> Path:
     """An existing recording; whether it can be read shows when it is opened."""
-    path = Path(text).expanduser()
+    expected = "a rosbag2 folder, or a .mcap or .db3 file"
+    path, kind = _path(text, expected)
     if not path.exists():
-        raise _refused(text, "a rosbag2 folder, or a .mcap or .db3 file; this path does not exist")
+        raise _refused(text, f"{expected}; this path does not exist")
+    if kind not in ("", "a folder"):
+        raise _refused(text, f"{expected}; this is {kind}")
     return path
 
 
 def new_path(text: str) -> Path:
-    """A path at which nothing is yet."""
-    path = Path(text).expanduser()
-    if path.exists():
+    """A path at which nothing is yet, not even a link to nothing."""
+    path, _ = _path(text, "a path")
+    if os.path.lexists(path):
         raise _refused(text,
                        "a path that does not exist yet; remove what is there, or give another")
     return path
@@ -96,7 +101,9 @@ def new_path(text: str) -> Path:
 
 def file(text: str) -> Path:
     """An existing file that can be opened."""
-    path = Path(text).expanduser()
+    path, kind = _path(text, "a file")
+    if kind:
+        raise _refused(text, f"a file; this is {kind}")
     try:
         path.open("rb").close()
     except OSError as error:
@@ -105,19 +112,29 @@ def file(text: str) -> Path:
 
 
 def new_file(text: str) -> Path:
-    """A file that may be made or replaced."""
-    path = Path(text).expanduser()
-    if path.is_dir():
-        raise _refused(text, "a file; this is a folder")
+    """A file that may be made or replaced; a link is followed."""
+    path, kind = _path(text, "a file")
+    if kind:
+        raise _refused(text, f"a file; this is {kind}, which is never replaced")
     return path
 
 
 def folder(text: str) -> Path:
     """A folder that is there or can be made."""
-    path = Path(text).expanduser()
-    if path.exists() and not path.is_dir():
-        raise _refused(text, "a folder; this is a file, in which nothing can be written")
+    path, kind = _path(text, "a folder")
+    if kind != "a folder" and os.path.lexists(path):
+        it = kind or ("a file" if path.exists() else "a link to nothing")
+        raise _refused(text, f"a folder; this is {it}, in which nothing can be written")
     return path
+
+
+def _path(text: str, expected: str) -> tuple[Path, str]:
+    """The path, and its kind where it is no regular file."""
+    try:
+        path = Path(text).expanduser()
+        return path, special_kind(path)
+    except (OSError, RuntimeError, ValueError) as error:  # below a file, no such home, a NUL
+        raise _refused(text, f"{expected}; this cannot be one ({reason_of(error)})") from None
 
 
 def setting(text: str) -> tuple[str, Any]:
@@ -126,8 +143,8 @@ def setting(text: str) -> tuple[str, Any]:
     if not found:
         raise _refused(text, "name=value, such as estimation.horizon=200")
     try:
-        return name.strip(), _numeric(yaml.safe_load(value))
-    except yaml.YAMLError:
+        return name.strip(), _numeric(parse_yaml(value, text, ConfigError))
+    except ConfigError:
         raise _refused(text, "a number, a text or [a, list] behind the '='") from None
 
 
@@ -140,6 +157,7 @@ def _numeric(value: Any) -> Any:
 
 
 def _refused(got: str, expected: str) -> argparse.ArgumentTypeError:
+    got = got if len(got) <= MOST_GOT else f"{got[:MOST_GOT]}..."
     return argparse.ArgumentTypeError(f"got '{got}', expected {expected}")
 
 

@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from uvms_adaptive_dynamics.config import Config, Limits, flatten, load_config
+from uvms_adaptive_dynamics.config.files import fits_node
 from uvms_adaptive_dynamics.errors import ConfigError
 
+ODOMETRY = "nav_msgs/msg/Odometry"
 NUMBERS = [(name, entry) for name, entry, _ in Config().settings()
            if entry.metadata["kind"] in ("float", "int")]
 
@@ -91,24 +93,79 @@ def test_solvers_have_these_names(solver):
 
 def test_changed_settings_are_those_that_differ():
     """Nothing by default; a value that is the default is no change."""
-    assert Config().changed() == {}
-    config = Config().with_values({"estimation.horizon": 100, "filter.lowpass": 0})
+    assert Config().changed() == Config().changed_settings() == {}
+    config = Config().with_values({"estimation.horizon": 100, "filter.lowpass": 0,
+                                   "robot.link_volumes": []})
     assert config.changed() == {"filter.lowpass": 0.0}
+    assert config.changed_settings() == {"filter.lowpass": (Config().filter.lowpass, 0.0)}
+
+
+@pytest.mark.parametrize("values, part", [
+    ({"imu.type": ODOMETRY, "filter.linear_acceleration": "imu"}, "has no force"),
+    ({"imu.type": ODOMETRY, "imu.orientation": "own"}, "'imu.orientation' is 'own'.*has no force"),
+    ({"imu.topic": "odom", "dvl.topic": "odom", "imu.type": ODOMETRY},
+     "'dvl.type'.*expected 'nav_msgs/msg/Odometry' as imu.type"),
+    ({"imu.topic": "odom", "dvl.topic": "odom", "imu.type": ODOMETRY, "dvl.type": ODOMETRY},
+     "'dvl.frame' is 'frd'; expected 'flu' as imu.frame, since both read the topic 'odom'"),
+    ({"imu.orientation": "own", "robot.current_ned": (0.1, 0.0, 0.0)}, "no heading")])
+def test_sources_of_motion_that_contradict_each_other_are_refused(values, part):
+    """With the setting to change."""
+    with pytest.raises(ConfigError, match=part):
+        Config().with_values(values)
 
 
 @pytest.mark.parametrize("text, part", [
     ("a: [1, 2", "not valid YAML at line"), ("a: 1", "not a ROS parameter file"),
     ("- 1", "not a ROS parameter file"), ("", "not a ROS parameter file"),
+    ("/**: [1, 2]", "'/**' is [1, 2]; expected a ROS parameter file"),
+    ("/**: {ros__parameters: {}}\nuvms_estimator: hello", "'uvms_estimator' is 'hello'"),
+    ("/**: {filter: {lowpass: 0.1}}", "'/**/filter/lowpass' is 0.1"),
+    ("a:", "has no ros__parameters"),
     ("/**: {ros__parameters: 5}", "ros__parameters is 5; expected sections"),
     ("/**: {ros__parameters: {estimation: 5}}", "'estimation' does not exist"),
+    ("/**: {ros__parameters: {estimation: {}}}", "'estimation' does not exist"),
+    ("/**: {ros__parameters: {3: 4}}", "'3' does not exist"),
+    ("/**: {ros__parameters: {filter: {lowpass: .nan}}}", "'filter.lowpass' is nan; expected"),
+    ("/**: {ros__parameters: {filter: {lowpass: 1.0e+400}}}", "'filter.lowpass' is inf"),
+    ("/**: {ros__parameters: {filter: {lowpass: " + "9" * 900 + "}}}", "9...; expected a number"),
+    ("/**: {ros__parameters: {filter: {lowpass: 0x" + "f" * 900 + "}}}", "a number from 0"),
+    ("/**: {ros__parameters: {filter: {lowpass: 1, lowpass: 2}}}", "key 'lowpass' stands there"),
+    ("/**: {ros__parameters: {filter: {lowpass: 1}, filter.lowpass: 2}}", "stands there twice"),
+    ("/**: &a {ros__parameters: *a}", "alias '*a'"),
+    ("/**: {ros__parameters: {robot: {joints: &b [*b]}}}", "alias '*b'"),
     ("/**: {ros__parameters: {estimation: {horizon: many}}}", "expected a whole number")])
 def test_files_that_cannot_be_used_are_refused_with_their_name(tmp_path, text, part):
-    """One ConfigError, whatever is wrong with the file."""
+    """One ConfigError of one short line, whatever is wrong with the file."""
     path = tmp_path / "settings.yaml"
     path.write_text(text)
     with pytest.raises(ConfigError) as caught:
         load_config(path)
-    assert part in str(caught.value) and "settings.yaml" in str(caught.value)
+    said = str(caught.value)
+    assert part in said and "settings.yaml" in said and "\n" not in said and len(said) < 600
+
+
+def test_a_file_for_other_nodes_alone_is_refused_with_both_names(tmp_path):
+    """Where nothing reaches the estimator, somebody misspelt a name; nothing in it is still for
+    it."""
+    path = tmp_path / "settings.yaml"
+    path.write_text("uvms_estimater: {ros__parameters: {filter: {lowpass: 0.1}}}\n"
+                    "/rov/dvl: {ros__parameters: {a: 1}}")
+    with pytest.raises(ConfigError, match="parameters of 'uvms_estimater', '/rov/dvl' alone, of "
+                                          "which none reaches this node, 'uvms_estimator'"):
+        load_config(path)
+    path.write_text("rov: {uvms_estimator: {ros__parameters: {filter.gap: 2.0}}}\n"
+                    "/rov/**: {ros__parameters: {filter.lowpass: 0.1}}")
+    assert load_config(path).changed() == {"filter.lowpass": 0.1, "filter.gap": 2.0}
+
+
+@pytest.mark.parametrize("name, nodes", [
+    ("/**", ("/a", "/x/a", "/x/y/a")), ("/*", ("/a",)), ("*", ("/a",)), ("a", ("/a",)),
+    ("/x/a", ("/x/a",)), ("/*/a", ("/x/a",)), ("/**/a", ("/a", "/x/a", "/x/y/a")),
+    ("/x/*", ("/x/a",)), ("/x/**", ("/x/a", "/x/y/a")), ("b", ()), ("/x", ()), ("/.*", ())])
+def test_names_of_nodes_fit_as_in_rcl(name, nodes):
+    """The same table is held to rclpy in test/ros/test_parameter_files.py."""
+    assert tuple(n for n in ("/a", "/x/a", "/x/y/a", "/x/b") if fits_node(name, n)
+                 and n != "/x/b") == nodes
 
 
 def test_what_belongs_to_ros_and_to_other_nodes_is_left_alone(tmp_path):
@@ -128,9 +185,11 @@ def test_paths_count_from_the_file_that_names_them(tmp_path):
     """Where such a file exists; anything else is kept as it is written."""
     (tmp_path / "arm.urdf").write_text("")
     path = tmp_path / "settings.yaml"
-    path.write_text("/**: {ros__parameters: {robot: {urdf: arm.urdf}, prior: {file: none.yaml}}}")
+    path.write_text("/**: {ros__parameters: {robot: {urdf: arm.urdf}, prior: {file: none.yaml},"
+                    f" thrusters: {{curve: {'x' * 5000}}}}}}}")
     config = load_config(path)
     assert config.robot.urdf == str(tmp_path / "arm.urdf") and config.prior.file == "none.yaml"
+    assert config.thrusters.curve == "x" * 5000     # too long for the name of a file
 
 
 @given(st.dictionaries(st.sampled_from("abc"), st.recursive(

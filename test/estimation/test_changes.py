@@ -1,5 +1,7 @@
 """A robot that becomes another one: found, named and re-estimated in seconds, and what was known
 before is restored; noise, garbage and calm are not taken for it."""
+from collections import deque
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +20,7 @@ from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.model.covariance import deviations
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.solvers import choose_solver
 from uvms_adaptive_dynamics.studies.linear_data import linear_samples
 
 
@@ -85,37 +88,82 @@ def test_hypotheses_are_parts_and_factors_of_what_is_estimated():
     assert set(names) - set(fewer) == {"axis_b link", "axis_b friction"}
 
 
+AT = 30.0       # [s] when a robot changes
+
+
+class Runs:
+    """Robots that are alike until AT: what is learned until then is learned once, and copied."""
+
+    def __init__(self):
+        self.config = Config()
+        self.robot = RobotModel.from_config(self.config)
+        self.truth = self.estimator(self.config, 1).prior.values
+        self._known = {}
+
+    def estimator(self, config, factor, seed=1):
+        """One that has learned nothing, from a prior that is wrong by a factor."""
+        prior = prior_from_config(config, self.robot)
+        return Estimator(config, prior if factor == 1 else perturbed(prior, factor, seed),
+                         self.robot)
+
+    def before(self, seed=1, settings=()):
+        """An estimator at AT."""
+        key = seed, tuple(settings)
+        if key not in self._known:
+            config = self.config.with_values(dict(settings))
+            estimator = self.estimator(config, 2, seed)
+            for k, sample in enumerate(self.samples(self.truth, AT, seed)):
+                estimator.add(sample)
+                if k % 10 == 9:
+                    estimator.solve()
+            self._known[key] = estimator
+        found = self._known[key]
+        shared = {id(one): one for one in (found.config, self.config, self.robot)}
+        # A solver may hold what cannot be copied, and knows nothing but where to start.
+        solver, _ = choose_solver(found.config.estimation.solver, self.robot.table)
+        return deepcopy(found, shared | {id(found._solver): solver})
+
+    def samples(self, pi, seconds, seed=1):
+        """Samples of a robot with parameters pi (p,)."""
+        return linear_samples(self.config, self.robot, pi, seconds, seed)
+
+
 @pytest.fixture(scope="module")
 def setup():
-    config = Config()
-    robot = RobotModel.from_config(config)
-    return config, robot, Estimator(config, prior_from_config(config, robot), robot).prior.values
+    return Runs()
 
 
-def run(setup, change, seconds=45.0, at=30.0, settings=None, seed=1, until=np.inf, spoil=None):
+def run(setup, change, seconds=45.0, settings=(), seed=1, until=np.inf, spoil=None, look=None):
     """(estimator, rms of the last five seconds' residuals in deviations of the noise before the
-    change) where the truth changes at `at` [s], `until` [s]; spoil(sample) is done meanwhile."""
-    config, robot, truth = setup
-    config = config.with_values(settings or {})
-    other = truth.copy()
+    change) where the truth changes at AT, `until` [s]; spoil(sample) is done meanwhile; look =
+    (time [s], function) is called with both at a time before the end."""
+    estimator, other = setup.before(seed, settings), setup.truth.copy()
     for name, value in change.items():
-        other[robot.table.index[name]] += value
-    assert Estimator(config, prior_from_config(config, robot),
-                     robot).physical.violation(other) < 1e-9
-    both = [linear_samples(config, robot, pi, seconds, seed) for pi in (truth, other)]
-    estimator = Estimator(config, perturbed(prior_from_config(config, robot), 2, seed), robot)
-    last, before = [], None
-    for k, (old, new) in enumerate(zip(*both)):
-        t = k * config.filter.period
-        if before is None and t >= at:
-            before = estimator.information.noise.stddev
-        sample = new if at <= t < until else old
-        prediction = estimator.add(spoil(sample) if spoil and at <= t < until else sample)
-        if prediction is not None and t > seconds - 5.0 and before is not None:
-            last.append(prediction.residual / before)
+        other[setup.robot.table.index[name]] += value
+    assert estimator.physical.violation(other) < 1e-9
+    period, noise = setup.config.filter.period, estimator.information.noise.stddev
+    last = deque(maxlen=round(5.0 / period))
+
+    def off():
+        return np.sqrt(np.mean(np.square(last), axis=0)) if last else None
+    samples = setup.samples(setup.truth, seconds, seed)
+    both = zip(samples, setup.samples(other, seconds, seed)) if change else ((one, one)
+                                                                             for one in samples)
+    for k, (old, new) in enumerate(both):
+        t = k * period
+        if t < AT:
+            continue
+        if look is not None and t >= look[0]:
+            look[1](estimator, off())
+            look = None
+        sample = new if t < until else old
+        prediction = estimator.add(spoil(sample) if spoil and t < until else sample)
+        if prediction is not None:
+            last.append(prediction.residual / noise)
         if k % 10 == 9:
             estimator.solve()
-    return estimator, np.sqrt(np.mean(np.square(last), axis=0)) if last else None
+    assert look is None
+    return estimator, off()
 
 
 # A point mass of 0.5 kg, 0.19 m along the last link (its weight acts as that of the effective
@@ -143,9 +191,9 @@ def test_a_changed_robot_is_re_estimated(setup, change, part):
 def test_intervals_hold_after_a_change(setup):
     """Of what is flagged measured 15 s after the payload was taken, 95 % intervals hold the new
     truth (three robots, pooled)."""
-    truth, inside = setup[2].copy(), []
+    truth, inside = setup.truth.copy(), []
     for name, value in PAYLOAD.items():
-        truth[setup[1].table.index[name]] += value
+        truth[setup.robot.table.index[name]] += value
     for seed in range(3):
         estimator, _ = run(setup, PAYLOAD, seed=seed)
         measured = np.array(estimator.known_from()) == "measured"
@@ -159,15 +207,14 @@ def test_intervals_hold_after_a_change(setup):
 def test_without_it_the_old_data_rule(setup):
     """`follow_changes: false`: the same payload is not followed (so that the test above says
     something)."""
-    estimator, off = run(setup, PAYLOAD, settings={"estimation.follow_changes": False})
+    estimator, off = run(setup, PAYLOAD, settings=[("estimation.follow_changes", False)])
     assert estimator.changes == 0 and off.max() > 3.0
 
 
 def test_nothing_is_found_where_nothing_changes(setup):
     """A minute of another motion and noise."""
-    config, robot, truth = setup
-    estimator = Estimator(config, perturbed(prior_from_config(config, robot), 2, 5), robot)
-    for k, sample in enumerate(linear_samples(config, robot, truth, 60.0, 5, .9)):
+    estimator = setup.estimator(setup.config, 2, 5)
+    for k, sample in enumerate(linear_samples(setup.config, setup.robot, setup.truth, 60.0, 5, .9)):
         estimator.add(sample)
         if k % 10 == 9:
             estimator.solve()
@@ -178,15 +225,23 @@ def test_nothing_is_found_where_nothing_changes(setup):
 def test_a_payload_is_found_in_seconds_and_forgotten_when_it_is_put_down(setup, mass, within):
     """Named as the link that carries it; fifteen seconds later what was known before is back within
     5 s, values, deviations and predictions."""
-    payload = {name: value * mass / .5 for name, value in PAYLOAD.items()}
-    estimator, _ = run(setup, payload, seconds=30.0 + within)
-    assert estimator.changes == 1 and estimator.last_change.startswith("axis_b link")
-    before, _ = run(setup, {}, seconds=30.0)
-    estimator, off = run(setup, payload, seconds=52.0, until=45.0)
+    payload, before = {name: value * mass / .5 for name, value in PAYLOAD.items()}, setup.before()
+
+    def found(estimator, off):
+        assert estimator.changes == 1 and estimator.last_change.startswith("axis_b link")
+        assert_noise_is_that_of(before, estimator)
+    estimator, off = run(setup, payload, seconds=52.0, until=45.0, look=(AT + within, found))
     assert estimator.changes == 2 and "what was known is restored" in estimator.last_change
     assert (off < 1.5).all(), off
     moved = np.abs(estimator.pi - before.pi) / deviations(before.covariance)
     assert np.median(moved) < 1.0 and moved.max() < 4.0
+
+
+def assert_noise_is_that_of(before, changed):
+    """What is kept for a restoration, and for the next change, holds no residual of this one."""
+    detector = changed._detector
+    for kept in (detector._known[0].information.noise, detector._quiet[0]):
+        assert np.mean(kept.stddev / before.information.noise.stddev) < 1.1
 
 
 @pytest.mark.parametrize("factor", [1 / 1.07, 1.15])
@@ -195,14 +250,15 @@ def test_thrust_that_is_off_is_a_factor_and_no_payload(setup, factor):
     def sag(sample):
         return replace(sample, wrench=sample.wrench * factor)
 
-    estimator, off = run(setup, {}, seconds=40.0, spoil=sag)
-    assert estimator.changes == 1 and estimator.last_change.startswith("thrust scale: efforts are")
-    np.testing.assert_allclose(estimator.effort_factor[:6], 1 / factor, rtol=.03)
-    assert (estimator.effort_factor[6:] == 1).all() and (off < 1.5).all()
-    estimator, _ = run(setup, {}, seconds=55.0, until=40.0, spoil=sag)
+    def corrected(estimator, off):
+        assert estimator.changes == 1
+        assert estimator.last_change.startswith("thrust scale: efforts are")
+        np.testing.assert_allclose(estimator.effort_factor[:6], 1 / factor, rtol=.03)
+        assert (estimator.effort_factor[6:] == 1).all() and (off < 1.5).all()
+    estimator, _ = run(setup, {}, seconds=55.0, until=40.0, spoil=sag, look=(40.0, corrected))
     assert estimator.changes == 2 and (estimator.effort_factor == 1).all()
     words = np.array(estimator.known_from()) == "measured"
-    error = np.abs(estimator.pi - setup[2]) / deviations(estimator.covariance)
+    error = np.abs(estimator.pi - setup.truth) / deviations(estimator.covariance)
     assert np.mean(error[words] < 2) > .9 and error[words].max() < 4
 
 
@@ -211,7 +267,7 @@ def test_garbage_that_ends_is_not_believed(setup):
     def garbage(sample):
         return replace(sample, wrench=sample.wrench + 50.0)
 
-    estimator, off = run(setup, {}, at=30.0, until=31.0, spoil=garbage)
+    estimator, off = run(setup, {}, until=31.0, spoil=garbage)
     assert estimator.changes == 0 and (off < 1.5).all()
 
 
@@ -220,7 +276,7 @@ def test_a_false_alarm_costs_nothing(setup):
     def pull(sample):
         return replace(sample, wrench=sample.wrench + [0, 0, 10.0, 0, 0, 0])
 
-    estimator, off = run(setup, {}, at=30.0, until=38.0, seconds=50.0, spoil=pull)
+    estimator, off = run(setup, {}, until=38.0, seconds=50.0, spoil=pull)
     calm, _ = run(setup, {}, seconds=50.0)
     assert estimator.changes in (0, 2) and (off < 1.5).all()
     moved = np.abs(estimator.pi - calm.pi) / deviations(calm.covariance)
@@ -229,15 +285,15 @@ def test_a_false_alarm_costs_nothing(setup):
 
 def test_a_gap_in_time_ends_a_look(setup):
     """Rows of before a gap are not judged with those after it."""
-    config, robot, truth = setup
-    estimator = Estimator(config, perturbed(prior_from_config(config, robot), 2, 1), robot)
-    other = truth.copy()
+    estimator, other = setup.before(), setup.truth.copy()
     for name, value in PAYLOAD.items():
-        other[robot.table.index[name]] += value
-    both = [linear_samples(config, robot, pi, 40.0, 1) for pi in (truth, other)]
-    for k, (old, new) in enumerate(zip(*both)):
-        estimator.add(new if k * config.filter.period >= 30.0 else old)
-        if k * config.filter.period >= 30.0 and k % 25 == 0:
+        other[setup.robot.table.index[name]] += value
+    begin = round(AT / setup.config.filter.period)
+    for k, sample in enumerate(setup.samples(other, 40.0)):
+        if k < begin:
+            continue
+        estimator.add(sample)
+        if k % 25 == 0:
             estimator.break_off()
         if k % 10 == 9:
             estimator.solve()

@@ -1,5 +1,6 @@
 """Reading recordings: both storages, names, types, and one sentence for everything that is wrong
 with a bag."""
+import os
 import shutil
 from collections import Counter
 
@@ -169,6 +170,20 @@ def test_damaged_files_give_a_sentence(tmp_path, storage):
             assert str(error).startswith(("bag ", "topic ")) and "\n" not in str(error)
             outcomes["refused"] += 1
     assert outcomes["refused"] >= 35
+
+
+@pytest.mark.parametrize("name", ["bag.mcap", "metadata.yaml"])
+def test_files_that_never_end_are_refused(tmp_path, name):
+    """A FIFO without a writer in the recording's folder, or a link to a device."""
+    for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
+        bag = write(tmp_path / make.__name__)
+        for file in bag.glob("*.mcap"):
+            file.rename(bag / "bag.mcap")
+        (bag / name).unlink()
+        make(bag / name)
+        for path in {bag, bag / "bag.mcap"} - ({bag / "bag.mcap"} if name[0] == "m" else set()):
+            with pytest.raises(BagError, match=f"{name}' is a (FIFO|device); expected a rosbag2"):
+                check_bag(path, ARM)
 
 
 def test_broken_metadata_gives_a_sentence(tmp_path):

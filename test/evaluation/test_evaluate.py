@@ -1,6 +1,10 @@
 """The evaluation as a whole: metrics.json as documented, on simulated bags; bad input refused."""
 import csv
+import errno
 import json
+import os
+import re
+from collections import namedtuple
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,6 +14,8 @@ from rosbags.typesys import Stores, get_typestore
 
 from uvms_adaptive_dynamics.__main__ import COMMANDS, main
 from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.disk import writing
+from uvms_adaptive_dynamics.evaluation.files import OTHER_BYTES, needed_bytes
 from uvms_adaptive_dynamics.evaluation.log import TRAJECTORY_POINTS, RunLog
 from uvms_adaptive_dynamics.evaluation.regimes import regimes
 from uvms_adaptive_dynamics.evaluation.run import evaluate, metrics_of, run
@@ -88,12 +94,13 @@ def test_metrics_json_has_the_documented_form(result):
     metrics = strict(result / "out" / "metrics.json")
     assert list(metrics) == [
         "schema", "duration_s", "updates", "skipped", "channels", "prior", "final", "solver",
-        "update_ms", "parameters", "physical", "findings"
+        "update_ms", "parameters", "physical", "inputs", "findings", "changes", "failures",
+        "longest_gap_s", "settings_changed"
     ]
     assert metrics["schema"] == 2 and metrics["duration_s"] == pytest.approx(12.0, abs=0.3)
     for block in (metrics["channels"], metrics["prior"]["channels"], metrics["final"]["channels"]):
         assert list(block) == CHANNELS
-        more = {*SAVED, "trust", "trust_share", "trust_since_s"} if (
+        more = {*SAVED, "trust", "trust_share", "trust_since_s", "masked_by"} if (
             block is metrics["channels"]) else set()
         assert all(set(channel) == {"unit", "n", "masked", *KEYS, *more}
                    for channel in block.values())
@@ -119,6 +126,65 @@ def test_metrics_json_says_which_channels_to_rely_on(result):
         assert sum(channel["trust_share"].values()) == pytest.approx(1.0)
         assert channel["trust_since_s"]["doubtful"] == 0.0
         assert (channel["trust_since_s"]["wrong"] is None) == (channel["trust_share"]["wrong"] == 0)
+
+
+def test_metrics_json_accounts_for_every_message(result):
+    """Of a good recording all inputs are there with their rates, nothing is refused or found, and
+    the gaps are those of the filters."""
+    metrics = strict(result / "out" / "metrics.json")
+    assert set(metrics["inputs"]) == {"imu", "dvl", "depth", "joint_states", "thrusters"}
+    for figures in metrics["inputs"].values():
+        assert set(figures) == {"topic", "received", "used", "refused", "doubted", "rate_hz",
+                                "clock_offset_s", "latency_s"}
+        assert figures["received"] == figures["used"] + sum(figures["refused"].values()) > 100
+        assert figures["clock_offset_s"] is None
+    assert metrics["inputs"]["imu"]["rate_hz"] == pytest.approx(100.0, rel=0.05)
+    assert metrics["inputs"]["dvl"]["latency_s"] == pytest.approx(0.1, abs=0.05)
+    assert set(metrics["channels"]["axis_e"]["masked_by"]) <= {"joint at rest", "no imu"}
+    assert metrics["findings"] == metrics["failures"] == metrics["changes"] == []
+    assert 0.0 < metrics["longest_gap_s"]["sample"] <= metrics["longest_gap_s"]["vehicle_row"] < 2.0
+    assert metrics["settings_changed"] == {}
+
+
+def test_a_faulty_recording_is_accounted_for_on_the_terminal_too(bag, tmp_path, capsys):
+    """Messages refused for a reason, a clock ahead, a setting changed: in metrics.json, in the
+    table on the terminal, and on the page."""
+    def spoil(k, topic, message):
+        if topic == "/joint_states" and k % 5 == 0:
+            message.position = np.full(4, np.nan)
+        if topic == "/depth":
+            nanoseconds = message.header.stamp.nanosec + 900_000_000
+            message.header.stamp.sec += nanoseconds // 10**9
+            message.header.stamp.nanosec = nanoseconds % 10**9
+        return message
+    assert main(["evaluate", str(altered(bag, tmp_path / "bad", spoil)), "--output",
+                 str(tmp_path / "out"), "--set", "filter.gap=0.9"]) == 0
+    metrics, told = strict(tmp_path / "out" / "metrics.json"), capsys.readouterr()
+    joints, depth = (metrics["inputs"][role] for role in ("joint_states", "depth"))
+    assert list(joints["refused"]) == ["position is not finite"]
+    assert joints["used"] + sum(joints["refused"].values()) == joints["received"]
+    assert depth["clock_offset_s"] == pytest.approx(0.9, abs=0.1)
+    assert "position is not finite" in told.out and "0.9" in told.out
+    found = next(found for found in metrics["findings"] if found["code"] == "depth")
+    assert "ahead of the other clocks" in found["evidence"] and found["t_s"] is None
+    assert "Synchronize" in found["sentence"] and "Synchronize" in told.err
+    assert metrics["settings_changed"] == {"filter.gap": {"default": Config().filter.gap,
+                                                          "value": 0.9}}
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "position is not finite" in page and "clock ahead [s]" in page
+
+
+def test_channels_of_which_no_row_counts_are_a_finding(bag, tmp_path):
+    """With the input that is missing and what to do."""
+    def silent(k, topic, message):
+        if topic == "/dvl/twist":
+            message.twist.covariance = np.full(36, 9e9)
+        return message
+    metrics = evaluate([altered(bag, tmp_path / "silent", silent)], Config(), output=None)
+    said = [found["sentence"] for found in metrics["findings"] if found["code"] == "masked rows"]
+    assert len(said) == 1 and said[0].startswith("no row of surge, sway, heave")
+    assert "'no dvl'" in said[0] and "covariance says no lock" in said[0]
+    assert "set dvl.topic" in said[0]
 
 
 def test_a_model_wrong_by_a_factor_says_so_when_frozen(bag, tmp_path):
@@ -307,7 +373,7 @@ def test_bad_input_is_refused_in_one_sentence(bag, tmp_path, refused):
     ], "Did you mean"), ([bag, "--set", "estimation.horizon"], "name=value"), ([
             bag, "--set", "estimation.horizon=many"
     ], "whole number"), ([bag, "--save-parameters",
-                          tmp_path / "foreign.mcap" / "p.yaml"], "cannot be written")):
+                          tmp_path / "foreign.mcap" / "p.yaml"], "Not a directory")):
         assert part in refused(*arguments)
 
 
@@ -325,7 +391,15 @@ def test_bags_without_what_is_needed_are_refused(bag, tmp_path, refused):
         if topic == "/imu/data":
             message.orientation.w = np.nan
         return message
-    assert "no usable sample" in refused(altered(bag, tmp_path / "blind", blind))
+    said = refused(altered(bag, tmp_path / "blind", blind))
+    assert "no usable sample" in said and "imu.topic" in said and "joint_states.topic" in said
+    assert re.search(r"imu: (\d+) of \1 messages on '\S+' were refused", said), said
+    assert "orientation has length" in said, said
+
+    def short(k, topic, message):
+        return message if k < 60 else None
+    said = refused(altered(bag, tmp_path / "short", short))
+    assert "no usable sample; expected more than" in said
 
 
 def test_output_that_cannot_be_written_is_refused(bag, tmp_path, capsys):
@@ -406,3 +480,38 @@ def test_help_names_every_command(capsys):
     assert end.value.code == 0
     said = capsys.readouterr().out
     assert all(name in said for name in COMMANDS) and "95 %" in said
+
+
+def test_results_outlive_a_disk_that_fills_during_the_run(bag, tmp_path, monkeypatch, capsys):
+    """Each file of the run is kept elsewhere, whole, and the sentence says where."""
+    def full(target, data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    monkeypatch.setattr(writing, "_replace", full)
+    monkeypatch.setattr(writing.tempfile, "tempdir", str(tmp_path))
+    assert main(["evaluate", str(bag), "--output", str(tmp_path / "out"), "--save-parameters",
+                 str(tmp_path / "p.yaml")]) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    folder, = tmp_path.glob("uvms_kept_*")
+    kept = {file.name: file for file in folder.iterdir()}
+    assert {"p.yaml", "metrics.json", "samples.csv", "report.html"} <= set(kept)
+    assert f"No space left on device. They are kept in '{folder}'" in said
+    assert all(name in said for name in kept) and "Traceback" not in said
+    assert strict(kept["metrics.json"])["updates"] > 100
+    assert load_parameters(kept["p.yaml"]).covariance is not None
+
+
+def test_a_disk_without_room_is_found_before_the_run(bag, tmp_path, monkeypatch, refused):
+    """The need follows from the length of the recording and the channels."""
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(writing.shutil, "disk_usage", lambda path: usage(10**9, 10**9, 2 * 10**6))
+    assert "2 MB of free space; expected at least 10." in refused(bag)
+
+
+def test_the_space_that_a_run_asks_for_is_enough(result):
+    """And no more than three times what its samples take, without the allowance for figures."""
+    table = (result / "out" / "samples.csv")
+    rows = len(table.read_text().splitlines()) - 1
+    others = sum(f.stat().st_size for f in (result / "out").iterdir() if f != table)
+    needed = needed_bytes(rows, len(CHANNELS))
+    assert table.stat().st_size <= needed - OTHER_BYTES <= 3 * table.stat().st_size
+    assert others <= OTHER_BYTES

@@ -11,8 +11,9 @@ SAFE = "&lt;script&gt;alert(&#34;&amp;&#34;)&lt;/script&gt;"
 def page(frozen, **values):
     """The template filled with little, and with `values`."""
     table = Table(("head",), [("cell",)])
-    given = dict(recordings="dive", frozen=frozen, facts=[("name", "value")], errors=table,
-                 over_time=table, regimes=table, saved=frozen, figures=[], parameters=table,
+    given = dict(recordings="dive", frozen=frozen, facts=[("name", "value")], inputs=table,
+                 errors=table, over_time=table, regimes=table, saved=frozen, figures=[],
+                 parameters=table,
                  measured="10%", weak="50%")
     return _template().render({**given, **values})
 

@@ -1,4 +1,5 @@
 """What an operator reads on /diagnostics: what happened, to what, since when, what to do."""
+from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -45,9 +46,10 @@ class World:
             snapshot=QUIET, knowledge=Knowledge(62, (known_from,) * table.size), skipped=0,
             out_of_time=0, exceptions=0, last_error="", backlog=0, solve_ms=[1.0, 2.0],
             update_ms=[2.0, 3.0], request_knowledge=self._ask)
-        self.front_end = SimpleNamespace(status=lambda now: [], masked={}, counters={})
+        self.front_end = SimpleNamespace(status=lambda now: [], masked={}, inputs={}, resets={})
+        self.topics = {}
         self.diagnostics = Diagnostics(Config(), table, self.worker, fit or filled())
-        self.now, self.samples, self.dropped = 100.0, 50, {}
+        self.now, self.samples, self.dropped = 100.0, 50_000, {}
 
     def _ask(self):
         self.asked += 1
@@ -60,7 +62,7 @@ class World:
         """The statuses by name, a second after the last."""
         self.now, self.samples = self.now + 1.0, self.samples + 50
         found = self.diagnostics.statuses(self.front_end, self.now, self.samples, self.dropped,
-                                          None)
+                                            None, self.topics)
         return {status.name: status for status in found}
 
 
@@ -85,7 +87,7 @@ def test_before_anything_is_known_it_says_so(table):
     world.worker.knowledge = None
     world.worker.solve_ms = []
     world.set(t=None, status="")
-    world.samples = -50
+    world.samples = -50     # and the report adds 50
     found = world.report()
     assert found["overall"].message.startswith("no sample yet")
     assert found["estimate"].message == "no estimate yet: the prior is in use"
@@ -133,17 +135,24 @@ def test_a_change_of_the_robot_is_reported_once_in_the_estimators_words(table):
 
 
 def test_late_solves_are_counted_and_said_in_plain_words(table):
-    """How many, for which reason, what it means, what to do; quiet in the next report."""
+    """How many, of how many, for which reason, what it means, what to do; a few among many are no
+    reason to act."""
     world = World(table)
     world.report()
-    world.worker.skipped, world.worker.out_of_time = 3, 2
+    world.worker.skipped, world.worker.out_of_time = 3, 1
+    found = world.report()["solver"]
+    assert found.level == OK and world.diagnostics.late == ""
+    world.worker.skipped = 30
     found = world.report()["solver"]
     assert found.level == WARN and found.message == world.diagnostics.late
-    for words in ("3 solves skipped because newer samples waited", "2 solves ended by "
-                  "estimation.deadline", "every sample still counts", "estimation.horizon"):
+    for words in ("30 solves skipped because newer samples waited", "1 solves ended by "
+                  "estimation.deadline", "of the last 100 samples", "every sample still counts",
+                  "estimation.horizon"):
         assert words in found.message
-    assert found.values["skipped solves"] == 3 and found.values["solves out of time"] == 2
-    assert world.report()["solver"].level == OK and world.diagnostics.late == ""
+    assert found.values["skipped solves"] == 30 and found.values["solves out of time"] == 1
+    for _ in range(10):
+        found = world.report()["solver"]
+    assert found.level == OK and world.diagnostics.late == ""
 
 
 def test_failed_solves_and_exceptions_are_errors(table):
@@ -169,19 +178,95 @@ def test_a_recovery_is_reported(table):
     assert world.report()["estimate"].level == OK
 
 
-def test_rows_and_messages_that_are_refused_are_named_with_their_growth(table):
-    """Since the last report, from the front end, the node and the estimator alike."""
+def inputs(received, rejected=(), doubted=()):
+    return {"imu": SimpleNamespace(received=received, rejected=Counter(dict(rejected)),
+                                   doubted=Counter(dict(doubted)))}
+
+
+def test_what_was_refused_is_told_from_what_was_doubted(table):
+    """Messages that were not used, and values left out of those that were, each with its reason;
+    over the last reports, from the front end, the node and the estimator alike."""
     world = World(table)
-    world.front_end.counters = {"imu: not finite": 2}
+    world.report()
+    world.front_end.inputs = inputs(100, {"not finite": 2}, {"spike": 5})
     world.dropped = {"dvl: ValueError": 1, "never": 0}
     world.set(implausible=5, repeated_stamps=7)
-    said = world.report()["refused messages"]
-    assert said.level == WARN
+    found = world.report()
+    said, doubted = found["refused messages"], found["doubted values"]
     for words in ("imu: not finite 2", "dvl: ValueError 1", "implausible rows 5",
                   "samples with a repeated stamp 7"):
         assert words in said.message
-    assert "never" not in said.values
+    assert "never" not in said.values and "spike" not in said.message
+    assert doubted.message.endswith("imu: spike 5")
+    for _ in range(10):
+        found = world.report()
+    assert found["refused messages"].message == found["doubted values"].message == "none lately"
+
+
+def test_single_bad_messages_are_no_reason_to_act_and_many_are(table):
+    """From a tenth of an input's messages on."""
+    world = World(table)
+    world.front_end.inputs = inputs(100, {"not finite": 20})
     assert world.report()["refused messages"].level == OK
+    world.front_end.inputs = inputs(200, {"not finite": 41}, {"spike": 12})
+    found = world.report()
+    assert found["refused messages"].level == found["overall"].level == WARN
+    assert found["doubted values"].level == OK
+
+
+def test_diagnostics_stay_small_whatever_comes(table):
+    """A thousand reasons are listed in part."""
+    world = World(table)
+    world.dropped = {f"imu: reason {k}": 1 for k in range(1000)}
+    said = world.report()["refused messages"]
+    assert len(said.values) < 50 and len(said.message) < 2000
+
+
+def topic(publishers=(), several=""):
+    return SimpleNamespace(topic="/imu/data", several=several, why_silent="no publisher",
+                           figures=lambda: {"publishers": ", ".join(publishers)})
+
+
+def test_an_input_that_has_not_come_yet_is_waited_for_first(table):
+    """No error in the first seconds; then one, with what the graph says of its publishers."""
+    world = World(table)
+    world.front_end.status = lambda now: [(ERROR, "input imu", "no message yet",
+                                           {"received": "0"})]
+    world.topics = {"imu": topic()}
+    first = world.report()
+    assert first["input imu"].level == first["overall"].level == OK
+    assert first["input imu"].message == "waiting for the first message on '/imu/data'"
+    for _ in range(6):
+        found = world.report()["input imu"]
+    assert found.level == ERROR and found.message == "no message yet: no publisher"
+
+
+def test_two_publishers_on_an_input_are_a_warning_with_their_names(table):
+    """Beside topic, type and QoS among the values."""
+    world = World(table)
+    world.front_end.status = lambda now: [(OK, "input imu", "9 messages used", {"received": "9"})]
+    world.topics = {"imu": topic(["/driver (reliable)", "/other (reliable)"], "2 publishers: a, b")}
+    found = world.report()["input imu"]
+    assert found.level == WARN and found.message == "2 publishers: a, b"
+    assert found.values["publishers"] == "/driver (reliable), /other (reliable)"
+
+
+def test_doubt_is_no_warning_while_the_robot_is_new(table):
+    """In the first minutes of learning, doubt about parameters, blocks and channels is what it must
+    be; a channel that is wrong is said at once."""
+    world = World(table, filled(doubt=0.5), known_from="prior")
+    world.samples = 0
+    world.set(trust=("doubtful", "ok"), trust_cause="surge alone doubtful")
+    found = world.report()
+    assert found["overall"].level == OK
+    assert all(found[name].message.startswith("learning: ")
+               for name in ("estimate", "predictions", "trust"))
+    world.set(trust=("wrong", "ok"), trust_cause="surge alone wrong")
+    assert world.report()["trust"].level == ERROR
+    world.samples = 50_000
+    world.set(trust=("doubtful", "ok"), trust_cause="surge alone doubtful")
+    found = world.report()
+    assert {found[name].level for name in ("estimate", "predictions", "trust")} == {WARN}
 
 
 def test_how_long_a_warning_lasts_is_said(table):
@@ -199,7 +284,8 @@ def test_how_long_a_warning_lasts_is_said(table):
 def test_masked_channels_are_named_with_their_reason(table):
     """A parked arm is no reason to warn; a DVL without lock is."""
     world = World(table)
-    world.report()
+    for _ in range(3):
+        world.report()
     world.front_end.masked = {"surge": {"no dvl": 500}, "axis_e": {"joint at rest": 500}}
     found = world.report()["masked rows"]
     assert found.level == WARN and "no dvl (surge)" in found.message

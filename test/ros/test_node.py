@@ -10,10 +10,12 @@ import pytest
 import yaml
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import AccelStamped, TwistStamped, WrenchStamped
+from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import Log
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from ros_bus import bus, process
+from rosbags.rosbag2 import Reader
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import FluidPressure, Imu, JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -25,9 +27,11 @@ from uvms_adaptive_dynamics.evaluation.bags import read_messages
 from uvms_adaptive_dynamics.evaluation.run import run as evaluation
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
 from uvms_adaptive_dynamics.model.robot import resolve_urdf
+from uvms_adaptive_dynamics.ros import inputs as ros_inputs
 from uvms_adaptive_dynamics.ros.demo.simulated_robot import TYPES, ros_message
 from uvms_adaptive_dynamics.ros.estimator_node import EstimatorNode
 from uvms_adaptive_dynamics.ros.messages import time_message
+from uvms_adaptive_dynamics.ros.subscriptions import Repeated
 from uvms_adaptive_dynamics.ros.worker import Worker
 from uvms_adaptive_dynamics.signals.topics import inputs
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
@@ -46,9 +50,11 @@ def ros():
 
 
 @pytest.fixture
-def start(ros, tmp_path):
-    """Starts the node on the test's executor; closes it at the end."""
+def start(ros, tmp_path, monkeypatch):
+    """Starts the node on the test's executor; closes it at the end. Simulated time goes as fast as
+    its messages are taken, so they are looked for more often than once a tick."""
     nodes = []
+    monkeypatch.setattr(ros_inputs, "Repeated", lambda period, *rest: Repeated(0.001, *rest))
 
     def make(**settings):
         settings = {"output.directory": str(tmp_path / "parameters"),
@@ -170,12 +176,29 @@ def test_a_run_publishes_everything_and_its_recording_repeats_it(ros, start, tmp
                                atol=1e-6, rtol=0)
 
 
+def test_a_topic_for_two_inputs_is_read_and_recorded_once(ros, start, tmp_path):
+    """Odometry as IMU and DVL: both are given every message, and the bag has it once."""
+    kind = "nav_msgs/msg/Odometry"
+    node = start(**{"imu.type": kind, "dvl.type": kind, "imu.topic": "odom", "dvl.topic": "odom",
+                    "dvl.frame": "flu", "output.record": str(tmp_path / "bag")})
+    publisher = ros.publisher(Odometry, "/odom", SENSOR)
+    for _ in range(5):
+        publisher.publish(Odometry())
+    states = node.inputs.front_end.inputs
+    ros.until(lambda: states["imu"].received == states["dvl"].received == 5, what="all messages")
+    node.inputs.recorder.close()
+    with Reader(tmp_path / "bag") as bag:
+        assert [c.topic for c, _, _ in bag.messages()] == ["/odom"] * 5
+
+
 def test_parameters_are_latched(ros, start):
     """A controller that starts after the estimator gets the last parameters at once."""
     node = start(use_sim_time=True)
     SimulatedTime(ros, node).play(2.0)
     late = ros.collect(JointState, "/uvms_estimator/parameters", LATCHED)
     ros.until(lambda: late, what="the latched parameters")
+    assert list(late[0].name) == list(node.robot.table.names)
+    np.testing.assert_array_equal(late[0].position, parameters_of(node))
 
 
 def test_outputs_can_be_frd(ros, start):
@@ -265,8 +288,8 @@ def test_silent_topics_are_warned_of_with_their_reason(ros, start):
         def warned(*words):
             return any(all(word in line.msg for word in words) for line in log)
         for words in (("'/dvl/twist'", "geometry_msgs/msg/TwistWithCovarianceStamped",
-                       "its publisher sends geometry_msgs/msg/TwistStamped"),
-                      ("'/imu/data'", "incompatible QoS", "'operator'"),
+                       "its publisher '/operator' sends geometry_msgs/msg/TwistStamped"),
+                      ("'/imu/data'", "incompatible QoS", "'/operator'"),
                       ("'/depth'", "no publisher exists", "/bar30/pressure"),
                       ("'/joint_states'", "exists and fits, but sends nothing")):
             ros.until(lambda words=words: warned(*words), timeout=5.0,
@@ -321,6 +344,7 @@ def test_without_simulated_time_nothing_is_taken(ros, start):
     publisher = ros.publisher(FluidPressure, "/depth", SENSOR)
     publisher.publish(FluidPressure(fluid_pressure=1.2e5))
     ros.until(lambda: node.inputs.dropped["no simulated time on /clock yet"] == 1)
+    assert node.inputs.front_end.inputs["depth"].used == 0 and node.inputs.samples == 0
 
 
 # --- services -------------------------------------------------------------------------------------
@@ -491,6 +515,9 @@ def test_diagnostics_tell_the_whole_story(ros, start):
     assert {"overall", "masked rows", "solver", "estimate", "predictions",
             "refused messages"} <= names
     assert len(names) > 10  # and one for each input
+    imu = values_of(said(reports, "input imu"))
+    assert imu["resolved topic"] == "/imu/data" and imu["type"] == "sensor_msgs/msg/Imu"
+    assert imu["QoS"] == "reliable volatile" and "/operator (reliable" in imu["publishers"]
     solver = values_of(said(reports, "solver"))
     assert {"solver", "solve median [ms]", "solve 99th percentile [ms]", "failures",
             "skipped solves"} <= set(solver)
@@ -550,6 +577,12 @@ def test_the_process_ends_cleanly_and_its_bag_can_be_read(ros, tmp_path, how):
     (["--ros-args", "-p", "imu.xyz:=[0, 0.5, 1]"], "all with or all without a decimal point"),
     (["--ros-args", "--params-file", "/nowhere.yaml"], "/nowhere.yaml"),
     (["--ros-args", "-p", "output.record:=/"], "setting 'output.record' is '/', which exists"),
+    (["--ros-args", "-p", "output.record:=/dev/null/bag"], "'/dev/null' is a device"),
+    (["--ros-args", "-p", "output.directory:=/dev/null"], "where '/dev/null' is a device"),
+    (["--ros-args", "-p", "output.directory:=/etc/passwd/x"], "'output.directory' is '/etc/pas"),
+    (["--ros-args", "-p", "thrusters.curve:=/dev/zero"], "table '/dev/zero' cannot be read"),
+    (["--ros-args", "-p", "prior.file:=/dev/zero"], "'/dev/zero' cannot be read: it is a device"),
+    (["--ros-args", "--params-file", "/dev/zero"], "'/dev/zero' cannot be read: it is a device"),
     (["--ros-args", "-r", "--nonsense"], ""),
     (["nonsense"], "unrecognized arguments: nonsense")])
 def test_what_cannot_be_used_is_refused_at_start(arguments, sentence):
@@ -568,3 +601,14 @@ def test_a_malformed_parameter_file_is_refused(tmp_path):
     words = child.communicate(timeout=30)[0]
     assert child.returncode == 1, words
     assert str(path) in words and "line" in words and "Traceback" not in words, words
+
+
+def test_a_parameter_file_for_another_namespace_is_refused(tmp_path):
+    """With the file's name and the node's own."""
+    path = tmp_path / "rov.yaml"
+    path.write_text("/rov/uvms_estimator:\n  ros__parameters:\n    filter.gap: 2.0\n")
+    child = process("uvms_adaptive_dynamics.ros.node", "--ros-args", "--params-file", str(path),
+                    "-r", "__ns:=/auv")
+    words = child.communicate(timeout=30)[0]
+    assert child.returncode == 1 and "Traceback" not in words, words
+    assert "'/rov/uvms_estimator' alone" in words and "'/auv/uvms_estimator'" in words

@@ -11,6 +11,7 @@ from uvms_adaptive_dynamics.errors import ConfigError
 from uvms_adaptive_dynamics.ros.parameters import (
     CHANGEABLE,
     TYPES,
+    changes_sentence,
     config_from_parameters,
     watch_changes,
 )
@@ -136,6 +137,16 @@ def test_what_cannot_be_used_is_refused_with_a_sentence(declared, tmp_path, line
         declared(tmp_path, file_with(line))
     for word in words:
         assert word in str(caught.value)
+
+
+def test_the_log_says_how_many_settings_differ():
+    """With their names: a file whose settings do not arrive shows here."""
+    assert changes_sentence(Config()) == "no setting differs from the defaults"
+    one = Config().with_values({"estimation.horizon": 7})
+    assert changes_sentence(one) == "1 setting differs from the defaults: estimation.horizon"
+    two = one.with_values({"imu.delay": 0.1})
+    assert changes_sentence(two) == (
+        "2 settings differ from the defaults: imu.delay, estimation.horizon")
 
 
 def test_settings_that_may_change_are_checked_and_applied(declared):

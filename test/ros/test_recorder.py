@@ -1,7 +1,9 @@
 """Recordings: bytes and times as they came, never overwritten, and no failure of theirs disturbs
 the node."""
+import shutil
 import sys
 import types
+from collections import namedtuple
 
 import pytest
 from rclpy.serialization import serialize_message
@@ -67,6 +69,17 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="cannot be written"):
         Recorder(tmp_path / "file" / "bag", TOPICS)
+
+
+def test_a_disk_without_room_is_refused(tmp_path, monkeypatch):
+    """At start, with both numbers, not when the dive is over; a link is no free place either."""
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(10**9, 10**9, 10**6))
+    with pytest.raises(ConfigError, match="output.record.*has 1 MB of free space; expected at lea"):
+        Recorder(tmp_path / "bag", TOPICS)
+    (tmp_path / "link").symlink_to(tmp_path / "nothing")
+    with pytest.raises(ConfigError, match="output.record.*exists"):
+        Recorder(tmp_path / "link", TOPICS)
 
 
 def test_a_failing_disk_ends_the_recording_and_nothing_else(tmp_path):

@@ -12,7 +12,7 @@ LATE = "thrusters.delay: over the last minute the vehicle followed its thrusters
 
 def warnings(settings=(), late="", restarts=0):
     frames = SimpleNamespace(findings=[(Finding(s, "is wrong"), 30.2) for s in settings])
-    return signal_warnings(frames, SimpleNamespace(warning=late), restarts)
+    return signal_warnings([], frames, SimpleNamespace(warning=late), restarts)
 
 
 @pytest.mark.parametrize(
@@ -39,4 +39,5 @@ def test_status_says_what_is_waited_for():
     assert frames_status([], []).level == 0
     status = frames_status(["dvl.frame: is wrong"], ["thrusters"])
     assert status.level == 1 and status.message == "dvl.frame: is wrong"
+    assert frames_status(["imu: its clock is 2.00 s ahead"], []).level == 0
     assert status.figures == {"warning 1": "dvl.frame: is wrong", "not checked yet": "thrusters"}

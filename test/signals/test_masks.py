@@ -15,11 +15,11 @@ def masks(**settings):
 @pytest.mark.parametrize(
     "state, reason",
     [
-        ((True, "", True, ""), ""),
-        ((False, "no wrench", False, "at the surface"), "no dvl"),
-        ((True, "no wrench", False, "at the surface"), "no wrench"),
-        ((True, "", False, "at the surface"), "arm never seen"),
-        ((True, "", True, "at the surface"), "at the surface"),
+        (("", "", "", ""), ""),
+        (("no dvl", "no wrench", "arm never seen", "at the surface"), "no dvl"),
+        (("", "no wrench", "arm never seen", "at the surface"), "no wrench"),
+        (("", "", "arm never seen", "at the surface"), "arm never seen"),
+        (("", "", "", "at the surface"), "at the surface"),
     ],
 )
 def test_the_first_reason_counts(state, reason):
@@ -30,12 +30,12 @@ def test_the_first_reason_counts(state, reason):
 def test_an_unseen_arm_masks_the_vehicle_only_if_it_acts_on_it():
     """Without coupling, and without an arm, the vehicle's rows count."""
     for settings in ({"estimation.coupling": "none"}, {"robot.joints": ()}):
-        assert masks(**settings).vehicle_reason(True, "", False, "") == ""
+        assert masks(**settings).vehicle_reason("", "", "arm never seen", "") == ""
 
 
 def test_without_a_dvl_the_reason_names_no_sensor():
     """A DVL that is switched off cannot be missing."""
-    assert masks(**{"dvl.enabled": False}).vehicle_reason(False, "", True, "") == (
+    assert masks(**{"dvl.enabled": False}).vehicle_reason("no dvl", "", "", "") == (
         "no source of velocity"
     )
 

@@ -1,112 +1,207 @@
-"""Faults in a stream of messages."""
-
-from dataclasses import replace
+"""Faults in a stream of messages, of each kind the smallest case that shows it."""
 
 import numpy as np
 import pinocchio as pin
 import pytest
-from simulated import of
+from frame_cases import decoded
+from simulated import START_NS
 
-from uvms_adaptive_dynamics.simulation.faults import (
-    FAULT_KINDS,
+from uvms_adaptive_dynamics.simulation.faults import clocks, delivery, values
+from uvms_adaptive_dynamics.simulation.faults.kinds import FAULT_KINDS, combined
+from uvms_adaptive_dynamics.simulation.faults.outliers import (
     MAX_OUTLIER,
     MIN_OUTLIER,
-    Faults,
-    combined,
     corrupt_commands,
     corrupt_efforts,
     corrupt_velocity,
-    with_faults,
 )
+from uvms_adaptive_dynamics.simulation.faults.stream import Received, stamp_ns, with_faults
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
-from uvms_adaptive_dynamics.simulation.sensors import DVL_NOISE, EFFORT_NOISE
+from uvms_adaptive_dynamics.simulation.sensors import DVL_NOISE, EFFORT_NOISE, GYRO_NOISE
 
 
 @pytest.fixture(scope="module")
-def messages():
+def stream():
     """4 s of the default robot."""
-    return list(SimulatedRobot(2, 4.0, truth_period=None))
+    return [Received(*decoded(m)[:2], m.receive_time, m.receive_time)
+            for m in SimulatedRobot(2, 4.0, start_ns=START_NS, truth_period=None)]
 
 
-def test_no_faults_change_nothing(messages):
-    """The default is no fault at all."""
-    assert list(with_faults(messages, Faults())) == messages
+def of(found, role):
+    return [item for item in found if item.role == role]
 
 
-def test_the_same_seed_gives_the_same_faults(messages):
-    """And another seed gives others."""
-    faults = Faults(effort_share=0.1, dvl_share=0.1, command_share=0.1)
-    first, again, other = (list(with_faults(messages, faults, seed)) for seed in (1, 1, 2))
-    assert first == again != other
+def spoiled(stream, *faults):
+    return list(with_faults(stream, faults))
+
+
+def seconds(found, stream):
+    return np.array([item.true_ns - stream[0].true_ns for item in found]) * 1e-9
+
+
+def ahead(found, stream):
+    """Stamps of a role's messages against those of the stream [s]."""
+    return np.array([stamp_ns(a.message) - stamp_ns(b.message)
+                     for a, b in zip(found, stream, strict=True)]) * 1e-9
+
+
+def test_the_same_seed_gives_the_same_faults_and_no_message_is_changed(stream):
+    """And another seed gives others; the stream that goes in stays as it is."""
+    before = [values.field_of(m.message, "effort").copy() for m in of(stream, "joint_states")]
+    efforts = [[values.field_of(m.message, "effort") for m in of(
+        with_faults(stream, FAULT_KINDS["outliers"], seed), "joint_states")] for seed in (1, 1, 2)]
+    assert np.array_equal(efforts[0], efforts[1]) and not np.array_equal(efforts[0], efforts[2])
+    after = [values.field_of(m.message, "effort") for m in of(stream, "joint_states")]
+    assert np.array_equal(before, after) and not np.array_equal(before, efforts[0])
 
 
 def test_outliers_have_the_stated_share_and_size():
-    """Efforts and velocities are off by 10 to 60 deviations, in the stated share."""
-    rng, faults = np.random.default_rng(0), Faults(effort_share=0.2, dvl_share=0.3)
-    efforts = [corrupt_efforts(np.zeros(4), faults, rng) for _ in range(1000)]
+    """Efforts and velocities are off by 10 to 60 deviations, in the stated share; places name what
+    was changed, and nothing else is."""
+    rng = np.random.default_rng(0)
+    efforts = [corrupt_efforts(np.zeros(4), 0.2, rng) for _ in range(1000)]
     errors = np.array([effort for effort, _ in efforts]) / EFFORT_NOISE
     assert np.mean(errors != 0) == pytest.approx(0.2, abs=0.03)
     sizes = np.abs(errors[errors != 0])
     assert sizes.min() >= MIN_OUTLIER and sizes.max() <= MAX_OUTLIER
-    velocities = [corrupt_velocity(np.zeros(3), 0.0, faults, rng) for _ in range(1000)]
+    velocities = [corrupt_velocity(np.zeros(3), 0.3, rng) for _ in range(1000)]
     assert np.mean([len(places) > 0 for _, places in velocities]) == pytest.approx(0.3, abs=0.05)
     assert {len(places) for _, places in velocities} == {0, 1, 3}
     assert max(np.abs(v).max() for v, _ in velocities) <= MAX_OUTLIER * DVL_NOISE
-
-
-def test_places_name_what_was_changed():
-    """Exactly the values at the returned places differ from the true ones."""
-    rng, true = np.random.default_rng(1), np.linspace(1200.0, 1800.0, 8)
+    true = np.linspace(1200.0, 1800.0, 8)
     for _ in range(200):
-        pwm, places = corrupt_commands(true, Faults(command_share=0.5), rng)
+        pwm, places = corrupt_commands(true, 0.5, rng)
         assert set(np.flatnonzero(pwm != true)) <= set(places) and len(places) <= 1
 
 
-def test_dropouts_frozen_sensors_and_jumps(messages):
-    """Nothing is received in a dropout, a frozen sensor repeats itself with new stamps, and a jump
-    moves stamps but no reception."""
-    faults = Faults(
-        dropouts=(("depth", 1.0, 2.0),), frozen=(("dvl/twist", 1.0, 2.0),), jump=(3.0, 100.0)
-    )
-    begin, found = messages[0].receive_time, list(with_faults(messages, faults))
-    seconds = lambda m: (m.receive_time - begin) * 1e-9
-    assert not [m for m in of(found, "depth") if 1.0 <= seconds(m) < 2.0]
-    frozen = [m for m in of(found, "dvl/twist") if 1.0 <= seconds(m) < 2.0]
-    assert len(frozen) > 5 and len({m.payload["linear"] for m in frozen}) == 1
-    assert len({m.stamp for m in frozen}) == len(frozen)
-    kept = [m for m in messages if m.topic != "depth" or not 1.0 <= seconds(m) < 2.0]
-    steps = {round((a.stamp - b.stamp) * 1e-9) for a, b in zip(found, kept) if seconds(b) >= 3.0}
-    assert steps == {100} and all(a.receive_time == b.receive_time for a, b in zip(found, kept))
+def test_faults_act_on_their_role_and_in_their_time_alone(stream):
+    """Everything else passes as it came."""
+    found = spoiled(stream, delivery.Lost("depth", 1.0, 2.0),
+                    values.altered("velocity", values.filled(np.nan), 1.0, 2.0))
+    kept = {id(m) for m in found}
+    touched = [m for m in stream if id(m) not in kept]
+    gone = seconds(touched, stream)
+    assert {m.role for m in touched} == {"depth", "dvl"}
+    assert gone.min() >= 1.0 and gone.max() < 2.0
+
+
+def test_clocks(stream):
+    """A clock ahead, drifting, of single stamps, since boot, and none: stamps alone change."""
+    imu = of(stream, "imu")
+    t = seconds(imu, stream)
+
+    def changed(fault):
+        found = spoiled(stream, fault)
+        assert [m.t_ns for m in found] == [m.t_ns for m in stream]
+        return of(found, "imu")
+    off = ahead(changed(clocks.Clock("imu", 1.0, offset=0.5, drift=0.1)), imu)
+    np.testing.assert_allclose(off, np.where(t < 1.0, 0.0, 0.5 + 0.1 * (t - 1.0)), atol=1e-6)
+    single = ahead(changed(clocks.SingleStamps("imu", offset=0.9, every=1.0)), imu)
+    assert np.sum(single == pytest.approx(0.9)) == 0 and np.sum(np.abs(single - 0.9) < 1e-6) == 4
+    boot = changed(clocks.SinceBoot("imu", uptime=7.0))
+    assert stamp_ns(boot[0].message) == 7 * 10**9 and np.ptp(ahead(boot, imu)) < 1e-6
+    assert {stamp_ns(m.message) for m in changed(clocks.Unstamped("imu"))} == {0}
+
+
+def test_the_hosts_clock_steps_and_bags_are_looped(stream):
+    """Times of reception step while the order stays; a loop repeats stamps, reception goes on."""
+    found = spoiled(stream, clocks.HostStep("", 2.0, step=-30.0))
+    steps = {round((a.t_ns - b.t_ns) * 1e-9) for a, b in zip(found, stream, strict=True)}
+    assert steps == {0, -30} and [m.message for m in found] == [m.message for m in stream]
+    looped = spoiled(stream, clocks.Looped(begin=3.0))
+    stamps = np.diff([stamp_ns(m.message) for m in of(looped, "imu")])
+    assert np.sum(stamps < 0) == 1 and np.all(np.diff([m.t_ns for m in looped]) >= 0)
+
+
+def test_delivery(stream):
+    """A stall delivers all at once; messages come late, twice, rarely, or another node's too."""
+    inside = lambda found: np.sum(np.abs(seconds(found, stream) - 2.0) < 1.0)
+    stalled = spoiled(stream, delivery.Stalled("", 1.0, 3.0))
+    assert inside(stalled) == 0 and len(stalled) == len(stream)
+    late = of(spoiled(stream, delivery.Late("dvl", share=0.3, wait=0.5)), "dvl")
+    stamps = np.diff([stamp_ns(m.message) for m in late])
+    assert np.any(stamps < 0) and len(late) == len(of(stream, "dvl"))
+    assert len(of(spoiled(stream, delivery.Repeated("dvl")), "dvl")) == 2 * len(late)
+    assert len(of(spoiled(stream, delivery.Thinned("imu", each=25)), "imu")) == 16
+    two = spoiled(stream, delivery.SecondPublisher("dvl", after=0.02))
+    assert len(of(two, "dvl")) == 2 * len(late)
+    voltage = spoiled(stream, delivery.Added("battery", make=lambda: 15.0, every=0.5))
+    assert len(of(voltage, "battery")) == 9     # at 0, 0.5 .. 4 s
+
+
+def test_frozen_readings_have_new_stamps(stream):
+    found = of(spoiled(stream, delivery.Frozen("dvl", 1.0, 2.0)), "dvl")
+    t = seconds(found, stream)
+    held = [m for m, at in zip(found, t) if 1.0 <= at < 2.0]
+    assert len(held) > 5 and len({tuple(values.field_of(m.message, "velocity"))
+                                  for m in held}) == 1
+    assert len({stamp_ns(m.message) for m in held}) == len(held)
+
+
+def test_a_denser_sensor_sees_the_same_motion(stream):
+    """Four times the messages, the old ones among them, with unit quaternions between."""
+    imu, found = of(stream, "imu"), of(spoiled(stream, delivery.Densified("imu", factor=4)), "imu")
+    assert len(found) == 4 * len(imu) - 3 and found[::4] == imu
+    length = [np.linalg.norm(values.field_of(m.message, "orientation")) for m in found]
+    np.testing.assert_allclose(length, 1.0, atol=1e-6)
+    gyro = np.array([values.field_of(m.message, "gyro") for m in found])
+    off = gyro[2:-2:4] - 0.5 * (gyro[:-4:4] + gyro[4::4])
+    assert np.std(off) == pytest.approx(GYRO_NOISE, rel=0.1)
+
+
+def test_changes_of_numbers(stream):
+    """A turn of the sensor is a turn, whatever else; a change of one number leaves the others."""
+    rng, (first, *_) = np.random.default_rng(0), of(stream, "imu")
+    before = values.field_of(first.message, "orientation")
+    after = values.turned(np.radians(30.0), (1.0, 2.0, 0.0))(before, rng)
+    angle = 2 * np.arccos(abs(before @ after))
+    assert np.degrees(angle) == pytest.approx(30.0, abs=0.1)
+    one = values.one_of(2, values.filled(np.nan))(np.zeros(4), rng)
+    assert np.isnan(one).tolist() == [False, False, True, False]
+    some = values.at_times(0.3, values.plus(1.0))(np.zeros(1000), rng)
+    assert set(some) == {0.0, 1.0} and np.mean(some) == pytest.approx(0.3, abs=0.05)
+    three = np.array([3.0, 4.0, 5.0])
+    assert values.reordered(1, 0, 2)(three.copy(), rng).tolist() == [4.0, 3.0, 5.0]
+    assert values.swapped(1, 2)(three.copy(), rng).tolist() == [3.0, 5.0, 4.0]
+    assert values.rolled(1)(three.copy(), rng).tolist() == [5.0, 3.0, 4.0]
+
+
+def test_commands_may_have_a_header(stream):
+    """mavros_msgs/RCOut holds what std_msgs/Float64MultiArray held, and its clock can be wrong."""
+    plain = of(stream, "thrusters")
+    found = of(spoiled(stream, clocks.HeaderAdded("thrusters"),
+                       clocks.Clock("thrusters", offset=3.0)), "thrusters")
+    assert np.allclose([m.message.channels for m in found], [m.message.data for m in plain],
+                       atol=0.5)
+    assert stamp_ns(found[0].message) - plain[0].t_ns == pytest.approx(3e9, abs=1e6)
 
 
 def test_kinds_are_combined_without_loss():
-    """Every field that any kind sets is set in the combination."""
-    found = combined(FAULT_KINDS)
-    for faults in FAULT_KINDS.values():
-        assert (
-            replace(found, **{k: v for k, v in vars(faults).items() if v != getattr(Faults(), k)})
-            == found
-        )
+    """All faults of all kinds, in their order."""
+    assert combined(FAULT_KINDS) == tuple(f for faults in FAULT_KINDS.values() for f in faults)
     with pytest.raises(KeyError):
         combined(["leak"])
 
 
-@pytest.mark.parametrize(("kind", "topic"), [
-    ("effort-scale", "joint_states"), ("dvl-scale", "dvl/twist"), ("imu-turned", "imu/data"),
-    ("thruster-order", "thruster_commands")])
-def test_a_calibration_fault_changes_its_sensor_alone(kind, topic, messages):
-    """Every message of that topic says something else, all others the same."""
-    pairs = list(zip(messages, with_faults(messages, FAULT_KINDS[kind]), strict=True))
-    assert all(a == b for a, b in pairs if a.topic != topic)
-    changed = [a != b for a, b in pairs if a.topic == topic]
+@pytest.mark.parametrize(("kind", "role", "field"), [
+    ("effort-scale", "joint_states", "effort"), ("dvl-scale", "dvl", "velocity"),
+    ("imu-turned", "imu", "gyro"), ("thruster-order", "thrusters", "commands")])
+def test_a_calibration_fault_changes_its_sensor_alone(kind, role, field, stream):
+    """Every message of that role says something else, all others the same."""
+    pairs = list(zip(stream, spoiled(stream, *FAULT_KINDS[kind]), strict=True))
+    assert all(a == b for a, b in pairs if a.role != role)
+    changed = [not np.array_equal(values.field_of(a.message, field),
+                                  values.field_of(b.message, field))
+               for a, b in pairs if a.role == role]
     assert np.mean(changed) > 0.9
 
 
-def test_a_turned_imu_sees_the_same_world(messages):
+def test_a_turned_imu_sees_the_same_world(stream):
     """Force and gravity in the attitude agree as before, and rates keep their size."""
-    (before,) = of(messages, "imu/data")[:1]
-    (after,) = of(list(with_faults(messages, FAULT_KINDS["imu-turned"])), "imu/data")[:1]
-    world = [pin.Quaternion(np.array(m.payload["orientation"])).matrix()
-             @ np.array(m.payload["linear_acceleration"]) for m in (before, after)]
-    assert np.allclose(*world) and before.payload["orientation"] != after.payload["orientation"]
-    assert np.allclose(*(np.linalg.norm(m.payload["angular_velocity"]) for m in (before, after)))
+    (before, *_) = of(stream, "imu")
+    (after, *_) = of(spoiled(stream, *FAULT_KINDS["imu-turned"]), "imu")
+    said = [{name: values.field_of(m.message, name) for name in
+             ("orientation", "accelerometer", "gyro")} for m in (before, after)]
+    world = [pin.Quaternion(m["orientation"]).matrix() @ m["accelerometer"] for m in said]
+    assert np.allclose(*world) and not np.allclose(said[0]["orientation"], said[1]["orientation"])
+    assert np.allclose(*(np.linalg.norm(m["gyro"]) for m in said))

@@ -255,7 +255,10 @@ def test_a_set_without_an_interior_keeps_the_previous_estimate_at_the_deadline()
         weighed = Estimation(weight_min=115.0, weight_max=115.0)
         problem = make_problem(TABLE, rng, N=10, estimation=weighed)
         problem = replace(problem, pi=NativeSolver().solve(problem).pi)
-        assert_best_feasible(NativeSolver().solve(problem, 1e-4), problem)
+        solution = NativeSolver().solve(problem, 1e-9)
+        assert solution.status == "deadline"
+        assert_best_feasible(solution, problem)
+        np.testing.assert_allclose(solution.pi, problem.pi, rtol=1e-12, atol=1e-12)
 
 
 def test_the_clock_tells_what_is_left():

@@ -22,7 +22,7 @@ from uvms_adaptive_dynamics.studies.interval_table import (
     kind_table,
     pooled,
 )
-from uvms_adaptive_dynamics.studies.noise_kinds import OUTLIERS, Hit, nominal, with_outliers
+from uvms_adaptive_dynamics.studies.noise_kinds import Hit, nominal, with_outliers
 from uvms_adaptive_dynamics.studies.prequential import Predicted, paper_stddev
 
 CHANNELS = ("surge", "sway", "heave", "roll", "pitch", "yaw", "axis_e", "axis_d", "axis_c",
@@ -46,7 +46,7 @@ def test_hits_are_exactly_what_was_spoiled(messages):
     """Every changed message, and no other, is in the list, with the places of its changed values.
     """
     hits = []
-    spoiled = list(with_outliers(messages, OUTLIERS, 3, hits))
+    spoiled = list(with_outliers(messages, 3, hits))
     for role in ("dvl", "joint_states", "thrusters"):
         changed = np.any(values(messages, role) != values(spoiled, role), axis=1)
         assert [hit.role for hit in hits].count(role) == changed.sum() > 5

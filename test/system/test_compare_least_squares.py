@@ -86,7 +86,7 @@ def test_least_squares_is_the_published_one(recording, name):
     where that is above .9, from a bare .db3 whose times begin at zero."""
     bag, config = recording(name)
     robot = compare_least_squares.RobotModel.from_config(config)
-    (samples,) = compare_least_squares.samples_of([bag], config, robot, [])
+    (samples,) = compare_least_squares.usable_samples([bag], config, robot, [])
     assert samples[0].t < 1.0
     cut = round(compare_least_squares.TRAINING_SHARE * len(samples))
     # nothing is learnt: the rows alone are of interest

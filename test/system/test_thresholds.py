@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "uvms_adaptive_dynamics"
 PAGE = ROOT / "docs/thresholds.md"
 FILES = [*(path for room in ("estimation", "uncertainty", "signals")
-           for path in sorted((PACKAGE / room).rglob("*.py"))), PACKAGE / "model/prior.py"]
+           for path in sorted((PACKAGE / room).rglob("*.py"))), PACKAGE / "model/normal.py",
+         PACKAGE / "model/prior.py"]
 
 # Constants that decide nothing: units, places, bins, lengths of buffers and of what is averaged,
 # how often something is done, degrees of polynomials, published figures.
@@ -34,7 +35,7 @@ NO_THRESHOLDS = {
     "uncertainty/residual_autocovariance.py": "TIME_CONSTANTS LAGS FIT_EVERY",
     "uncertainty/trust.py": "OK DOUBTFUL WRONG EFFORT_MEMORY ROWS SQUARE NORMALIZED EXPECTED M P "
                             "MM PP MP",
-    "signals/front_end.py": "THRUST_LOG_TICKS",
+    "signals/front_end.py": "THRUST_LOG_TICKS LONGEST_WAIT",
     "signals/ticks.py": "MAX_TICKS_AT_ONCE",
     "signals/checks/delay.py": "MIN_SHIFT MAX_SHIFT SHIFT_STEP ROW_STRIDE INDEPENDENT "
                                "CONTRAST_SHIFT FIRST_ESTIMATE ESTIMATE_PERIOD MONITORED",
@@ -45,20 +46,27 @@ NO_THRESHOLDS = {
     "signals/checks/imu_check.py": "TURN_WINDOW FORCE_BATCH",
     "signals/checks/joint_check.py": "JOINT_WINDOW EFFORT_WINDOW",
     "signals/checks/thruster_check.py": "MAX_THRUSTERS",
-    "signals/decode/clock.py": "OFFSET_WINDOW",
-    "signals/decode/input_state.py": "OK WARN ERROR",
+    "signals/decode/clocks.py": "REVIEW_PERIOD",
+    "signals/decode/input_state.py": "OK WARN ERROR MOST_DOUBTS",
+    "signals/decode/readings.py": "MOST_HELD",
+    "signals/decode/sensor_clock.py": "BUCKET BUCKETS DAYS INTERVALS",
+    "signals/decode/decoder.py": "UNKNOWN",
+    "signals/filters/attitude_source.py": "LEVEL",
     "signals/filters/depth.py": "DEPTH_LOOKAHEAD",
     "signals/filters/imu_integral.py": "YAW COLUMNS",
-    "signals/filters/inertial.py": "IMU_DEGREE DVL_DEGREE MAX_DVL_QUEUE IMU_LOG_PERIOD",
+    "signals/filters/inertial.py": "IMU_DEGREE DVL_DEGREE MAX_DVL_QUEUE IMU_LOG_PERIOD NO_TURN",
     "signals/filters/joints.py": "JOINT_DEGREE JOINT_LOG_PERIOD",
     "signals/filters/series.py": "CAPACITY",
     "signals/filters/t200_table.py": "T200_KNOTS",
-    "signals/filters/thrust_curve.py": "NEUTRAL_PWM_US",
-    "signals/filters/thrusters.py": "PWM_SPAN_US",
+    "signals/filters/thrust_curve.py": "NEUTRAL_PWM_US LIMIT MOST_THRUST",
+    "signals/filters/thrusters.py": "PWM_SPAN_US INTERVALS",
     "signals/filters/velocity_offset.py": "DVL_PERIOD",
+    "signals/gates/contradictions.py": "KEPT",
+    "signals/gates/imu_consistency.py": "SCALE_STEP",
     "signals/gates/innovations.py": "INNOVATION_SCALE_STEP",
+    "signals/gates/joint_consistency.py": "SCALE_STEP",
     "signals/gates/scale.py": "NORMAL_MEDIAN",
-    "signals/gates/spikes.py": "HALF_WINDOW SCALE_STEP",
+    "signals/gates/spikes.py": "HALF_WINDOW LOOKAHEAD SCALE_STEP",
 }
 
 
@@ -165,16 +173,18 @@ def test_what_is_measured_is_on_the_page(script):
 
 def test_a_patched_constant_is_changed_where_it_was_imported(script):
     """And only there: another module's constant of the same name keeps its value."""
-    from uvms_adaptive_dynamics.estimation import changes, estimator
+    from uvms_adaptive_dynamics.estimation import estimator
+    from uvms_adaptive_dynamics.model import normal
+    from uvms_adaptive_dynamics.simulation import sensors
     from uvms_adaptive_dynamics.uncertainty import channel_noise
 
     def held():
-        return changes.UNDONE, estimator.UNDONE, changes.SETTLING, channel_noise.SETTLING
-    undone, _, settling, rows = before = held()
-    with script.patched("estimation.changes", "UNDONE", script.times, 1.5):
-        assert held() == (1.5 * undone, 1.5 * undone, settling, rows)
-    with script.patched("estimation.changes", "SETTLING", script.times, 1.5):
-        assert held() == (undone, undone, 1.5 * settling, rows)
+        return normal.Z95, channel_noise.Z95, estimator.STAMP_JITTER, sensors.STAMP_JITTER
+    z, _, jitter, simulated = before = held()
+    with script.patched("model.normal", "Z95", script.times, 1.5):
+        assert held() == (1.5 * z, 1.5 * z, jitter, simulated)
+    with script.patched("estimation.estimator", "STAMP_JITTER", script.times, 1.5):
+        assert held() == (z, z, 1.5 * jitter, simulated)
     assert held() == before
 
 

@@ -18,8 +18,8 @@ class Filter(Section):
         0.02, "Period of the grid; ticks are whole multiples of it since the epoch.", "s",
         0.001, 1.0)
     latency: float = setting(
-        0.35, "Data time between a tick and its sample: the slowest sensor's lateness plus half a "
-              "window.", "s", 0.0, 5.0)
+        0.35, "Least data time between a tick and its sample; it grows to what the slowest sensor "
+              "needs: lateness, period, half a window.", "s", 0.0, 5.0)
     linear_acceleration: str = setting(
         "fused", "Source of the linear acceleration.", choices=("fused", "dvl", "imu"))
     imu_window: float = setting(

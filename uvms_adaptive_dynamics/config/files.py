@@ -1,13 +1,15 @@
 """ROS parameter files: the one form in which node, launch files and evaluation read settings."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from ..errors import ConfigError
+from ..disk.reading import read_text
+from ..disk.yaml_text import parse_yaml
+from ..errors import ConfigError, brief
 from .whole import Config
 
 NODE_NAME = "uvms_estimator"
@@ -15,68 +17,99 @@ NODE_NAME = "uvms_estimator"
 ROS_OWN = ("use_sim_time", "qos_overrides", "start_type_description_service")
 # Settings that hold a path.
 PATHS = ("robot.urdf", "prior.file", "thrusters.curve")
+# [bytes] 50 times the file that states every setting; room for all other nodes of a robot.
+LIMIT = 1_000_000
+FORM = f"a ROS parameter file ('/**: ros__parameters: ...' or '{NODE_NAME}: ros__parameters: ...')"
 
 
 def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested mappings to dotted names, as ROS does."""
+    """Nested mappings to dotted names, as ROS does; ConfigError for a name that is written twice,
+    nested and dotted."""
     flat: dict[str, Any] = {}
     for key, value in tree.items():
-        if isinstance(value, Mapping):
-            flat.update(flatten(value, f"{prefix}{key}."))
-        else:
-            flat[f"{prefix}{key}"] = value
+        found = (flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) and value
+                 else {f"{prefix}{key}": value})
+        twice = next((name for name in found if name in flat), None)
+        if twice is not None:
+            raise ConfigError(f"setting {brief(twice)} stands there twice, nested and with its "
+                              "whole name; expected once. Delete one of them.")
+        flat.update(found)
     return flat
 
 
 def load_config(path: str | Path | None = None, base: Config | None = None) -> Config:
     """Settings from a ROS 2 parameter file, on top of `base` (default: the defaults).
 
-    The file has `/**: ros__parameters:` or the node's name on top. Raises ConfigError for a missing
-    or malformed file, an unknown setting or a bad value.
+    The file has `/**: ros__parameters:` or the node's name on top, in any namespace. Raises
+    ConfigError for a missing or malformed file, one that is for other nodes alone, an unknown
+    setting or a bad value.
     """
     base = base or Config()
     if path is None:
         return base
     path = Path(path).expanduser()
+    nodes = parameter_nodes(path)
+    ours = [values for name, values in nodes if name.rsplit("/", 1)[-1] in (NODE_NAME, "*", "**")]
+    if not ours:
+        raise ConfigError(unreached(path, nodes, NODE_NAME))
     values: dict[str, Any] = {}
-    for node, content in _tree(path).items():
-        if node == "/**" or str(node).rsplit("/", 1)[-1] == NODE_NAME:
-            values.update(flatten(_parameters(path, content)))
-    values = {k: v for k, v in values.items() if k.split(".")[0] not in ROS_OWN}
     try:
-        config = base.with_values(values)
+        for parameters in ours:
+            values.update(flatten(parameters))
+        config = base.with_values(
+            {k: v for k, v in values.items() if k.split(".")[0] not in ROS_OWN})
     except ConfigError as error:
         raise ConfigError(f"configuration '{path}': {error}") from None
     return _with_paths_beside(config, path.parent)
 
 
-def _tree(path: Path) -> Mapping[str, Any]:
-    """The file's content by node name."""
-    try:
-        tree = yaml.safe_load(path.read_text())
-    except OSError as error:
-        raise ConfigError(f"configuration '{path}' cannot be read: "
-                          f"{error.strerror or error}.") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        place = getattr(error, "problem_mark", None)
-        where = f" at line {place.line + 1}" if place else ""
-        raise ConfigError(f"configuration '{path}' is not valid YAML{where}: "
-                          f"{getattr(error, 'problem', error)}.") from None
-    if not isinstance(tree, Mapping) or not any(
-            isinstance(node, Mapping) and "ros__parameters" in node for node in tree.values()):
-        raise ConfigError(f"configuration '{path}' is not a ROS parameter file; expected "
-                          f"'/**: ros__parameters: ...' or '{NODE_NAME}: ros__parameters: ...'.")
-    return tree
+def parameter_nodes(path: str | Path) -> list[tuple[str, Mapping[str, Any]]]:
+    """`(node name or pattern, its parameters)` of a ROS parameter file, in order; a name may be
+    that of a node, with a namespace in front or around it. Raises ConfigError."""
+    what = f"configuration '{path}'"
+    tree = parse_yaml(read_text(path, what, LIMIT, ConfigError, FORM), what, ConfigError)
+    if not isinstance(tree, Mapping):
+        raise ConfigError(f"{what} is not a ROS parameter file; expected {FORM}.")
+    found = list(_nodes(tree, what))
+    if not found:
+        raise ConfigError(f"{what} is not a ROS parameter file: it has no ros__parameters; "
+                          f"expected {FORM}.")
+    return found
 
 
-def _parameters(path: Path, content: Any) -> Mapping[str, Any]:
-    """What stands under `ros__parameters` of one node; nothing counts as no parameters."""
-    found = content.get("ros__parameters") if isinstance(content, Mapping) else None
-    if not isinstance(found or {}, Mapping):
-        raise ConfigError(
-            f"configuration '{path}': ros__parameters is {found!r}; expected sections "
-            "such as 'estimation: {horizon: 200}'.")
-    return found or {}
+def fits_node(name: str, node: str) -> bool:
+    """Whether parameters under `name` reach the node of that fully qualified name: as in rcl, '*'
+    stands for one part of a name and '**' for any number of them."""
+    pattern = re.escape("/" + name.lstrip("/"))
+    pattern = pattern.replace(r"/\*\*", r"(/\w+)*").replace(r"/\*", r"/\w+")
+    return re.fullmatch(pattern, node) is not None
+
+
+def unreached(path: str | Path, nodes: list[tuple[str, Mapping[str, Any]]], node: str) -> str:
+    """The sentence for a file of which nothing reaches `node`, with both names."""
+    names = list(dict.fromkeys(name for name, _ in nodes))
+    said = ", ".join(map(brief, names[:3])) + (", ..." if len(names) > 3 else "")
+    return (f"configuration '{path}' has parameters of {said} alone, of which none reaches this "
+            f"node, '{node}'; expected that name, or '/**' for any. Correct the name in the file, "
+            "or start the node under the name and namespace that the file has.")
+
+
+def _nodes(tree: Mapping[Any, Any], what: str,
+           above: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for key, content in tree.items():
+        name = f"{above}/{key}" if above else str(key)
+        if content is None:
+            continue
+        if not isinstance(content, Mapping):
+            raise ConfigError(f"{what} is not a ROS parameter file: {brief(name)} is "
+                              f"{brief(content)}; expected {FORM}.")
+        if "ros__parameters" in content:
+            parameters = content["ros__parameters"]
+            if not isinstance(parameters or {}, Mapping):
+                raise ConfigError(f"{what}: ros__parameters is {brief(parameters)}; expected "
+                                  "sections such as 'estimation: {horizon: 200}'.")
+            yield name, parameters or {}
+        yield from _nodes({k: v for k, v in content.items() if k != "ros__parameters"}, what, name)
 
 
 def _with_paths_beside(config: Config, folder: Path) -> Config:
@@ -86,6 +119,6 @@ def _with_paths_beside(config: Config, folder: Path) -> Config:
         section, key = name.split(".")
         value = getattr(getattr(config, section), key)
         if (value and "://" not in value and not Path(value).is_absolute()
-                and (folder / value).is_file()):
+                and os.path.isfile(folder / value)):   # false where the name is too long for one
             changes[name] = str((folder / value).resolve())
     return config.with_values(changes) if changes else config

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from .settings import Section, setting
 
+# A joint's name is a column of samples.csv and a part of patterns such as 'axis_b.*'.
+UNNAMEABLE = " ,;*?[]'\"\\"
+
 
 @dataclass(frozen=True)
 class Robot(Section):
@@ -64,6 +67,10 @@ class Robot(Section):
         n = len(self.joints)
         if len(set(self.joints)) != n:
             self.refuse("joints", self.joints, "every joint once")
+        if any(not joint or set(joint) & set(UNNAMEABLE) or not joint.isprintable()
+               for joint in self.joints):
+            self.refuse("joints", self.joints, "names without blanks, quotes, commas, '*', '?' or "
+                                               "brackets")
         if not self.vehicle and not n:
             self.refuse("joints", self.joints, "at least one joint when robot.vehicle is false")
         for name, expected in (("mount_xyz", 3), ("mount_rpy", 3), ("current_ned", 3)):

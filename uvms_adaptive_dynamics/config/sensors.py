@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 from .settings import Section, setting
 
+# Poses and odometry, of motion capture, visual or acoustic positioning.
+POSES = ("geometry_msgs/msg/PoseStamped", "geometry_msgs/msg/PoseWithCovarianceStamped")
+ODOMETRY = "nav_msgs/msg/Odometry"
 LATE = "How much later than the truth its stamps are."
 
 
@@ -19,21 +22,35 @@ class Imu(Section):
     NAME = "imu"
     enabled: bool = setting(True, "Use this sensor.")
     topic: str = setting("imu/data", "Topic name.")
-    type: str = setting("sensor_msgs/msg/Imu", "Message type.", choices=("sensor_msgs/msg/Imu",))
+    type: str = setting(
+        "sensor_msgs/msg/Imu", "Message type. Odometry and poses have attitude and rates (those of "
+        "a pose by differentiation) but no force: the acceleration comes from the velocity then.",
+        choices=("sensor_msgs/msg/Imu", ODOMETRY, *POSES))
     frame: str = setting("flu", "Axes of rates and force: 'flu' (REP-103, mavros) or 'frd'.",
                          choices=("flu", "frd"))
     world: str = setting("enu", "World of the orientation: 'enu' (REP-103) or 'ned'.",
                          choices=("enu", "ned"))
+    orientation: str = setting(
+        "auto", "Where the attitude comes from: 'message'; 'own' (gyro, accelerometer and DVL, for "
+                "an IMU that publishes none; its heading starts at zero); 'auto' (the message's, "
+                "own where it has none: covariance -1, a quaternion of zeros or one never set).",
+        choices=("auto", "message", "own"))
     xyz: tuple[float, ...] = setting((0.0, 0.0, 0.0), "Place of the IMU in the body (FLU).", "m")
     rpy: tuple[float, ...] = setting(
         (0.0, 0.0, 0.0), "Orientation of the IMU's axes in the body, in its own kind of axes.",
         "rad")
     delay: float = setting(0.0, LATE, "s", -1.0, 1.0)
-    timeout: float = setting(0.1, "Older than this, its rows are masked.", "s", 0.001)
+    timeout: float = setting(0.1, "Older than this, or than 1.5 periods of a slow IMU, its rows "
+                                  "are masked.", "s", 0.001)
     gravity_time: float = setting(
         0.6, "Time over which gravity's direction is averaged: the attitude's noise falls with it, "
              "while the gyro's bias turns the direction by bias times this (0.06 deg for the 0.1 "
              "deg/s of a MEMS gyro).", "s", 0.01, 10.0)
+
+    @property
+    def measures_force(self) -> bool:
+        """Whether its messages have a specific force."""
+        return self.type == "sensor_msgs/msg/Imu"
 
 
 @dataclass(frozen=True)
@@ -44,19 +61,23 @@ class Dvl(Section):
     enabled: bool = setting(True, "Use this sensor.")
     topic: str = setting("dvl/twist", "Topic name.")
     type: str = setting(
-        "geometry_msgs/msg/TwistWithCovarianceStamped", "Message type.",
+        "geometry_msgs/msg/TwistWithCovarianceStamped", "Message type. Odometry is read at its "
+        "twist, in the child frame (by REP-103 'flu'); poses are differentiated.",
         choices=("geometry_msgs/msg/TwistWithCovarianceStamped", "geometry_msgs/msg/TwistStamped",
-                 "dvl_msgs/msg/DVL", "marine_acoustic_msgs/msg/Dvl"))
-    frame: str = setting("frd", "Axes of the velocity: 'frd' (A50 drivers) or 'flu'.",
+                 "dvl_msgs/msg/DVL", "marine_acoustic_msgs/msg/Dvl", ODOMETRY, *POSES))
+    frame: str = setting("frd", "Axes of the velocity, or of the body whose pose it is: 'frd' (A50 "
+                                "drivers) or 'flu' (odometry).",
                          choices=("flu", "frd"))
     xyz: tuple[float, ...] = setting(
-        (-0.06, 0.0, -0.105), "Place of the DVL in the body (FLU).", "m")
+        (-0.06, 0.0, -0.105), "Place of the DVL, or of the point whose velocity or pose it is, in "
+                              "the body (FLU).", "m")
     rpy: tuple[float, ...] = setting(
         (0.0, 0.0, 0.0), "Orientation of the DVL's axes in the body, in its own kind of axes.",
         "rad")
     delay: float = setting(0.0, LATE, "s", -1.0, 1.0)
     timeout: float = setting(
-        0.35, "Without a sample within this time of the tick, its rows are masked.", "s", 0.01)
+        0.35, "Without a sample within this time of the tick, or 2.2 periods of a slow DVL, its "
+              "rows are masked.", "s", 0.01)
     stddev: float = setting(
         0.01, "Noise of a velocity on each axis: its scatter at rest, or the data sheet's; 1 cm/s "
               "is a small DVL's near the bottom, at altitude it is more.", "m/s", 1e-4, 1.0)
@@ -97,7 +118,8 @@ class Joints(Section):
         choices=("sensor_msgs/msg/JointState", "control_msgs/msg/DynamicJointState"))
     delay: float = setting(0.0, LATE, "s", -1.0, 1.0)
     timeout: float = setting(
-        0.1, "Without a sample within this time of the tick, its rows are masked.", "s", 0.001)
+        0.1, "Without a sample within this time of the tick, or 1.5 periods of slow joint states, "
+             "its rows are masked.", "s", 0.001)
     effort_scale: tuple[float, ...] = setting(
         (), "Torque or force of one unit of effort, per joint, sign included; empty: 1.", "N m")
     effort_scale_negative: tuple[float, ...] = setting(

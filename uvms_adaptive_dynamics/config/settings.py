@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, ClassVar, NoReturn
 
-from ..errors import ConfigError
+from ..errors import ConfigError, brief
 
 # The kinds a ROS 2 parameter can have; "floats" and "strings" are arrays.
 KINDS = ("bool", "int", "float", "string", "floats", "strings")
@@ -56,7 +56,8 @@ def checked(section: str, field: dataclasses.Field[Any], value: Any) -> Any:
 
 
 def _refusal(name: str, value: Any, meta: Mapping[str, Any]) -> ConfigError:
-    return ConfigError(f"setting '{name}' is {value!r}; expected {_expected(meta)}. {meta['doc']}")
+    return ConfigError(
+        f"setting '{name}' is {brief(value)}; expected {_expected(meta)}. {meta['doc']}")
 
 
 def _convert(kind: str, value: Any) -> Any:
@@ -129,4 +130,4 @@ class Section:
     def refuse(self, field: str, got: Any, expected: str) -> NoReturn:
         """Raise the ConfigError for a field of this section."""
         raise ConfigError(
-            f"setting '{self.NAME}.{field}' is {got!r}; expected {expected}.")
+            f"setting '{self.NAME}.{field}' is {brief(got)}; expected {expected}.")

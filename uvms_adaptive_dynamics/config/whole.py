@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any
 
-from ..errors import ConfigError
+from ..errors import ConfigError, brief
 from .estimation import Estimation, Filter, Limits, Uncertainty
 from .output import Output
 from .robot import Prior, Robot
@@ -37,6 +37,10 @@ class Config:
             for name in ("xyz", "rpy"):
                 if len(getattr(section, name, (0, 0, 0))) != 3:
                     section.refuse(name, getattr(section, name), "3 numbers")
+        if self.imu.orientation == "own" and any(self.robot.current_ned[:2]):
+            self.robot.refuse("current_ned", self.robot.current_ned, (
+                "no horizontal current with imu.orientation 'own', which has no heading"))
+        self._check_odometry()
         n = len(self.robot.joints)
         for per_joint, names in (
                 (self.joint_states, ("effort_scale", "effort_scale_negative", "effort_offset",
@@ -57,6 +61,21 @@ class Config:
             self.estimation.refuse("noise_stddev", noise,
                                    f"nothing or {channels} numbers (one per channel)")
 
+    def _check_odometry(self) -> None:
+        """Odometry and poses: what needs a force, and what two readers of a topic must agree on."""
+        if not self.imu.measures_force:
+            if self.imu.orientation == "own":
+                self.imu.refuse("orientation", "own", f"'message': {self.imu.type} has no force")
+            if self.filter.linear_acceleration == "imu":
+                self.filter.refuse("linear_acceleration", "imu",
+                                   f"'dvl': imu.type {self.imu.type} has no force")
+        if self.imu.enabled and self.dvl.enabled and self.imu.topic == self.dvl.topic:
+            for name in ("type", "frame", "rpy"):
+                if getattr(self.dvl, name) != getattr(self.imu, name):
+                    self.dvl.refuse(name, getattr(self.dvl, name), (
+                        f"{getattr(self.imu, name)!r} as imu.{name}, since both read the topic "
+                        f"'{self.dvl.topic}'"))
+
     def settings(self) -> Iterator[tuple[str, Field[Any], Any]]:
         """`(dotted name, dataclass field, value)` of every setting, in order."""
         for section in fields(self):
@@ -66,8 +85,13 @@ class Config:
 
     def changed(self) -> dict[str, Any]:
         """Settings that differ from the defaults, by dotted name."""
+        return {name: value for name, (_, value) in self.changed_settings().items()}
+
+    def changed_settings(self) -> dict[str, tuple[Any, Any]]:
+        """`(default, value)` of each setting that differs from its default, by dotted name."""
         default = {name: value for name, _, value in Config().settings()}
-        return {name: value for name, _, value in self.settings() if value != default[name]}
+        return {name: (default[name], value) for name, _, value in self.settings()
+                if value != default[name]}
 
     def with_values(self, values: Mapping[str, Any]) -> Config:
         """A copy with settings replaced by dotted name; ConfigError for a bad name or value."""
@@ -77,7 +101,7 @@ class Config:
             if name not in known:
                 near = difflib.get_close_matches(name, known, n=1)
                 hint = f" Did you mean '{near[0]}'?" if near else ""
-                raise ConfigError(f"setting '{name}' does not exist.{hint}")
+                raise ConfigError(f"setting {brief(name)} does not exist.{hint}")
             section, key = name.split(".")
             changes.setdefault(section, {})[key] = value
         return replace(self, **{s: replace(getattr(self, s), **c) for s, c in changes.items()})

@@ -96,5 +96,9 @@ def evidence(hypothesis: Hypothesis, rows: RecentRows) -> tuple[float, np.ndarra
 
 def gain(hypothesis: Hypothesis, change: np.ndarray, rows: RecentRows) -> float:
     """ln likelihood ratio of rows with a given change (k,) against none."""
-    after = rows.residual - hypothesis.columns(rows) @ change
-    return 0.5 * float(np.sum(rows.weight * (rows.residual ** 2 - after ** 2)))
+    return log_likelihood_ratio(rows, rows.residual - hypothesis.columns(rows) @ change)
+
+
+def log_likelihood_ratio(rows: RecentRows, residual: np.ndarray) -> float:
+    """ln likelihood ratio of rows that leave `residual` (T, C) against what they leave now."""
+    return 0.5 * float(np.sum(rows.weight * (rows.residual ** 2 - residual ** 2)))

@@ -19,51 +19,31 @@ import numpy as np
 from ..config import Config
 from ..model.parameters import ParameterTable
 from ..uncertainty.channel_noise import NoiseRecord
-from .change_evidence import Hypothesis, RecentRows, evidence, gain, hypotheses
-from .information import InformationRecord, InformationState
+from .believed_change import Change, EffortChange, Known, PartChange, Restoration
+from .change_evidence import (
+    Hypothesis,
+    RecentRows,
+    evidence,
+    gain,
+    hypotheses,
+    log_likelihood_ratio,
+)
+from .information import InformationState
 from .prediction import Prediction
 from .row_excitation import Excited
 
 LOOK = 0.5                          # [s] between two looks
 SINCE = (1.0, 2.0, 3.5, 6.0)        # [s] for which a change may have lasted
-SETTLING = 20.0                     # [s] of rows that count, before which nothing is judged
+FIRST_LOOK = 20.0                     # [s] of rows that count, before which nothing is judged
 # ln of the odds. 20 would do if residuals were noise: a hundred hypotheses and onsets are tried at
 # each of a hundred thousand looks a day, and a false change a month is too many. What the model of
 # a rough robot lacks reached 13 within a minute; a change worth following has 40 and more.
-EVIDENCE = 30.0
-CONFIRMED = 3.0                     # ln likelihood ratio of the next rows alone,
+CHANGE_EVIDENCE_NATS = 30.0
+CONFIRMED_NATS = 3.0                # ln likelihood ratio of the next rows alone,
 CONFIRMING = 2                      # of so many looks: garbage of a second is over by then
-RESTORED = 7.0                      # the same for what was known before, over the last seconds
-ALIKE = 4.6                         # ln 100: hypotheses so close explain the data alike
+RESTORED_NATS = 7.0                 # the same for what was known before, over the last seconds
+ALIKE_NATS = 4.6                    # ln 100: hypotheses so close explain the data alike
 KNOWN = 3                           # earlier states of knowledge that are kept
-UNDONE = 0.03                       # a factor so near to one is none
-
-
-class Known(NamedTuple):
-    """What was known before a change: the change's name, the estimate (p,), all that was learned,
-    and the factors (C,) that efforts were corrected by."""
-
-    part: str
-    pi: np.ndarray
-    information: InformationRecord
-    effort_factor: np.ndarray
-
-
-class Change(NamedTuple):
-    """A change that is believed from now on.
-
-    part: in words; odds: their evidence in words; places (k,): parameters that begin again;
-    channels and factor: efforts of these are `factor` times what they were; restored: what was
-    known before and holds again; noise_before: of the time before; ticks: since when."""
-
-    part: str
-    odds: str
-    places: np.ndarray
-    channels: np.ndarray
-    factor: float
-    restored: Known | None
-    noise_before: NoiseRecord
-    ticks: int
 
 
 class ChangeDetector(Protocol):
@@ -159,7 +139,7 @@ class EvidenceChangeDetector:
         self._since = sorted({max(1, round(seconds / tick)) for seconds in SINCE})
         self._ring = _Ring(self._since[-1], stride, table.channels, table.size)
         self._look_ticks = max(round(LOOK / period), len(self._hypotheses) + 2)
-        self._settling = SETTLING / period
+        self._settling = FIRST_LOOK / period
         self._quiet: deque[NoiseRecord] = deque(
             maxlen=1 + round(SINCE[-1] / (self._look_ticks * period)))
         self._known: list[Known] = []
@@ -186,7 +166,8 @@ class EvidenceChangeDetector:
             return None
         self._look = None
         change = self._restored(look) or self._believed(look)
-        self._quiet.append(information.noise.record())
+        # The noise learned until now holds the change's residuals.
+        self._quiet.append(information.noise.record() if change is None else change.noise)
         return change
 
     def remember(self, known: Known) -> None:
@@ -217,35 +198,37 @@ class EvidenceChangeDetector:
         those that came since."""
         order = sorted(range(len(look.found)), key=lambda k: -look.found[k][0])
         best, length, change = look.found[order[0]]
-        if best < EVIDENCE:
+        if best < CHANGE_EVIDENCE_NATS:
             self._suspects.clear()
             return None
         suspects = list(self._suspects)
         self._suspects.append(_Suspect(self._hypotheses[order[0]], change))
-        if len(suspects) < CONFIRMING or self._gain_since(suspects[0], look) < CONFIRMED:
+        if len(suspects) < CONFIRMING or self._gain_since(suspects[0], look) < CONFIRMED_NATS:
             return None
-        # What is most likely the cause is asked of an estimate that has not yet given way to it.
+        believed = self._likely_cause(length, look)
+        self._restart()
+        return believed
+
+    def _likely_cause(self, length: int, look: _Look) -> Change:
+        """The change that began `length` rows ago, asked of an estimate that has not yet given way
+        to it."""
         then = self._ring.newest(length, look.variance, as_then=True)
         found = [evidence(hypothesis, then) for hypothesis in self._hypotheses]
         order = sorted(range(len(found)), key=lambda k: -found[k][0])
-        alike = [k for k in order if found[k][0] > found[order[0]][0] - ALIKE]
+        alike = [k for k in order if found[k][0] > found[order[0]][0] - ALIKE_NATS]
         chosen = [self._hypotheses[k] for k in alike]
-        # One factor is a simpler cause than a dozen parameters, and nothing is forgotten for it.
-        scales = [one for one in chosen if one.is_scale]
-        noise = self._quiet[0]
-        ticks = length * self._ring.stride
         odds = "; ".join(f"{self._hypotheses[k].name} 10^{found[k][0] / np.log(10):.0f} : 1"
                          for k in order[:3] if found[k][0] > 0)
         part = " or ".join(one.name for one in chosen)
+        ticks, noise = length * self._ring.stride, self._quiet[0]
+        # One factor is a simpler cause than a dozen parameters, and nothing is forgotten for it.
+        scales = [k for k in alike if self._hypotheses[k].is_scale]
         if scales:
-            factor = 1 + float(found[alike[chosen.index(scales[0])]][1][0])
-            believed = Change(part, odds, np.zeros(0, int), scales[0].channels, factor, None, noise,
-                           ticks)
-        else:
-            places = np.unique(np.concatenate([one.places for one in chosen]))
-            believed = Change(part, odds, places, np.zeros(0, int), 1.0, None, noise, ticks)
-        self._restart()
-        return believed
+            factor = 1 + float(found[scales[0]][1][0])
+            return EffortChange(part, ticks, noise, self._hypotheses[scales[0]].channels, factor,
+                                odds)
+        places = np.unique(np.concatenate([one.places for one in chosen]))
+        return PartChange(part, ticks, noise, places, odds)
 
     def _gain_since(self, suspect: _Suspect, look: _Look) -> float:
         new = min(CONFIRMING * self._look_ticks // self._ring.stride, self._ring.filled)
@@ -256,23 +239,25 @@ class EvidenceChangeDetector:
         looks. It has nothing to fit, so that all rows that it explains are evidence."""
         better = {}
         for k, known in enumerate(self._known):
-            gains = []
-            for length in look.since:
-                rows = self._ring.newest(length, look.variance)
-                then = rows.residual + rows.predicted - rows.Y @ known.pi
-                square = rows.residual ** 2 - then ** 2
-                gains.append((0.5 * float(np.sum(rows.weight * square)), length))
-            if max(gains)[0] > RESTORED:
-                better[k] = max(gains)
-        believed = [k for k, (odds, _) in better.items() if odds > EVIDENCE or k in self._better]
+            odds, length = max((self._gain_of(known, rows), length)
+                               for length, rows in look.since.items())
+            if odds > RESTORED_NATS:
+                better[k] = odds, length
+        believed = [k for k, (odds, _) in better.items()
+                    if odds > CHANGE_EVIDENCE_NATS or k in self._better]
         self._better = list(better)
         if not believed:
             return None
         best = max(believed, key=lambda k: better[k][0])
         known = self._known.pop(best)
         self._restart()
-        return Change(known.part, "", np.zeros(0, int), np.zeros(0, int), 1.0, known,
-                      known.information.noise, better[best][1] * self._ring.stride)
+        return Restoration(known.part, better[best][1] * self._ring.stride,
+                           known.information.noise, known)
+
+    @staticmethod
+    def _gain_of(known: Known, rows: RecentRows) -> float:
+        """ln likelihood ratio of the rows with what was known against the present estimate."""
+        return log_likelihood_ratio(rows, rows.residual + rows.predicted - rows.Y @ known.pi)
 
     def _restart(self) -> None:
         """What was seen until now belongs to what has just been decided."""

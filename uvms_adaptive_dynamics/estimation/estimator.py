@@ -39,7 +39,8 @@ from ..uncertainty.parameter_covariance import (
 )
 from ..uncertainty.trust import STATES, ChannelTrust
 from ..uncertainty.trust_cause import likely_cause
-from .changes import UNDONE, Change, ChangeDetector, Known, change_detector
+from .believed_change import Change
+from .changes import ChangeDetector, change_detector
 from .information import InformationState
 from .low_pass import RowFilter
 from .prediction import Estimate, Prediction, predict
@@ -71,6 +72,7 @@ class Estimator:
     prediction: Prediction | None
     status: str
     solved: bool
+    effort_factor: np.ndarray
     _covariance: ParameterCovariance
     _frozen_covariance: np.ndarray
     _increments: IncrementCovariance
@@ -231,42 +233,17 @@ class Estimator:
                            excited.moves, doubt, self.information.noise.long_run)
 
     def _follow(self, change: Change, t: float) -> None:
-        """Re-estimate the part that has changed, or correct a factor of efforts, or return to what
-        was known before; what was learned of the others stays."""
-        information = self.information
+        """What is known follows a change, where the numbers allow it."""
+        followed = change.follow(self.information, self.pi, self.effort_factor)
+        if followed is None:
+            return
+        self.pi, self.effort_factor = followed.pi, followed.effort_factor
+        if followed.before is not None:
+            self._detector.remember(followed.before)
         since = t - change.ticks * self.config.filter.period - (self._first_t or 0.0)
-        if change.restored is not None:
-            information.put_back(change.restored.information)
-            self.pi = change.restored.pi
-            self.effort_factor = change.restored.effort_factor
-            said = (f"{change.part}: as before its change again, since {since:.1f} s; what was "
-                    "known is restored")
-        else:
-            known = Known(change.part, self.pi, information.record(), self.effort_factor)
-            # The residuals since then were the change's.
-            information.noise.put_back(change.noise_before)
-            if change.places.size:
-                information.age_window(change.ticks, self.pi)
-                if not information.marginalize(change.places, self.pi):
-                    return
-                said = (f"{change.part}: dynamics changed at {since:.1f} s (payload, damage?); "
-                        f"re-estimating. Evidence: {change.odds}")
-            else:
-                information.drop_window()
-                self._correct_efforts(change)
-                said = (f"{change.part}: efforts are {change.factor:.2f} times what the model "
-                        f"says since {since:.1f} s (battery, drive?); corrected. Evidence: "
-                        f"{change.odds}")
-            self._detector.remember(known)
         self.changes += 1
-        self.last_change = said
-        self._note(said)
-
-    def _correct_efforts(self, change: Change) -> None:
-        factor = self.effort_factor.copy()
-        factor[change.channels] /= change.factor
-        factor[np.abs(factor - 1) < UNDONE] = 1.0
-        self.effort_factor = factor
+        self.last_change = change.sentence(since)
+        self._note(self.last_change)
 
     def _minimum(self, problem: HorizonProblem) -> Solution:
         solution = self._solver.solve(problem, self._deadline)
@@ -461,8 +438,7 @@ class Estimator:
 
     def mass_findings(self) -> list[str]:
         """Masses that the estimate cannot have beside `robot.dry_mass`, in sentences."""
-        covariance = self._covariance.matrix
-        return mass_findings(self.table, self.pi, covariance, self.config.robot.dry_mass,
+        return mass_findings(self.table, self.pi, self._covariance, self.config.robot.dry_mass,
                              self.config.estimation.coupling)
 
     def trust_cause(self) -> str:

@@ -7,7 +7,7 @@ learned from a set of recordings does not depend on their order. docs/mathematic
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from copy import deepcopy
 from itertools import chain
 from typing import NamedTuple
@@ -15,17 +15,18 @@ from typing import NamedTuple
 import numpy as np
 
 from ..config import Config
-from ..model.parameters import ParameterTable
 from ..model.physical_set import PhysicalSet
-from ..solvers.problem import HorizonProblem, Quadratic, huber_threshold, huber_weight
+from ..solvers.problem import HorizonProblem
 from ..uncertainty.channel_noise import NoiseRecord
 from ..uncertainty.gradient_covariance import GradientCovariance
 from ..uncertainty.recursive_noise import channel_noise
 from ..uncertainty.systematic_gradient import SystematicGradient
 from .arrival import ArrivalCost, DirectionalArrival, arrival_cost
+from .coupling import Coupling, quadratic
 from .forgetting import RowMap
 from .prediction import Prediction
 from .prior_information import PriorInformation
+from .robust_weight import RobustWeight, weight_of_rows
 from .row_excitation import Excited, RowExcitation
 from .window import Leaving, Window
 
@@ -67,13 +68,7 @@ class InformationState:
         memory = 1 / max(1 - settings.forgetting, 1e-6)
         self.noise = channel_noise(config.uncertainty, noise, self._period, settings.noise_time,
                                    memory, settings.adapt_noise)
-        # With coupling 'reaction' the arm's share of the vehicle's rows is taken at the previous
-        # estimate, which changes from tick to tick: those rows are summed apart, whole.
-        table = self._table
-        self._reaction = settings.coupling == "reaction" and table.vehicle and table.n > 0
-        vehicle = np.arange(self._table.channels) < 6
-        apart = (vehicle, ~vehicle) if self._reaction else (np.ones(self._table.channels),)
-        self._split: Sequence[np.ndarray] = tuple(mask.astype(float) for mask in apart)
+        self._coupling = Coupling(settings, physical.table)
 
     # --- verbs ------------------------------------------------------------------------------------
 
@@ -85,9 +80,9 @@ class InformationState:
         settings, table = self._settings, self._table
         self.prior = prior
         self.noise.restart(noise, long_run)
-        self.arrival = arrival_cost(settings, table, prior, self._split)
+        self.arrival = arrival_cost(settings, table, prior, self._coupling.split)
         self.window = Window(settings.horizon, table.channels, table.size, self.arrival.decay,
-                             self._split)
+                             self._coupling.split)
         # With the paper's arrival costs only the window's rows tell of the gradient's noise.
         keeps_old = settings.arrival == "information"
         decay = self.arrival.decay if keeps_old else 1 - 1 / settings.horizon
@@ -100,8 +95,7 @@ class InformationState:
             root = prior.rows[:, :-1]
             self.systematic.restart(systematic @ root.T @ root)
         self.excitation = RowExcitation(table, self._period)
-        # of the whole stack at the last solution; grouping 'horizon' only
-        self._stack_weight = 1.0
+        self._robust = RobustWeight(settings)
         self.rows_learned = self._ticks = 0
         self._unfinished: Iterator[None] | None = None
         self._use_noise(self.noise.long_run)
@@ -124,8 +118,7 @@ class InformationState:
             self.arrival.tick()
             leaving = self.window.oldest()
             if leaving is not None:
-                self._condense(leaving.rows, leaving.valid, self.arrival.decay ** leaving.age,
-                               prediction.pi)
+                self._condense(leaving, prediction.pi)
             self.window.add_row(rows, counts)
             self.rows_learned += int(counts.sum())
         # Also where no row counts: its lags are ticks.
@@ -186,7 +179,7 @@ class InformationState:
         self.systematic.break_off()
         if close_window:
             for instant in self.window.all():
-                self._condense(instant.rows, instant.valid, self.arrival.decay ** instant.age, pi)
+                self._condense(instant, pi)
             self.window.clear()
 
     def record(self) -> InformationRecord:
@@ -219,7 +212,7 @@ class InformationState:
             if instant.age < ticks:
                 self.window.add_row(instant.rows, instant.valid)
             else:
-                self._condense(instant.rows, instant.valid, self.arrival.decay ** instant.age, pi)
+                self._condense(instant, pi)
         self.forget(now=True)
 
     def drop_window(self) -> None:
@@ -227,18 +220,21 @@ class InformationState:
         self.window.clear()
 
     def note_solution(self, problem: HorizonProblem, pi: np.ndarray) -> None:
-        """Keep the robust weight of the whole stack at the solution, by which its rows leave
-        (grouping 'horizon')."""
-        if problem.grouping == "horizon":
-            norms, rho, _ = problem.group_norms(problem.residuals(pi))
-            self._stack_weight = float(huber_weight(norms, rho)[0])
+        """Take note of the problem's solution pi (p,), by which rows leave the window."""
+        self._robust.note_solution(problem, pi)
 
     # --- questions --------------------------------------------------------------------------------
 
     def problem(self, pi: np.ndarray, free: np.ndarray) -> HorizonProblem:
         """This tick's problem, from the previous estimate pi (p,) with parameters free (p,)."""
-        return self._problem(
-            self._combined(self.arrival.data(), pi) + quadratic(self.arrival.prior(pi)), pi, free)
+        window, settings, coupling = self.window, self._settings, self._coupling
+        arrival = coupling.combined(self.arrival.data(), pi) + quadratic(self.arrival.prior(pi))
+        total = arrival + coupling.combined(window.sums(), pi)
+        Y, tau = coupling.rows(window.Y, window.tau, pi)
+        source, born = (None, None) if coupling.moves else (window, window.born)
+        return HorizonProblem(self._physical, arrival, total, Y, tau, self.scale, window.valid,
+                              window.age_weight(), settings.grouping, settings.rho_quantile, free,
+                              pi, self.arrival.floor(pi), source, born, settings.rho)
 
     @property
     def follows_changes(self) -> bool:
@@ -257,20 +253,16 @@ class InformationState:
         """(A (p, p), gradient (p,)): half the Hessian and half the gradient, at pi, of the cost
         with the robust weights that the window's rows have there."""
         problem = self.problem(pi, np.ones(pi.size, bool))
-        residuals = problem.residuals(pi)
-        norms, rho, _ = problem.group_norms(residuals)
-        shape = {"sample": (-1, 1), "channel": residuals.shape, "horizon": (1, 1)}
-        weight = (huber_weight(norms, rho).reshape(shape[problem.grouping])
-                  * problem.weight[:, None])
         rows = problem.normalized_Y().reshape(-1, pi.size)
-        weighted = np.broadcast_to(weight, residuals.shape).reshape(-1, 1) * rows
+        weighted = weight_of_rows(problem, pi).reshape(-1, 1) * rows
         arrival = problem.arrival
-        gradient = arrival.H @ pi - arrival.g - residuals.ravel() @ weighted
+        gradient = arrival.H @ pi - arrival.g - problem.residuals(pi).ravel() @ weighted
         return arrival.H + rows.T @ weighted, gradient
 
     def data_information(self, pi: np.ndarray) -> np.ndarray:
         """(p, p) information of all rows that still count, prior excluded."""
-        return self._combined(self.arrival.data(), pi).H + self._combined(self.window.sums(), pi).H
+        old, window = self.arrival.data(), self.window.sums()
+        return self._coupling.combined(old, pi).H + self._coupling.combined(window, pi).H
 
     def _directional(self) -> DirectionalArrival:
         # nobody else asks: `follows_changes`
@@ -279,47 +271,22 @@ class InformationState:
 
     # --- how --------------------------------------------------------------------------------------
 
-    def _problem(self, arrival: Quadratic, pi: np.ndarray, free: np.ndarray) -> HorizonProblem:
-        window = self.window
-        Y, tau = window.Y, window.tau
-        if self._reaction:
-            Y, tau = with_arm_on_the_left(self._table, Y, tau, pi)
-        source, born = (None, None) if self._reaction else (window, window.born)
-        return HorizonProblem(self._physical, arrival, arrival + self._combined(window.sums(), pi),
-                              Y, tau, self.scale, window.valid, window.age_weight(),
-                              self._settings.grouping, self._settings.rho_quantile, free, pi,
-                              self.arrival.floor(pi), source, born, self._settings.rho)
-
     def _use_noise(self, noise: np.ndarray) -> None:
         self.scale = 1 / noise if self._settings.weights == "noise" else np.ones(noise.size)
         self.window.reweigh(self.scale ** 2)
         self.arrival.reweigh(self.scale ** 2)
 
-    def _condense(self, rows: np.ndarray, valid: np.ndarray, age_weight: float,
-                  pi: np.ndarray) -> None:
-        """Rows [Y tau] (C, p + 1) leave the window with the robust weight that they have at pi."""
-        weight = self._robust_weight(valid, (rows[:, -1] - rows[:, :-1] @ pi) * self.scale)
-        self.arrival.add_row(np.sqrt(weight)[:, None] * rows, age_weight)
-
-    def _robust_weight(self, valid: np.ndarray, residual: np.ndarray) -> np.ndarray:
-        """(C,) Huber weight of an instant by the window's grouping, from normalized residuals (C,).
-        """
-        settings, grouping = self._settings, self._settings.grouping
-        given = settings.rho_quantile, settings.rho
-        if grouping == "channel":
-            rho = huber_threshold(1, *given)
-            return huber_weight(np.abs(residual), np.full(residual.size, rho))
-        if grouping == "sample":
-            rho = huber_threshold(int(valid.sum()), *given)
-            return np.full(residual.size,
-                           float(huber_weight(np.array(np.linalg.norm(residual)), np.array(rho))))
-        return np.full(residual.size, self._stack_weight)
+    def _condense(self, leaving: Leaving, pi: np.ndarray) -> None:
+        """An instant's rows leave the window with the robust weight that they have at pi (p,)."""
+        rows = leaving.rows
+        weight = self._robust.of_instant(leaving.valid,
+                                         (rows[:, -1] - rows[:, :-1] @ pi) * self.scale)
+        self.arrival.add_row(np.sqrt(weight)[:, None] * rows, self.arrival.decay ** leaving.age)
 
     def _add_to_gradient(self, prediction: Prediction, Y: np.ndarray, residual: np.ndarray,
                          excited: Excited) -> None:
-        weight = self._robust_weight(excited.counts, residual * self.scale)
-        if self._reaction:
-            Y, _ = with_arm_on_the_left(self._table, Y, residual, prediction.pi)
+        weight = self._robust.of_instant(excited.counts, residual * self.scale)
+        Y, _ = self._coupling.rows(Y, residual, prediction.pi)
         telling = excited.counts & excited.moves & (prediction.parameter_variance < LIMITED_BY_NOISE
                                                     * prediction.noise_stddev ** 2)
         self.gradient.add_row(Y, residual * weight, telling, self.scale ** 2,
@@ -336,30 +303,3 @@ class InformationState:
             for _ in self._unfinished:
                 pass
             self._unfinished = None
-
-    def _combined(self, sums: Sequence[np.ndarray], pi: np.ndarray) -> Quadratic:
-        """The sums of the split as one quadratic of what is estimated."""
-        if not self._reaction:
-            return quadratic(sums[0])
-        v, m = self._table.vehicle_slice, self._table.arm_slice
-        vehicle, arm = (quadratic(one) for one in sums)
-        H, g = np.zeros_like(vehicle.H), np.zeros_like(vehicle.g)
-        H[v, v], g[v] = vehicle.H[v, v], vehicle.g[v] - vehicle.H[v, m] @ pi[m]
-        constant = vehicle.c - 2 * float(vehicle.g[m] @ pi[m]) + float(
-            pi[m] @ vehicle.H[m, m] @ pi[m])
-        return Quadratic(H, g, constant) + arm
-
-
-def with_arm_on_the_left(table: ParameterTable, Y: np.ndarray, tau: np.ndarray,
-                         pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows (..., C, p) and (..., C) with the arm's wrench on the vehicle by pi on the left-hand
-    side (coupling 'reaction')."""
-    Y, tau, m = Y.copy(), tau.copy(), table.arm_slice
-    tau[..., :6] -= Y[..., :6, m] @ pi[m]
-    Y[..., :6, m] = 0.0
-    return Y, tau
-
-
-def quadratic(matrix: np.ndarray) -> Quadratic:
-    """[Y tau]^T [Y tau] (p + 1, p + 1) as a quadratic of pi, in memory of its own."""
-    return Quadratic(matrix[:-1, :-1].copy(), matrix[:-1, -1].copy(), float(matrix[-1, -1]))

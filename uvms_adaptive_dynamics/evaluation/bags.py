@@ -6,6 +6,7 @@ names the thing and says what to do.
 """
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,12 +20,16 @@ from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_
 from rosbags.typesys.store import Typestore
 
 from ..config import Config
+from ..disk.kinds import special_kind
 from ..errors import BagError
 from ..signals.topics import Input
 
 # Inputs that the run can do without: what is lost then.
 OPTIONAL = {"battery": "the constant thrusters.voltage is used",
             "depth": "rows at the surface and on the floor cannot be told apart and masked"}
+
+# Characters of what a library says of a damaged file; some repeat a whole message definition.
+MOST_REASON = 200
 
 
 @dataclass(frozen=True)
@@ -58,19 +63,22 @@ def read_messages(path: str | Path, inputs: Sequence[Input],
     """
     with _opened(path) as reader:
         chosen, _ = _match(path, reader, inputs)
-        roles = {connection.id: role for role, found in chosen.items() for connection in found}
-        connections = [connection for found in chosen.values() for connection in found]
+        roles: dict[int, list[str]] = {}      # a topic may serve several
+        for role, found in chosen.items():
+            for connection in found:
+                roles.setdefault(connection.id, []).append(role)
+        connections = [c for c in reader.connections if c.id in roles]
         store = _type_store(path, connections)
         for connection, stamp, raw in reader.messages(connections=connections):
-            role = roles[connection.id]
             try:
                 message = store.deserialize_cdr(raw, connection.msgtype)
             # a payload of garbage raises anything from struct.error to UnicodeDecodeError
             except Exception:
                 if refused is not None:
-                    refused[f"{role}: not decodable"] += 1
+                    refused.update(f"{role}: not decodable" for role in roles[connection.id])
                 continue
-            yield role, message, stamp * 1e-9
+            for role in roles[connection.id]:
+                yield role, message, stamp * 1e-9
 
 
 @contextmanager
@@ -94,8 +102,12 @@ def _opened(path: str | Path) -> Iterator[Reader]:
 
 
 def _refuse_foreign(path: Path) -> None:
-    if not path.exists():
+    if not os.path.exists(path):     # false, too, for a name that no file can have
         raise BagError(f"bag '{path}' does not exist.")
+    for file in path.iterdir() if path.is_dir() else (path,):
+        kind = special_kind(file)
+        if kind not in ("", "a folder"):     # reading it would wait for ever
+            raise BagError(f"'{file}' is {kind}; expected a rosbag2 recording of regular files.")
     if path.is_dir() and not (path / "metadata.yaml").is_file():
         files = sorted(file.name for file in path.iterdir() if file.suffix in (".mcap", ".db3"))
         hint = f"; give one of its files instead: {', '.join(files)}" if files else ""
@@ -196,4 +208,5 @@ def _type_store(path: str | Path, connections: list[Connection]) -> Typestore:
 
 
 def _reason(error: Exception) -> str:
-    return " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    return text if len(text) <= MOST_REASON else f"{text[:MOST_REASON]}..."

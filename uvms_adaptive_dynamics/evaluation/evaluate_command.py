@@ -70,12 +70,30 @@ def summary(metrics: dict[str, Any]) -> str:
             f"{shown(c['r2'], '.3f'):>10}{shown(c['slope'], '.3f'):>8}{shown(c['rmse'], '.4g'):>9}"
             f"{shown(c['coverage95'], '.1%'):>8}{shown(c['interval_width'], '.4g'):>9}"
             f"{shown(before, '.4g'):>12}{shown(after, '.4g'):>12}")
+    lines += ["", *_inputs(metrics["inputs"]), ""]
     solver = metrics["solver"]
     done = "frozen: nothing estimated" if solver is None else (
         f"{metrics['updates']} updates, {metrics['skipped']} skipped, {solver['name']}: median "
         f"{shown(solver['median_ms'], '.2f')} ms, 99 % {shown(solver['p99_ms'], '.2f')} ms, "
         f"{solver['failures']} failures")
-    return "\n".join([*lines, f"{metrics['duration_s']:.1f} s, {done}"])
+    gap = metrics["longest_gap_s"]["sample"]
+    return "\n".join([*lines, f"{metrics['duration_s']:.1f} s, longest time without a sample "
+                              f"{gap:.1f} s, {done}"])
+
+
+def _inputs(inputs: dict[str, Any]) -> list[str]:
+    """The inputs' table."""
+    wide = 2 + max(len("input"), *map(len, inputs))
+    lines = [f"{'input':<{wide}}{'received':>9}{'used':>9}{'refused':>9}{'doubted':>9}{'Hz':>8}"
+             f"{'clock ahead':>13}{'latency':>9}  most refused for"]
+    for role, f in inputs.items():
+        refused, doubted = (sum(f[key].values()) for key in ("refused", "doubted"))
+        why = max(f["refused"], key=f["refused"].get) if f["refused"] else ""
+        lines.append(
+            f"{role:<{wide}}{f['received']:>9}{f['used']:>9}{refused:>9}{doubted:>9}"
+            f"{shown(f['rate_hz'], '.1f'):>8}{shown(f['clock_offset_s'], '.2f'):>13}"
+            f"{shown(f['latency_s'], '.3f'):>9}  {why}".rstrip())
+    return lines
 
 
 def shown(value: float | None, form: str) -> str:

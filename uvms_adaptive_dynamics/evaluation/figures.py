@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..model.metrics import Z95
+from ..model.normal import Z95
 from .canvas import (
     FINAL,
     INK,

@@ -3,33 +3,29 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from ..errors import UvmsError
+from ..disk.writing import write_file
 from .log import Rows
 
+# [bytes] of a row of samples.csv: its time; per channel three figures and a flag; the arm's part of
+# the vehicle's channels. A figure of 9 digits has at most 15 characters and a comma.
+TIME_BYTES, CHANNEL_BYTES, ARM_BYTES = 18, 3 * 16 + 2, 16
+# [bytes] All other files of a run together; 2.7 MB measured, figures twice (PNG files and page).
+OTHER_BYTES = 10_000_000
 
-def output_folder(path: str | Path) -> Path:
-    """The folder, made if need be and tried for writing; raises UvmsError."""
-    path = Path(path).expanduser()
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        probe = path / f".write_test.{os.getpid()}"
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise UvmsError(
-            f"output folder '{path}' cannot be written: {error.strerror or error}.") from None
-    return path
+
+def needed_bytes(rows: int, channels: int) -> int:
+    """Space that the files of a run take at most, for any number of joints."""
+    return OTHER_BYTES + rows * (TIME_BYTES + channels * (CHANNEL_BYTES + ARM_BYTES))
 
 
 def write_json(path: Path, content: Mapping[str, object]) -> None:
     """Write strict JSON (null for every figure that is not finite)."""
-    write_text(path, json.dumps(jsonable(content), indent=1, allow_nan=False) + "\n")
+    write_file(path, json.dumps(jsonable(content), indent=1, allow_nan=False) + "\n")
 
 
 def jsonable(value: object) -> object:
@@ -62,15 +58,4 @@ def write_samples(path: Path, channels: Sequence[str], rows: Rows) -> None:
             columns.append(
                 np.where(np.isfinite(rows.arm[:, c]), np.char.mod("%.9g", rows.arm[:, c]), ""))
     lines = [",".join(names)] + [",".join(row) for row in zip(*columns)]
-    write_text(path, "\n".join(lines) + "\n")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Replace the file in one step; raises UvmsError."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise UvmsError(f"'{path}' cannot be written: {error.strerror or error}.") from None
+    write_file(path, "\n".join(lines) + "\n")

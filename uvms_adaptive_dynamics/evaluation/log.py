@@ -1,12 +1,15 @@
 """What a run leaves behind: rows with their regressors, the parameters' trajectory, solve times."""
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..disk.kinds import reason_of
+from ..errors import UvmsError
 from ..estimation.prediction import Prediction
 from ..model.parameters import ParameterTable
 
@@ -164,6 +167,13 @@ class _Chunks:
         if self._limit is None or size * (len(self._blocks) + 1) <= self._limit:
             return np.empty(shape, self._dtype)
         with tempfile.TemporaryFile(prefix="uvms_rows_") as file:
+            try:     # a mapped file that is full ends the process without a word
+                os.posix_fallocate(file.fileno(), 0, size)
+            except OSError as error:
+                raise UvmsError(
+                    f"the temporary folder '{tempfile.gettempdir()}' has no room for the rows of "
+                    f"this run ({reason_of(error)}); make some, or set TMPDIR to a folder that "
+                    "has.") from None
             return np.memmap(file, self._dtype, "w+", shape=shape)
 
     def __len__(self) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from ..model.metrics import Z95
+from ..model.normal import Z95
 from ..model.parameters import LINK, VEHICLE_DAMPING, VEHICLE_INERTIA, VEHICLE_RESTORING
 from .canvas import INK, MODEL, PRIOR, Scene, panels, thinned
 from .run_record import Run

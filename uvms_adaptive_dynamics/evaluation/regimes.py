@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..model.metrics import Z95
+from ..model.normal import Z95
 from .log import Rows
 from .run_record import Run, fixed_stddev
 

@@ -9,18 +9,18 @@ import base64
 import io
 import math
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from ..errors import UvmsError
+from ..disk.writing import attempt_all, write_file
 from ..model.metrics import all_channels
 from ..uncertainty.advisories import block_warnings, link_note
 from ..uncertainty.identifiability import MEASURED, WEAK
 from .figures import Drawn, draw
-from .files import write_text
 from .regimes import Regime, regimes
 from .run_record import Run
 
@@ -49,15 +49,18 @@ class Picture(NamedTuple):
 def write_report(folder: Path, run: Run, metrics: dict[str, Any]) -> Path:
     """Write report.html and its PNG files into `folder`; returns the page's path.
 
-    Raises UvmsError where a file cannot be written.
+    Raises UvmsError where a file cannot be written, after each has been tried.
     """
+    files: dict[str, str | bytes] = {}
     page = _template().render(
         recordings=", ".join(bag.path.resolve().name for bag in run.bags), frozen=run.frozen,
-        facts=_facts(run, metrics), errors=_errors(run, metrics), over_time=_over_time(run),
+        facts=_facts(run, metrics), inputs=_inputs(run),
+        errors=_errors(run, metrics), over_time=_over_time(run),
         regimes=_regimes(run), saved=run.saved_noise is not None,
-        figures=_pictures(folder, draw(run, metrics)), parameters=_parameters(run),
+        figures=_pictures(files, draw(run, metrics)), parameters=_parameters(run),
         measured=f"{MEASURED:.0%}", weak=f"{WEAK:.0%}")
-    write_text(folder / "report.html", page)
+    files["report.html"] = page
+    attempt_all(*(partial(write_file, folder / name, text) for name, text in files.items()))
     return folder / "report.html"
 
 
@@ -68,21 +71,17 @@ def _template() -> Any:
     return environment.get_template(TEMPLATE)
 
 
-def _pictures(folder: Path, figures: Iterator[Drawn]) -> Iterator[Picture]:
-    """Each figure for the page, once it lies in the folder as a file."""
+def _pictures(files: dict[str, str | bytes], figures: Iterator[Drawn]) -> Iterator[Picture]:
+    """Each figure for the page, and as a PNG file among `files`."""
     for drawn in figures:
         buffer = io.BytesIO()
         drawn.figure.savefig(buffer, format="png")
-        path = folder / f"{drawn.stem}.png"
-        try:
-            path.write_bytes(buffer.getvalue())
-        except OSError as error:
-            raise UvmsError(f"'{path}' cannot be written: {error.strerror or error}.") from None
+        files[f"{drawn.stem}.png"] = buffer.getvalue()
         yield Picture(drawn.title, drawn.caption, base64.b64encode(buffer.getvalue()).decode())
 
 
 def _facts(run: Run, metrics: dict[str, Any]) -> list[Row]:
-    """Recordings, solver, rejected data, warnings, and settings that differ from the defaults."""
+    """Recordings, solver, masked rows, warnings, and settings that differ from the defaults."""
     solver, physical = metrics["solver"], metrics["physical"]
     rank, names = (metrics["parameters"][key] for key in ("identifiable_rank", "names"))
     recordings = ", ".join(f"{bag.path} ({bag.end - bag.start:.1f} s)" for bag in run.bags)
@@ -103,7 +102,9 @@ def _facts(run: Run, metrics: dict[str, Any]) -> list[Row]:
         ("physical", f"{physical['violations']} estimates outside the physical set; smallest "
                      f"eigenvalue of M {_number(physical['min_eig_M'])}, of scaled pseudo-inertias "
                      f"{', '.join(_number(x) for x in physical['min_eig_J']) or '–'}"),
-        ("rejected data", _counted(run.counters) or "none"),
+        ("longest gaps", "; ".join(f"no {what.replace('_', ' ')} for {seconds:.1f} s" for
+                                   what, seconds in run.longest_gap.items()
+                                   if seconds is not None)),
         ("masked rows", "; ".join(f"{channel}: {_counted(why)}" for channel, why in
                                   run.masked.items() if _counted(why)) or "none"),
         ("version", run.version)]
@@ -111,8 +112,10 @@ def _facts(run: Run, metrics: dict[str, Any]) -> list[Row]:
     rows += [("note", note) for note in run.notes]
     rows += [("finding", found.sentence) for found in run.findings
              if found.sentence not in run.notes]
+    rows += [("failure", failure.line()) for failure in run.failures]
     rows += [("not to rely on", sentence) for sentence in _advisories(run)]
-    rows += [(name, str(value)) for name, value in run.config.changed().items()]
+    rows += [(name, f"{value} (default {default})")
+             for name, (default, value) in run.config.changed_settings().items()]
     return rows
 
 
@@ -128,6 +131,16 @@ def _lowpass(sigma: float) -> str:
 def _counted(reasons: Mapping[str, int]) -> str:
     ordered = sorted(reasons.items(), key=lambda x: -x[1])
     return ", ".join(f"{reason} {count}" for reason, count in ordered if count)
+
+
+def _inputs(run: Run) -> Table:
+    """What became of the messages of each input, and its clock."""
+    head = ("input", "topic", "received", "used", "refused", "doubted values", "rate [Hz]",
+            "clock ahead [s]", "latency [s]")
+    return Table(head, [
+        (role, f.topic, str(f.received), str(f.used), _counted(f.refused) or "0",
+         _counted(f.doubted) or "0", _number(f.rate_hz), _number(f.clock_offset_s),
+         _number(f.latency_s)) for role, f in run.inputs.items()])
 
 
 def _errors(run: Run, metrics: dict[str, Any]) -> Table:

@@ -4,24 +4,30 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..config import Config
+from ..disk.writing import attempt_all, output_file, output_folder
 from ..errors import BagError
 from ..estimation.estimator import Estimator
 from ..garbage import ShortCollections
+from ..model.parameter_file import LIMIT as MOST_PARAMETERS
 from ..model.parameter_file import ParameterSet, save_parameters
 from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..signals.front_end import SignalFrontEnd
 from ..signals.topics import inputs
 from .bags import BagContents, check_bag, read_messages
-from .files import output_folder, write_json, write_samples
+from .causes import masked_rows, nothing_usable
+from .failures import FailureLog
+from .files import needed_bytes, write_json, write_samples
+from .gaps import Gaps
+from .input_log import InputLog
 from .log import RunLog
 from .run_record import Run, RunFinding, metrics_of
 
@@ -46,23 +52,34 @@ def evaluate(bags: Sequence[str | Path], config: Config, prior: ParameterSet | N
     `save_to` keeps the last estimate as a parameter file; `say` gets warnings and notes, sentence
     by sentence. `adapt_intervals` as in `run`. Raises a UvmsError for whatever cannot be used.
     """
-    folder = None if output is None else output_folder(output)
+    folder = None if output is None else output_folder(output, _space(bags, config))
     if save_to is not None:
-        output_folder(Path(save_to).expanduser().parent)
+        output_file(save_to, MOST_PARAMETERS)
     done = run(bags, config, prior, frozen, _progress_on_terminal(), adapt_intervals)
-    for sentence in (*(warning for bag in done.bags for warning in bag.warnings), *done.notes):
+    for sentence in (*(warning for bag in done.bags for warning in bag.warnings), *done.notes,
+                     *(failure.line() for failure in done.failures)):
         say(sentence)
     metrics = metrics_of(done)
+    writes: list[Callable[[], object]] = []
     if save_to is not None:
-        save_parameters(save_to, done.final)
+        writes.append(partial(save_parameters, save_to, done.final))
     if folder is not None:
-        write_json(folder / "metrics.json", metrics)
-        write_samples(folder / "samples.csv", done.robot.channels, done.log.rows())
+        writes += [partial(write_json, folder / "metrics.json", metrics),
+                   partial(write_samples, folder / "samples.csv", done.robot.channels,
+                           done.log.rows())]
         if report:
             # Only here: a run without a report needs neither matplotlib nor jinja2.
             from .report import write_report
-            write_report(folder, done, metrics)
+            writes.append(partial(write_report, folder, done, metrics))
+    attempt_all(*writes)
     return metrics
+
+
+def _space(bags: Sequence[str | Path], config: Config) -> int:
+    """Space [bytes] that the files of these bags' run take at most."""
+    checked = [check_bag(bag, inputs(config)) for bag in bags]
+    rows = sum(int((bag.end - bag.start) / config.filter.period) + 1 for bag in checked)
+    return needed_bytes(rows, len(config.robot.joints) + (6 if config.robot.vehicle else 0))
 
 
 def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None = None,
@@ -84,41 +101,65 @@ def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None =
                           adapt_intervals=adapt_intervals or not frozen)
     start = estimator.parameter_set()
     recorder = _Recorder(estimator, robot, frozen)
-    undecodable: Counter = Counter()
+    received_log, gaps = InputLog(front.inputs), Gaps(config.robot.vehicle)
     warned: list[RunFinding] = []
     # As in the node, so that the times of updates and solves are the node's.
-    with ShortCollections():
+    with ShortCollections(), FailureLog(recorder.elapsed) as failures:
         for number, bag in enumerate(contents):
             if number:
                 front.reset()
                 estimator.break_off()
+            gaps.begin(bag.start)
             waiting: list[Sample] = []
-            for role, message, received in read_messages(bag.path, needed, undecodable):
+            for role, message, received in read_messages(bag.path, needed,
+                                                         received_log.undecodable):
                 front.add_message(role, message, received)
-                waiting += front.samples()
+                made = front.samples()
+                for sample in made:
+                    gaps.add(sample, received)
+                waiting += made
                 if len(waiting) >= TURN:
                     recorder.add_samples(waiting, number)
                     waiting.clear()
                     progress(bag.path.name,
                              min(0.999, (received - bag.start) / max(bag.end - bag.start, 1e-9)))
             recorder.add_samples(waiting, number)
-            warned += [RunFinding(sentence.partition(":")[0], f"{bag.path.name}: {sentence}", None)
-                       for sentence in front.warnings]
+            gaps.end(bag.end)
+            received_log.end_recording()
+            warned += _signal_findings(bag, front)
             # The last `filter.latency` of a bag is left: the node could not finish those ticks
             # either, and so both end alike.
             progress(bag.path.name, 1.0)
-    counters = {**front.counters, **undecodable}
     if not len(recorder.log):
-        raise BagError(_nothing_usable(contents, counters))
-    return Run(tuple(contents), config, robot, frozen, recorder.log, start,
-               estimator.parameter_set(), None if frozen else estimator.solver_name,
-               None if frozen else estimator.identifiable_rank(), estimator.solver_failures,
-                counters, front.masked, (*(found.sentence for found in warned), *estimator.notes),
-                estimator.prior.noise_stddev, (*warned, *recorder.trust_findings(), *(
-                    RunFinding("robot.dry_mass", sentence, None)
-                    for sentence in estimator.mass_findings()), *(
-                    RunFinding("residual", sentence, None)
-                    for sentence in estimator.residual_findings())))
+        raise BagError(nothing_usable(contents, front, received_log.undecodable))
+    warned += _masked_findings(recorder.log, robot, front)
+    return Run(
+        tuple(contents), config, robot, frozen, recorder.log, start, estimator.parameter_set(),
+        None if frozen else estimator.solver_name,
+        None if frozen else estimator.identifiable_rank(), estimator.solver_failures,
+        {**front.counters, **received_log.undecodable}, front.masked,
+        (*(found.sentence for found in warned), *estimator.notes), estimator.prior.noise_stddev,
+        (*warned, *recorder.trust_findings(),
+         *(RunFinding("robot.dry_mass", sentence) for sentence in estimator.mass_findings()),
+         *(RunFinding("residual", sentence) for sentence in estimator.residual_findings())),
+        received_log.figures(), tuple(recorder.changes), tuple(failures.failures), gaps.figures())
+
+
+def _signal_findings(bag: BagContents, front: SignalFrontEnd) -> list[RunFinding]:
+    """The front end's warnings of a recording, with the time at which a check found them."""
+    since = {f"{finding.setting}: {finding.sentence}": t for finding, t in front.frames.findings}
+    return [RunFinding(
+        sentence.partition(":")[0], f"{bag.path.name}: {sentence}",
+        next((t for begin, t in since.items() if sentence.startswith(begin)), None))
+        for sentence in front.warnings]
+
+
+def _masked_findings(log: RunLog, robot: RobotModel, front: SignalFrontEnd) -> list[RunFinding]:
+    """What masks the channels of which no row counts."""
+    valid = log.rows().valid
+    empty = [name for c, name in enumerate(robot.channels) if not valid[:, c].any()]
+    return [RunFinding("masked rows", sentence)
+            for sentence in masked_rows(front.masked, empty, front.inputs)]
 
 
 class _Recorder:
@@ -127,10 +168,16 @@ class _Recorder:
     def __init__(self, estimator: Estimator, robot: RobotModel, frozen: bool):
         self.log = RunLog(robot.table)
         self._estimator, self._frozen = estimator, frozen
+        self.changes: list[RunFinding] = []
         self._causes: dict[str, RunFinding] = {}
         self._first_t: float | None = None
+        self._t = 0.0
         if frozen:
             self._follow_physical(estimator.prior.values)
+
+    def elapsed(self) -> float:
+        """Data time [s] from the first sample to the last."""
+        return 0.0 if self._first_t is None else self._t - self._first_t
 
     def add_samples(self, samples: Iterable[Sample], bag: int) -> None:
         """Give the samples to the estimator, one after the other."""
@@ -153,6 +200,7 @@ class _Recorder:
         log.add_row(estimate.prediction, bag, estimator.moves)
         if estimator.changes > changes:
             log.changes.append(estimate.t)
+            self.changes.append(RunFinding("change", estimator.last_change, self.elapsed()))
         log.update_ms.append(estimate.update_ms)
         log.solve_ms.append(estimate.solve_ms)
         if estimator.solver_failures > failures:
@@ -164,35 +212,25 @@ class _Recorder:
 
     def _follow_trust(self, t: float) -> None:
         """Keep what was likely when a channel was wrong, or a scale was found: once for each."""
-        self._first_t = t if self._first_t is None else self._first_t
+        self._first_t, self._t = t if self._first_t is None else self._first_t, t
         cause = self._estimator.trust_cause()
         if "wrong" in cause or "one scale" in cause:
             kind = NUMBER.sub("", cause)
             if kind not in self._causes and len(self._causes) < MOST_CAUSES:
-                since = t - self._first_t
+                since = self.elapsed()
                 self._causes[kind] = RunFinding("trust", f"{cause} (from {since:.1f} s)", since)
 
     def trust_findings(self) -> list[RunFinding]:
         """What was likely when, and at the end."""
         cause, found = self._estimator.trust_cause(), list(self._causes.values())
         if cause and NUMBER.sub("", cause) not in self._causes:
-            found.append(RunFinding("trust", f"{cause} (at the end)", None))
+            found.append(RunFinding("trust", f"{cause} (at the end)"))
         return found
 
     def _follow_physical(self, pi: np.ndarray) -> None:
         physical = self._estimator.physical
         self.log.add_physical(physical.min_eig_M(pi), physical.min_eig_J(pi),
                               physical.violation(pi) > VIOLATION)
-
-
-def _nothing_usable(bags: Sequence[BagContents], counters: dict[str, int]) -> str:
-    names = " ".join(str(bag.path) for bag in bags)
-    seconds = sum(bag.end - bag.start for bag in bags)
-    reasons = ", ".join(f"{reason} ({count})" for reason, count in sorted(counters.items())
-                        if count)
-    why = (f"rejected: {reasons}." if reasons
-           else "expected at least a few seconds in which all sensors run.")
-    return f"{names}: {seconds:.1f} s of recording gave no usable sample; {why}"
 
 
 def _progress_on_terminal() -> Callable[[str, float], None]:

@@ -5,37 +5,46 @@ Everything that reports on a run (files, figures, report, studies) starts from t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import __version__
 from ..config import Config
-from ..model.metrics import Z95, all_channels, timing
+from ..model.metrics import all_channels, timing
+from ..model.normal import Z95
 from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
 from ..uncertainty.trust import STATES
 from .bags import BagContents
+from .failures import Failure
+from .input_log import InputFigures
 from .log import Rows, RunLog
 
 SCHEMA = 2
 
 
 class RunFinding(NamedTuple):
-    """What was found wrong in a run: code, sentence with its evidence, data time [s] from the first
-    row (None: not of one instant)."""
+    """What was found in a run: code, sentence, time [s] from the first sample of the run, or of a
+    recording's sensors (None: not of one instant)."""
 
     code: str
     sentence: str
-    t_s: float | None
+    t_s: float | None = None
+
+    def entry(self) -> dict[str, Any]:
+        """As in metrics.json; `evidence` is what was seen, without the advice that follows."""
+        seen = self.sentence.partition(f"{self.code}: ")[2] or self.sentence
+        return {**self._asdict(), "evidence": seen.partition("; ")[0]}
 
 
 @dataclass(frozen=True)
 class Run:
     """A finished run: its log, the parameters at start and end, and what was rejected on the way.
 
-    saved_noise (C,): the noise that came with the parameters that it started from, or None."""
+    saved_noise (C,): the noise that came with the parameters that it started from, or None.
+    longest_gap [s]: the longest time without a `sample`, and without a `vehicle_row`."""
 
     bags: tuple[BagContents, ...]
     config: Config
@@ -52,6 +61,10 @@ class Run:
     notes: tuple[str, ...]
     saved_noise: np.ndarray | None
     findings: tuple[RunFinding, ...] = ()
+    inputs: Mapping[str, InputFigures] = field(default_factory=dict)
+    changes: tuple[RunFinding, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    longest_gap: Mapping[str, float | None] = field(default_factory=dict)
     version: str = __version__
 
     @property
@@ -93,8 +106,8 @@ def metrics_of(done: Run) -> dict[str, Any]:
                             rows.valid)
 
     channels = block(rows.predicted, rows.stddev)
-    for channel, trust in zip(channels.values(), trust_of(rows), strict=True):
-        channel |= trust
+    for name, channel, trust in zip(robot.channels, channels.values(), trust_of(rows), strict=True):
+        channel |= trust | {"masked_by": dict(done.masked.get(name, {}))}
     solve, covariance = timing(log.solve_ms), done.final.covariance
     saved = saved_intervals(done)
     return {
@@ -114,7 +127,13 @@ def metrics_of(done: Run) -> dict[str, Any]:
             "identifiable_rank": done.identifiable_rank
         }, "physical": {
             "min_eig_M": log.min_eig_M, "min_eig_J": log.min_eig_J, "violations": log.violations
-        }, "findings": [found._asdict() for found in done.findings]
+        }, "inputs": {role: figures._asdict() for role, figures in done.inputs.items()},
+        "findings": [found.entry() for found in done.findings],
+        "changes": [change.entry() for change in done.changes],
+        "failures": [asdict(failure) for failure in done.failures],
+        "longest_gap_s": dict(done.longest_gap), "settings_changed": {
+            name: {"default": default, "value": value}
+            for name, (default, value) in done.config.changed_settings().items()}
     }
 
 

@@ -9,19 +9,22 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
 
+from ..disk.kinds import reason_of
 from ..errors import RobotError
 from .parameters import FRICTION
 from .rotations import FRD_FROM_FLU, from_rpy, to_quaternion
+from .urdf import urdf_text
 
 # Pinocchio's inertia order (m, mc, Ixx, Ixy, Iyy, Ixz, Iyz, Izz) to ours (m, ml, Ixx, Iyy, Izz,
 # Ixy, Ixz, Iyz).
 OURS_FROM_PINOCCHIO = np.array([0, 1, 2, 3, 4, 6, 9, 5, 7, 8])
 GRAVITY = 9.80665
+# Of the joint and the body at the vehicle's origin: with a line break, as no name in XML has.
+BASE = "vehicle\n(free)"
 
 
 @dataclass(frozen=True)
@@ -77,23 +80,17 @@ class ManipulatorModel:
         """The arm of `urdf` (a path, or the XML text itself) with `joints` moving and all others
         locked at zero.
 
-        Raises RobotError for an unreadable URDF or a joint that it does not have.
+        Raises RobotError for a URDF that cannot be used (`urdf.urdf_text`) or joints that are not
+        one chain.
         """
-        arm = _load(urdf)
-        movable = list(arm.names)[1:]
-        unknown = [j for j in joints if j not in movable]
-        if unknown:
-            raise RobotError(
-                f"joint '{unknown[0]}' is not in the URDF; its movable joints are "
-                f"{', '.join(movable) or 'none'}."
-            )
-        locked = [arm.getJointId(name) for name in movable if name not in joints]
+        arm = _load(urdf, joints)
+        locked = [arm.getJointId(name) for name in list(arm.names)[1:] if name not in joints]
         arm = pin.buildReducedModel(arm, locked, pin.neutral(arm))
         base = pin.Model()
-        base.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "vehicle")
-        base.addFrame(pin.Frame("vehicle", 1, 0, pin.SE3.Identity(), pin.FrameType.BODY))
+        base.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), BASE)
+        base.addFrame(pin.Frame(BASE, 1, 0, pin.SE3.Identity(), pin.FrameType.BODY))
         placement = (mount or Mount()).placement()
-        model = pin.appendModel(base, arm, base.getFrameId("vehicle"), placement)
+        model = pin.appendModel(base, arm, base.getFrameId(BASE), placement)
         for a, b in zip(joints, joints[1:]):
             if model.getJointId(a) not in list(model.supports[model.getJointId(b)]):
                 raise RobotError(
@@ -179,13 +176,9 @@ class ManipulatorModel:
         v[self._v_index], a[self._v_index] = mu_dot, mu_ddot
 
 
-def _load(urdf: str) -> pin.Model:
+def _load(urdf: str, joints: tuple[str, ...]) -> pin.Model:
+    text = urdf_text(urdf, joints)
     try:
-        if urdf.lstrip().startswith("<"):
-            return pin.buildModelFromXML(urdf)
-        if not Path(urdf).is_file():
-            raise RobotError(
-                f"URDF '{urdf}' does not exist; set robot.urdf to the arm's description.")
-        return pin.buildModelFromUrdf(str(urdf))
+        return pin.buildModelFromXML(text)
     except (ValueError, RuntimeError) as error:
-        raise RobotError(f"URDF '{urdf[:80]}' cannot be read: {error}.") from None
+        raise RobotError(f"URDF '{urdf[:80]}' cannot be read: {reason_of(error)}.") from None

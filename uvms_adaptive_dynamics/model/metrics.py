@@ -9,8 +9,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-# Half width of a two-sided 95 % interval of a Gaussian, in standard deviations.
-Z95 = 1.959963984540054
+from .normal import Z95
 
 KEYS = ("r2", "slope", "bias", "mse", "mae", "rmse", "coverage95", "interval_width", "nll")
 

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..errors import ParameterError
+from ..errors import ParameterError, brief
 from .covariance import INDEFINITE
 from .parameters import ParameterTable
 from .sample import channel_names
@@ -65,7 +65,7 @@ def check_robot(found: ParameterSet, table: ParameterTable, what: str) -> None:
     unknown = [name for name in found.names if name not in table.index]
     missing = [name for name in table.names if name not in found.names]
     if unknown or missing:
-        parts = [f"unknown to this robot: {', '.join(unknown[:3])}"] if unknown else []
+        parts = [f"unknown to this robot: {brief(', '.join(unknown[:3]))[1:-1]}"] if unknown else []
         parts += [f"missing: {', '.join(missing[:3])}"] if missing else []
         raise ParameterError(
             f"{what}: got {len(found.names)} parameters, expected the {table.size} of this robot "
@@ -75,7 +75,7 @@ def check_robot(found: ParameterSet, table: ParameterTable, what: str) -> None:
 def _words(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return f"({', '.join(map(str, value))})"
+    return f"({brief(', '.join(map(str, value)))[1:-1]})"
 
 
 def _stated_channels(robot: Any, what: str) -> list[str] | None:
@@ -84,11 +84,11 @@ def _stated_channels(robot: Any, what: str) -> list[str] | None:
         names = robot.get(key)
         if names is not None and not (isinstance(names, (list, tuple))
                                       and all(isinstance(name, str) for name in names)):
-            raise ParameterError(f"{what}: robot.{key} is {names!r}; expected a list of names. "
-                                 f"{SAVE_AGAIN}, or delete the entry.")
+            raise ParameterError(f"{what}: robot.{key} is {brief(names)}; expected a list of "
+                                 f"names. {SAVE_AGAIN}, or delete the entry.")
     vehicle = robot.get("vehicle")
     if vehicle is not None and not isinstance(vehicle, (bool, np.bool_)):
-        raise ParameterError(f"{what}: robot.vehicle is {vehicle!r}; expected true or false. "
+        raise ParameterError(f"{what}: robot.vehicle is {brief(vehicle)}; expected true or false. "
                              f"{SAVE_AGAIN}, or delete the entry.")
     if robot.get("channels") is not None:
         return list(robot["channels"])
@@ -100,7 +100,7 @@ def _stated_channels(robot: Any, what: str) -> list[str] | None:
 def _check_values(found: ParameterSet, what: str) -> None:
     if len(set(found.names)) != len(found.names):
         double = next(name for name in found.names if found.names.count(name) > 1)
-        raise ParameterError(f"{what}: parameter '{double}' stands there twice; expected each "
+        raise ParameterError(f"{what}: parameter {brief(double)} stands there twice; expected each "
                              "once. Delete one of them.")
     values = np.asarray(found.values)
     if values.shape != (len(found.names),) or values.dtype.kind not in "fiu":
@@ -110,8 +110,9 @@ def _check_values(found: ParameterSet, what: str) -> None:
     if not usable.all():
         place = int(np.argmin(usable))
         kind = "" if np.isfinite(values[place]) else ", which is not finite"
-        raise ParameterError(f"{what}: '{found.names[place]}' is {values[place]:g}{kind}; expected "
-                             f"a number of size up to {LARGEST:g}. Correct it, or save again.")
+        raise ParameterError(f"{what}: {brief(found.names[place])} is {values[place]:g}{kind}; "
+                             f"expected a number of size up to {LARGEST:g}. Correct it, or save "
+                             "again.")
 
 
 def _check_covariance(covariance: np.ndarray, names: tuple[str, ...], what: str) -> None:
@@ -122,8 +123,8 @@ def _check_covariance(covariance: np.ndarray, names: tuple[str, ...], what: str)
                              f"{WITHOUT_COVARIANCE}")
     usable = np.abs(covariance) <= LARGEST ** 2
     if not usable.all():
-        row, column = (names[i] for i in np.argwhere(~usable)[0])
-        raise ParameterError(f"{what}: covariance of '{row}' and '{column}' is not finite, or "
+        row, column = (brief(names[i]) for i in np.argwhere(~usable)[0])
+        raise ParameterError(f"{what}: covariance of {row} and {column} is not finite, or "
                              f"absurd; expected numbers. {WITHOUT_COVARIANCE}")
     variance = np.diag(covariance)
     stddev = np.sqrt(np.maximum(variance, 0.0))
@@ -132,7 +133,7 @@ def _check_covariance(covariance: np.ndarray, names: tuple[str, ...], what: str)
     scaled = covariance / unit[:, None] / unit
     if (np.diag(scaled) < -INDEFINITE).any():
         place = int(np.argmin(np.diag(scaled)))
-        raise ParameterError(f"{what}: variance of '{names[place]}' is {variance[place]:g}; "
+        raise ParameterError(f"{what}: variance of {brief(names[place])} is {variance[place]:g}; "
                              f"expected a number that is not negative. {WITHOUT_COVARIANCE}")
     if np.abs(scaled - scaled.T).max(initial=0.0) > INDEFINITE:
         raise ParameterError(f"{what}: covariance is not symmetric; expected a symmetric matrix. "
@@ -182,7 +183,7 @@ def _check_noise(key: str, noise: np.ndarray, stated: list[str] | None, channels
     usable = (noise >= LEAST_NOISE) & (noise <= MOST_NOISE)     # false for NaN
     if not usable.all():
         place = int(np.argmin(usable))
-        channel = f"'{stated[place]}'" if stated and place < len(stated) else f"channel {place}"
+        channel = brief(stated[place]) if stated and place < len(stated) else f"channel {place}"
         raise ParameterError(
             f"{what}: {key} of {channel} is {noise[place]:g}; expected a number from "
             f"{LEAST_NOISE:g} to {MOST_NOISE:g} [N or N m]. {without}")

@@ -4,8 +4,6 @@ Format and rules: docs/ros_interface.md, "Parameter files".
 """
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,7 +13,10 @@ import numpy as np
 import yaml
 
 from .. import __version__
-from ..errors import ParameterError
+from ..disk.reading import read_text
+from ..disk.writing import write_file
+from ..disk.yaml_text import parse_yaml
+from ..errors import ParameterError, brief
 from .parameter_checks import check_numbers, check_robot
 from .parameters import ParameterTable
 
@@ -23,6 +24,15 @@ SCHEMA = 1
 PACKAGE = "uvms_adaptive_dynamics"
 # rows of `ParameterSet.systematic`: delay and scale of the wrench, of the joints' efforts
 CAUSES = 4
+# [bytes] A robot of 30 joints has 3.3 MB, almost all of it covariance and information.
+LIMIT = 4_000_000
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes what stands in two places twice, since no alias is read."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
 
 
 @dataclass(frozen=True)
@@ -87,23 +97,12 @@ def save_parameters(path: str | Path, parameters: ParameterSet) -> Path:
     """Write atomically: also after a power cut the file is the old one or the whole new one.
 
     Raises ParameterError for a set that `load_parameters` would refuse (the file stays as it was),
-    OSError where the folder cannot be written.
+    UvmsError where it cannot be written, with the place where the set is kept instead.
     """
-    path = Path(path).expanduser()
     check_numbers(parameters, f"parameters for '{path}', not saved")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            yaml.safe_dump(_document(parameters), stream, sort_keys=False, default_flow_style=None,
-                           width=110)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return path
+    text = yaml.dump(_document(parameters), Dumper=_Dumper, sort_keys=False,
+                     default_flow_style=None, width=110)
+    return write_file(path, text)
 
 
 def load_parameters(path: str | Path) -> ParameterSet:
@@ -169,35 +168,21 @@ def _document(parameters: ParameterSet) -> dict[str, Any]:
 
 
 def _read(path: Path, what: str) -> Any:
-    try:
-        text = path.expanduser().read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ParameterError(f"{what} is not text in UTF-8 ({error.reason}); expected a file "
-                             "written by ~/save or --save-parameters.") from None
-    except (OSError, RuntimeError, ValueError) as error:  # no home folder; a NUL in the name
-        reason = getattr(error, "strerror", None) or error
-        raise ParameterError(f"{what} cannot be read: {reason}.") from None
-    try:
-        return yaml.safe_load(text)
-    except Exception as error:  # beside YAMLError, PyYAML's constructors raise what int() and
-        # date() raise, and RecursionError where lists are nested without end
-        reason = getattr(error, "problem", None) or str(error).splitlines()[0]
-        mark = getattr(error, "problem_mark", None)
-        place = f", line {mark.line + 1}" if mark is not None else ""
-        raise ParameterError(f"{what} is not valid YAML: {reason}{place}. Correct it, or save the "
-                             "parameters again.") from None
+    text = read_text(path, what, LIMIT, ParameterError,
+                     "a parameter file as ~/save or --save-parameters write it")
+    return parse_yaml(text, what, ParameterError, "Correct it, or save the parameters again.")
 
 
 def _check_origin(document: Mapping, what: str) -> None:
     """Refuse files of another schema or another program; hand-written ones state neither."""
     schema = document.get("schema", SCHEMA)
     if type(schema) is not int or schema != SCHEMA:
-        raise ParameterError(f"{what} has schema {schema!r}; expected {SCHEMA}. Save the "
+        raise ParameterError(f"{what} has schema {brief(schema)}; expected {SCHEMA}. Save the "
                              f"parameters again with version {__version__} of this package.")
     package = document.get("package", PACKAGE)
     if package != PACKAGE:
-        raise ParameterError(f"{what} was written by {package!r}; expected '{PACKAGE}'. Give a "
-                             "file written by ~/save or --save-parameters.")
+        raise ParameterError(f"{what} was written by {brief(package)}; expected '{PACKAGE}'. Give "
+                             "a file written by ~/save or --save-parameters.")
 
 
 def _mapping(document: Mapping, key: str, what: str) -> Mapping:
@@ -205,7 +190,7 @@ def _mapping(document: Mapping, key: str, what: str) -> Mapping:
     if found is None:
         return {}
     if not isinstance(found, dict):
-        raise ParameterError(f"{what}: '{key}' is {_short(found)}; expected a mapping. Correct it "
+        raise ParameterError(f"{what}: '{key}' is {brief(found)}; expected a mapping. Correct it "
                              "or delete it.")
     return found
 
@@ -222,7 +207,7 @@ def _known_from(found: Mapping, names: tuple[str, ...], what: str) -> tuple[str,
 
 def _numbers(found: Any, what: str) -> np.ndarray:
     if isinstance(found, (str, bytes, Mapping)) or not hasattr(found, "__iter__"):
-        raise ParameterError(f"{what} is {_short(found)}; expected a list of numbers.")
+        raise ParameterError(f"{what} is {brief(found)}; expected a list of numbers.")
     return np.array([_number(value, what) for value in found], float)
 
 
@@ -233,7 +218,7 @@ def _number(value: Any, what: str) -> float:
             return float(value)
         except (ValueError, OverflowError):
             pass
-    raise ParameterError(f"{what} has the entry {_short(value)}; expected a number.")
+    raise ParameterError(f"{what} has the entry {brief(value)}; expected a number.")
 
 
 def _systematic(document: Mapping, size: int, what: str) -> np.ndarray | None:
@@ -243,7 +228,7 @@ def _systematic(document: Mapping, size: int, what: str) -> np.ndarray | None:
     rows = [] if not isinstance(found, list) else [
         _numbers(row, f"{what}: systematic") for row in found]
     if len(rows) != CAUSES or any(row.size != size for row in rows):
-        raise ParameterError(f"{what}: systematic is {_short(found)}; expected {CAUSES} lists of "
+        raise ParameterError(f"{what}: systematic is {brief(found)}; expected {CAUSES} lists of "
                              f"{size} numbers. Save the parameters again, or delete it.")
     return np.array(rows)
 
@@ -260,8 +245,3 @@ def _symmetric(document: Mapping, key: str, size: int, what: str) -> np.ndarray 
     matrix = np.zeros((size, size))
     matrix[np.tril_indices(size)] = entries
     return matrix + np.tril(matrix, -1).T
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -100,8 +100,8 @@ class PhysicalSet:
 
     def violation(self, pi: np.ndarray, epsilon: float | None = None) -> float:
         """How far pi is outside P, 0 inside: the largest excess over bounds and equalities
-        (relative to each parameter's scale) and over the matrix inequalities (M_v as it is,
-        pseudo-inertias scaled)."""
+        (relative to each parameter's scale) and over the matrix inequalities (blocks of M_v as they
+        are, pseudo-inertias scaled)."""
         epsilon = self.epsilon if epsilon is None else epsilon
         scale = self.table.scale
         excess = max(0.0, float(np.max((self.lower - pi) / scale)),
@@ -110,7 +110,8 @@ class PhysicalSet:
             a, b = self.table.equal_pairs.T
             excess = max(excess, float(np.max(np.abs(pi[a] - pi[b]) / scale[a])))
         if self.table.vehicle:
-            excess = max(excess, epsilon - float(pi[self._alone].min()))
+            alone = self._alone
+            excess = max(excess, float(np.max((epsilon - pi[alone]) / np.array(scale)[alone])))
         if self.inequalities:
             excess = max(excess, epsilon - float(self._eigen(pi)[0][:, 0].min()))
         return excess

@@ -23,14 +23,18 @@ def resolve_urdf(address: str) -> str:
     """The path behind a URDF address; package:// finds this package's own files and, on a ROS
     machine, any package's share."""
     if not address.startswith("package://"):
-        return str(Path(address).expanduser())
+        try:
+            return str(Path(address).expanduser())
+        except RuntimeError as error:
+            raise RobotError(
+                f"URDF '{address}' cannot be found: {error} Give a whole path.") from None
     package, _, inside = address[len("package://"):].partition("/")
     if package == PACKAGE:
         return str(resources.files(PACKAGE).joinpath(inside))
     try:
         from ament_index_python.packages import get_package_share_directory
         return str(Path(get_package_share_directory(package)) / inside)
-    except (ImportError, LookupError) as error:
+    except (ImportError, LookupError, OSError, ValueError) as error:
         raise RobotError(
             f"URDF '{address}': package '{package}' is not found; give a path instead, or source "
             "its workspace."
@@ -62,6 +66,12 @@ class RobotModel:
         self._tilt_only = config.estimation.base_motion == "tilt"
         self.table = _table(config, arm)
         self.channels = channel_names(self.vehicle, self.joints)
+        twice = [name for name in self.channels if self.channels.count(name) > 1]
+        if twice:
+            raise RobotError(
+                f"setting 'robot.joints' is {list(self.joints)}: two channels would be "
+                f"'{twice[0]}', since a joint with the name of a vehicle's channel is written so; "
+                "expected other names. Rename the joint.")
         joint_units = tuple("N" if p else "N m" for p in self.table.prismatic)
         self.units = (VEHICLE_UNITS if self.vehicle else ()) + joint_units
         self.vehicle_rows = slice(0, 6 if self.vehicle else 0)

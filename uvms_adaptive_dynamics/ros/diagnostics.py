@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..config import Config
 from ..estimation.snapshot import EstimatorSnapshot
@@ -15,28 +15,29 @@ from ..model.parameters import ParameterTable
 from ..uncertainty.advisories import block_warnings, channel_warnings, link_note
 from .recent_fit import RecentFit
 from .recorder import Recorder
+from .status import ERROR, OK, REPORTS, WARN, Status
+from .unused_data import UnusedData
 from .worker import Worker
-
-OK, WARN, ERROR = 0, 1, 2
 
 # Fewer rows say nothing of a channel.
 MIN_ROWS = 100
 
 # From this share of masked rows on, over so many reports, an operator should look at the reasons;
 # an arm that is parked is none.
-MASKED_WARN, REPORTS = 0.9, 10
+MASKED_WARN = 0.9
+SETTLED_REPORTS = 4     # fewer may be those in which filters fill
 AT_REST = "joint at rest"
 
+# [s] after the first report in which an input that has not come yet is waited for, not missed.
+STARTUP_S = 5.0
+# [s] of samples in which doubt is what it must be: a robot that moves on all axes has shown its
+# parameters after 40 s.
+LEARNING_S = 120.0
+# Of the solves over REPORTS reports, the share that has to be late before someone should act: with
+# fewer, parameters follow hardly more slowly.
+LATE_SHARE = 0.25
+
 KNOWN_FROM = ("measured", "weak", "prior", "frozen")
-
-
-class Status(NamedTuple):
-    """One diagnostic: level, name, sentence, values."""
-
-    level: int
-    name: str
-    message: str
-    values: Mapping[str, Any]
 
 
 class Diagnostics:
@@ -48,20 +49,27 @@ class Diagnostics:
 
     def __init__(self, config: Config, table: ParameterTable, worker: Worker, fit: RecentFit):
         self._horizon, self._table, self._worker = config.estimation.horizon, table, worker
+        self._learning_samples = LEARNING_S / config.filter.period
         self._fit = fit
         self._before: Counter = Counter()
         self._masked: deque = deque(maxlen=REPORTS)
+        self._solves: deque = deque(maxlen=REPORTS)
+        self._unused = UnusedData()
+        self._begin: float | None = None
         self._bad_since: dict[str, float] = {}
         self.late = ""
 
     def statuses(self, front_end: Any, now_s: float, samples: int, dropped: Mapping[str, int],
-                 recorder: Recorder | None) -> list[Status]:
-        """All statuses, the overall one first; `now_s` on the node's clock."""
+                 recorder: Recorder | None, topics: Mapping[str, Any]) -> list[Status]:
+        """All statuses, the overall one first; `now_s` on the node's clock, `topics` by role."""
         state = self._worker.snapshot
         self._worker.request_knowledge()     # for the next report
-        found = [Status(*status) for status in front_end.status(now_s)]
-        found += [self._rows(front_end, samples), self._solver(state), self._estimate(state),
-                  self._predictions(), self._trust(state), self._refused(front_end, state, dropped)]
+        self._begin = now_s if self._begin is None else min(self._begin, now_s)
+        self._learning = state.learn and samples < self._learning_samples
+        found = [self._input(Status(*status), now_s, topics) for status in front_end.status(now_s)]
+        found += [self._rows(front_end, samples), self._solver(state, samples),
+                  self._estimate(state), self._predictions(), self._trust(state),
+                  *self._unused.statuses(front_end, state, samples, dropped)]
         if recorder is not None:
             found.append(Status(ERROR if recorder.error else OK, "recorder",
                                 recorder.error or f"recording into {recorder.path}",
@@ -81,6 +89,23 @@ class Diagnostics:
             return status
         begin = self._bad_since.setdefault(status.name, now_s)
         return status._replace(values={**status.values, "lasts [s]": max(0.0, now_s - begin)})
+
+    def _input(self, status: Status, now_s: float, topics: Mapping[str, Any]) -> Status:
+        """The status of an input with what the graph knows of its topic."""
+        topic = topics.get(status.name.removeprefix("input "))
+        if topic is None:
+            return status
+        status = status._replace(values={**status.values, **topic.figures()})
+        assert self._begin is not None
+        if status.values["received"] == "0" and now_s - self._begin < STARTUP_S:
+            return status._replace(level=OK,
+                                   message=f"waiting for the first message on '{topic.topic}'")
+        if status.level == ERROR:
+            return status._replace(message=f"{status.message}: {topic.why_silent}")
+        if topic.several:
+            said = topic.several if status.level == OK else f"{status.message}; {topic.several}"
+            return status._replace(level=WARN, message=said)
+        return status
 
     def _overall(self, found: list[Status], state: EstimatorSnapshot, samples: int) -> Status:
         worst = max(found, key=lambda status: status.level)
@@ -112,7 +137,7 @@ class Diagnostics:
             values[channel] = f"{share} ({reasons})" if reasons else share
             if grown.total() - grown[AT_REST] > MASKED_WARN * fresh:
                 masked_by.setdefault(grown.most_common(1)[0][0], []).append(channel)
-        if masked_by:
+        if masked_by and len(self._masked) >= SETTLED_REPORTS:
             said = "; ".join(
                 f"{reason} ({', '.join(channels) if len(channels) < len(values) else 'all'})"
                 for reason, channels in masked_by.items())
@@ -121,11 +146,11 @@ class Diagnostics:
         return Status(OK, "masked rows", f"share of masked rows over {len(self._masked)} reports, "
                       "with reasons", values)
 
-    def _solver(self, state: EstimatorSnapshot) -> Status:
+    def _solver(self, state: EstimatorSnapshot, samples: int) -> Status:
         worker = self._worker
         failed = self._since("failures", state.failures)
-        skipped = self._since("skipped", worker.skipped)
-        cut = self._since("out of time", worker.out_of_time)
+        self._solves.append((samples, worker.skipped, worker.out_of_time))
+        ticks, skipped, cut = (new - old for new, old in zip(self._solves[-1], self._solves[0]))
         crashed = self._since("exceptions", worker.exceptions)
         values = {
             "solver": state.solver, **_times("solve", worker.solve_ms),
@@ -135,7 +160,8 @@ class Diagnostics:
             "samples waiting": worker.backlog}
         if worker.last_error:
             values["last exception"] = worker.last_error
-        self.late = _late_solves(skipped, cut)
+        late = skipped + cut > LATE_SHARE * max(ticks, 1)
+        self.late = _late_solves(skipped, cut, ticks) if late else ""
         if crashed:
             return Status(ERROR, "solver", f"{crashed} samples lost to an internal error "
                           f"({worker.last_error}). Please report it with a recording", values)
@@ -167,7 +193,9 @@ class Diagnostics:
             if note := link_note(self._table, words):
                 values["links"] = note
             if warnings := block_warnings(self._table, words):
-                return Status(WARN, "estimate", "; ".join(warnings), values)
+                said = "; ".join(warnings)
+                return Status(OK if self._learning else WARN, "estimate",
+                              f"learning: {said}" if self._learning else said, values)
         return Status(OK, "estimate", f"last solve: {state.status}", values)
 
     def _knowledge(self) -> dict[str, object]:
@@ -192,7 +220,9 @@ class Diagnostics:
                            f"{channel} width [{fit['unit']}]": fit["interval_width"],
                            f"{channel} NLL [nats]": fit["nll"]}
         if warnings := channel_warnings(fits, self._fit.seconds, MIN_ROWS):
-            return Status(WARN, "predictions", "; ".join(warnings), values)
+            said = "; ".join(warnings)
+            return Status(OK if self._learning else WARN, "predictions",
+                          f"learning: {said}" if self._learning else said, values)
         return Status(OK, "predictions", f"each row predicted before it was used, last "
                       f"{self._fit.seconds:g} s", values)
 
@@ -205,30 +235,18 @@ class Diagnostics:
         said = "; ".join([state.trust_cause, *findings] if state.trust_cause else findings)
         if not said:
             return Status(OK, "trust", "residuals are what the noise explains", values)
+        if self._learning and "wrong" not in state.trust:
+            return Status(OK, "trust", f"learning: {said}", values)
         return Status(ERROR if "wrong" in state.trust else WARN, "trust", said, values)
 
-    def _refused(self, front_end: Any, state: EstimatorSnapshot,
-                 dropped: Mapping[str, int]) -> Status:
-        counts = {**front_end.counters, **dropped, "implausible rows": state.implausible,
-                  "samples with a repeated stamp": state.repeated_stamps}
-        counts = {reason: count for reason, count in counts.items() if count}
-        fresh = {reason: grown for reason, count in counts.items()
-                 if (grown := self._since(f"refused/{reason}", count))}
-        if fresh:
-            said = ", ".join(f"{reason} {count}" for reason, count in fresh.items())
-            return Status(WARN, "refused messages", f"not used since the last report: {said}",
-                          counts)
-        return Status(OK, "refused messages", "none since the last report", counts)
 
-
-def _late_solves(skipped: int, cut: int) -> str:
-    """A sentence about solves that came late since the last report; '' without any."""
+def _late_solves(skipped: int, cut: int, ticks: int) -> str:
+    """A sentence about solves that came late of so many ticks."""
     parts = [f"{skipped} solves skipped because newer samples waited"] if skipped else []
     parts += [f"{cut} solves ended by estimation.deadline"] if cut else []
-    if not parts:
-        return ""
-    return (f"{' and '.join(parts)} since the last report; every sample still counts, parameters "
-            "follow more slowly. Relieve the computer, or take a shorter estimation.horizon")
+    return (f"{' and '.join(parts)}, of the last {ticks} samples; every sample still counts, "
+            "parameters follow more slowly. Relieve the computer, or take a shorter "
+            "estimation.horizon")
 
 
 def _times(name: str, milliseconds) -> dict[str, object]:

@@ -22,13 +22,14 @@ from .diagnostics import Diagnostics
 from .inputs import NodeInputs
 from .log import CORE_LOG, RosLogHandler
 from .outputs import LATCHED, OutputPublishers
-from .parameters import config_from_parameters, watch_changes
+from .parameters import changes_sentence, config_from_parameters, watch_changes
 from .recent_fit import RecentFit
 from .services import NodeServices
 from .worker import Worker
 
 DESCRIPTION_TOPIC = "robot_description"
 WAITING_S = 5.0   # between warnings that the robot's description is missing
+SPEAK_S = 0.5     # between looks at the inputs: what happens is in the log within a second
 
 
 class EstimatorNode(rclpy.node.Node):
@@ -99,7 +100,7 @@ class EstimatorNode(rclpy.node.Node):
                                      inputs.restart_front_end)
         self._report_timer = self.create_timer(
             config.output.diagnostics_period, lambda: self._report(inputs), clock=self._wall)
-        self._silence_timer = self.create_timer(1.0, inputs.warn_of_silence, clock=self._wall)
+        self._voice_timer = self.create_timer(SPEAK_S, inputs.speak, clock=self._wall)
         self.worker = worker
         self._log_start(worker.snapshot, inputs)
         worker.start()
@@ -116,6 +117,7 @@ class EstimatorNode(rclpy.node.Node):
         log.info(f"solver {state.solver} at every tick; horizon {estimation.horizon} samples at "
                  f"{1 / config.filter.period:g} Hz, arrival cost '{estimation.arrival}', coupling "
                  f"'{estimation.coupling}'")
+        log.info(changes_sentence(config))
         log.info("inputs: " + ", ".join(f"{source.topic} ({source.input.type})"
                                         for source in inputs.subscriptions))
         saved = " with its covariance" if state.started_from_file else ""
@@ -143,7 +145,7 @@ class EstimatorNode(rclpy.node.Node):
             dropped = {**inputs.dropped,
                        "results not finite, not published": self._outputs.not_finite}
             statuses = self._reporter.statuses(inputs.front_end, now, inputs.samples, dropped,
-                                               inputs.recorder)
+                                               inputs.recorder, inputs.topics)
         if self._reporter.late:
             self.get_logger().warning(f"{self._reporter.late}", throttle_duration_sec=10.0)
         name = self.get_fully_qualified_name().lstrip("/")

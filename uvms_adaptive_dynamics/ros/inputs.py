@@ -12,12 +12,10 @@ from ..config import Config
 from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..signals.front_end import SignalFrontEnd
-from ..signals.topics import inputs
+from ..signals.topics import Input, inputs
 from .recorder import Recorder
 from .subscriptions import InputPoll, InputSubscription, Received, Repeated
-
-# A topic without a message is warned of after this time, and again while it stays silent.
-SILENT_AFTER_S, SILENT_AGAIN_S = 3.0, 30.0
+from .voice import SILENT_AFTER_S, SILENT_AGAIN_S, FindingVoice, InputVoice
 
 NO_SIMULATED_TIME = "no simulated time on /clock yet"
 
@@ -37,7 +35,11 @@ class NodeInputs:
         self._log = node.get_logger()
         self.lock = threading.Lock()
         self.front_end = SignalFrontEnd(config, robot)
-        self.subscriptions = [InputSubscription(node, wanted) for wanted in inputs(config)]
+        by_topic: dict[str, list[Input]] = {}
+        for wanted in inputs(config):
+            by_topic.setdefault(wanted.topic, []).append(wanted)
+        self.subscriptions = [InputSubscription(node, wanted[0], [each.role for each in wanted])
+                              for wanted in by_topic.values()]
         self.recorder: Recorder | None = None
         if config.output.record:
             types = {source.topic: source.input.type for source in self.subscriptions}
@@ -46,7 +48,11 @@ class NodeInputs:
         self.dropped: Counter = Counter()
         self._resets = 0
         self._repeated: Repeated | None = None
-        self._warn_at = time.monotonic() + SILENT_AFTER_S
+        begin = time.monotonic()
+        self._voices = [InputVoice(self.front_end.inputs[source.input.role], source,
+                                   source.input.type, begin) for source in self.subscriptions]
+        self._no_time_at = begin + SILENT_AFTER_S
+        self._findings = FindingVoice()
 
     def start(self) -> None:
         """Begin to read."""
@@ -65,16 +71,26 @@ class NodeInputs:
         with self.lock:
             self.front_end.reset()
 
-    def warn_of_silence(self) -> None:
-        """Name the topics without a message in the log; call it every second or so."""
-        if time.monotonic() < self._warn_at:
-            return
-        self._warn_at = time.monotonic() + SILENT_AGAIN_S
+    @property
+    def topics(self) -> dict[str, InputSubscription]:
+        """The subscriptions by role."""
+        return {source.input.role: source for source in self.subscriptions}
+
+    def speak(self) -> None:
+        """Log what has changed about the inputs since the last call; call it every second or so."""
+        steady, now_ns = time.monotonic(), self._node.get_clock().now().nanoseconds
         for source in self.subscriptions:
-            if not source.messages:
-                self._log.warning(f"no message yet on '{source.topic}' ({source.input.type}): "
-                                  f"{source.why_silent()}")
-        if self._node.get_clock().now().nanoseconds == 0:
+            source.look_around()
+        with self.lock:
+            lines = [line for voice in self._voices for line in voice.lines(now_ns * 1e-9, steady)]
+            lines += self._findings.lines(self.front_end.warnings, steady)
+        for warn, text in lines:
+            if warn:
+                self._log.warning(text)
+            else:
+                self._log.info(text)
+        if now_ns == 0 and steady >= self._no_time_at:
+            self._no_time_at = steady + SILENT_AGAIN_S
             self._log.warning("use_sim_time is true and nothing has come on /clock: all messages "
                               "are dropped. Play the bag with --clock, or set use_sim_time false")
 
@@ -102,7 +118,9 @@ class NodeInputs:
         if self.recorder is not None:
             self.recorder.write(source.topic, receive_ns, data)
         try:
-            self.front_end.add_message(source.input.role, source.decode(data), receive_ns * 1e-9)
+            decoded = source.decode(data)
+            for role in source.roles:
+                self.front_end.add_message(role, decoded, receive_ns * 1e-9)
             self._check_resets()
             for sample in self.front_end.samples():
                 self.samples += 1

@@ -18,6 +18,7 @@ from rclpy.utilities import remove_ros_args
 from ..config import NODE_NAME
 from ..errors import UvmsError
 from .estimator_node import EstimatorNode
+from .parameter_files import check_reached, read_parameter_files
 
 
 def main(args: list[str] | None = None) -> int:
@@ -25,9 +26,11 @@ def main(args: list[str] | None = None) -> int:
     arguments = sys.argv if args is None else args
     node = None
     try:
+        files = read_parameter_files(arguments)     # before rcl, which would wait for a FIFO
         _parser().parse_args(remove_ros_args(arguments)[1:])
         rclpy.init(args=arguments)
         node = EstimatorNode()
+        check_reached(files, node.get_fully_qualified_name())
         node.begin()
         executor = SingleThreadedExecutor()
         executor.add_node(node)

@@ -48,6 +48,15 @@ def overrides(node: Node) -> dict[str, Any]:
             for name, parameter in given.items() if name.split(".")[0] not in ROS_OWN}
 
 
+def changes_sentence(config: Config) -> str:
+    """How many settings differ from the defaults, and which."""
+    names = list(config.changed_settings())
+    if not names:
+        return "no setting differs from the defaults"
+    differ = "settings differ" if len(names) > 1 else "setting differs"
+    return f"{len(names)} {differ} from the defaults: {', '.join(names)}"
+
+
 def watch_changes(node: Node, get_config, set_config) -> None:
     """Check changes of CHANGEABLE settings at run time; `set_config(new)` after a valid one."""
     def changed(parameters) -> Config:

@@ -6,11 +6,16 @@ that does not record.
 """
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..errors import BagError, ConfigError
+from ..disk.writing import output_folder
+from ..errors import BagError, ConfigError, UvmsError
+
+# [bytes] Ten minutes of the default inputs at 62 kB/s, and the same again: less is no recording.
+LEAST_FREE = 75_000_000
 
 
 class BagWriter(Protocol):
@@ -72,8 +77,12 @@ class Recorder:
 
     def __init__(self, path: str | Path, topics: Mapping[str, str],
                  writer: type[BagWriter] | None = None):
-        """Open a bag for `topics` (name -> type); ConfigError if it exists or cannot be written."""
-        self.path = Path(path).expanduser()
+        """Open a bag for `topics` (name -> type); ConfigError if it exists, cannot be written, or
+        has no room."""
+        try:
+            self.path = Path(path).expanduser()
+        except RuntimeError as error:
+            raise ConfigError(f"setting 'output.record' is '{path}': {error}") from None
         self._topics = dict(topics)
         self._writer = writer or available_writer()
         self._parts = 0
@@ -118,15 +127,18 @@ class Recorder:
         path = self.path
         if self._parts > 1:
             path = path.with_name(f"{path.name}_{self._parts}")
-        if path.exists():
+        if os.path.lexists(path):
             raise ConfigError(f"setting 'output.record' is '{path}', which exists; expected a "
                               "folder that does not exist yet. "
                               "A bag is never overwritten.")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            output_folder(path.parent, LEAST_FREE)
             self._bag = self._writer(path, self._topics)
         except BagError:
             raise
+        except UvmsError as error:
+            raise ConfigError(f"setting 'output.record' is '{path}', which cannot be written: "
+                              f"{error}") from None
         except Exception as error:  # as in `write`
             raise ConfigError(f"setting 'output.record' is '{path}', which cannot be written: "
                               f"{error}.") from None

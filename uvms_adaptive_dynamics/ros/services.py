@@ -10,6 +10,7 @@ from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
 
 from ..config import Config, Output
+from ..disk.kinds import reason_of, special_kind
 from ..errors import ParameterError, UvmsError
 from ..model.parameter_file import ParameterSet, load_parameters, save_parameters
 from ..model.parameters import ParameterTable
@@ -22,9 +23,11 @@ class NodeServices:
 
     def __init__(self, node: Node, worker: Worker, table: ParameterTable,
                  get_config: Callable[[], Config], restart_front_end: Callable[[], None]):
-        """`get_config`: the settings as they are now, since output.file may change."""
+        """`get_config`: the settings as they are now, since output.file may change. Raises
+        ParameterError where output.directory cannot be a folder."""
         self._log, self._worker, self._table = node.get_logger(), worker, table
         self._config, self._restart_front_end = get_config, restart_front_end
+        parameter_folder(get_config().output)     # refused at start, not at the end of a dive
         for name, action in (("reset", self._reset), ("save", self._save), ("load", self._load),
                              ("next_stage", self._next_stage)):
             node.create_service(Trigger, f"~/{name}", self._answering(name, action))
@@ -35,7 +38,7 @@ class NodeServices:
             try:
                 response.success, response.message = True, action(request)
                 self._log.info(response.message)
-            except (UvmsError, OSError) as error:
+            except UvmsError as error:
                 response.success, response.message = False, f"~/{name} failed: {error}"
                 self._log.warning(response.message)
             return response
@@ -78,9 +81,28 @@ class NodeServices:
                         "estimated together.")
 
 
+def parameter_folder(output: Output) -> Path:
+    """output.directory, which need not exist; raises ParameterError where no folder can be."""
+    try:
+        directory = Path(output.directory).expanduser().resolve()
+        kind = special_kind(directory)
+        in_the_way = next((part for part in (directory, *directory.parents)
+                           if part.exists() and not part.is_dir()), None)
+    except NotADirectoryError:
+        kind, in_the_way = "", directory
+    except (OSError, RuntimeError, ValueError) as error:  # no home folder; a NUL in the name
+        raise ParameterError(f"setting 'output.directory' is '{output.directory}', which is no "
+                             f"folder: {reason_of(error)}.") from None
+    if in_the_way:
+        raise ParameterError(f"setting 'output.directory' is '{output.directory}', where "
+                             f"'{in_the_way}' is {kind or 'a file'}; expected a folder that is "
+                             "there or can be made.")
+    return directory
+
+
 def parameter_path(output: Output) -> Path:
     """The file of save and load; raises ParameterError where it is not inside output.directory."""
-    directory = Path(output.directory).expanduser().resolve()
+    directory = parameter_folder(output)
     path = (directory / output.file).resolve()
     if not output.file or path == directory or not path.is_relative_to(directory):
         raise ParameterError(

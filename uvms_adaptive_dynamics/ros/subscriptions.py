@@ -16,16 +16,18 @@ from rclpy.callback_groups import CallbackGroup
 from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.exceptions import NameValidationException
 from rclpy.node import Node
-from rclpy.qos import QoSCompatibility, QoSProfile, ReliabilityPolicy, qos_check_compatible
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import InvalidQosOverridesError, QoSOverridingOptions
 from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 
 from ..errors import ConfigError
 from ..signals.topics import Input
+from .publishers import Publisher, publishers_on, qos_text, several
 
 # Best effort matches every publisher; the depth holds one second of a 100 Hz sensor.
 SENSOR_DEPTH = 100
+MOST_PUBLISHERS = 5     # that diagnostics name
 
 # The executor visits every event handler at every message; `why_silent` reports what they would.
 NO_EVENTS = SubscriptionEventCallbacks(use_default_callbacks=False)
@@ -50,11 +52,14 @@ class InputSubscription:
     """One input topic: subscribed raw, decoded by us, so that a recording holds the bytes as they
     came."""
 
-    def __init__(self, node: Node, wanted: Input):
-        """Raises ConfigError where the message's package is not installed, or the topic's name or
-        QoS override is unusable."""
-        self.input = wanted
+    def __init__(self, node: Node, wanted: Input, roles: Sequence[str] = ()):
+        """Of all `roles` that read this topic, by default of one. Raises ConfigError where the
+        message's package is not installed, or the topic's name or QoS override is unusable."""
+        self.input, self.roles = wanted, tuple(roles) or (wanted.role,)
         self.messages = 0      # read so far; counted by the reader
+        # As of the last look_around: who publishes, and what an operator can do about silence.
+        self.publishers: list[Publisher] = []
+        self.why_silent = ""
         self._node = node
         self._type = message_class(wanted)
         qos = QoSProfile(depth=SENSOR_DEPTH, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -86,29 +91,42 @@ class InputSubscription:
         """The message; raises whatever the middleware raises on garbage."""
         return deserialize_message(data, self._type)
 
-    def why_silent(self) -> str:
-        """What an operator can do about a topic without messages."""
-        publishers = self._node.get_publishers_info_by_topic(self.topic)
-        wanted = self.input.type
-        if not publishers:
+    def look_around(self) -> None:
+        """Bring `publishers` and `why_silent` up to date, which asks the middleware."""
+        self.publishers = publishers_on(self._node, self.topic, self.input.type,
+                                        self._subscription.qos_profile)
+        self.why_silent = self._why_silent()
+
+    @property
+    def several(self) -> str:
+        """A sentence if more than one publisher is heard, else ''."""
+        return several(self.publishers, self.topic)
+
+    def figures(self) -> dict[str, str]:
+        """Resolved topic, type, QoS, and who publishes, for diagnostics."""
+        shown = [f"{p.node} ({p.misfit or p.qos})" for p in self.publishers[:MOST_PUBLISHERS]]
+        return {"resolved topic": self.topic, "type": self.input.type,
+                "QoS": qos_text(self._subscription.qos_profile),
+                "publishers": ", ".join(shown) or "none"}
+
+    def _why_silent(self) -> str:
+        if not self.publishers:
             others = [name for name, types in self._node.get_topic_names_and_types()
-                      if wanted in types and name != self.topic and self._published_by_others(name)]
+                      if self.input.type in types and name != self.topic
+                      and self._published_by_others(name)]
             hint = (f" Topics of this type are: {', '.join(sorted(others))}; set "
                     f"'{_setting(self.input, 'topic')}'.") if others else ""
             return f"no publisher exists. Is its driver running, in this ROS_DOMAIN_ID?{hint}"
-        fitting = [publisher for publisher in publishers if publisher.topic_type == wanted]
+        fitting = [p for p in self.publishers if p.type == self.input.type]
         if not fitting:
-            types = ", ".join(sorted({publisher.topic_type for publisher in publishers}))
-            return (f"its publisher sends {types}. Set '{_setting(self.input, 'type')}' or "
-                    f"'{_setting(self.input, 'topic')}'.")
+            types = ", ".join(sorted({p.type for p in self.publishers}))
+            return (f"its publisher '{self.publishers[0].node}' sends {types}. Set "
+                    f"'{_setting(self.input, 'type')}' or '{_setting(self.input, 'topic')}'.")
         for publisher in fitting:
-            compatibility, reason = qos_check_compatible(publisher.qos_profile,
-                                                         self._subscription.qos_profile)
-            if compatibility == QoSCompatibility.ERROR:
-                return (f"its publisher '{publisher.node_name}' has an incompatible QoS "
-                        f"({reason.strip()}). Set "
+            if publisher.misfit:
+                return (f"its publisher '{publisher.node}' has an {publisher.misfit}. Set "
                         f"'qos_overrides.{self.topic}.subscription.reliability' to best_effort.")
-        return f"its publisher '{fitting[0].node_name}' exists and fits, but sends nothing."
+        return f"its publisher '{fitting[0].node}' exists and fits, but sends nothing."
 
     def _published_by_others(self, topic: str) -> bool:
         own = (self._node.get_namespace(), self._node.get_name())

@@ -19,11 +19,14 @@ from ..model.robot import RobotModel
 from ..model.sample import Sample
 from .checks.delay import DelayMonitor
 from .checks.frames import FrameChecks
+from .decode.clocks import Verdict
 from .decode.input_state import SILENCE_TIMEOUTS, InputStatus, input_status
-from .decode.readings import ClockJump, MessageReader
+from .decode.readings import ClockJump, MessageReader, Reading
+from .decode.sensor_clock import SensorClock
+from .filters.body_motion import Motion
 from .filters.depth import DepthFilter
-from .filters.inertial import InertialFilter, Motion
-from .filters.joints import JointFilter, JointMotion
+from .filters.inertial import InertialFilter
+from .filters.joints import CONTRADICT, JointFilter, JointMotion
 from .filters.thrusters import ThrusterModel
 from .filters.wrench import MeasuredWrench, NoWrench
 from .gates.choose import frozen_sensor_gate
@@ -32,8 +35,9 @@ from .masks import RowMasks
 from .ticks import TickGrid
 
 DEFAULT_SILENCE_TIMEOUT = 2.0   # [s]
+LONGEST_WAIT = 2.0     # [s] for a slow sensor: a controller has no use for older estimates
 THRUST_LOG_TICKS = 5            # between rows of thrust in the frame checks
-FIXED_BASE = Motion(np.eye(3), np.zeros(6), np.zeros(6), True)
+FIXED_BASE = Motion(np.eye(3), np.zeros(6), np.zeros(6), "")
 for _array in FIXED_BASE[:3]:
     _array.setflags(write=False)
 
@@ -53,8 +57,12 @@ class SignalFrontEnd:
         self.frames = FrameChecks(config, robot)
         self.delay = DelayMonitor(config)
         self._checks_delay = config.robot.vehicle and config.thrusters.source != "zero"
-        self._inertial = InertialFilter(config, self._count_outlier, self.frames.add)
-        self._joints = JointFilter(config, robot, self._count_outlier, self.frames.add)
+        clocks = self._reader.clocks.sensors
+        self._inertial = InertialFilter(
+            config, clocks.get("imu", SensorClock()), clocks.get("dvl", SensorClock()),
+            self._count_outlier, self.frames.add)
+        self._joints = JointFilter(config, robot, clocks.get("joint_states", SensorClock()),
+                                   self._count_outlier, self.frames.add)
         self._depth = DepthFilter(config, self._count_outlier, self.frames.add)
         self._wrench = self._wrench_source()
         self._add_reading = self._filters_by_role()
@@ -96,21 +104,25 @@ class SignalFrontEnd:
     def add_message(self, role: str, message: Any, receive_time: float) -> None:
         """Add a message received at `receive_time` [s since the epoch]."""
         # decode: SI units, body FRD, seconds since the origin
-        reading = self._reader.read(role, message, receive_time)
-        if isinstance(reading, ClockJump):
-            self.resets["a clock jumped"] += 1
+        readings = self._reader.read(role, message, receive_time)
+        if isinstance(readings, ClockJump):
+            self.resets[Verdict.JUMPED.value] += 1
             self.reset()
-            reading = self._reader.read(role, message, receive_time)
-        if reading is None or isinstance(reading, ClockJump):
-            return
+            readings = self._reader.read(role, message, receive_time)
+        if not isinstance(readings, ClockJump):
+            for reading in readings:
+                self._add(reading)
+
+    def _add(self, reading: Reading) -> None:
+        role, t, values = reading
         # gate: a frozen sensor is cut off, from when it froze
-        frozen_since = self._frozen_gate.gate(role, reading.t, reading.values)
+        frozen_since = self._frozen_gate.gate(role, t, values)
         if frozen_since is not None:
-            self._reject_frozen(role, frozen_since, reading.t)
+            self._reject_frozen(role, frozen_since, t)
             return
         # filter: the gates for outliers are inside, as each filter knows its signal's scale
         self.inputs[role].count_used()
-        self._add_reading[role](reading.t, reading.values)
+        self._add_reading[role](t, values)
 
     def _reject_frozen(self, role: str, since: float, t: float) -> None:
         """Count the reading and discard what the sensor repeated before it was found out."""
@@ -126,19 +138,29 @@ class SignalFrontEnd:
 
     def samples(self) -> list[Sample]:
         """The samples whose ticks have become due."""
-        return self._samples_due(self.config.filter.latency)
+        return self._samples_due(self.latency)
+
+    @property
+    def latency(self) -> float:
+        """Data time [s] between a tick and its sample: filter.latency, or more where a sensor comes
+        later or more rarely than that allows for."""
+        wrench = self._reader.clocks.sensors.get("wrench")
+        needed = [self._inertial.wait(), self._joints.wait(),
+                  wrench.delay + (wrench.period or 0.0) if wrench else 0.0]
+        return max(self.config.filter.latency, min(max(needed), LONGEST_WAIT))
 
     def flush(self) -> list[Sample]:
         """The samples up to the last message, at the end of a recording."""
+        for reading in self._reader.flush():
+            self._add(reading)
         for part in (self._inertial, self._joints, self._wrench, self._depth):
             part.flush()
         return self._samples_due(latency=0.0)
 
     def _samples_due(self, latency: float) -> list[Sample]:
-        origin, last_receive = self._reader.origin, self._reader.time.last_receive
-        if origin is None or last_receive is None:
+        origin, now = self._reader.origin, self._reader.clocks.now()
+        if origin is None or now is None:
             return []
-        now = self._reader.time.to_stamp_clock(last_receive)
         due = self._grid.due(origin, now, latency)
         if due.skipped:
             self.resets["a pause too long to catch up with"] += 1
@@ -165,14 +187,22 @@ class SignalFrontEnd:
         arm = self._unseen_arm() if joints is None else joints
         # wrench of the thrusters
         wrench, wrench_reason = self._wrench.wrench(t)
-        self._log_thrust(tick, t)
+        self._log_thrust(tick)
         # masks: rows that the model cannot explain
         vehicle_reason = self._masks.vehicle_reason(
-            motion.velocity_known, wrench_reason, joints is not None, self._depth.mask_reason(t))
+            motion.mask_reason, wrench_reason,
+            self._arm_reason(joints), self._depth.mask_reason(t))
         vehicle_rows = 6 if self.config.robot.vehicle else 0
         valid = self._masks.valid([vehicle_reason] * vehicle_rows + arm.mask_reasons)
         return Sample(stamp, motion.R_nb, motion.nu, motion.nu_dot, arm.mu, arm.mu_dot,
                       arm.mu_ddot, wrench, arm.effort, valid)
+
+    @staticmethod
+    def _arm_reason(joints: JointMotion | None) -> str:
+        """Why the arm's reaction on the vehicle is unknown, '' where it is not."""
+        if joints is None:
+            return "arm never seen"
+        return CONTRADICT if joints.lost else ""
 
     def _joint_motion(self, t: float) -> JointMotion | None:
         return self._joints.motion(t) if self.config.robot.joints else self._unseen_arm()
@@ -183,9 +213,9 @@ class SignalFrontEnd:
         zero = np.zeros(n)
         return JointMotion(zero, zero, zero, zero, ["no joint state"] * n)
 
-    def _log_thrust(self, tick: int, t: float) -> None:
+    def _log_thrust(self, tick: int) -> None:
         if tick % THRUST_LOG_TICKS == 0 and isinstance(self._wrench, ThrusterModel):
-            self.frames.add("thrust", t, self._wrench.impulse)
+            self.frames.add("thrust", self._wrench.time, self._wrench.impulse)
 
     # --- reports ----------------------------------------------------------------------------------
 
@@ -193,7 +223,7 @@ class SignalFrontEnd:
     def counters(self) -> dict[str, int]:
         """Messages and values rejected, by `role: reason`, and restarts of the signals."""
         rejected = {f"{state.role}: {reason}": count for state in self.inputs.values()
-                    for reason, count in state.rejected.items()}
+                    for reason, count in (*state.rejected.items(), *state.doubted.items())}
         return rejected | {f"reset: {reason}": count for reason, count in self.resets.items()}
 
     @property
@@ -204,7 +234,9 @@ class SignalFrontEnd:
     @property
     def warnings(self) -> list[str]:
         """Sentences for the operator, each with the setting to change; empty when all is well."""
-        return signal_warnings(self.frames, self.delay, self._inertial.dvl_gate.restarts)
+        return signal_warnings(
+            [*self._reader.clocks.sentences(), *self._inertial.sentences()], self.frames,
+            self.delay, self._inertial.dvl_gate.restarts)
 
     def status(self, now: float) -> list[InputStatus]:
         """Status of each input and of the frame checks; `now` [s] is on the clock of reception."""

@@ -9,10 +9,12 @@ from .decode.input_state import OK, WARN, InputStatus
 THRUSTER_SETTINGS = ("thrusters.signs", "thrusters.allocation")
 
 
-def signal_warnings(frames: FrameChecks, delay: DelayMonitor, dvl_gate_restarts: int) -> list[str]:
-    """Sentences that begin with the setting to change; empty when all is well.
+def signal_warnings(clocks: list[str], frames: FrameChecks, delay: DelayMonitor,
+                    dvl_gate_restarts: int) -> list[str]:
+    """Sentences that begin with the setting to change, or with the sensor; empty when all is well.
 
-    A wrong frame upsets the delay and the DVL gate too, so those are reported only without one.
+    `clocks`: those about clocks, which are told first. A wrong frame upsets the delay and the DVL
+    gate too, so those are reported only without one.
     """
     delay_warning = delay.warning
     warnings = [
@@ -26,11 +28,13 @@ def signal_warnings(frames: FrameChecks, delay: DelayMonitor, dvl_gate_restarts:
         warnings.append(
             "dvl: velocities contradicted the IMU for seconds but agreed with each other, and were "
             f"accepted in the end ({times}); check the bottom lock and the IMU's attitude")
-    return warnings
+    return [*clocks, *warnings]
 
 
 def frames_status(warnings: list[str], waiting_for: list[str]) -> InputStatus:
-    """The status `frames`: the first warning, or what still has to move to be checked."""
+    """The status `frames`: the first warning, or what still has to move to be checked; an input's
+    clock is in that input's own status."""
+    warnings = [text for text in warnings if not text.partition(": ")[2].startswith("its clock")]
     waiting = ", ".join(waiting_for)
     figures = {f"warning {k + 1}": text for k, text in enumerate(warnings)}
     figures["not checked yet"] = waiting or "nothing"

@@ -15,18 +15,19 @@ class RowMasks:
 
     def __init__(self, config: Config, robot: RobotModel):
         self.counts: dict[str, Counter] = {channel: Counter() for channel in robot.channels}
-        self._velocity_missing = "no dvl" if config.dvl.enabled else "no source of velocity"
+        self._has_dvl = config.dvl.enabled
         self._needs_arm = bool(config.robot.joints) and robot.coupled
 
-    def vehicle_reason(self, velocity_known: bool, wrench_reason: str, arm_known: bool,
+    def vehicle_reason(self, motion_reason: str, wrench_reason: str, arm_reason: str,
                        depth_reason: str) -> str:
-        """Why the vehicle's six rows do not count, '' where they do."""
-        if not velocity_known:
-            return self._velocity_missing
+        """Why the vehicle's six rows do not count, '' where they do; of several reasons the first.
+        """
+        if motion_reason:
+            return motion_reason if self._has_dvl else "no source of velocity"
         if wrench_reason:
             return wrench_reason
-        if self._needs_arm and not arm_known:
-            return "arm never seen"
+        if self._needs_arm and arm_reason:
+            return arm_reason
         return depth_reason
 
     def valid(self, reasons: Sequence[str]) -> np.ndarray:

@@ -5,7 +5,7 @@ import argparse
 from dataclasses import replace
 
 from .. import options
-from .faults import ACCEPTANCE, FAULT_KINDS, combined
+from .faults.kinds import ACCEPTANCE, FAULT_KINDS, combined
 from .rough import ROUGH, ROUGH_PARTS, Roughness, roughness
 from .true_robot import TrueRobot
 
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
                           for kind in (ACCEPTANCE if given == "acceptance" else (given,)))
     truth = write_bag(args.output, seed=args.seed, duration=args.duration, storage=args.storage,
                       true_robot=replace(TrueRobot(), payload_mass=args.payload), truth=args.truth,
-                      faults=combined(kinds) if kinds else None, rough=rough_of(args.rough),
+                      faults=combined(kinds), rough=rough_of(args.rough),
                       individual=args.individual)
     print(f"{args.output}: {args.duration:g} s, seed {args.seed}, {args.storage}"
           + (f", faults: {', '.join(kinds)}" if kinds else "")

@@ -18,7 +18,8 @@ from typing import Any
 
 from .. import options
 from ..config import Config
-from ..evaluation.files import output_folder, write_json
+from ..disk.writing import output_folder
+from ..evaluation.files import write_json
 from ..evaluation.run import run as run_bags
 from ..evaluation.run_record import Run, metrics_of
 from ..model.metrics import all_channels

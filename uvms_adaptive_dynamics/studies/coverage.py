@@ -17,8 +17,9 @@ from scipy.special import chdtri
 
 from .. import options
 from ..config import Config
+from ..disk.writing import output_folder
 from ..estimation.estimator import Estimator
-from ..evaluation.files import output_folder, write_json
+from ..evaluation.files import write_json
 from ..model.covariance import deviations
 from ..model.parameter_file import ParameterSet
 from ..model.prior import perturbed, prior_stddev

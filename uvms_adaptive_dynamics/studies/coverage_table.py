@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..model.metrics import Z95
+from ..model.normal import Z95
 
 FEW = 20  # a parameter is listed by itself from so many seeds in which it was measured
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from .. import options
 from ..config import Config
+from ..disk.writing import output_folder
 from ..errors import BagError, ConfigError, ParameterError
 from ..evaluation.evaluate_command import shown
-from ..evaluation.files import output_folder, write_json
+from ..evaluation.files import write_json
 from ..model.dynamics import State
 from ..model.error_covariance import Disturbance
 from ..model.forward_simulation import Forward, error_of, simulate

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..model.metrics import Z95
+from ..model.normal import Z95
 
 # What is asked: share of rows inside, pooled over runs and in every single run; width relative to
 # the ideal one.

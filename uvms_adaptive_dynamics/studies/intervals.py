@@ -19,9 +19,10 @@ import numpy as np
 
 from .. import options
 from ..config import Config
+from ..disk.writing import output_folder
 from ..errors import UvmsError
 from ..estimation.estimator import Estimator
-from ..evaluation.files import output_folder, write_json
+from ..evaluation.files import write_json
 from ..model.prior import perturbed, prior_from_config
 from ..model.robot import RobotModel
 from .campaign import HELD_OUT_SEED, RELATIVE_WINDOW, SHORTEST

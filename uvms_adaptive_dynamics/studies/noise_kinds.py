@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,14 +15,14 @@ from ..model.kernel import REACH
 from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..signals.front_end import SignalFrontEnd
+from ..signals.samples import samples_of
 from ..signals.topics import inputs
 from ..simulation.coloured import with_coloured_noise
-from ..simulation.faults import FAULT_KINDS as FAULTS
-from ..simulation.faults import Faults, corrupt_commands, corrupt_efforts, corrupt_velocity
+from ..simulation.faults.outliers import corrupt_commands, corrupt_efforts, corrupt_velocity
 from ..simulation.true_robot import TrueRobot
 
 # Heavy outliers alone: bursts of DVL garbage are another matter, with a test of their own.
-OUTLIERS = replace(FAULTS["outliers"], command_share=FAULTS["spikes"].command_share)
+EFFORT_SHARE, DVL_SHARE, COMMAND_SHARE = 0.05, 0.05, 0.01
 KINDS = ("gaussian", "coloured", "outliers")
 
 # How far [s] a spoiled message reaches before the low-pass on the rows does: to the next message on
@@ -56,37 +55,31 @@ def recorded(bag: Path, kind: str, config: Config, robot: RobotModel, seed: int)
     if kind == "coloured":
         messages = with_coloured_noise(messages, seed=seed)
     elif kind == "outliers":
-        messages = with_outliers(messages, OUTLIERS, seed, hits)
-    samples: list[Sample] = []
-    front = SignalFrontEnd(config, robot)
-    for message in messages:
-        front.add_message(*message)
-        samples += front.samples()
-    return Recorded(samples, hits)
+        messages = with_outliers(messages, seed, hits)
+    return Recorded(samples_of(SignalFrontEnd(config, robot), messages), hits)
 
 
-def with_outliers(messages: Iterable[tuple[str, Any, float]], faults: Faults, seed: int,
+def with_outliers(messages: Iterable[tuple[str, Any, float]], seed: int,
                   hits: list[Hit]) -> Iterator[tuple[str, Any, float]]:
     """Decoded messages `(role, message, receive time [s])` with single wrong values, as copies, and
     what they are in `hits`."""
-    rng, begin = np.random.default_rng(seed), None
+    rng = np.random.default_rng(seed)
     for role, message, t in messages:
-        begin = t if begin is None else begin
         wrong = np.zeros(0, int)
         if role == "joint_states":
-            efforts, wrong = corrupt_efforts(message.effort, faults, rng)
+            efforts, wrong = corrupt_efforts(message.effort, EFFORT_SHARE, rng)
             if len(wrong):
                 message = copy.copy(message)
                 message.effort = efforts
         elif role == "dvl":
             said = message.twist.twist.linear
-            velocity, wrong = corrupt_velocity((said.x, said.y, said.z), t - begin, faults, rng)
+            velocity, wrong = corrupt_velocity((said.x, said.y, said.z), DVL_SHARE, rng)
             if len(wrong):
                 message = copy.deepcopy(message)
                 linear = message.twist.twist.linear
                 linear.x, linear.y, linear.z = velocity.tolist()
         elif role == "thrusters":
-            data, wrong = corrupt_commands(message.data, faults, rng)
+            data, wrong = corrupt_commands(message.data, COMMAND_SHARE, rng)
             if len(wrong):
                 message = copy.copy(message)
                 message.data = data

@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
+from ..model.normal import Z95
+
 WINSOR = 2.0            # deviations at which a squared residual is clipped
 # mean of min(z^2, WINSOR^2) for a standard normal z: makes the scale right for Gaussian noise
 WINSOR_MEAN = 0.9205
@@ -24,9 +26,9 @@ INITIAL_ROWS = 25       # rows that an assumed noise counts for
 RECENT_SHARE, RECENT_TIME = 0.75, 0.5   # -, [s]
 # of the histogram of residuals, centred on the initial noise
 BINS_PER_OCTAVE, OCTAVES = 5, 30
-SETTLING = 500          # first rows of a channel whose weight grows with their number
+FIRST_ROWS = 500          # first rows of a channel whose weight grows with their number
 SCALE_EVERY = 25        # rows between two scales formed of a channel's histogram
-COVERED, NORMAL = 0.95, 1.96    # share of rows that an interval must hold, and its half width
+COVERED = 0.95          # share of rows that an interval must hold
 # [s] of a manoeuvre, whose rows share one level of what the model lacks
 MANOEUVRE = 10.0
 FEWEST_MANOEUVRES = 5   # with less, the factor of `LastingNoise` would grow without limit
@@ -67,7 +69,7 @@ class LongRunNoise:
         # All rows count alike, but for the first ones: those residuals are the prior's error, not
         # noise.
         rate = np.maximum(self._rate, 1 /
-                          (1 + self._seen - 0.5 * np.minimum(self._seen, SETTLING))) * telling
+                          (1 + self._seen - 0.5 * np.minimum(self._seen, FIRST_ROWS))) * telling
         square = (residual / self._initial) ** 2
         place = np.searchsorted(self._edges, square)
         self._histogram *= (1 - rate)[:, None]
@@ -121,8 +123,8 @@ class LastingNoise(LongRunNoise):
         below = share[k - 1] if k else 0.0
         octaves = ((COVERED - below) / (share[k] - below) - 0.5) / BINS_PER_OCTAVE
         manoeuvres = max(FEWEST_MANOEUVRES, min(self._seen[c], self._memory) / self._manoeuvre)
-        factor = float(stdtrit(manoeuvres, 0.5 + COVERED / 2)) / NORMAL
-        return float(self._square[k] * 4.0 ** octaves * (factor / NORMAL) ** 2)
+        factor = float(stdtrit(manoeuvres, 0.5 + COVERED / 2)) / Z95
+        return float(self._square[k] * 4.0 ** octaves * (factor / Z95) ** 2)
 
 
 def _proposal_2(square: np.ndarray, mass: np.ndarray) -> float:
@@ -172,7 +174,7 @@ class ChannelNoise:
         """Begin again with the initial noise, or with a saved one (C,) and its long-run noise (C,),
         the same where None."""
         start = self._default if saved is None else np.array(saved, float)
-        rows = INITIAL_ROWS if saved is None else SETTLING
+        rows = INITIAL_ROWS if saved is None else FIRST_ROWS
         self._variance, self._floor = start ** 2, 1e-3 * start
         self._count = np.full(start.size, INITIAL_ROWS)
         self._factor, self._recent = np.ones(start.size), np.ones(start.size)
@@ -251,6 +253,6 @@ class ChannelNoise:
         new = (1 - rate) * self._variance + rate * clipped
         self._count = self._count + telling
         self._variance = np.where(telling, np.maximum(new, self._floor ** 2), self._variance)
-        step = self._quantile_rate * ((share > 1.96) - 0.05)
+        step = self._quantile_rate * ((share > Z95) - (1 - COVERED))
         self._factor = np.where(ordinary,
                                 np.clip(self._factor * np.exp(step), *FACTOR_RANGE), self._factor)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..model.normal import Z999
 from ..model.sample import VEHICLE_CHANNELS
 
-EVIDENCE = 3.29     # standard errors of a claim of 99.9 %
 # share of the squared residual that a constant must be; the rest is worth more attention otherwise
-MATTERS = 0.2
+CONSTANT_SHARE = 0.2
 TOO_LARGE = 3.0     # times the residuals
 
 
@@ -34,8 +34,8 @@ class ResidualMean:
         independent = self._count / np.maximum(rows_per_independent, 1.0)
         variance = np.maximum(self._square - self._mean ** 2, 0.0)
         error = np.sqrt(variance / np.maximum(independent, 1.0))
-        constant = ((independent > 2) & (np.abs(self._mean) > EVIDENCE * error) & ~estimated
-                    & (self._mean ** 2 > MATTERS * self._square))
+        constant = ((independent > 2) & (np.abs(self._mean) > Z999 * error) & ~estimated
+                    & (self._mean ** 2 > CONSTANT_SHARE * self._square))
         return [self._sentence(channels[c], units[c], c, error[c])
                 for c in np.flatnonzero(constant).tolist()]
 

@@ -16,7 +16,7 @@ BLOCKS = 16             # batches that are judged together: 8 s, so a wrong mode
 CLIP = 16.0             # of a squared normalized residual: half a second of garbage proves nothing
 MIN_BLOCKS = 6          # below which a channel keeps its state
 # Standard errors of a one-sided claim of 99.9 % from so many batches (Student's t).
-EVIDENCE = t.ppf(0.999, np.maximum(np.arange(BLOCKS + 1) - 1, 1))
+T999 = t.ppf(0.999, np.maximum(np.arange(BLOCKS + 1) - 1, 1))
 # Power of the normalized residual from which the noise does not explain it, on entering a state and
 # on leaving it. Saved intervals that hold 85 % of the rows, the least that is accepted of another
 # motion, have a power of 1.9; deviations that are half of what they should be have 4.
@@ -124,7 +124,7 @@ class ChannelTrust:
         # Score tests: the error of a power is in proportion to it, so it is smaller under the
         # hypothesis that the noise explains the residuals.
         with np.errstate(invalid="ignore", divide="ignore"):
-            certain = mean / (1 + EVIDENCE[count] * error / mean)
+            certain = mean / (1 + T999[count] * error / mean)
         worse = self._levels(certain, left, admitted, 0)
         stays = self._levels(mean, left, admitted, 1)
         levels = np.where(judged, np.maximum(worse, np.minimum(self.levels, stays)), self.levels)

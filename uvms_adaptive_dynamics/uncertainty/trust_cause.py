@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import chi2
 
+from ..model.normal import Z999
 from .trust import MM, MP, OK, PP, ROWS, STATES, M, P
 
-EVIDENCE = 3.29         # standard errors of a two-sided claim of 99.9 %
 MIN_BATCHES = 8         # with rows, below which a slope has no error that could be relied on
 # Slopes of a right model differ from one and from each other by this much: the simulated robot's
 # held-out slopes are .91 to 1.01.
@@ -86,7 +86,7 @@ def likely_cause(channels: Sequence[str], vehicle_rows: int, levels: np.ndarray,
 
 
 def _factor(found: Slope, c: int) -> str:
-    if not abs(found.value[c] - 1) > EVIDENCE * found.error[c] + MODEL_SLOPE:
+    if not abs(found.value[c] - 1) > Z999 * found.error[c] + MODEL_SLOPE:
         return ""
     return f" (measured effort is {found.value[c]:.2f} +- {found.error[c]:.2f} times predicted)"
 
@@ -114,6 +114,6 @@ def common_scale(found: Slope, places: np.ndarray) -> tuple[float, float] | None
     mean = float(np.sum(value / variance) / np.sum(1 / variance))
     stddev = float(1 / np.sqrt(np.sum(1 / variance)))
     different = float(np.sum((value - mean) ** 2 / variance))
-    if different > chi2.ppf(0.999, value.size - 1) or abs(mean - 1) < EVIDENCE * stddev:
+    if different > chi2.ppf(0.999, value.size - 1) or abs(mean - 1) < Z999 * stddev:
         return None
     return mean, stddev

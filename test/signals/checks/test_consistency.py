@@ -1,6 +1,7 @@
 """DVL, IMU, joints and thrusters against each other on signals whose truth is known."""
 import numpy as np
 import pytest
+import yaml
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.rotations import from_rotation_vector
@@ -101,6 +102,22 @@ def test_wiring_is_named_and_a_right_one_is_not(seed):
     found = thruster_findings(thrust_log(nu, nu_dot, log[:, 0], ALLOCATION[:, swapped]), log,
                               ALLOCATION)
     assert "thrusters 2 and 3" in found[0].sentence
+
+
+@pytest.mark.parametrize("order", [
+    [1, 2, 0, 3, 4, 5, 6, 7], [4, 5, 6, 7, 0, 1, 2, 3], [7, 6, 5, 4, 3, 2, 1, 0],
+    [2, 7, 4, 1, 6, 3, 0, 5], [0, 1, 2, 3, 5, 6, 7, 4]])
+def test_a_whole_order_of_thrusters_is_found_at_once_ready_to_paste(order):
+    """Command k drives thruster order[k]: one finding, whose allocation is the right one."""
+    for seed in range(3):
+        log, nu, nu_dot = dvl_log(seed)
+        found = thruster_findings(thrust_log(nu, nu_dot, log[:, 0], ALLOCATION[:, order]), log,
+                                  ALLOCATION)
+        assert len(found) == 1 and found[0].setting == "thrusters.allocation"
+        assert f"drive thrusters {', '.join(str(k + 1) for k in order)}" in found[0].sentence
+        pasted = found[0].sentence.partition("set thrusters.allocation to ")[2]
+        right = Config().with_values({"thrusters.allocation": yaml.safe_load(pasted)})
+        assert np.array_equal(right.thrusters.allocation, ALLOCATION[:, order].ravel())
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -30,10 +30,14 @@ HERE = (
     "depth's sign",
     "joint velocity's sign",
     "joint velocity's order",
+    "joint velocity's order, all",
+    "effort's order, two",
+    "effort's order, all",
     "joint position in degrees",
     "effort's sign",
     "a thruster's sign",
     "the thrusters' order",
+    "the thrusters' order, all",
 )
 
 

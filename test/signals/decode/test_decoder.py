@@ -62,6 +62,18 @@ def test_joint_order_in_the_message_does_not_matter(clean):
     )
 
 
+def test_one_joint_without_an_effort_leaves_the_others():
+    """NaN or infinity of one joint masks that joint; of all of them, the message says nothing."""
+    config, _, _ = make()
+    message = Message(name=list(config.robot.joints), position=[1.0] * 4, velocity=[0.0] * 4,
+                      effort=[0.1, np.nan, np.inf, 0.4])
+    values = Decoder(config).joint_states(message)
+    np.testing.assert_array_equal(values[8:], [0.1, np.nan, np.nan, 0.4])
+    message.effort = [np.nan] * 4
+    with pytest.raises(MessageError, match="effort is not finite"):
+        Decoder(config).joint_states(message)
+
+
 def test_effort_may_be_a_current_with_a_scale_per_direction():
     """Current minus its static offset, times torque constant and gear ratio, which may differ by
     direction."""

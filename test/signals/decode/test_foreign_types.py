@@ -1,6 +1,7 @@
 """Types of packages that need not be installed: bags carry their definitions, and the front end
 reads them by field names."""
 
+from functools import cache
 from textwrap import dedent
 
 import numpy as np
@@ -13,6 +14,12 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.evaluation.bags import read_messages
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.rotations import (
+    FRD_FROM_FLU,
+    NED_FROM_ENU,
+    from_rpy,
+    to_quaternion,
+)
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
 from uvms_adaptive_dynamics.signals.topics import inputs
 
@@ -227,3 +234,68 @@ def test_foreign_types_in_a_bag_give_the_same_samples(dvl, thrusters, storage, s
         front.inputs["thrusters"].rejected.total() == 1
         and "released or unchanged" in front.inputs["thrusters"].last_error
     )
+
+
+@pytest.mark.parametrize("kind", ["nav_msgs/msg/Odometry", "geometry_msgs/msg/PoseStamped",
+                                  "geometry_msgs/msg/PoseWithCovarianceStamped"])
+def test_one_topic_in_a_bag_gives_attitude_and_velocity(kind, store, tmp_path):
+    """Odometry and both kinds of poses, read for `imu` and `dvl`: velocity and rates are those of
+    the motion."""
+    config = Config().with_values({
+        "imu.type": kind, "dvl.type": kind, "imu.topic": "odom", "dvl.topic": "odom",
+        "dvl.frame": "flu", "dvl.xyz": (0.0, 0.0, 0.0), "thrusters.source": "zero",
+        "depth.enabled": False,
+    })
+    robot, motion = RobotModel.from_config(config), AnalyticMotion(3, config=config)
+    path, types = tmp_path / "bag", store.types
+    with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        odom = writer.add_connection("/odom", kind, typestore=store)
+        joints = writer.add_connection("/joint_states", "sensor_msgs/msg/JointState",
+                                       typestore=store)
+        for k in range(500):
+            s = motion.sample(0.01 * k, robot)
+            message = _odometry(types, kind, s, motion, 0.01 * k)
+            at = round(s.t * 1e9) + 5_000_000
+            writer.write(odom, at, store.serialize_cdr(message, kind))
+            state = types["sensor_msgs/msg/JointState"](
+                message.header, list(config.robot.joints), s.mu, s.mu_dot, np.zeros(4))
+            writer.write(joints, at, store.serialize_cdr(state, "sensor_msgs/msg/JointState"))
+    front, samples = SignalFrontEnd(config, robot), []
+    for item in read_messages(path, inputs(config)):
+        front.add_message(*item)
+        samples += front.samples()
+    good = [s for s in samples if s.valid[:6].all()]
+    error = np.array([s.nu - motion.sample(s.t - 1_700_000_000.0, robot).nu for s in good])
+    assert len(good) > 150 and np.sqrt(np.mean(error**2)) < 0.02
+
+
+@cache
+def _positions(motion):
+    """Positions (K, 3) NED of a motion every millisecond, its velocity integrated."""
+    times = np.arange(0.0, 5.1, 1e-3)
+    slopes = np.array([from_rpy(*motion.rpy(t)) @ motion.v(t) for t in times])
+    steps = 0.5e-3 * (slopes[1:] + slopes[:-1])
+    return np.vstack([np.zeros(3), np.cumsum(steps, axis=0)])
+
+
+def _odometry(types, kind, s, motion, t):
+    """A message of the sample's attitude and velocity, in REP-103 axes; its position is the
+    velocity's integral."""
+    position = _positions(motion)[round(t / 1e-3)]
+    x, y, z, w = to_quaternion(NED_FROM_ENU @ s.R_nb @ FRD_FROM_FLU)
+    pose = types["geometry_msgs/msg/Pose"](
+        types["geometry_msgs/msg/Point"](*(NED_FROM_ENU @ position)),
+        types["geometry_msgs/msg/Quaternion"](x, y, z, w))
+    ns = round(s.t * 1e9)
+    header = types["std_msgs/msg/Header"](
+        types["builtin_interfaces/msg/Time"](ns // 10**9, ns % 10**9), "map")
+    if kind.endswith("PoseStamped"):
+        return types[kind](header, pose)
+    with_covariance = types["geometry_msgs/msg/PoseWithCovariance"](pose, np.zeros(36))
+    if kind.endswith("CovarianceStamped"):
+        return types[kind](header, with_covariance)
+    vector = types["geometry_msgs/msg/Vector3"]
+    twist = types["geometry_msgs/msg/Twist"](vector(*(FRD_FROM_FLU @ s.nu[:3])),
+                                             vector(*(FRD_FROM_FLU @ s.nu[3:])))
+    return types[kind](header, "base_link", with_covariance,
+                       types["geometry_msgs/msg/TwistWithCovariance"](twist, np.zeros(36)))

@@ -8,6 +8,8 @@ from signal_runs import run
 
 from uvms_adaptive_dynamics.signals.decode.input_state import (
     ERROR,
+    LONGEST_SENTENCE,
+    MOST_REASONS,
     OK,
     WARN,
     InputState,
@@ -25,7 +27,7 @@ def test_status_names_a_silent_topic_and_what_to_do(clean):
         [m for m in messages if m[0] != "depth"],
         lambda r, m, t: (
             r,
-            Message(**{**vars(m), "orientation": Message(x=0.0, y=0.0, z=0.0, w=0.0)})
+            Message(**{**vars(m), "orientation": Message(x=0.5, y=0.0, z=0.0, w=0.0)})
             if r == "imu"
             else m,
             t,
@@ -33,7 +35,7 @@ def test_status_names_a_silent_topic_and_what_to_do(clean):
     )
     status = {name: (level, text) for level, name, text, _ in front.status(START + 12.3)}
     assert status["input depth"][0] == 2 and "no message on 'depth'" in status["input depth"][1]
-    assert status["input imu"][0] == 1 and "orientation has length 0" in status["input imu"][1]
+    assert status["input imu"][0] == 1 and "orientation has length 0.5" in status["input imu"][1]
     assert {level for level, name, *_ in front.status(START + 60) if name == "input dvl"} == {2}
 
 
@@ -71,11 +73,12 @@ def state_after(used=100, rejected=0, last_receive=100.0):
         (state_after(), 107.0, ERROR, "no message on 'dvl/twist' for 7.0 s"),
         (state_after(rejected=10), 101.0, WARN, "the last 10 messages"),
         (state_after(rejected=9), 101.0, OK, "100 messages used"),
-        (state_after(used=40, rejected=9), 101.0, WARN, "9 of 49 messages"),
+        (state_after(used=40, rejected=9), 101.0, WARN, "9 of the last 49 messages"),
+        (state_after(used=5, rejected=9), 101.0, OK, "5 messages used"),
     ],
 )
 def test_the_worst_condition_is_said(state, now, level, words):
-    """Never received, silent, rejected in a row, rejected often, well."""
+    """Never received, silent, refused in a row, refused often, well, too few to tell."""
     status = input_status(state, now, timeout=2.0)
     assert status.level == level and words in status.message and status.name == "input dvl"
 
@@ -95,4 +98,38 @@ def test_a_used_message_ends_the_row_and_an_outlier_does_not_start_one():
     state = state_after(rejected=12)
     state.count_used()
     state.count_outlier("spike")
-    assert state.rejected_in_a_row == 0 and state.rejected == {"no bottom lock": 12, "spike": 1}
+    assert state.rejected_in_a_row == 0 and state.rejected == {"no bottom lock": 12}
+    assert state.doubted == {"spike": 1}
+
+
+def test_what_was_refused_long_ago_is_forgotten():
+    """A bad start is no warning for ever: the last hundred messages count."""
+    state = state_after(used=0, rejected=200)
+    for _ in range(95):
+        state.count_used()
+    assert input_status(state, 100.5, timeout=2.0).level == OK
+    assert state.rejected_recently == (5, 100) and state.rejected.total() == 200
+
+
+def test_counts_and_sentences_stay_small_whatever_comes():
+    """A thousand different reasons of a thousand characters; every message is counted once."""
+    state = InputState("imu", "imu/data")
+    for k in range(1000):
+        state.count_rejected(f"reason {k}", "x" * 1000)
+        state.count_outlier(f"reason {k}")
+    assert len(state.rejected) == len(state.doubted) == MOST_REASONS + 1
+    assert state.rejected.total() == state.doubted.total() == 1000
+    assert len(state.last_error) == LONGEST_SENTENCE
+
+
+def test_a_clock_that_is_corrected_is_a_warning_with_its_figures():
+    """The status names it; rate and latency are shown whatever the clock."""
+    state = state_after()
+    for k in range(20):
+        state.clock.add(1000.3 + 0.1 * k, 1000.1 + 0.1 * k)
+    state.clock.begin()
+    assert input_status(state, 100.5, timeout=2.0).level == OK
+    state.clock.correction, state.clock.latency = -0.3, 0.1
+    status = input_status(state, 100.5, timeout=2.0)
+    assert status.level == WARN and "clock is 0.30 s ahead" in status.message
+    assert status.figures["rate_hz"] == "10" and status.figures["clock_ahead_s"] == "0.3"

@@ -8,11 +8,15 @@ from analytic import stamp
 from signal_runs import run
 
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.signals.decode.readings import ClockJump, MessageReader
+from uvms_adaptive_dynamics.signals.decode.readings import (
+    MOST_HELD,
+    ClockJump,
+    MessageReader,
+)
 
 
-def test_one_sensor_with_a_wrong_clock_is_rejected_by_name(clean):
-    """A DVL whose stamps are 5 s off is counted as such; the others go on."""
+def test_a_sensor_with_a_wrong_clock_is_named_corrected_and_used(clean):
+    """A DVL whose stamps are 5 s late in its own time: its rows count as if they were right."""
     config, robot, _, messages = clean
 
     def shift(role, message, t):
@@ -24,8 +28,11 @@ def test_one_sensor_with_a_wrong_clock_is_rejected_by_name(clean):
         return role, message, t
 
     front, samples = run(config, robot, messages, shift)
-    assert front.inputs["dvl"].rejected["stamp far from the clock"] > 100 and not front.resets
-    assert "clock" in front.inputs["dvl"].last_error and any(s.valid[6:].any() for s in samples)
+    right, wanted = run(config, robot, messages)
+    assert not front.resets and front.inputs["dvl"].used >= right.inputs["dvl"].used - 1
+    assert [w[:28] for w in front.warnings] == ["dvl: its clock is 5.00 s beh"]
+    assert len(samples) == len(wanted)
+    assert sum(s.valid.all() for s in samples) > 0.98 * sum(s.valid.all() for s in wanted)
 
 
 def test_repeated_and_late_stamps_are_dropped(clean):
@@ -42,44 +49,95 @@ def depth_message(t, value=3.0):
     return Message(data=value) if t is None else Message(data=value, header=stamp(t))
 
 
+def read(reader, messages):
+    """The readings of (role, message, time of reception), those that waited included."""
+    found = [reading for item in messages for reading in reader.read(*item)]
+    return found + reader.flush()
+
+
+def depths(times, late=0.01, behind=0.0):
+    """Depth messages stamped at these times [s] on a clock that is `behind`, received `late`."""
+    return [("depth", depth_message(t - behind), t + late) for t in times]
+
+
+SECOND = [1000.5 + 0.1 * k for k in range(10)]
+
+
 def test_delays_move_the_times_of_readings():
     """A sensor's stamp is late by its delay; a command acts later than it was stamped."""
-    config = Config().with_values({"depth.delay": 0.2, "thrusters.delay": 0.3})
-    reader = MessageReader(config)
-    depth = reader.read("depth", depth_message(1000.5), 1000.51)
-    assert reader.origin == 1000.0 and depth.t == pytest.approx(0.3) and depth.values == [3.0]
-    command = Message(data=[1500.0] * 8, header=stamp(1000.5))
-    assert reader.read("thrusters", command, 1000.52).t == pytest.approx(0.8)
+    reader = MessageReader(Config().with_values({"depth.delay": 0.2, "thrusters.delay": 0.3}))
+    depth = read(reader, depths(SECOND))
+    assert reader.origin == 1000.0 and depth[0].t == pytest.approx(0.3) and depth[0].values == [3.0]
+    commands = [("thrusters", Message(data=[1500.0] * 8, header=stamp(1001.5 + 0.02 * k)),
+                 1001.52 + 0.02 * k) for k in range(3)]
+    assert read(reader, commands)[0].t == pytest.approx(1.8)
 
 
 def test_without_a_header_reception_is_brought_to_the_sensors_clock():
-    """The sensors' clock is 50 s behind: a command without a header is stamped on it."""
-    reader = MessageReader(Config())
-    for k in range(10):
-        reader.read("depth", depth_message(1000.0 + 0.1 * k), 1050.01 + 0.1 * k)
-    command = reader.read("thrusters", Message(data=[1500.0] * 8), 1051.0)
-    expected = 1051.0 - 50.01 + Config().thrusters.delay
-    assert reader.origin + command.t == pytest.approx(expected, abs=1e-6)
+    """The sensors' clock is 50 s behind: a command without a header is stamped on it, also one that
+    came before the clock was known."""
+    reader, command = MessageReader(Config()), Message(data=[1500.0] * 8)
+    found = read(reader, [("thrusters", command, 1000.45), *depths(SECOND, behind=50.0),
+                          ("thrusters", command, 1002.0)])
+    times = [reading.t + reader.origin for reading in found if reading.role == "thrusters"]
+    expected = [t - 50.01 + Config().thrusters.delay for t in (1000.45, 1002.0)]
+    assert times == pytest.approx(expected, abs=1e-6)
 
 
 def test_rejections_are_counted_and_explained():
     """A message that cannot be decoded, and one with the stamp of the last."""
     reader = MessageReader(Config())
-    assert reader.read("depth", depth_message(1000.0), 1000.0) is not None
-    assert reader.read("depth", depth_message(1000.0), 1000.1) is None
-    assert reader.read("depth", depth_message(1000.2, -999.0), 1000.2) is None
+    found = read(reader, [*depths(SECOND), *depths(SECOND[-1:], late=0.02),
+                          ("depth", depth_message(1001.5, -999.0), 1001.51)])
     state = reader.inputs["depth"]
-    assert state.received == 3 and state.rejected == {
+    assert len(found) == 10 and state.received == 12 and state.rejected == {
         "stamp not later than the last": 1,
-        "-999 m is not a depth": 1,
+        "m is not a depth": 1,
     }
     assert "pressure is expected in Pa" in state.last_error
+
+
+def test_reasons_are_few_whatever_comes():
+    """Numbers go into the sentence, not into the name that is counted."""
+    reader = MessageReader(Config())
+    read(reader, [*depths(SECOND), *(("depth", depth_message(1002.0 + 0.1 * k, -1e3 - k), 1002.01
+                                      + 0.1 * k) for k in range(50))])
+    assert reader.inputs["depth"].rejected == {"m is not a depth": 50}
+
+
+def test_single_stamps_far_ahead_are_left_out_alone():
+    """Every tenth stamp is 0.9 s ahead; nothing else is lost."""
+    wrong = [("depth", depth_message(t + (0.9 if k % 10 == 3 else 0.0)), t + 0.01)
+             for k, t in enumerate(1000.5 + 0.1 * k for k in range(100))]
+    reader = MessageReader(Config())
+    assert len(read(reader, wrong)) == 90
+    assert reader.inputs["depth"].rejected == {"stamp ahead of its clock": 10}
 
 
 def test_a_clock_jump_leaves_the_message_unread():
     """The caller resets and reads it again, which then works in the new time."""
     reader = MessageReader(Config())
-    reader.read("depth", depth_message(1000.0), 1000.0)
+    read(reader, depths(SECOND))
     assert isinstance(reader.read("depth", depth_message(500.0), 500.0), ClockJump)
     reader.reset()
-    assert reader.read("depth", depth_message(500.0), 500.0).t == 0.0 and reader.origin == 500.0
+    reader.read("depth", depth_message(500.0), 500.0)
+    assert [r.t for r in reader.flush()] == [0.0] and reader.origin == 500.0
+
+
+@pytest.mark.parametrize("sec, receive", [(None, 1001.0), ("1000", 1001.0), (1e400, 1001.0),
+                                          (10**400, 1001.0), (1001, float("nan"))])
+def test_times_that_are_none_are_counted(sec, receive):
+    """A header or a time of reception that no middleware gives."""
+    reader = MessageReader(Config())
+    read(reader, depths(SECOND))
+    message = Message(data=3.0, header=Message(stamp=Message(sec=sec, nanosec=0)))
+    assert reader.read("depth", message, receive) == []
+    assert reader.inputs["depth"].rejected.total() == 1
+
+
+def test_what_waits_too_long_is_counted():
+    """A flood before the clocks are known does not fill the memory."""
+    reader = MessageReader(Config())
+    for k in range(MOST_HELD + 10):
+        reader.read("thrusters", Message(data=[1500.0] * 8), 1000.0 + 1e-5 * k)
+    assert reader.inputs["thrusters"].rejected.total() == 10

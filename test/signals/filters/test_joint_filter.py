@@ -3,6 +3,7 @@
 from types import SimpleNamespace as Message
 
 import numpy as np
+import pytest
 from analytic import START, AnalyticMotion
 from signal_runs import reasons, run
 
@@ -53,6 +54,24 @@ def test_joint_positions_alone_give_the_motion(clean):
     _, samples = run(config, robot, messages, change)
     error = [s.mu_dot - motion.sample(s.t - START, robot).mu_dot for s in samples[100:-50]]
     assert np.sqrt(np.mean(np.square(error))) < 5e-3
+
+
+@pytest.mark.parametrize("nth", [3, 5])
+def test_slow_joint_positions_alone_give_the_motion_or_are_masked(nth, clean):
+    """17 and 10 Hz without velocities: whatever counts is right."""
+    config, robot, _, messages = clean
+    count = iter(range(10**6))
+
+    def change(r, m, t):
+        if r == "joint_states":
+            return None if next(count) % nth else (r, Message(**{**vars(m), "velocity": []}), t)
+        return r, m, t
+
+    motion = AnalyticMotion(0, config=config)
+    _, samples = run(config, robot, messages, change)
+    error = [s.mu_dot - motion.sample(s.t - START, robot).mu_dot
+             for s in samples[100:-50] if s.valid[6:].any()]
+    assert len(error) > 100 and np.sqrt(np.mean(np.square(error))) < 0.05
 
 
 def test_joint_that_pushes_and_does_not_move_is_stalled(clean):

@@ -125,11 +125,25 @@ def test_one_voltage_is_a_curve_too():
         ("pwm_us,thrust_16V_N\n1100,-1\n1500,0\n1900,x\n", "numbers"),
         ("pwm_us,thrust_16V_N\n1900,1\n1500,0\n1100,-1\n", "increasing"),
         ("pwm_us,thrust_16V_N\n1100,-1\n1500,3\n1900,1\n", "neutral"),
+        ("", "header"),
+        ("pwm_us,thrust_nanV_N\n1100,-1\n1500,0\n1900,1\n", "voltage values"),
+        ("pwm_us,thrust_16V_N\n1100,-1\n1500,0\n1900,1e300\n", "beyond 1e\\+07 N"),
+        ("pwm_us,thrust_16V_N\n1100,0\n1500,0\n1900,0\n", "0 at every PWM"),
+        ("pwm_us,thrust_16V_N\n" + "1500,0\n" * 200_000, "longer than 1 MB"),
     ],
 )
 def test_unusable_table_is_refused_with_the_reason(tmp_path, text, reason):
     """A file that is no thrust table is refused with a message that says what was expected."""
     path = tmp_path / "curve.csv"
     path.write_text(text)
-    with pytest.raises(ConfigError, match=reason):
+    with pytest.raises(ConfigError, match=reason) as caught:
         ThrustCurve.from_csv(path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_path_that_never_ends_is_refused(tmp_path):
+    """A device and a FIFO, at once."""
+    os.mkfifo(tmp_path / "curve.csv")
+    for path in (tmp_path / "curve.csv", "/dev/zero"):
+        with pytest.raises(ConfigError, match="cannot be read: it is a .*expected a CSV file"):
+            ThrustCurve.from_csv(path)

@@ -3,6 +3,7 @@
 from types import SimpleNamespace as Message
 
 import numpy as np
+import pytest
 from analytic import AnalyticMotion, dvl_message, imu_message, joint_message
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -53,13 +54,64 @@ def commanded(thrusters, command_of, seconds, period=0.02):
 
 
 def test_the_lag_is_exact_between_commands():
-    """After a step the thrust follows 1 - exp(-t / T) at any instant, whatever the ticks."""
+    """After a step the mean of a tick's period follows 1 - exp(-t / T), whatever the ticks."""
     thrusters = model()
     commanded(thrusters, lambda t: 10.0 * SHARES if t >= 1.0 else 0.0 * SHARES, 2.0)
     steady = thrusters.allocation @ (10.0 * SHARES)
     for t in (1.013, 1.1, 1.37, 1.9):
-        expected = steady * (1 - np.exp(-(t - 1.0) / 0.11))
+        mean = np.sinh(0.01 / 0.11) / (0.01 / 0.11)     # of an exponential over 0.02 s
+        expected = steady * (1 - mean * np.exp(-(t - 1.0) / 0.11))
         np.testing.assert_allclose(thrusters.wrench(t).wrench, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("phase, share", [(0.0, 0.5), (0.005, 0.25), (-0.005, 0.75), (0.01, 0.0)])
+def test_a_held_command_counts_for_the_time_that_it_acts(phase, share):
+    """Without lag: a step `phase` after a tick acts for a share of that tick's period."""
+    thrusters = model(**{"thrusters.time_constant": 0.0})
+    for k in range(100):
+        thrusters.add_command(0.02 * k + phase, list(10.0 * SHARES if k >= 50 else 0.0 * SHARES))
+    thrusters.flush()
+    steady = thrusters.allocation @ (10.0 * SHARES)
+    found = [thrusters.wrench(0.02 * k).wrench for k in range(1, 60)]
+    np.testing.assert_allclose(found[48], 0.0 * steady, atol=1e-9)
+    np.testing.assert_allclose(found[49], share * steady, atol=1e-9)
+    np.testing.assert_allclose(found[50], steady, atol=1e-9)
+
+
+def test_thrust_is_unknown_in_a_gap_of_regular_commands_and_until_the_rotors_have_settled():
+    """Commands at 50 Hz are missed after 0.04 s, long before thrusters.timeout."""
+    thrusters = model()
+    for k in range(150):
+        if not 50 <= k < 75:
+            thrusters.add_command(0.02 * k, list(10.0 * SHARES))
+    thrusters.flush()
+    reasons = [thrusters.wrench(0.02 * k).mask_reason for k in range(1, 140)]
+    assert set(reasons[:50]) == {""} and set(reasons[51:73]) == {"no thruster command"}
+    settling = [k for k, r in enumerate(reasons, 1) if r.startswith("rotors settle")]
+    assert 0.02 * (max(settling) - 75) == pytest.approx(3 * 0.11, abs=0.021)
+    assert set(reasons[max(settling):]) == {""}
+
+
+def test_a_burst_of_late_commands_does_not_make_later_ones_late():
+    """A second of commands at once, as after a stall of the network: then they come as before."""
+    thrusters = model()
+    for k in range(300):
+        at = 0.02 * k if not 100 <= k < 150 else 3.0 + 1e-4 * (k - 150)
+        thrusters.add_command(at, list(10.0 * SHARES))
+    thrusters.flush()
+    reasons = [thrusters.wrench(0.02 * k).mask_reason for k in range(1, 295)]
+    assert "no thruster command" in reasons[100:149] and set(reasons[175:]) == {""}
+
+
+def test_commands_that_come_only_when_they_change_are_held():
+    """Intervals of up to 0.3 s: the last command acts, and nothing is masked."""
+    thrusters, rng = model(), np.random.default_rng(0)
+    t = np.cumsum(rng.uniform(0.02, 0.3, 60))
+    for at in t:
+        thrusters.add_command(at, list(10.0 * SHARES))
+    thrusters.flush()
+    reasons = [thrusters.wrench(at).mask_reason for at in np.arange(t[0] + 0.02, t[-1], 0.02)]
+    assert set(reasons) == {""}
 
 
 @settings(max_examples=10)

@@ -2,17 +2,18 @@
 
 from types import SimpleNamespace as Message
 
+import numpy as np
 import pytest
 from analytic import START, AnalyticMotion
 from hypothesis import given
 from hypothesis import strategies as st
-from signal_runs import reasons, run
+from signal_runs import run
 
 from uvms_adaptive_dynamics.signals.gates.frozen import FrozenSensorGate
 
 
 @pytest.mark.parametrize(
-    "role, channels", [("dvl", range(6)), ("imu", range(10)), ("joint_states", range(6, 10))]
+    "role, channels", [("dvl", range(6)), ("imu", range(6)), ("joint_states", range(6, 10))]
 )
 def test_frozen_sensor_is_masked_and_named(role, channels, clean):
     """The same message again and again with new stamps while the robot moves: its rows are masked,
@@ -68,7 +69,6 @@ def test_frozen_depth_is_dropped_where_the_vehicle_sinks_and_kept_where_it_does_
     )
     front, samples = run(config, robot, messages, freeze(False))
     assert front.inputs["depth"].rejected["frozen"] == 0
-    assert "at the surface" in reasons(front, "surge")
 
 
 def test_plain_repeats_are_no_frozen_sensor(clean):
@@ -127,3 +127,39 @@ def test_joints_are_frozen_by_their_own_velocities(speed, frozen):
     gate = FrozenSensorGate(rest_velocity=0.02)
     answers = [gate.gate("joint_states", 0.02 * k, [1.0, speed, 0.1]) for k in range(60)]
     assert (answers[-1] is not None) == frozen
+
+
+ATTITUDE, RATES, FORCE = (0, 1, 2, 9), (3, 4, 5), (6, 7, 8)
+
+
+def imu_with_a_frozen_part(columns, begin, seconds=3.0):
+    """The gate's answers at 100 Hz to a rocking IMU, some of whose values stand still from `begin`
+    on."""
+    gate, answers, kept = FrozenSensorGate(rest_velocity=0.02), [], None
+    for k in range(int(100 * seconds)):
+        t = 0.01 * k
+        angle, rate = 0.2 * np.sin(3 * t), 0.6 * np.cos(3 * t)
+        row = [0.0, np.sin(angle), np.cos(angle), rate, 0.0, 0.0, 0.0, -9.8 * np.sin(angle),
+               -9.8 * np.cos(angle), 0.1 * t]
+        kept = row if t < begin else kept
+        if kept is not None:
+            row = [kept[j] if j in columns and t >= begin else x for j, x in enumerate(row)]
+        elif columns:
+            row = [0.0 if j in columns else x for j, x in enumerate(row)]
+        answers.append(gate.gate("imu", t, row))
+    return answers
+
+
+@pytest.mark.parametrize("columns", [ATTITUDE, RATES, FORCE])
+def test_a_part_of_the_imu_may_freeze_alone(columns):
+    """Attitude, rates or force: from its last change, half a second later."""
+    answers = imu_with_a_frozen_part(columns, begin=1.0)
+    first = next(k for k, answer in enumerate(answers) if answer is not None)
+    assert 149 <= first <= 165 and answers[first] == pytest.approx(0.99)
+    assert all(answer is None for answer in imu_with_a_frozen_part((), begin=1.0))
+
+
+@pytest.mark.parametrize("columns", [ATTITUDE, RATES, FORCE])
+def test_a_part_that_never_changed_is_one_that_the_driver_does_not_fill(columns):
+    """Which others judge: an attitude by the gate of orientations."""
+    assert all(answer is None for answer in imu_with_a_frozen_part(columns, begin=0.0))

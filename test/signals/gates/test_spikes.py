@@ -46,7 +46,7 @@ def test_spikes_are_rejected_before_any_filter(role, field, size, reason, index,
     _, good = run(config, robot, messages)
     state = lambda s: np.concatenate([s.nu, s.nu_dot, s.mu_ddot, s.wrench])[index]  # noqa: E731
     error = np.sqrt(np.mean([(state(a) - state(b)) ** 2 for a, b in zip(dirty, good)]))
-    assert front.inputs[role].rejected[reason] > 20 and error < (
+    assert front.inputs[role].doubted[reason] > 20 and error < (
         0.1 if role == "wrench" else 0.02
     ), (front.counters, error)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...config import Config
+from ...disk.writing import output_folder
 from ...errors import UvmsError
 from ...model.parameter_file import save_parameters
 from ...model.prior import perturbed, prior_from_config
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         raise UvmsError(f"--output '{folder}' exists; expected a new folder. Remove it or give "
                         "another one.")
     begin = time.monotonic()
-    folder.mkdir(parents=True)
+    output_folder(folder)
     prior = _wrong_prior(folder / "prior.yaml", args.seed)
     _live(args, folder, prior)
     print("\nEvaluating the recording through the same code, offline ...", flush=True)

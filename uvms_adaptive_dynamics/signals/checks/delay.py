@@ -13,9 +13,9 @@ import numpy as np
 
 from ...config import Config
 from ...model.kernel import gaussian_kernel
+from ...model.normal import Z999
 from ...model.robot import RobotModel
 from ...model.sample import Sample
-from .finding import EVIDENCE
 
 MIN_SHIFT, MAX_SHIFT, SHIFT_STEP = -0.2, 0.8, 0.02     # [s] of the shifts tried
 ROW_STRIDE = 5           # every fifth row is enough after the low-pass
@@ -24,7 +24,7 @@ INDEPENDENT = 1.0        # [s] between rows whose residuals are independent
 MIN_RECORDING = 20.0     # [s]
 CONTRAST_SHIFT = 0.1     # [s] beside the best shift, where the contrast is taken
 MIN_CONTRAST = 1.1       # below which the delay is unknown
-MAX_DELAY_ERROR = 0.06   # [s] that the low-pass forgives
+MAX_DELAY_ERROR = 0.005  # [s] a quarter of a tick
 FIRST_ESTIMATE, ESTIMATE_PERIOD, MONITORED = 30.0, 30.0, 60.0    # [s]
 
 
@@ -87,16 +87,16 @@ class DelayMonitor:
 
     @property
     def warning(self) -> str:
-        """A sentence if the delay is wrong by more than the low-pass forgives with 99.9 %
+        """A sentence if the delay is wrong by more than MAX_DELAY_ERROR with 99.9 %
         certainty, else ''."""
         found = self.found
-        if found is None or abs(found.delay) - EVIDENCE * found.stddev < MAX_DELAY_ERROR:
+        if found is None or abs(found.delay) - Z999 * found.stddev < MAX_DELAY_ERROR:
             return ""
         setting, error = self._config.thrusters.delay, found.delay
         return (f"thrusters.delay: over the last minute the vehicle followed its thrusters "
-                f"{abs(error):.2f} +- {found.stddev:.2f} s {'later' if error > 0 else 'earlier'} "
+                f"{abs(error):.3f} +- {found.stddev:.3f} s {'later' if error > 0 else 'earlier'} "
                 "than the setting says; "
-                f"set thrusters.delay to {setting + error:.2f} (now {setting:.2f})")
+                f"set thrusters.delay to {setting + error:.3f} (now {setting:.3f})")
 
 
 def _best_shift(t: np.ndarray, Y: np.ndarray, wrench: np.ndarray, valid: np.ndarray,

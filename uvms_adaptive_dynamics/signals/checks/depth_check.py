@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ...config import Config
+from ...model.normal import Z999
 from ...model.rotations import FRD_FROM_FLU
 from .finding import (
     CHANGE_WINDOW,
     CONSISTENT,
-    EVIDENCE,
     MAX_STANDARD_ERROR,
     UNDECIDED,
     CheckResult,
@@ -72,24 +72,24 @@ def check_depth(logs: dict[str, np.ndarray], config: Config, turn: np.ndarray) -
         return UNDECIDED
     by_axis, error = fit.by_axis, fit.errors
     level, gain = float(np.median(logs["depth"][:, 1])), float(by_axis[2])
-    if gain + EVIDENCE * error[2] < -0.2:
-        return mismatch("depth.sign", (
+    if gain + Z999 * error[2] < -0.2:
+        return mismatch("depth sign", (
             "depth decreases while the vehicle descends; publish depth positive down, or check "
             "imu.world"))
     if config.depth.type.endswith("FluidPressure") and level < -5.0:
         return _pressure_mismatch(level, gain)
-    if abs(gain) + EVIDENCE * error[2] < 0.4:
+    if abs(gain) + Z999 * error[2] < 0.4:
         return mismatch("depth", (
             "depth does not follow the heave velocity; check that the sensor works, and its unit "
             "(depth.topic)"))
     # noise of the velocity makes the fit too small, by no more than what it leaves unexplained
     high = fit.gain / max(fit.explained, 1e-3)
     if outside(fit.gain, high, fit.error, DEPTH_GAIN):
-        return mismatch("depth.unit", (
+        return mismatch("depth unit", (
             f"depth changes {fit.gain:.2f} +- {fit.error:.2f} times as much as the vehicle moves; "
             "check its unit (metres, or Pa at robot.water_density), and the DVL's scale"))
     reversed_axes = [k for k in range(2) if error[k] < MAX_STANDARD_ERROR
-                     and by_axis[k] + EVIDENCE * error[k] < 0]
+                     and by_axis[k] + Z999 * error[k] < 0]
     if len(reversed_axes) == 1:
         axis, turn_name = (("surge", "pitch"), ("sway", "roll"))[reversed_axes[0]]
         return mismatch("imu.frame", (
@@ -105,6 +105,6 @@ def _pressure_mismatch(level: float, gain: float) -> CheckResult:
         return mismatch("robot.surface_pressure", (
             f"depth is {level:.1f} m but follows heave: the pressure is probably relative to the "
             "surface; set robot.surface_pressure to 0"))
-    return mismatch("depth.unit", (
+    return mismatch("depth unit", (
         f"depth is {level:.1f} m and changes {gain:.2g} times as much as the vehicle moves: the "
         f"pressure is probably in {PRESSURE_UNITS[nearest]}; publish Pa"))

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...config import Config
+from ...model.normal import Z999
 from ...model.rotations import FRD_FROM_FLU, from_rpy, to_rotation_vector
 from .depth_check import depth_fit
 from .finding import (
     CONSISTENT,
-    EVIDENCE,
     MAX_STANDARD_ERROR,
     UNDECIDED,
     CheckResult,
@@ -31,6 +31,8 @@ SCALE_TOLERANCE = 0.9, 1.1
 MAX_OFF_AXES = 0.35       # distance from signed axes, beyond which the axes are tilted
 MIN_TILT = math.radians(5.0)   # that is worth a finding: brackets are mounted by hand
 MIN_LEVER_ERROR = 0.25    # [m] that is worth a finding
+# [s] of lag that is worth a finding: at 0.3 m/s^2 the error is a small DVL's noise, 1 cm/s.
+MIN_LAG = 0.03
 
 
 def check_velocity(logs: dict[str, np.ndarray], config: Config,
@@ -50,7 +52,7 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
     size = np.linalg.norm(turned, axis=0)
     gain, worst = float(np.median(size[judged])), float(error[:9].max())
     if outside(gain, gain, worst, DVL_GAIN):
-        return mismatch("dvl.unit", (
+        return mismatch("dvl unit", (
             f"DVL velocities are {1 / max(gain, 1e-9):.3g} times those of the integrated IMU; "
             f"publish m/s{_unit_of(gain)}")), np.eye(3)
     if judged.all():
@@ -61,16 +63,28 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
             return _small_errors(fit, logs, config), Q
         return _other_axes(logs, config, axes), axes
     reversed_axes = [k for k in range(3) if judged[k]
-                     and turned[k, k] + EVIDENCE * error[4 * k] < 0]
+                     and turned[k, k] + Z999 * error[4 * k] < 0]
     findings = [Finding("dvl.frame", f"the DVL's {AXES[k]} velocity has the wrong sign against the "
                                      "IMU; check dvl.frame and dvl.rpy") for k in reversed_axes]
     return CheckResult(findings, False), np.eye(3)
 
 
 def _small_errors(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> CheckResult:
-    """The result where the axes are roughly right: a tilt, a scale, a lever arm."""
-    found = [*_tilted(fit, config).findings, *_scaled(fit, logs, config).findings]
-    return CheckResult(found, True) if found else _lever_arm(fit.lever, fit.errors[9:])
+    """The result where the axes are roughly right: a lag, a tilt, a scale, a lever arm."""
+    found = [*_late(fit, config).findings, *_tilted(fit, config).findings,
+             *_scaled(fit, logs, config).findings]
+    return CheckResult(found, True) if found else _lever_arm(fit.lever, fit.errors[9:12])
+
+
+def _late(fit: VelocityMap, config: Config) -> CheckResult:
+    """The result where the DVL's stamps are later or earlier than the IMU's of the same motion."""
+    if abs(fit.lag) - Z999 * fit.errors[12] < MIN_LAG:
+        return CONSISTENT
+    set_to = config.dvl.delay + fit.lag
+    return mismatch("dvl.delay", (
+        f"the DVL's stamps are {abs(fit.lag):.2f} +- {fit.errors[12]:.2f} s "
+        f"{'later' if fit.lag > 0 else 'earlier'} than the IMU's of the same motion; synchronize "
+        f"the clocks of both, or set dvl.delay to {set_to:.2f} (now {config.dvl.delay:.2f})"))
 
 
 def _unit_of(gain: float) -> str:
@@ -89,7 +103,7 @@ def _tilted(fit: VelocityMap, config: Config) -> CheckResult:
             "and the driver's axes"))
     phi, error = fit.rotation()
     angle = float(np.linalg.norm(phi))
-    if angle - EVIDENCE * error < MIN_TILT:
+    if angle - Z999 * error < MIN_TILT:
         return CONSISTENT
     by_dvl = _mount(config.dvl.frame, config.dvl.rpy, U @ Vt)
     by_imu = _mount(config.imu.frame, config.imu.rpy, (U @ Vt).T)
@@ -114,19 +128,19 @@ def _scaled(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> Ch
     seen = (f"DVL velocities are {2 / (low + high):.2f} +- {4 * error / (low + high) ** 2:.2f} "
             "times those of the integrated IMU")
     depth = depth_fit(logs, np.eye(3), config) if "depth" in logs else None
-    margin = math.inf if depth is None else EVIDENCE * depth.error
+    margin = math.inf if depth is None else Z999 * depth.error
     if depth is not None and SCALE_TOLERANCE[0] + margin < depth.gain < SCALE_TOLERANCE[1] - margin:
-        return mismatch("imu.linear_acceleration", (
+        return mismatch("imu linear acceleration", (
             f"{seen}, while the depth agrees with the DVL ({depth.gain:.2f} +- {depth.error:.2f}); "
             "the accelerometer's scale is probably wrong"))
-    return mismatch("dvl.unit", (
+    return mismatch("dvl unit", (
         f"{seen}; check the unit, and the speed of sound that the DVL is set to"))
 
 
 def _lever_arm(lever: np.ndarray, stddev: np.ndarray) -> CheckResult:
     """The result where the axes are right; `lever` (3,) [m] FRD is what the place is wrong by."""
     size = np.linalg.norm(lever)
-    if size < 1e-9 or size - EVIDENCE * np.linalg.norm(lever * stddev) / size < MIN_LEVER_ERROR:
+    if size < 1e-9 or size - Z999 * np.linalg.norm(lever * stddev) / size < MIN_LEVER_ERROR:
         return CONSISTENT
     place = np.array2string(FRD_FROM_FLU @ lever, precision=2)
     return mismatch("dvl.xyz", (

@@ -3,13 +3,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ...model.normal import Z999
+
 CHANGE_WINDOW = 1.0       # [s] over which changes of two signals are compared
 MAX_STANDARD_ERROR = 0.12      # of an entry of a fit that is judged
-EVIDENCE = 3.29           # standard errors of a two-sided claim of 99.9 %
 
 
 class Finding(NamedTuple):
-    """A mismatch: the setting that probably causes it, and a sentence."""
+    """A mismatch: the setting that probably causes it, or, without a dot, what is wrong with a
+    sensor or its driver; and a sentence."""
 
     setting: str
     sentence: str
@@ -36,4 +38,4 @@ def mismatch(setting: str, sentence: str) -> CheckResult:
 def outside(low: float, high: float, error: float, bounds: tuple[float, float]) -> bool:
     """Whether a figure between `low` and `high`, of standard error `error`, is outside `bounds`
     with 99.9 % certainty."""
-    return high + EVIDENCE * error < bounds[0] or low - EVIDENCE * error > bounds[1]
+    return high + Z999 * error < bounds[0] or low - Z999 * error > bounds[1]

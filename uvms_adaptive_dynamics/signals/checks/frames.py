@@ -39,7 +39,9 @@ class FrameChecks:
         self._allocation = np.array(config.thrusters.allocation).reshape(6, -1)
         self._low, self._high = joint_limits(config, robot)
         vehicle = config.robot.vehicle
-        present = {"IMU": vehicle, "DVL": vehicle and config.dvl.enabled,
+        # Without a force there is nothing that a DVL can be held against.
+        has_both = config.dvl.enabled and config.imu.measures_force
+        present = {"IMU": vehicle, "DVL": vehicle and has_both,
                    "depth": vehicle and config.depth.enabled, "joints": bool(config.robot.joints),
                    "thrusters": vehicle and config.thrusters.source == "thrusters"}
         self._checked = [name for name, yes in present.items() if yes]
@@ -107,8 +109,9 @@ class FrameChecks:
 
     def _check_all(self) -> dict[str, CheckResult]:
         """Results by what is checked; what depends on a wrong sensor is left out."""
-        logs = {name: np.array(rows) for name, rows in self._logs.items()
-                if len(rows) > MIN_LOG_ROWS}
+        # By time: rows of a doubted sensor come after later ones.
+        logs = {name: np.array(sorted(rows, key=lambda row: row[0]))
+                for name, rows in self._logs.items() if len(rows) > MIN_LOG_ROWS}
         results: dict[str, CheckResult] = {}
         upside_down, attitude_right, turn = False, False, np.eye(3)
         if "imu" in logs and "IMU" in self._checked:
@@ -117,10 +120,10 @@ class FrameChecks:
             results["IMU"] = CheckResult(rates.findings + gravity.findings, rates.complete)
             upside_down = gravity.upside_down
             attitude_right = gravity.consistent and not rates.findings
-        if "dvl" in logs and attitude_right:
+        if "dvl" in logs and "DVL" in self._checked and attitude_right:
             results["DVL"], turn = check_velocity(logs, self._config, upside_down)
         dvl_findings = results.get("DVL", UNDECIDED).findings
-        unit_right = all(finding.setting != "dvl.unit" for finding in dvl_findings)
+        unit_right = all(finding.setting != "dvl unit" for finding in dvl_findings)
         if ("dvl" in logs and "depth" in logs and unit_right and attitude_right
                 and not upside_down):
             results["depth"] = check_depth(logs, self._config, turn)

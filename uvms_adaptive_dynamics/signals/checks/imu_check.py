@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ...config import Config
+from ...model.normal import Z999
 from ...model.rotations import from_rpy, to_rotation_vector
 from .depth_check import depth_fit
 from .finding import (
     CONSISTENT,
-    EVIDENCE,
     MAX_STANDARD_ERROR,
     UNDECIDED,
     CheckResult,
@@ -63,6 +63,10 @@ def check_gravity(logs: dict[str, np.ndarray], config: Config) -> GravityCheck:
             "roll is near 180 degrees although force and attitude agree, so pitch and yaw rates "
             f"are reversed; set imu.frame to '{other_frame}', or imu.rpy if the IMU is mounted "
             "upside down"))
+        if upside_down and not config.imu.measures_force:
+            finding = Finding("imu.frame", (
+                f"roll is near 180 degrees; set imu.frame to '{other_frame}' or imu.world to "
+                f"'{other_world}', or imu.rpy if the marker body is upside down"))
         if upside_down:
             return GravityCheck([finding], True, True)
         scale = _force_scale(imu, g)
@@ -76,7 +80,7 @@ def check_gravity(logs: dict[str, np.ndarray], config: Config) -> GravityCheck:
             "pitch and specific force are reversed; set imu.frame to "
             f"'{other_frame}' and imu.world to '{other_world}'"))
     else:
-        finding = Finding("imu.linear_acceleration", (
+        finding = Finding("imu linear acceleration", (
             "specific force is reversed: at rest it must point up (-g along the down axis); either "
             f"the driver publishes gravity, or imu.frame should be '{other_frame}' and imu.world "
             f"'{other_world}'"))
@@ -93,7 +97,7 @@ def _force_scale(imu: np.ndarray, g: float) -> Finding | None:
     scale, error = float(means.mean()), float(means.std(ddof=1) / np.sqrt(len(means)))
     if not outside(scale, scale, error, FORCE_GAIN):
         return None
-    return Finding("imu.linear_acceleration", (
+    return Finding("imu linear acceleration", (
         f"specific force along the vertical is {scale:.3f} +- {error:.3f} times gravity on "
         "average; the accelerometer's scale or bias is wrong, calibrate it (or set "
         "robot.gravity)"))
@@ -108,7 +112,7 @@ def _force_unit(size: float, along_up: float, g: float) -> Finding:
         cause = "the driver's unit is probably g; publish m/s^2"
     else:
         cause = "the driver probably removes gravity; publish the raw specific force"
-    return Finding("imu.linear_acceleration", f"{seen}; {cause}")
+    return Finding("imu linear acceleration", f"{seen}; {cause}")
 
 
 def _pitch_is_reversed(logs: dict[str, np.ndarray], config: Config) -> bool:
@@ -118,7 +122,7 @@ def _pitch_is_reversed(logs: dict[str, np.ndarray], config: Config) -> bool:
     fit = depth_fit(logs, np.eye(3), config)
     if fit is None:
         return False
-    return bool(fit.by_axis[0] + EVIDENCE * fit.errors[0] < 0)
+    return bool(fit.by_axis[0] + Z999 * fit.errors[0] < 0)
 
 
 def check_rates(imu: np.ndarray) -> CheckResult:
@@ -129,12 +133,14 @@ def check_rates(imu: np.ndarray) -> CheckResult:
     lag = max(1, round(TURN_WINDOW / np.median(np.diff(t))))
     gyro = np.array([to_rotation_vector(a.T @ b) for a, b in zip(R_G[:-lag], R_G[lag:])])
     attitude = np.array([to_rotation_vector(a.T @ b) for a, b in zip(R_nb[:-lag], R_nb[lag:])])
-    small = np.linalg.norm(attitude, axis=1) < MAX_TURN
+    # Across a gap the gyro's integral means nothing.
+    small = ((np.linalg.norm(attitude, axis=1) < MAX_TURN)
+             & (t[lag:] - t[:-lag] < 1.5 * TURN_WINDOW))
     gain = np.sqrt(np.mean(imu[:, 4:7] ** 2)
                    / max(np.mean((attitude[small] / TURN_WINDOW) ** 2), 1e-12))
     turning = np.sqrt(np.mean(attitude[small] ** 2)) > 0.01
     if DEGREES_GAIN[0] < gain < DEGREES_GAIN[1] and turning:
-        return mismatch("imu.angular_velocity", (
+        return mismatch("imu angular velocity", (
             f"rates are {gain:.0f} times those of the orientation; the driver's unit is probably "
             "deg/s, publish rad/s"))
     A, error = relation(gyro[small], attitude[small], lag)
@@ -152,16 +158,16 @@ def _rate_mismatch(A: np.ndarray, wrong: list[int]) -> CheckResult:
     """The result where the rates of some axes do not fit; A (3, 3) maps gyro to attitude."""
     if all(-RATE_GAIN[1] < A[k, k] < -RATE_GAIN[0] for k in wrong):
         if len(wrong) == 3:
-            return mismatch("imu.orientation", (
+            return mismatch("imu orientation", (
                 "all rates turn against the orientation; the driver's quaternion is probably "
                 "inverted (world to body), publish body to world"))
         turns = " and ".join(TURNS[k] for k in wrong)
-        return mismatch("imu.angular_velocity", (
+        return mismatch("imu angular velocity", (
             f"{turns} rate has the wrong sign against the orientation; the driver's gyro probably "
             "has other axes than its orientation, check imu.frame and the driver"))
     axes, _ = nearest_axes(A.T)
     seen = "no clean axes" if axes is None else ", ".join(
         f"{TURNS[k]} is the gyro's {axis_name(axes[k])}" for k in wrong)
-    return mismatch("imu.angular_velocity", (
+    return mismatch("imu angular velocity", (
         f"rates do not agree with the orientation ({seen}); check the gyro's axes and the order of "
         "the quaternion"))

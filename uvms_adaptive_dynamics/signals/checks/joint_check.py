@@ -1,11 +1,14 @@
-"""Joint messages against themselves: velocity, position limits, and the sign of the effort."""
+"""Joint messages against themselves: velocity, position limits, order and sign of the efforts."""
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
-from .finding import EVIDENCE, CheckResult, Finding, outside
+from ...model.normal import Z999
+from .finding import CheckResult, Finding, outside
 from .fits import regression, relation
 
 MIN_JOINT_MOVE = 0.02        # [rad] RMS of the change over JOINT_WINDOW of a judged joint
@@ -16,6 +19,7 @@ MANY_MOVING_READINGS = 300   # from which that judgement is final
 EFFORT_WINDOW = 0.5          # [s] over which the error of an effort's fit repeats itself
 LIMIT_MARGIN = 0.2           # [rad]
 VELOCITY_GAIN = 0.6, 1.6     # of the velocities, within which they are right
+ODDS = 1000.0                # for another order of the efforts, beside any other one
 
 
 def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: np.ndarray,
@@ -49,7 +53,7 @@ def _check_positions(names: Sequence[str], mu: np.ndarray, low: np.ndarray,
                       or np.median(np.abs(mu[:, j])) > 8)
         advice = ("its unit is probably degrees, publish rad" if in_degrees else
                   "check its sign, joint_states.position_offset and the order of robot.joints")
-        findings.append(Finding("joint_states.position", (
+        findings.append(Finding("joint position", (
             f"{name} is mostly at {middle:.3g} rad, outside its limits {low[j]:.3g} to "
             f"{high[j]:.3g} rad; {advice}")))
     return findings
@@ -64,12 +68,18 @@ def _check_velocities(names: Sequence[str], t: np.ndarray, mu: np.ndarray,
     by_position, by_velocity = mu[lag:] - mu[:-lag], path[lag:] - path[:-lag]
     A, error = relation(by_velocity, by_position, lag)
     scale = np.sqrt(np.mean(by_velocity ** 2, axis=0))
+    moved = np.sqrt(np.mean(by_position ** 2, axis=0)) >= MIN_JOINT_MOVE
+    follows = np.argmax(np.abs(A) * scale[:, None], axis=0)     # position j the velocity [j]
+    elsewhere = np.sum(follows != np.arange(len(names)))
+    if moved.all() and elsewhere > 2 and np.unique(follows).size == len(names):
+        order = np.argsort(follows)
+        return [Finding("joint velocity", _order_sentence("velocities", names, order))], True
     findings, complete = [], True
     for j in range(len(names)):
-        if np.sqrt(np.mean(by_position[:, j] ** 2)) < MIN_JOINT_MOVE:
+        if not moved[j]:
             complete = False
         elif outside(A[j, j], A[j, j], error[j, j], VELOCITY_GAIN):
-            findings.append(Finding("joint_states.velocity", _velocity_sentence(
+            findings.append(Finding("joint velocity", _velocity_sentence(
                 names, j, A[j, j], np.abs(A[:, j]) * scale)))
     return findings, complete
 
@@ -88,6 +98,13 @@ def _velocity_sentence(names: Sequence[str], j: int, gain: float, share: np.ndar
             "is probably degrees or encoder counts per second, publish rad/s")
 
 
+def _order_sentence(what: str, names: Sequence[str], order: Sequence[int] | np.ndarray) -> str:
+    """What to say where the value in place j is that of joint order[j]."""
+    here, come = (", ".join(names[k] for k in places) for places in (range(len(names)), order))
+    return (f"the {what} of {here} are those of {come}; publish them in the order of the message's "
+            f"names, which for these {what} is [{come}]")
+
+
 def _check_efforts(names: Sequence[str], log: np.ndarray,
                    limits: np.ndarray) -> tuple[list[Finding], bool]:
     """(efforts of a wrong sign or unit, whether every joint moved enough).
@@ -99,6 +116,9 @@ def _check_efforts(names: Sequence[str], log: np.ndarray,
     mu, speed, effort = (log[:, 1 + k * n:1 + (k + 1) * n] for k in range(3))
     overlap = max(1.0, EFFORT_WINDOW / float(np.median(np.diff(log[:, 0]))))
     posture = np.hstack([np.ones((len(log), 1)), np.cos(mu), np.sin(mu)])
+    order = _effort_order(speed, effort, posture, overlap)
+    if order is not None:
+        return [Finding("joint effort", _order_sentence("efforts", names, order))], True
     findings, complete = [], True
     for j, name in enumerate(names):
         moving = np.abs(speed[:, j]) > MOVING_SPEED
@@ -108,7 +128,7 @@ def _check_efforts(names: Sequence[str], log: np.ndarray,
         x = np.column_stack([speed[moving, j], posture[moving]])
         b, covariance, _ = regression(x, effort[moving, j], overlap)
         size = np.median(np.abs(effort[moving, j]))
-        if b[0] + EVIDENCE * np.sqrt(covariance[0, 0]) < 0:
+        if b[0] + Z999 * np.sqrt(covariance[0, 0]) < 0:
             findings.append(Finding("joint_states.effort_scale", (
                 f"the effort of {name} goes with its speed by {b[0]:.2g} +- "
                 f"{np.sqrt(covariance[0, 0]):.1g} N m s/rad, and friction forbids a negative one: "
@@ -118,3 +138,30 @@ def _check_efforts(names: Sequence[str], log: np.ndarray,
                 f"the effort of {name} is typically {size:.3g} N m, its limit {limits[j]:.3g} N m; "
                 "the unit is probably mN m or mA, set joint_states.effort_scale")))
     return findings, complete
+
+
+def _effort_order(speed: np.ndarray, effort: np.ndarray, posture: np.ndarray,
+                  overlap: float) -> list[int] | None:
+    """Whose efforts these are, place by place, if with odds of a thousand it is another order than
+    theirs; None if not, and while not every joint moves.
+
+    Friction makes each effort follow the speed of its own joint. The likelihood of an order is
+    that of each effort given the friction of the joint it is assigned to, beside the posture.
+    """
+    n, moving = speed.shape[1], np.abs(speed) > MOVING_SPEED
+    if n < 2 or moving.sum(axis=0).min() < MANY_MOVING_READINGS:
+        return None
+    unexplained, drives = np.empty((n, n)), np.empty((n, n), bool)
+    for k in range(n):
+        friction = np.column_stack([speed[:, k], np.sign(speed[:, k]) * moving[:, k]])
+        x = np.column_stack([friction, posture])
+        b = np.linalg.lstsq(x, effort, rcond=None)[0]
+        unexplained[:, k] = np.mean((effort - x @ b) ** 2, axis=0)
+        drives[:, k] = np.mean(speed[:, [k]] * (friction @ b[:2]), axis=0) > 0.0
+    # twice the negative log likelihood; friction takes power, so what gives it is no friction
+    cost = len(speed) / overlap * np.log(np.maximum(unexplained, 1e-300))
+    places, order = linear_sum_assignment(cost)
+    if drives[places, order].all() and (
+            np.trace(cost) - cost[places, order].sum() > 2 * math.log(ODDS * math.factorial(n))):
+        return order.tolist()
+    return None

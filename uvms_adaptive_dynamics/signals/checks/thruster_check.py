@@ -2,17 +2,18 @@
 
 Thrust over a second is fitted to the change of velocity and to what else moves slowly. The part
 that goes with acceleration, mapped by the allocation, must be a mass matrix: positive on the
-diagonal, small beside it. A reversed thruster, or two swapped ones, show all over it; standard
-errors say whether that is evidence.
+diagonal, small beside it. A reversed thruster, or thrusters in another order, show all over it;
+standard errors say whether that is evidence.
 """
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 from scipy.stats import chi2
 
 from .finding import CHANGE_WINDOW, Finding
@@ -26,7 +27,7 @@ MIN_IMPULSE_STDDEV = 0.05    # [N s] of a thruster that is judged
 # the thrusters' different strengths. The default robot's largest coupling is 0.1.
 COUPLING = 0.2
 CAP = 25.0            # of a squared deviation: one entry alone proves nothing
-EVIDENCE = 1000.0     # odds against the wiring as it is set, beside any other one
+WIRING_ODDS = 1000.0  # odds against the wiring as it is set, beside any other one
 
 
 class _Fit(NamedTuple):
@@ -51,34 +52,99 @@ def thruster_findings(thrust: np.ndarray, dvl: np.ndarray,
     if N > MAX_THRUSTERS:
         return []
     as_set = _deviation(allocation, fit)
-    wirings = list(_wirings(allocation, fit))
-    if not wirings:
-        return []
-    least, finding = min(wirings)
-    # Twice the log of the odds; each of the wirings might have come out best by chance.
-    certain = 2 * math.log(EVIDENCE * len(wirings))
     explained = chi2.ppf(0.999, allocation.shape[0] ** 2)
-    return [finding] if as_set - least > certain and least < explained else []
+    likely = [wiring for wiring in _wirings(allocation, fit)
+              if as_set - wiring.deviation > wiring.certain and wiring.deviation < explained]
+    # Of two that fit alike, the one of a smaller family is the likelier.
+    return [min(likely, key=lambda w: w.deviation + w.certain).finding] if likely else []
 
 
-def _wirings(allocation: np.ndarray, fit: _Fit) -> Iterator[tuple[float, Finding]]:
-    """(deviation, finding) of all directions, and of all swaps of two, of the excited thrusters."""
+class _Wiring(NamedTuple):
+    """What the wiring may be instead: its deviation, the gain in it from which this is certain, and
+    what to say then."""
+
+    deviation: float
+    certain: float
+    finding: Finding
+
+
+def _wirings(allocation: np.ndarray, fit: _Fit) -> Iterator[_Wiring]:
+    """All directions and all swaps of two of the excited thrusters, and the best order of all."""
     places = np.flatnonzero(fit.excited).tolist()
+    swaps = list(itertools.combinations(places, 2))
+    # Each of the simple ones might have come out best by chance.
+    certain = _certain(2 ** len(places) - 1 + len(swaps))
     for signs in itertools.product((1.0, -1.0), repeat=len(places)):
         if min(signs, default=1.0) > 0:
             continue
         all_signs = np.ones(allocation.shape[1])
         all_signs[places] = signs
         reversed_ones = ", ".join(str(k + 1) for k in np.flatnonzero(all_signs < 0))
-        yield _deviation(allocation * all_signs, fit), Finding(
+        yield _Wiring(_deviation(allocation * all_signs, fit), certain, Finding(
             "thrusters.signs", f"thruster {reversed_ones} pushes against its setting; change its "
-                               "sign in thrusters.signs")
-    for a, b in itertools.combinations(places, 2):
-        order = list(range(allocation.shape[1]))
-        order[a], order[b] = b, a
-        yield _deviation(allocation[:, order], fit), Finding(
-            "thrusters.allocation", f"thrusters {a + 1} and {b + 1} seem to be swapped; bring "
-                                    "thrusters.allocation into the order of the commands")
+                               "sign in thrusters.signs"))
+    for a, b in swaps:
+        order = _swapped(range(allocation.shape[1]), a, b)
+        yield _Wiring(_deviation(allocation[:, order], fit), certain, Finding(
+            "thrusters.allocation", f"thrusters {a + 1} and {b + 1} seem to be swapped; "
+                                    f"{_to_paste(allocation, order)}"))
+    order = _best_order(allocation, fit, places)
+    drives = ", ".join(str(k + 1) for k in order)
+    yield _Wiring(_deviation(allocation[:, order], fit), _certain(math.factorial(len(places))),
+                  Finding("thrusters.allocation", (
+                      f"commands 1 to {len(order)} seem to drive thrusters {drives}; "
+                      f"{_to_paste(allocation, order)}")))
+
+
+def _certain(wirings: int) -> float:
+    """Twice the log of the odds that one of so many needs."""
+    return 2 * math.log(WIRING_ODDS * max(wirings, 1))
+
+
+def _best_order(allocation: np.ndarray, fit: _Fit, places: Sequence[int]) -> list[int]:
+    """The thruster (N,) behind each command that fits best.
+
+    A controller that spreads a wrench over the thrusters by the pseudo-inverse moves each in
+    proportion to its row of it. Assigning the gains' rows to these is the start; from there, and
+    from the order as set, pairs are exchanged as long as that fits better.
+    """
+    gains, rows = fit.gain[places], np.linalg.pinv(allocation)[places]
+    known = np.isfinite(fit.variance[places]).all(axis=0)
+    distance = np.sum((_unit(gains)[:, None] - _unit(rows)[None]) ** 2 * known, axis=2)
+    start = np.arange(allocation.shape[1])
+    start[places] = np.asarray(places)[linear_sum_assignment(distance)[1]]
+    return min(_exchanged(allocation, fit, places, order)
+                for order in (start.tolist(), list(range(len(start)))))[1]
+
+
+def _unit(columns: np.ndarray) -> np.ndarray:
+    return columns / np.maximum(np.linalg.norm(columns, axis=0), 1e-9)
+
+
+def _exchanged(allocation: np.ndarray, fit: _Fit, places: Sequence[int],
+               order: list[int]) -> tuple[float, list[int]]:
+    """(deviation, order) once no exchange of two makes it smaller."""
+    best = _deviation(allocation[:, order], fit), order
+    while True:
+        found = min(((_deviation(allocation[:, other], fit), other)
+                     for a, b in itertools.combinations(places, 2)
+                     for other in [_swapped(best[1], a, b)]), default=best)
+        if found[0] >= best[0]:
+            return best
+        best = found
+
+
+def _swapped(order: Sequence[int], a: int, b: int) -> list[int]:
+    found = list(order)
+    found[a], found[b] = found[b], found[a]
+    return found
+
+
+def _to_paste(allocation: np.ndarray, order: Sequence[int]) -> str:
+    """What to set, so that each column stands in the place of its command; every number with its
+    decimal point, as ROS wants them."""
+    values = ", ".join(str(float(f"{value:.6g}")) for value in allocation[:, order].ravel())
+    return f"set thrusters.allocation to [{values}]"
 
 
 def turned_sensor(thrust: np.ndarray, dvl: np.ndarray, allocation: np.ndarray,

@@ -12,20 +12,22 @@ from .fits import regression
 
 
 class VelocityMap(NamedTuple):
-    """R Q v + R (w x d) changes as the IMU's integrated velocity.
+    """R Q v + R (w x d) + T a changes as the IMU's integrated velocity, with its acceleration a.
 
-    Q (3, 3); d (3,) [m] what the DVL's place is wrong by; covariance (12, 12) of Q by columns, then
-    d; moved (3,) [m/s] RMS change by axis; explained: share of the changes' power."""
+    Q (3, 3); d (3,) [m] what the DVL's place is wrong by; T [s] how much later than the IMU's the
+    DVL's stamps are; covariance (13, 13) of Q by columns, d, T; moved (3,) [m/s] RMS change by
+    axis; explained: share of the changes' power."""
 
     Q: np.ndarray
     lever: np.ndarray
+    lag: float
     covariance: np.ndarray
     moved: np.ndarray
     explained: float
 
     @property
     def errors(self) -> np.ndarray:
-        """(12,) standard errors of Q by columns, then of d."""
+        """(13,) standard errors of Q by columns, d, T."""
         return np.sqrt(np.diagonal(self.covariance))
 
     def rotation(self) -> tuple[np.ndarray, float]:
@@ -56,14 +58,25 @@ def velocity_map(dvl: np.ndarray) -> VelocityMap:
     """
     t, v, w, C = dvl[:, 0], dvl[:, 1:4], dvl[:, 4:7], dvl[:, 7:10]
     R = dvl[:, 10:19].reshape(-1, 3, 3)
-    lag = max(1, round(CHANGE_WINDOW / np.median(np.diff(t))))
-    ok = np.abs(t[lag:] - t[:-lag] - CHANGE_WINDOW) < 0.5
+    period = np.median(np.diff(t))
+    lag = max(1, round(CHANGE_WINDOW / period))
     by_Q = np.einsum("kij,kl->kilj", R, v).reshape(-1, 3, 9)
-    rows = np.concatenate([by_Q, _rotated_skew(R, w)], axis=2)
-    change = (rows[lag:] - rows[:-lag])[ok].reshape(-1, 12)
+    acceleration, smooth = _slope(t, C, 3 * period)
+    rows = np.concatenate([by_Q, _rotated_skew(R, w), acceleration[:, :, None]], axis=2)
+    ok = (np.abs(t[lag:] - t[:-lag] - CHANGE_WINDOW) < 0.5) & smooth[lag:] & smooth[:-lag]
+    change = (rows[lag:] - rows[:-lag])[ok].reshape(-1, 13)
     x, covariance, explained = regression(change, (C[lag:] - C[:-lag])[ok].ravel(), lag)
     moved = np.sqrt(np.mean(change[:, :9].reshape(-1, 3, 3) ** 2, axis=(0, 2)) * 3)
-    return VelocityMap(x[:9].reshape(3, 3).T, x[9:], covariance, moved, explained)
+    return VelocityMap(x[:9].reshape(3, 3).T, x[9:12], float(x[12]), covariance, moved, explained)
+
+
+def _slope(t: np.ndarray, C: np.ndarray, longest: float) -> tuple[np.ndarray, np.ndarray]:
+    """(slope of C (k, 3) by its neighbours, (k,) where these are no more than `longest` [s]
+    apart)."""
+    slope, near = np.zeros_like(C), np.zeros(len(t), bool)
+    span = t[2:] - t[:-2]
+    slope[1:-1], near[1:-1] = (C[2:] - C[:-2]) / span[:, None], span < longest
+    return slope, near
 
 
 def _rotated_skew(R: np.ndarray, w: np.ndarray) -> np.ndarray:

@@ -4,8 +4,10 @@ Messages are read by their field names alone, so those of rclpy and of a bag rea
 The frames are those of docs/conventions.md. The values of a message are a flat list of floats:
 
     imu           down vector (3), rates (3) [rad/s] and specific force (3) [m/s^2] of the IMU's
-                  place in body FRD, heading [rad]
-    dvl           velocity (3) [m/s] over ground of the DVL's place, body FRD
+                  place in body FRD, heading [rad]; NaN where the message has no orientation or no
+                  force. Of a pose: R_nb (9)
+    dvl           velocity (3) [m/s] over ground of the DVL's place, body FRD. Of a pose: position
+                  (3) [m] in its world, rotation (9) from body FRD to that world
     depth         depth [m] of the pressure sensor below the surface
     joint_states  positions (n) [rad or m], velocities (n), efforts (n) [N m or N] in the configured
                   order; NaN where a message leaves velocity or effort empty, as JointState allows
@@ -31,11 +33,25 @@ from ...model.rotations import (
     product,
     turned,
 )
+from .fields import (
+    check_finite,
+    check_limit,
+    dynamic_joint_state,
+    finite_vector,
+    floats,
+    pose_of,
+)
 
 QUATERNION_TOLERANCE = 0.05       # of its length from one
 RC_LOW, RC_HIGH = 500.0, 2500.0   # [us] that an RC channel can mean as PWM
 DEPTH_RANGE = -20.0, 12000.0      # [m] beyond which a value is no depth
 VOLTAGE_RANGE = 5.0, 60.0         # [V] beyond which a value is no battery voltage
+# What no sensor of an underwater vehicle can measure: the full scale of gyros and accelerometers
+# (2000 deg/s, 16 g), and for the others values a hundred times larger than any robot's.
+LARGEST_RATE, LARGEST_FORCE = 35.0, 160.0                    # [rad/s], [m/s^2]
+LARGEST_POSITION, LARGEST_SPEED = 1000.0, 100.0              # [rad or m], per second
+LARGEST_COMMAND, LARGEST_WRENCH = 1e4, 1e5                   # in any unit; [N, N m]
+UNKNOWN: tuple[float, ...] = (math.nan, math.nan, math.nan)
 
 
 class Decoder:
@@ -48,6 +64,7 @@ class Decoder:
         self._left = _flat(NED_FROM_ENU if config.imu.world == "enu" else np.eye(3))
         self._right = _flat(from_rpy(*config.imu.rpy).T @ _axes(config.imu.frame))
         self._dvl_axes = _flat(_axes(config.dvl.frame) @ from_rpy(*config.dvl.rpy))
+        self._dvl_axes_back = _flat(np.reshape(self._dvl_axes, (3, 3)).T)
         self._max_dvl_variance = 3 * config.dvl.max_stddev ** 2    # of the three axes together
         self._wrench_axes = _flat(_axes(config.thrusters.wrench_frame))
         self._pascal_per_metre = config.robot.water_density * config.robot.gravity
@@ -59,6 +76,7 @@ class Decoder:
         self._effort_scales = list(zip(joints.effort_offset or (0.0,) * n, scale,
                                        joints.effort_scale_negative or scale))
         self._position_offset = joints.position_offset or (0.0,) * n
+        self._oriented = False     # an Imu message had an orientation: zeros are an error then
         self._last_names: Any = None
         self._order: list[int] = []     # places of the configured joints among the last names
 
@@ -66,32 +84,76 @@ class Decoder:
         """The values of one message, as listed in the module's docstring."""
         try:
             return getattr(self, role)(message)
-        except (AttributeError, TypeError, ValueError) as error:
+        except (AttributeError, TypeError, ValueError, IndexError, OverflowError) as error:
             raise MessageError(f"{role}: message does not have the fields of its type ({error})") \
                 from None
 
     def imu(self, message: Any) -> list[float]:
-        """sensor_msgs/Imu."""
-        q = message.orientation
+        """sensor_msgs/Imu, nav_msgs/Odometry or a pose."""
+        if not hasattr(message, "angular_velocity"):
+            return self._imu_of_pose(message)
+        down, heading = UNKNOWN, math.nan
+        if self._has_orientation(message):
+            R = self._rotation(message.orientation)
+            down, heading = R[6:], math.atan2(R[3], R[0])
+        rates = turned(self._imu_axes,
+                       finite_vector(message.angular_velocity, "imu: angular_velocity"))
+        force = turned(self._imu_axes,
+                       finite_vector(message.linear_acceleration, "imu: linear_acceleration"))
+        check_limit(rates, LARGEST_RATE, "imu: angular_velocity", "rad/s")
+        check_limit(force, LARGEST_FORCE, "imu: linear_acceleration", "m/s^2")
+        return [*down, *rates, *force, heading]
+
+    def _imu_of_pose(self, message: Any) -> list[float]:
+        """Odometry's attitude and rates without a force, or the rotation alone of a pose."""
+        R = self._rotation(pose_of(message).orientation)
+        if not hasattr(message, "twist"):
+            return list(R)
+        rates = turned(self._imu_axes,
+                       finite_vector(message.twist.twist.angular, "imu: twist.angular"))
+        check_limit(rates, LARGEST_RATE, "imu: twist.angular", "rad/s")
+        return [*R[6:], *rates, *UNKNOWN, math.atan2(R[3], R[0])]
+
+    def _has_orientation(self, message: Any) -> bool:
+        """Whether an Imu message's orientation is to be used and was ever set: REP-145's mark, a
+        quaternion of zeros, and the default of ROS 2, which no vehicle ever has to the last bit,
+        say that it was not."""
+        if self._config.imu.orientation != "auto":
+            return self._config.imu.orientation == "message"
+        covariance, q = getattr(message, "orientation_covariance", (0.0,)), message.orientation
+        unset = q.x == q.y == q.z == 0.0 and not (self._oriented and q.w == 0.0)
+        found = covariance[0] != -1.0 and not unset
+        self._oriented = self._oriented or found
+        return found
+
+    def _rotation(self, q: Any) -> tuple[float, ...]:
+        """R_nb (9,) of the body from the orientation of the IMU."""
         x, y, z, w = q.x, q.y, q.z, q.w
         length = math.sqrt(x * x + y * y + z * z + w * w)
         if not abs(length - 1) < QUATERNION_TOLERANCE:
             raise MessageError(f"imu: orientation has length {length:.3g}, expected 1 "
-                               "(check that the driver publishes an orientation)")
+                               "(check that the driver publishes an orientation, or set "
+                               "imu.orientation to 'own')")
         Q = from_quaternion(x / length, y / length, z / length, w / length)
-        R = product(product(self._left, Q), self._right)
-        rates = turned(self._imu_axes,
-                       _finite_vector(message.angular_velocity, "imu: angular_velocity"))
-        force = turned(self._imu_axes,
-                       _finite_vector(message.linear_acceleration, "imu: linear_acceleration"))
-        return [*R[6:], *rates, *force, math.atan2(R[3], R[0])]
+        return product(product(self._left, Q), self._right)
+
+    def _velocity_pose(self, pose: Any) -> list[float]:
+        """Position and rotation of a pose, from which the velocity follows."""
+        q, place = pose.orientation, finite_vector(pose.position, "dvl: position")
+        length = math.sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w)
+        if not abs(length - 1) < QUATERNION_TOLERANCE:
+            raise MessageError(f"dvl: orientation has length {length:.3g}, expected 1")
+        Q = from_quaternion(q.x / length, q.y / length, q.z / length, q.w / length)
+        return [*place, *product(Q, self._dvl_axes_back)]
 
     def dvl(self, message: Any) -> list[float]:
         """A velocity message.
 
         dvl_msgs/DVL, marine_acoustic_msgs/Dvl, geometry_msgs/TwistWithCovarianceStamped or
-        TwistStamped.
+        TwistStamped, nav_msgs/Odometry; or a pose.
         """
+        if hasattr(message, "pose") and not hasattr(message, "twist"):
+            return self._velocity_pose(pose_of(message))
         if hasattr(message, "velocity_valid"):                       # dvl_msgs/DVL
             if not message.velocity_valid:
                 raise MessageError("dvl: no bottom lock")
@@ -99,12 +161,12 @@ class Decoder:
         elif hasattr(message, "velocity_covar"):                     # marine_acoustic_msgs/Dvl
             vector = message.velocity
             variance = float(np.trace(np.reshape(message.velocity_covar, (3, 3))))
-        elif hasattr(message.twist, "covariance"):                   # TwistWithCovarianceStamped
+        elif hasattr(message.twist, "covariance"):     # TwistWithCovarianceStamped, Odometry
             vector, covariance = message.twist.twist.linear, message.twist.covariance
             variance = float(covariance[0] + covariance[7] + covariance[14])
         else:
             vector, variance = message.twist.linear, 0.0
-        velocity = _finite_vector(vector, "dvl: velocity")
+        velocity = finite_vector(vector, "dvl: velocity")
         if not variance <= self._max_dvl_variance:
             raise MessageError("dvl: covariance says no lock")
         if max(map(abs, velocity)) > self._config.dvl.max_speed:
@@ -126,7 +188,7 @@ class Decoder:
     def joint_states(self, message: Any) -> list[float]:
         """sensor_msgs/JointState or control_msgs/DynamicJointState, in any order of names."""
         if hasattr(message, "interface_values"):
-            names, position, velocity, effort = _dynamic_joint_state(message)
+            names, position, velocity, effort = dynamic_joint_state(message)
         else:
             names, position = message.name, message.position
             velocity, effort = message.velocity, message.effort
@@ -134,10 +196,13 @@ class Decoder:
             self._order = self._order_of(names)
             self._last_names = list(names)
         count = len(names)
-        efforts = self._ordered(effort, count, "effort", required=False)
+        efforts = self._efforts(effort, count)
         positions = self._ordered(position, count, "position", required=True)
         values = [p - offset for p, offset in zip(positions, self._position_offset)]
-        values += self._ordered(velocity, count, "velocity", required=False)
+        speeds = self._ordered(velocity, count, "velocity", required=False)
+        check_limit(values, LARGEST_POSITION, "joint_states: position", "rad or m")
+        check_limit(speeds, LARGEST_SPEED, "joint_states: velocity", "rad/s or m/s")
+        values += speeds
         for value, (offset, scale, scale_negative) in zip(efforts, self._effort_scales):
             load = value - offset
             values.append(load * (scale_negative if load < 0.0 else scale))
@@ -145,7 +210,7 @@ class Decoder:
 
     def thrusters(self, message: Any) -> list[float]:
         """std_msgs/Float64MultiArray, mavros_msgs/RCOut or OverrideRCIn."""
-        commands = _floats(message.data if hasattr(message, "data") else message.channels)
+        commands = floats(message.data if hasattr(message, "data") else message.channels)
         if hasattr(message, "channels"):
             commands = commands[:self._thrusters]       # RC messages carry 16 or 18 channels
             if any(not RC_LOW <= c <= RC_HIGH for c in commands):
@@ -154,7 +219,8 @@ class Decoder:
         if len(commands) != self._thrusters:
             raise MessageError(f"thrusters: got {len(commands)} commands, expected "
                                f"{self._thrusters} (thrusters.allocation)")
-        return _finite(commands, "thrusters: command")
+        check_limit(commands, LARGEST_COMMAND, "thrusters: command", "in any unit")
+        return check_finite(commands, "thrusters: command")
 
     def battery(self, message: Any) -> list[float]:
         """sensor_msgs/BatteryState."""
@@ -164,9 +230,20 @@ class Decoder:
 
     def wrench(self, message: Any) -> list[float]:
         """geometry_msgs/WrenchStamped."""
-        force = _finite_vector(message.wrench.force, "wrench: force")
-        torque = _finite_vector(message.wrench.torque, "wrench: torque")
+        force = finite_vector(message.wrench.force, "wrench: force")
+        torque = finite_vector(message.wrench.torque, "wrench: torque")
+        check_limit([*force, *torque], LARGEST_WRENCH, "wrench", "N or N m")
         return [*turned(self._wrench_axes, force), *turned(self._wrench_axes, torque)]
+
+    def _efforts(self, values: Any, count: int) -> list[float]:
+        """Efforts of the configured joints; NaN where one joint has none, which masks its rows."""
+        values = floats(values)
+        if not any(map(math.isfinite, values)):
+            return self._ordered(values, count, "effort", required=False)
+        known = self._ordered([v if math.isfinite(v) else 0.0 for v in values], count, "effort",
+                              required=False)
+        return [effort if math.isfinite(values[k]) else math.nan
+                for effort, k in zip(known, self._order)]
 
     def _order_of(self, names: Sequence[str]) -> list[int]:
         """Places of the configured joints among the names of a message."""
@@ -179,13 +256,13 @@ class Decoder:
 
     def _ordered(self, values: Any, count: int, what: str, required: bool) -> list[float]:
         """Values of the configured joints; NaN if an optional field is left empty."""
-        values = _floats(values)
+        values = floats(values)
         if not values and not required:
             return [math.nan] * len(self._order)
         if len(values) != count:
             raise MessageError(f"joint_states: got {len(values)} values of {what}, "
                                f"expected {count} (one per name)")
-        return _finite([values[k] for k in self._order], f"joint_states: {what}")
+        return check_finite([values[k] for k in self._order], f"joint_states: {what}")
 
 
 def _axes(frame: str) -> np.ndarray:
@@ -197,37 +274,18 @@ def _flat(R: np.ndarray) -> tuple[float, ...]:
     return tuple(R.ravel().tolist())
 
 
-def _finite_vector(xyz: Any, what: str) -> tuple[float, float, float]:
-    x, y, z = xyz.x, xyz.y, xyz.z
-    if not math.isfinite(x + y + z):      # cheaper than three tests: any NaN or infinity stays
-        raise MessageError(f"{what} is not finite")
-    return x, y, z
-
-
-def _finite(values: list[float], what: str) -> list[float]:
-    if not math.isfinite(sum(values)):
-        raise MessageError(f"{what} is not finite")
-    return values
-
-
-def _dynamic_joint_state(message: Any) -> tuple[Sequence[str], Any, Any, Any]:
-    names = list(message.joint_names)
-    columns = {}
-    for field in ("position", "velocity", "effort"):
-        values = [dict(zip(entry.interface_names, entry.values)).get(field)
-                  for entry in message.interface_values]
-        columns[field] = [] if any(v is None for v in values) else values
-    return names, columns["position"], columns["velocity"], columns["effort"]
-
-
 def stamp_of(message: Any) -> float | None:
-    """The header's stamp [s since the epoch]; None without a header or with a stamp of zero."""
+    """The header's stamp [s since the epoch]; None without a header or with a stamp of zero.
+
+    Raises MessageError where it is no time.
+    """
     header = getattr(message, "header", None)
-    if header is None or (header.stamp.sec == 0 and header.stamp.nanosec == 0):
-        return None
-    return header.stamp.sec + 1e-9 * header.stamp.nanosec
-
-
-def _floats(values: Any) -> list[float]:
-    """A message's sequence (array of numpy or of Python, list, tuple) as a list of floats."""
-    return [float(v) for v in (values.tolist() if hasattr(values, "tolist") else values)]
+    try:
+        if header is None or (header.stamp.sec == 0 and header.stamp.nanosec == 0):
+            return None
+        stamp = float(header.stamp.sec + 1e-9 * header.stamp.nanosec)
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
+        raise MessageError(f"header has no stamp ({error})") from None
+    if not math.isfinite(stamp):
+        raise MessageError("stamp is not finite")
+    return stamp

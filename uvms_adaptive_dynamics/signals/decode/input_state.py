@@ -2,15 +2,26 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, deque
 from typing import NamedTuple
+
+from .sensor_clock import SensorClock, clock_sentence
 
 OK, WARN, ERROR = 0, 1, 2
 # [s] of silence that is worth an error. Rows are masked earlier, by the timeouts of the settings.
 SILENCE_TIMEOUTS = {"imu": 1.0, "dvl": 2.0, "depth": 3.0, "joint_states": 1.0, "thrusters": 2.0,
                     "wrench": 2.0, "battery": 30.0}
-MAX_REJECTED_IN_A_ROW = 10    # worth a warning, however good the input was before
-MAX_REJECTED_SHARE = 0.1      # of all messages of an input
+# In a row worth a warning, however good the input was before; fewer, if it lasts for so long [s].
+MAX_REJECTED_IN_A_ROW = 10
+SOME_IN_A_ROW, IN_A_ROW_TIME = 3, 0.3
+MAX_REJECTED_SHARE = 0.1      # of the last messages of an input, of which so many are kept:
+RECENT_MESSAGES, MIN_MESSAGES = 100, 20
+# [s] over which doubted values are worth a warning, if there are so many, and that share
+DOUBT_TIME, FEWEST_DOUBTS = 2.0, 3
+MOST_DOUBTS = 1000
+# Reasons and characters of a sentence that are kept, so that diagnostics stay small whatever comes.
+MOST_REASONS, LONGEST_SENTENCE = 20, 300
+OTHER_REASONS = "other reasons"
 
 
 class InputStatus(NamedTuple):
@@ -23,42 +34,78 @@ class InputStatus(NamedTuple):
 
 
 class InputState:
-    """Counts of one role: messages received, used and rejected; times are of reception [s]."""
+    """Counts of one role: messages received, used and rejected; times are of reception [s].
 
-    def __init__(self, role: str, topic: str):
+    `clock` is its sensor's: rate, latency and offset.
+    """
+
+    def __init__(self, role: str, topic: str, clock: SensorClock | None = None):
         self.role, self.topic = role, topic
+        self.clock = SensorClock() if clock is None else clock
         self.received = self.used = 0
         self.last_receive: float | None = None
         self.last_stamp = -math.inf
-        self.rejected: Counter = Counter()
+        self.rejected: Counter = Counter()    # messages that are not used
+        self.doubted: Counter = Counter()     # values replaced or left out of messages that are
+        self._doubts: deque[tuple[float, str]] = deque(maxlen=MOST_DOUBTS)  # reception [s], reason
         self.rejected_in_a_row = 0
         self.rejected_since: float | None = None
-        self.last_error = ""
+        self.last_reason = self.last_error = ""
+        self._recent: deque[bool] = deque(maxlen=RECENT_MESSAGES)    # whether each was rejected
+
+    @property
+    def clock_error(self) -> float | None:
+        """How far its clock is ahead [s], None where it is right."""
+        return self.clock.error
+
+    @property
+    def rejected_recently(self) -> tuple[int, int]:
+        """(rejected, all) of the last messages."""
+        return sum(self._recent), len(self._recent)
 
     def count_used(self) -> None:
         """Count a message that is used."""
         self.used += 1
         self.rejected_in_a_row = 0
+        self._recent.append(False)
 
     def count_outlier(self, reason: str) -> None:
         """Count a used message in which a gate later rejected a value."""
-        self.rejected[reason] += 1
-        self.last_error = reason
+        self.doubted[_bounded(self.doubted, reason)] += 1
+        if self.last_receive is not None:
+            self._doubts.append((self.last_receive, reason))
+
+    def doubts(self, now: float) -> tuple[int, str]:
+        """(values doubted in the last DOUBT_TIME, the newest reason); none where they are few."""
+        recent = [reason for t, reason in self._doubts if t > now - DOUBT_TIME]
+        expected = DOUBT_TIME * (self.clock.rate or 0.0)
+        if len(recent) < FEWEST_DOUBTS or len(recent) < MAX_REJECTED_SHARE * expected:
+            return 0, ""
+        return len(recent), recent[-1]
 
     def count_rejected(self, reason: str, explanation: str = "") -> None:
         """Count a message that is not used."""
-        self.rejected[reason] += 1
+        self.rejected[_bounded(self.rejected, reason)] += 1
+        self._recent.append(True)
         if self.rejected_in_a_row == 0:
             self.rejected_since = self.last_receive
         self.rejected_in_a_row += 1
-        self.last_error = explanation or reason
+        self.last_reason = reason
+        self.last_error = (explanation or reason)[:LONGEST_SENTENCE]
+
+
+def _bounded(counts: Counter, reason: str) -> str:
+    """The reason under which to count, of which there are only so many."""
+    return reason if reason in counts or len(counts) < MOST_REASONS else OTHER_REASONS
 
 
 def input_status(state: InputState, now: float, timeout: float) -> InputStatus:
     """The status of one input at `now`, the worst condition first; silent after `timeout` [s]."""
     figures = {
         "topic": state.topic, "received": str(state.received), "used": str(state.used),
-        **{f"rejected: {reason}": str(count) for reason, count in state.rejected.items()}}
+        **{f"refused: {reason}": str(count) for reason, count in state.rejected.items()},
+        **{f"doubted: {reason}": str(count) for reason, count in state.doubted.items()},
+        **_clock_figures(state)}
     name, topic = f"input {state.role}", f"'{state.topic}'"
     if state.last_receive is None:
         return InputStatus(ERROR, name, (
@@ -70,14 +117,28 @@ def input_status(state: InputState, now: float, timeout: float) -> InputStatus:
         return InputStatus(ERROR, name, (
             f"no message on {topic} for {age:.1f} s, its rows are masked; check the driver and the "
             "connection"), figures)
-    if state.rejected_in_a_row >= MAX_REJECTED_IN_A_ROW:
-        since = state.last_receive if state.rejected_since is None else state.rejected_since
+    since = state.last_receive if state.rejected_since is None else state.rejected_since
+    lasts = state.last_receive - since >= IN_A_ROW_TIME
+    if state.rejected_in_a_row >= (SOME_IN_A_ROW if lasts else MAX_REJECTED_IN_A_ROW):
         return InputStatus(WARN, name, (
-            f"the last {state.rejected_in_a_row} messages on {topic} were rejected, for "
+            f"the last {state.rejected_in_a_row} messages on {topic} were refused, for "
             f"{now - since:.1f} s: {state.last_error}"), figures)
-    rejected = sum(state.rejected.values())
-    if rejected > MAX_REJECTED_SHARE * state.received:
+    rejected, recent = state.rejected_recently
+    if recent >= MIN_MESSAGES and rejected > MAX_REJECTED_SHARE * recent:
         return InputStatus(WARN, name, (
-            f"{rejected} of {state.received} messages on {topic} were rejected; last reason: "
+            f"{rejected} of the last {recent} messages on {topic} were refused; last reason: "
             f"{state.last_error}"), figures)
+    doubts, reason = state.doubts(now)
+    if doubts:
+        return InputStatus(WARN, name, (
+            f"{doubts} values on {topic} were doubted and left out in the last {DOUBT_TIME:g} s: "
+            f"{reason}"), figures)
+    if sentence := clock_sentence(state.clock):
+        return InputStatus(WARN, name, sentence, figures)
     return InputStatus(OK, name, f"{state.used} messages used", figures)
+
+
+def _clock_figures(state: InputState) -> dict[str, str]:
+    figures = {"rate_hz": state.clock.rate, "latency_s": state.clock.latency,
+               "clock_ahead_s": state.clock_error}
+    return {name: f"{value:.3g}" for name, value in figures.items() if value is not None}

@@ -2,37 +2,56 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any, NamedTuple
 
 from ...config import Config
 from ...errors import MessageError
 from ..topics import inputs
-from .clock import StampStatus, TimeBase
+from .clocks import Clocks, Verdict
 from .decoder import Decoder, stamp_of
 from .input_state import InputState
+from .poses import PoseReader, pose_readers
+
+NUMBER = re.compile(r"[-+]?(\d[\d.]*(e[-+]?\d+)?|inf|nan)\b")
+# Messages that wait for their clock: half a second of a 4 kHz sensor with the others beside it.
+MOST_HELD = 3000
 
 
 class Reading(NamedTuple):
     """One measurement: `t` [s] since the reader's origin, and the values listed in `decoder`."""
 
+    role: str
     t: float
     values: list[float]
 
 
 class ClockJump(NamedTuple):
-    """The clock of a message jumped: everything stored is invalid, and the message was not read."""
+    """The common clock jumped: everything stored is invalid, and the message was not read."""
+
+
+class _Held(NamedTuple):
+    """A message whose clock is not known yet."""
+
+    role: str
+    message: Any
+    stamp: float | None
+    receive: float
 
 
 class MessageReader:
-    """Reads messages of every role; `inputs` holds the counts of each.
+    """Reads messages of every role; `inputs` holds the counts of each, `clocks` their clocks.
 
     `origin` [s since the epoch] is the zero of all readings' times, None before the first.
     """
 
     def __init__(self, config: Config):
-        self.inputs = {i.role: InputState(i.role, i.topic) for i in inputs(config)}
+        needed = inputs(config)
+        self.clocks = Clocks(i.role for i in needed)
+        self.inputs = {i.role: InputState(i.role, i.topic, self.clocks.sensors[i.role])
+                       for i in needed}
         self._decoder = Decoder(config)
-        self.time = TimeBase()
+        self._poses: dict[str, PoseReader] = pose_readers(config)
         # A sensor's stamp is late by its delay. A command acts late, by its delay after the stamp.
         self._delays = {"imu": config.imu.delay, "dvl": config.dvl.delay,
                         "depth": config.depth.delay, "joint_states": config.joint_states.delay,
@@ -43,45 +62,106 @@ class MessageReader:
     def reset(self) -> None:
         """Forget all times, as between bags; counts stay."""
         self.origin: float | None = None
-        self.time.reset()
+        self._held: list[_Held] = []
+        self.clocks.reset()
+        for poses in self._poses.values():
+            poses.reset()
         for state in self.inputs.values():
             state.last_stamp = -math.inf
 
-    def read(self, role: str, message: Any, receive_time: float) -> Reading | ClockJump | None:
-        """The reading of a message, None if it was rejected.
+    def read(self, role: str, message: Any, receive_time: float) -> list[Reading] | ClockJump:
+        """The readings that a message makes available: none if it was rejected or has to wait until
+        its clock is known, several if others had waited.
 
         `receive_time` is in seconds since the epoch. After a ClockJump the caller resets everything
         and reads the same message again.
         """
         state = self.inputs[role]
-        stamp = stamp_of(message)
-        status = self.time.observe(stamp, receive_time)
-        if status is StampStatus.CLOCK_JUMPED:
+        try:
+            stamp = stamp_of(message)
+            if not math.isfinite(receive_time):
+                raise MessageError("time of reception is not finite")
+        except MessageError as error:
+            state.received += 1
+            state.count_rejected(_short_reason(role, str(error)), str(error))
+            return []
+        unstamped = stamp is None and getattr(message, "header", None) is not None
+        verdict = self.clocks.observe(role, stamp, receive_time, unstamped)
+        if verdict is Verdict.JUMPED:
             return ClockJump()
         state.received += 1
         state.last_receive = receive_time
-        if status is StampStatus.IMPLAUSIBLE:
-            assert stamp is not None
-            state.count_rejected("stamp far from the clock", (
-                f"its stamp is {receive_time - stamp:.2f} s before reception, other stamps "
-                f"{self.time.offset:.2f} s; synchronize that sensor's clock"))
+        if verdict is Verdict.HOLD:
+            self._hold(_Held(role, message, stamp, receive_time))
+            return []
+        if verdict in (Verdict.AHEAD, Verdict.LATE):
+            assert stamp is not None and state.clock.offset is not None
+            state.count_rejected(verdict.value, (
+                f"its stamp is {receive_time - stamp:.2f} s before reception, its others "
+                f"{state.clock.offset:.2f} s; check that driver's clock and connection"))
+            return []
+        now = _Held(role, message, stamp, receive_time)
+        return self._readings([*self._released(), now] if verdict is Verdict.RELEASE else [now])
+
+    def flush(self) -> list[Reading]:
+        """The readings that still wait, at the end of a recording."""
+        if self._held:
+            self.clocks.decide()
+        return self._readings(self._released())
+
+    def _hold(self, held: _Held) -> None:
+        if len(self._held) == MOST_HELD:
+            lost = self._held.pop(0)
+            self.inputs[lost.role].count_rejected("came before the clocks were known")
+        self._held.append(held)
+
+    def _released(self) -> list[_Held]:
+        """The held messages whose clock is known by now."""
+        ready: list[_Held] = []
+        waiting: list[_Held] = []
+        for held in self._held:
+            known = held.stamp is None or self.inputs[held.role].clock.offset is not None
+            (ready if known else waiting).append(held)
+        self._held = waiting
+        return ready
+
+    def _readings(self, messages: list[_Held]) -> list[Reading]:
+        found = (self._reading(*held) for held in messages)
+        return [each for reading in found if reading is not None
+                for each in self._differentiated(reading)]
+
+    def _differentiated(self, reading: Reading) -> list[Reading]:
+        """The readings that a pose completes, which are of earlier times; others as they are."""
+        if reading.role not in self._poses:
+            return [reading]
+        found, refused = self._poses[reading.role].add(reading.t, reading.values)
+        if refused:
+            self.inputs[reading.role].count_outlier(refused)
+        return [Reading(reading.role, t, values) for t, values in found]
+
+    def _reading(self, role: str, message: Any, stamp: float | None,
+                 receive: float) -> Reading | None:
+        state = self.inputs[role]
+        if stamp is not None and not state.clock.fits(stamp, receive):
+            state.count_rejected(Verdict.AHEAD.value)
             return None
         try:
             values = self._decoder.decode(role, message)
         except MessageError as error:
             state.count_rejected(_short_reason(role, str(error)), str(error))
             return None
-        sent = stamp if stamp is not None else self.time.to_stamp_clock(receive_time)
-        t = sent - self._delays[role]
+        t = self.clocks.data_time(role, stamp, receive) - self._delays[role]
         if t <= state.last_stamp:
             state.count_rejected("stamp not later than the last")
             return None
         state.last_stamp = t
         if self.origin is None:
             self.origin = math.floor(t)
-        return Reading(t - self.origin, values)
+        return Reading(role, t - self.origin, values)
 
 
 def _short_reason(role: str, text: str) -> str:
-    """The counter's name for an error: its sentence without the role and without advice."""
-    return text.split(":", 1)[-1].split("(")[0].strip() if role in text else text
+    """The counter's name for an error: its sentence without role, numbers and advice, so that there
+    are only as many as there are kinds of error."""
+    text = text.split(":", 1)[-1] if role in text else text
+    return " ".join(NUMBER.sub("", re.split("[(;]", text)[0]).split())

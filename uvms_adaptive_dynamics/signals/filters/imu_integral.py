@@ -6,9 +6,10 @@ the attitude, and specific force plus gravity integrates to a velocity.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from ...model.rotations import IDENTITY, product, rotation, turned
+from ...model.rotations import IDENTITY, cross, product, rotation, turned, turned_back
 from .series import Series
 
 # Columns of the series. Acceleration and velocity C in G have the accelerometer's bias and the
@@ -77,6 +78,26 @@ class ImuIntegral:
                        for c, before, now in zip(self._C, self._acc, acc)]
         self._rates, self._raw_acc, self._acc = (p, q, r), raw_acc, acc
         self.series.append(t, [n0, n1, n2, p, q, r, *acc, *self._C, *R, yaw, *self._raw_C])
+
+    def turn_error(self, span: float) -> tuple[float, float, float, float]:
+        """Down vector (3) and heading of the newest reading less those that the gyro predicts from
+        the reading `span` [s] before it [rad]; zeros where there is none, as after a gap."""
+        new, t = self.series.last_row.tolist(), self.series.last_time
+        earlier = self.series.latest(t - span)
+        if earlier is None or earlier[0] < t - 2.0 * span:
+            return 0.0, 0.0, 0.0, 0.0
+        old = earlier[1].tolist()
+        down = turned(old[R_GB], old[N3])
+        n0, n1, n2 = (n - m for n, m in zip(new[N3], turned_back(new[R_GB], down)))
+        # The body's x axis, carried by the gyro, turns about the down axis as the heading does.
+        x_old, x_new = old[R_GB][0::3], new[R_GB][0::3]
+        about = cross(x_old, x_new)
+        along = sum(a * d for a, d in zip(about, down))
+        level = (sum(a * b for a, b in zip(x_old, x_new))
+                 - sum(a * d for a, d in zip(x_old, down))
+                 * sum(b * d for b, d in zip(x_new, down)))
+        heading = new[YAW] - old[YAW] - math.atan2(along, level)
+        return n0, n1, n2, math.remainder(heading, 2.0 * math.pi)
 
     def _average_down(self, dt: float, measured: Sequence[float]) -> Sequence[float]:
         """Gravity's direction (3,) in G after another attitude, dt [s] after the last."""

@@ -14,16 +14,40 @@ import numpy as np
 
 from ...config import Config
 from ...model.rotations import FRD_FROM_FLU, cross, from_rpy, turned, turned_back
-from ..gates.choose import innovation_gate, spike_gate
-from ..gates.spikes import GatedRow
+from ..checks.bursts import BurstFilter
+from ..decode.poses import lateness
+from ..decode.sensor_clock import SensorClock
+from ..gates.choose import imu_consistency, innovation_gate, spike_gate
+from ..gates.contradictions import Contradictions
+from ..gates.imu_consistency import TURN_SPAN
+from ..gates.spikes import HALF_WINDOW, LOOKAHEAD, GatedRow
+from .attitude_source import AttitudeSource
+from .body_motion import (
+    CONTRADICTS,
+    DVL_CONTRADICTS,
+    NO_DVL,
+    NO_IMU,
+    LinearMotion,
+    Motion,
+    at_body_origin,
+    unknown,
+)
 from .imu_integral import ACC, N3, R_GB, RAW_C, YAW, C, ImuIntegral, W
 from .polynomials import polynomial_at
 from .series import Series
-from .velocity_offset import VelocityOffset
+from .thinning import BlockAverage
+from .velocity_offset import LARGEST_BIAS, VelocityOffset
 
 IMU_DEGREE = 3            # cubic: its derivative is flat to the fourth order in frequency
 DVL_DEGREE = 2
 MAX_IMU_STEP = 0.25       # [s] without a reading, after which the integral means nothing
+# Periods of a slow sensor: half a window, in which a polynomial needs five readings, and the gap
+# that its jitter leaves.
+WINDOW_PERIODS, GAP_PERIODS = 2.0, 1.5
+DVL_PERIODS = 2.2         # of a slow DVL, which the IMU bridges: one lost velocity
+# [s] without a contradiction, after which the IMU counts again: three times the span in which it is
+# judged, so that the end of a fault is seen too.
+QUIET = 0.3
 MIN_DVL_VALUES = 3
 MAX_DVL_QUEUE = 64
 IMU_LOG_PERIOD = 0.1      # [s] between the IMU's rows in the frame checks
@@ -33,28 +57,20 @@ IMU_LOG_PERIOD = 0.1      # [s] between the IMU's rows in the frame checks
 IMU_FLOOR = [0.002] * 6 + [0.02] * 3 + [math.inf]
 DVL_FLOOR = 0.003         # [m/s]
 DVL_WANDER = 0.02         # [m/s^2] change of the offset's slope in a second: 0.1 deg of attitude
+# Of velocities without an integrated force beside them [m/s^2]: change of the acceleration in a
+# second, the largest (full thrust gives less than 1 g), and the noise of one that is a slope.
+VEHICLE_WANDER, LARGEST_ACCELERATION, SLOPE_STDDEV = 1.0, 10.0, 0.03
+VELOCITY_MEMORY = 0.5     # [s] after the last of them that counted, what it was says nothing
 DVL_PATIENCE = 2.5        # [s] of rejected velocities after which the gate restarts
 
-UNKNOWN = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), False
-
-
-class Motion(NamedTuple):
-    """Motion of the body origin at a tick: R_nb (3, 3), nu (6,), nu_dot (6,) in body FRD.
-
-    `velocity_known` is False where nothing measures the linear velocity; nu[:3] is then zero.
-    """
-
-    R_nb: np.ndarray
-    nu: np.ndarray
-    nu_dot: np.ndarray
-    velocity_known: bool
-
+NO_TURN = (0.0, 0.0, 0.0, 0.0)
 
 class _DvlValue(NamedTuple):
     """A DVL velocity that the gate has not decided on yet, in the frames that need it."""
 
     t: float
     at_origin: Sequence[float]    # (3,) [m/s] of the body origin, body axes
+    at_imu: Sequence[float]       # (3,) [m/s] of the IMU's place, body axes
     offset: Sequence[float]       # (3,) [m/s] at the IMU's place minus C, in G
     R_Gb: Sequence[float]         # (9,)
 
@@ -63,29 +79,47 @@ class InertialFilter:
     """Fuses IMU and DVL readings; times [s] are relative to the front end's origin.
 
     `on_reject(role, reason)` counts rejections, `log(name, t, *values)` keeps what the frame checks
-    need, outliers included.
+    need, outliers included. Windows and gaps follow the rates of `imu_clock` and `dvl_clock` where
+    these are slower than the settings have in mind.
     """
 
-    def __init__(self, config: Config,
+    def __init__(self, config: Config, imu_clock: SensorClock, dvl_clock: SensorClock,
                  on_reject: Callable[[str, str], None] = lambda role, reason: None,
                  log: Callable[..., None] = lambda name, t, *values: None):
-        self._on_reject, self._log = on_reject, log
+        self._on_reject = on_reject
+        self._log_imu, self._log_dvl = BurstFilter("imu", log), BurstFilter("dvl", log)
         self._settings = config.filter
+        self._has_force = config.imu.measures_force
+        # Without a force nothing but velocities shows the acceleration.
+        self._acceleration = config.filter.linear_acceleration if self._has_force else "dvl"
+        self._velocity_stddev = config.dvl.stddev
+        self._types = config.imu.type, config.dvl.type
+        self._imu_clock, self._dvl_clock = imu_clock, dvl_clock
         self._imu_timeout, self._dvl_timeout = config.imu.timeout, config.dvl.timeout
         self._r_imu = (FRD_FROM_FLU @ config.imu.xyz).tolist()
         self._r_dvl = (FRD_FROM_FLU @ config.dvl.xyz).tolist()
         self._imu_from_dvl = [a - b for a, b in zip(self._r_imu, self._r_dvl)]
         self._current = config.robot.current_ned
+        self._source = AttitudeSource(config)
         self._imu_gate = spike_gate(config.filter.gates, IMU_FLOOR)
+        self._thin = BlockAverage(newest=[9])
+        self._consistency = imu_consistency(config.filter.gates)
         self._imu = ImuIntegral(config.robot.gravity, config.imu.gravity_time)
         self._offset = VelocityOffset(config.filter.dvl_window, config.dvl.stddev)
-        self.dvl_gate = innovation_gate(config.filter.gates, DVL_FLOOR, DVL_WANDER,
-                                        DVL_PATIENCE)
+        wander, steepest = ((DVL_WANDER, LARGEST_BIAS) if self._has_force
+                            else (VEHICLE_WANDER, LARGEST_ACCELERATION))
+        self.dvl_gate = innovation_gate(config.filter.gates, DVL_FLOOR, wander, DVL_PATIENCE,
+                                        steepest)
         self.reset()
 
     def reset(self) -> None:
         """Forget all signals."""
+        self._source.reset()
         self._imu_gate.reset()
+        self._thin.reset()
+        self._consistency.reset()
+        self._log_imu.reset()
+        self._log_dvl.reset()
         self._imu.reset()
         self.dvl_gate.reset()
         self._offset.reset()
@@ -93,21 +127,47 @@ class InertialFilter:
         self._dvl_queue: list[tuple[float, Sequence[float]]] = []   # later than the IMU's last
         self._undecided: list[_DvlValue] = []
         self._logged = -math.inf
+        self._attitude: np.ndarray | None = None    # (3, 3) R_nb of the last tick with a motion
+        # [s] of the DVL's velocities: the last that came, the last that was rejected
+        self._last_velocity = self._last_rejected = -math.inf
+        self._repeated: Sequence[float] = ()        # the DVL's last velocity
+        self._contradictions = Contradictions()
+        self._distrusted = False       # it contradicts itself; after that it still has to be proven
 
     def flush(self) -> None:
         """Integrate what the gate still holds, at the end of a recording."""
         for gated in self._imu_gate.flush():
             self._integrate(gated)
 
+    def sentences(self) -> list[str]:
+        """What an operator should know about the attitude."""
+        return self._source.sentences()
+
     # --- readings ---------------------------------------------------------------------------------
 
     def add_imu(self, t: float, reading: Sequence[float]) -> None:
         """Add an IMU reading later than the last; it counts once the gate has decided on it."""
-        for gated in self._imu_gate.gate(t, reading):
+        own = self._source.own
+        judged = self._source.judge(t, reading)
+        if own is not None and self._source.own != own:
+            self._imu_gate.reset()
+            self._consistency.restart()
+            self._restart_offset()
+        if judged is None:
+            self._on_reject("imu", "without the orientation that others have")
+            return
+        for gated in self._imu_gate.gate(t, judged):
             self._integrate(gated)
 
     def add_dvl(self, t: float, velocity: Sequence[float]) -> None:
-        """Add a velocity (3,) of the DVL's place; it waits until the IMU has passed its time."""
+        """Add a velocity (3,) of the DVL's place; it waits until the IMU has passed its time.
+
+        A velocity that moves and repeats the last in every bit is no measurement: taken as one, it
+        would drag the gate along while the sensor is frozen.
+        """
+        repeated, self._repeated = velocity == self._repeated and any(velocity), velocity
+        if repeated and self._settings.gates:
+            return
         if t <= self._imu.series.last_time:
             self._fuse(t, velocity)
         else:
@@ -126,21 +186,71 @@ class InertialFilter:
 
     def _integrate(self, gated: GatedRow) -> None:
         """Integrate a gated IMU reading, then fuse the DVL velocities that waited for it."""
-        t = gated.t
         if gated.spikes is not None:
             self._on_reject("imu", "spike")
-        if len(self._imu.series) and t - self._imu.series.last_time > MAX_IMU_STEP:
+        thinned = self._thin.add(gated.t, gated.row)
+        if thinned is None:
+            return
+        t, row = thinned
+        longest = max(MAX_IMU_STEP, GAP_PERIODS * (self._imu_clock.period or 0.0))
+        if len(self._imu.series) and t - self._imu.series.last_time > longest:
+            self._consistency.restart()
             self._restart_offset()
-        self._imu.add(t, gated.row, self._offset.bias)
+        row = self._source.complete(t, row)
+        self._imu.add(t, row, self._offset.bias)
+        self._follow_trust(t, row, erratic=gated.erratic is not None)
         if t - self._logged > IMU_LOG_PERIOD:
             self._logged = t
-            self._log("imu", t, gated.row[:9], self._imu.R_Gb, gated.row[9:])
+            self._log_imu.add(self._distrusted, t, row[:9], self._imu.R_Gb, row[9:])
         while self._dvl_queue and self._dvl_queue[0][0] <= t:
             self._fuse(*self._dvl_queue.pop(0))
+
+    def _follow_trust(self, t: float, row: Sequence[float], erratic: bool) -> None:
+        """Note where the IMU contradicts itself, and begin anew once it no longer does."""
+        span = max(TURN_SPAN, self._imu_clock.period or 0.0)
+        fits = self._consistency.fits(t, self._turn_error(t, row[3:6]), row[6:9])
+        if erratic or not fits:
+            # It may have begun anywhere in the span over which it is seen.
+            self._contradictions.add(t - span, t)
+            self._distrusted = True
+        elif self._distrusted and t - self._contradictions.last > QUIET:
+            self._distrusted = False
+            self._restart_offset()
+        if self._distrusted:
+            self._on_reject("imu", "attitude, gyro and accelerometer do not fit each other")
+        dvl_is_silent = t - self._last_velocity > self._longest_dvl_gap()
+        if self._contradictions.is_open and not self._distrusted and dvl_is_silent:
+            self._contradictions.close()    # there is no DVL that could prove it
+
+    def _turn_error(self, t: float, rates: Sequence[float]) -> Sequence[float]:
+        """(4,) [rad] By which the turn of the last TURN_SPAN is not what was to be expected.
+
+        An own attitude is made of the gyro, so that they agree shows nothing: there it is the turn
+        by which the rates have changed since.
+        """
+        if not self._source.own:
+            return self._imu.turn_error(max(TURN_SPAN, self._imu_clock.period or 0.0))
+        earlier = self._imu.series.latest(t - TURN_SPAN)
+        if earlier is None:
+            return NO_TURN
+        return [*(TURN_SPAN * (w - v) for w, v in zip(rates, earlier[1][W].tolist())), 0.0]
+
+    def wait(self) -> float:
+        """[s] of data after a tick, until what its motion needs has come."""
+        period = self._imu_clock.period or 0.0
+        imu = (self._imu_clock.delay + max(self._settings.imu_window, WINDOW_PERIODS * period)
+               + min(HALF_WINDOW * period, LOOKAHEAD + period))
+        imu += lateness(self._types[0], self._imu_clock.period)
+        dvl = self._dvl_clock.delay + DVL_PERIODS * (self._dvl_clock.period or 0.0)
+        return max(imu, dvl + lateness(self._types[1], self._dvl_clock.period))
+
+    def _longest_dvl_gap(self) -> float:
+        return max(self._dvl_timeout, DVL_PERIODS * (self._dvl_clock.period or 0.0))
 
     def _restart_offset(self) -> None:
         """Forget the offset: across a gap in the IMU its integral means nothing."""
         self._offset.restart()
+        self._source.restart()
         self._imu.restart_gravity()
         self._dvl_queue.clear()
         self._undecided.clear()
@@ -156,80 +266,122 @@ class InertialFilter:
         at_imu = [v + c for v, c in zip(velocity, cross(w, self._imu_from_dvl))]
         at_origin = [v - c for v, c in zip(velocity, cross(w, self._r_dvl))]
         offset = [v - c for v, c in zip(turned(R_Gb, at_imu), imu[C])]
-        self._log("dvl", t, at_imu, w, imu[RAW_C], R_Gb, imu[N3])
-        self._undecided.append(_DvlValue(t, at_origin, offset, R_Gb))
-        for _, accepted in self.dvl_gate.gate(t, np.array(offset), np.array(R_Gb).reshape(3, 3)):
+        self._last_velocity = t
+        log = t, at_imu, w, imu[RAW_C], R_Gb, imu[N3]
+        if self._distrusted:
+            self._log_dvl.add(True, *log)
+            return      # its offset from what the IMU says means nothing
+        if not self._source.known:
+            self._log_dvl.add(True, *log)
+            if self._source.find(t, at_imu):
+                self._begin_offset()
+            return
+        restarts = self.dvl_gate.restarts
+        self._undecided.append(_DvlValue(t, at_origin, at_imu, offset, R_Gb))
+        decided = self.dvl_gate.gate(t, np.array(offset), np.array(R_Gb).reshape(3, 3))
+        self._log_dvl.add(not (decided and decided[-1][1]), *log)
+        if self.dvl_gate.restarts > restarts:
+            self._offset.restart()      # older values belong to another offset
+        for _, accepted in decided:
             value = self._undecided.pop(0)
             if accepted:
+                if self._contradictions.is_open:
+                    self._contradictions.close()
+                self._source.keep(value.t, value.at_imu)
                 self._at_origin.append(value.t, value.at_origin)
-                self._offset.add(value.t, value.offset, value.R_Gb)
+                if self._has_force:
+                    self._offset.add(value.t, value.offset, value.R_Gb)
             else:
+                self._source.doubt(value.t)
+                self._last_rejected = value.t
                 self._on_reject("dvl", "does not fit the IMU (outlier)")
+                if not self._has_force and value.t - self._at_origin.last_time > VELOCITY_MEMORY:
+                    self._undecided.clear()
+                    self.dvl_gate.reset()
+                    break
+
+    def _begin_offset(self) -> None:
+        """Begin with an attitude that has just become known."""
+        self._offset.reset()
+        self._imu.restart_gravity()
+        self._undecided.clear()
+        self.dvl_gate.reset()
 
     # --- motion at a tick -------------------------------------------------------------------------
 
     def motion(self, t: float) -> Motion | None:
         """Motion at t, None where the IMU does not cover it."""
-        half, imu = self._settings.imu_window, self._imu.series
-        if imu.gap_around(t) > self._imu_timeout:
-            return None
+        imu, period = self._imu.series, self._imu_clock.period or 0.0
+        half = max(self._settings.imu_window, WINDOW_PERIODS * period)
+        if self._contradictions.cover(t - half, t + half):
+            return self._unseen(CONTRADICTS)
+        if imu.gap_around(t) > max(self._imu_timeout, GAP_PERIODS * period):
+            return self._unseen(NO_IMU)
         times, rows = imu.window(t - half, t + half)
         if len(times) < 3:
-            return None
+            return self._unseen(NO_IMU)
         fit = polynomial_at(times, rows[:, :12], t, min(IMU_DEGREE, len(times) - 1))
         latest = imu.latest(t)
         if fit is None or latest is None:
-            return None
+            return self._unseen(NO_IMU)
         value, slope = fit
         n0, n1, n2 = value[N3]
         w, w_dot = value[W], slope[W]
         length = math.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
         pitch = -math.asin(min(1.0, max(-1.0, n0 / length)))
         R_nb = from_rpy(math.atan2(n1, n2), pitch, latest[1].item(YAW))
-        v, v_dot, known = self._linear_motion(t, value, w, w_dot)
+        v, v_dot, reason = self._linear_motion(t, value, w, w_dot)
+        # Where the DVL contradicts an own attitude, that may be what is wrong.
+        known = self._source.level(t) and not (self._source.own and reason == DVL_CONTRADICTS)
+        if not known and self._attitude is not None:
+            return self._unseen(reason)
+        self._attitude = R_nb if known else None
+        reason = self._source.mask_reason(t) or reason
         if any(self._current):
             # Irrotational current: all of Fossen's terms are in nu - R^T c.
             drift = (R_nb.T @ self._current).tolist()
             v = [x - d for x, d in zip(v, drift)]
             v_dot = [x + d for x, d in zip(v_dot, cross(w, drift))]
-        return Motion(R_nb, np.array([*v, *w]), np.array([*v_dot, *w_dot]), known)
+        return Motion(R_nb, np.array([*v, *w]), np.array([*v_dot, *w_dot]), reason)
+
+    def _unseen(self, reason: str) -> Motion | None:
+        """A vehicle that stands still in its last attitude, None if it never had one."""
+        if self._attitude is None:
+            return None
+        return Motion(self._attitude, np.zeros(6), np.zeros(6), reason)
+
+    def _velocity_half(self) -> float:
+        """[s] Half a window in which velocities are differentiated: of odometry as long as the
+        slope's noise needs, sqrt(3 / 2 stddev^2 period / half^3)."""
+        longest = self._settings.dvl_window / 2
+        if self._has_force:
+            return longest
+        period = self._dvl_clock.period or 0.0
+        variance = 1.5 * self._velocity_stddev ** 2 * period / SLOPE_STDDEV ** 2
+        return min(longest, max(self._settings.imu_window, variance ** (1 / 3)))
 
     def _linear_motion(self, t: float, imu: Sequence[float], w: Sequence[float],
-                       w_dot: Sequence[float]) -> tuple[Sequence[float], Sequence[float], bool]:
-        """(v (3,), v_dot (3,), known) of the body origin, body axes; `imu`: fitted columns at t."""
-        window = self._settings.dvl_window
-        source = self._settings.linear_acceleration
-        if self._at_origin.gap_around(t) > self._dvl_timeout:
-            return UNKNOWN
+                       w_dot: Sequence[float]) -> LinearMotion:
+        """Linear motion of the body origin; `imu`: fitted columns at t."""
+        source = self._acceleration
+        longest = self._longest_dvl_gap()
+        if self._at_origin.gap_around(t) > longest:
+            return unknown(DVL_CONTRADICTS if self._last_rejected > t - longest else NO_DVL)
         if source == "dvl":
-            times, rows = self._at_origin.window(t - window / 2, t + window / 2)
+            half = self._velocity_half()
+            times, rows = self._at_origin.window(t - half, t + half)
             if len(times) <= MIN_DVL_VALUES:
-                return UNKNOWN
+                return unknown(NO_DVL)
             fit = polynomial_at(times, rows, t, DVL_DEGREE)
-            return UNKNOWN if fit is None else (*fit, True)
-        fused = self._offset.at(t)
+            return unknown(NO_DVL) if fit is None else LinearMotion(*fit, "")
+        fused = self._offset.at(t, self._dvl_clock.period or 0.0)
         if fused is None:
-            return UNKNOWN
+            return unknown(NO_DVL)
         offset, drift = fused
         if source == "imu":
             drift = [0.0, 0.0, 0.0]
         R_Gb = self._imu.rotation_at(t)
         at_imu = turned_back(R_Gb, [c + o for c, o in zip(imu[C], offset)])
         acceleration = turned_back(R_Gb, [a + d for a, d in zip(imu[ACC], drift)])
-        v, v_dot = _at_body_origin(at_imu, acceleration, w, w_dot, self._r_imu)
-        return v, v_dot, True
-
-
-def _at_body_origin(velocity: Sequence[float], acceleration: Sequence[float], w: Sequence[float],
-                    w_dot: Sequence[float], r: Sequence[float]) -> tuple[Sequence[float], ...]:
-    """(v, v_dot) of the body origin from velocity and inertial acceleration of a place r (3,).
-
-    All (3,) in body axes; v_dot is the derivative in the rotating body frame.
-    """
-    (vx, vy, vz), (ax, ay, az) = velocity, acceleration
-    bx, by, bz = cross(w, r)
-    v = vx - bx, vy - by, vz - bz
-    tx, ty, tz = cross(w_dot, r)
-    cx, cy, cz = cross(w, (bx, by, bz))
-    ux, uy, uz = cross(w, v)
-    return v, (ax - tx - cx - ux, ay - ty - cy - uy, az - tz - cz - uz)
+        v, v_dot = at_body_origin(at_imu, acceleration, w, w_dot, self._r_imu)
+        return LinearMotion(v, v_dot, "")

@@ -9,22 +9,34 @@ import numpy as np
 
 from ...config import Config
 from ...model.robot import RobotModel
-from ..gates.choose import spike_gate
-from ..gates.spikes import GatedRow
-from .polynomials import motion_at
+from ..decode.sensor_clock import SensorClock
+from ..gates.choose import joint_consistency, spike_gate
+from ..gates.contradictions import Contradictions
+from ..gates.spikes import HALF_WINDOW, LOOKAHEAD, GatedRow
+from .polynomials import motion_at, polynomial_at
 from .series import Series
+from .thinning import BlockAverage
 
 JOINT_DEGREE = 4              # of the position; the velocity is a cubic
 MIN_JOINT_READINGS = 3        # in the window of a fit
 RELATIVE_EFFORT_FLOOR = 0.005   # of the effort limit: the smallest scale of the gate
+# Times the effort limit: no actuator gives it, a wrong unit does (mN m, raw current).
+MOST_EFFORT = 3.0
 STALL_EFFORT = 0.5            # of the effort limit, at which a joint that does not move is stalled
+# Periods of slow joint states: half a window, in which the fit needs five readings, and the gap
+# that their jitter leaves.
+WINDOW_PERIODS, GAP_PERIODS = 2.0, 1.5
+QUIET = 0.5                   # [s] without a contradiction, after which the readings count again
+MIN_EFFORTS = 3               # in a tick's period, from which on they are averaged
+NO_STATE, CONTRADICT = "no joint state", "joint readings contradict each other"
 JOINT_LOG_PERIOD = 0.045      # [s] between rows in the frame checks
 
 
 class JointMotion(NamedTuple):
     """mu, mu_dot, mu_ddot [rad or m; per s; per s^2], effort [N m or N] (n,) at a tick.
 
-    `mask_reasons` (n,): why a joint's row does not count, '' where it does.
+    `mask_reasons` (n,): why a joint's row does not count, '' where it does. `lost`: the arm moves,
+    and its sensors contradict each other on how.
     """
 
     mu: np.ndarray
@@ -32,21 +44,25 @@ class JointMotion(NamedTuple):
     mu_ddot: np.ndarray
     effort: np.ndarray
     mask_reasons: list[str]
+    lost: bool = False
 
 
 class JointFilter:
-    """A local polynomial through positions and velocities together; efforts are interpolated.
+    """A local polynomial through positions and velocities together; efforts are averaged over a
+    tick's period where several come in it, else interpolated.
 
-    Times [s] are relative to the front end's origin. `on_reject(role, reason)` counts rejections,
+    Times [s] are relative to the front end's origin. Windows and gaps follow the rate of `clock`
+    where it is slower than the settings have in mind. `on_reject(role, reason)` counts rejections,
     `log(name, t, *values)` keeps what the frame checks need.
     """
 
-    def __init__(self, config: Config, robot: RobotModel,
+    def __init__(self, config: Config, robot: RobotModel, clock: SensorClock,
                  on_reject: Callable[[str, str], None] = lambda role, reason: None,
                  log: Callable[..., None] = lambda name, t, *values: None):
         self._on_reject, self._log = on_reject, log
         settings = config.joint_states
         self._settings, self._half_window = settings, config.filter.joint_window
+        self._clock, self._half_tick = clock, 0.5 * config.filter.period
         self._n = n = len(config.robot.joints)
         self._ratio = settings.position_stddev / settings.velocity_stddev
         low, high = joint_limits(config, robot)
@@ -57,24 +73,46 @@ class JointFilter:
                         for limit in self._effort_limits]
         self._gate = spike_gate(config.filter.gates, [settings.position_stddev] * n
                                 + [settings.velocity_stddev] * n + effort_floor)
+        self._consistency = joint_consistency(config.filter.gates, n, settings.position_stddev)
+        self._contradictions = Contradictions()
+        self._thin = BlockAverage()
         # position, velocity, effort, and 1 where one of them is erratic
         self._series = Series(4 * n)
         self._none_erratic = [0.0] * n
-        self._logged = -math.inf
+        self.reset()
 
     def reset(self) -> None:
         """Forget all signals."""
         self._series.clear()
         self._gate.reset()
+        self._consistency.reset()
+        self._contradictions = Contradictions()
+        self._thin.reset()
         self._logged = -math.inf
+        self._moves = False
+        self._seen: list[float] | None = None      # positions at the last tick with a motion
 
     def add(self, t: float, reading: Sequence[float]) -> None:
         """Add a reading (3 n,) later than the last; it counts once the gate has decided on it."""
+        reading = self._without_impossible_efforts(reading)
         for gated in self._gate.gate(t, reading):
             self._append(gated)
         if t - self._logged > JOINT_LOG_PERIOD:
             self._logged = t
             self._log("joints", t, reading)
+
+    def _without_impossible_efforts(self, reading: Sequence[float]) -> Sequence[float]:
+        first = 2 * self._n
+        efforts = list(map(math.isfinite, reading[first:]))
+        if any(efforts) and not all(efforts):
+            self._on_reject("joint_states", "effort of a joint is not finite")
+        far = [abs(effort) > MOST_EFFORT * limit
+               for effort, limit in zip(reading[first:], self._effort_limits)]
+        if not any(far):
+            return reading
+        self._on_reject("joint_states", "effort out of range: beyond three times its limit (unit?)")
+        return [*reading[:first], *(math.nan if wrong else effort
+                                    for effort, wrong in zip(reading[first:], far))]
 
     def flush(self) -> None:
         """Add what the gate still holds, at the end of a recording."""
@@ -84,6 +122,9 @@ class JointFilter:
     def discard_after(self, t: float) -> None:
         """Remove the readings after t, since the joints were frozen."""
         self._gate.reset()
+        self._consistency.restart()
+        if self._contradictions.is_open:
+            self._contradictions.close()
         self._series.discard_after(t)
 
     def _append(self, gated: GatedRow) -> None:
@@ -95,7 +136,19 @@ class JointFilter:
         if gated.erratic is not None:
             erratic = gated.erratic.reshape(3, n).any(axis=0).astype(float).tolist()
             self._on_reject("joint_states", "erratic")
-        self._series.append(gated.t, [*gated.row, *erratic])
+        row, t = gated.row, gated.t
+        if t - self._series.last_time > self._longest_gap():
+            self._consistency.restart()
+        if not self._consistency.fits(t, row[:n], row[n:2 * n]):
+            self._contradictions.add(self._series.last_time, t)
+            self._on_reject("joint_states", "positions and velocities do not fit each other")
+        elif self._contradictions.is_open and t - self._contradictions.last > QUIET:
+            self._contradictions.close()
+        if (thinned := self._thin.add(t, [*row, *erratic])) is not None:
+            self._series.append(*thinned)
+
+    def _longest_gap(self) -> float:
+        return max(self._settings.timeout, GAP_PERIODS * (self._clock.period or 0.0))
 
     def motion(self, t: float) -> JointMotion | None:
         """State at t; None where no position was ever received before t.
@@ -106,23 +159,51 @@ class JointFilter:
         n, latest, fit = self._n, self._series.latest(t), None
         if latest is None:
             return None
-        if self._series.gap_around(t) <= self._settings.timeout:
-            fit = self._fit(t)
-        now = self._series.interpolate(t)
-        if fit is None or now is None:
-            zero = np.zeros(n)
-            return JointMotion(latest[1][:n], zero, zero, zero, ["no joint state"] * n)
+        half = max(self._half_window, WINDOW_PERIODS * (self._clock.period or 0.0))
+        if self._contradictions.cover(t - half, t + half):
+            return self._unseen(CONTRADICT, latest[1])
+        if self._series.gap_around(t) <= self._longest_gap():
+            fit = self._fit(t, half)
+        effort = self._effort(t)
+        if fit is None or effort is None:
+            return self._unseen(NO_STATE, latest[1])
         mu, mu_dot, mu_ddot = fit
-        values = now.tolist()
-        effort, erratic = values[2 * n:3 * n], values[3 * n:]
-        known = [e if math.isfinite(e) else 0.0 for e in effort]
+        self._seen, self._moves = mu, any(abs(speed) > self._settings.rest_velocity
+                                          for speed in mu_dot)
+        known = [e if math.isfinite(e) else 0.0 for e in effort[:n]]
         return JointMotion(np.array(mu), np.array(mu_dot), np.array(mu_ddot), np.array(known),
-                           self._mask_reasons(mu, mu_dot, effort, erratic))
+                           self._mask_reasons(mu, mu_dot, effort[:n], effort[n:]))
 
-    def _fit(self, t: float) -> list[list[float]] | None:
+    def wait(self) -> float:
+        """[s] of data after a tick, until what its motion needs has come."""
+        period = self._clock.period or 0.0
+        return (self._clock.delay + max(self._half_window, WINDOW_PERIODS * period)
+                + min(HALF_WINDOW * period, LOOKAHEAD + period))
+
+    def _unseen(self, reason: str, latest: np.ndarray) -> JointMotion:
+        """An arm that stands still where it was last seen."""
+        zero = np.zeros(self._n)
+        mu = latest[:self._n] if self._seen is None else np.array(self._seen)
+        return JointMotion(mu, zero, zero, zero, [reason] * self._n,
+                           lost=self._moves and reason == CONTRADICT)
+
+    def _effort(self, t: float) -> list[float] | None:
+        """Efforts (n,) and marks of erratic readings (n,) at t, None outside the series."""
+        first, last = 2 * self._n, 3 * self._n
+        now = self._series.interpolate(t)
+        if now is None:
+            return None
+        times, rows = self._series.window(t - self._half_tick, t + self._half_tick)
+        if len(times) < MIN_EFFORTS:
+            return now[first:].tolist()
+        # A line, since the readings need not lie evenly about the tick.
+        line = polynomial_at(times, rows[:, first:last], t, 1)
+        return None if line is None else [*line[0], *now[last:].tolist()]
+
+    def _fit(self, t: float, half: float) -> list[list[float]] | None:
         """[position, velocity, acceleration] at t; velocities may be missing."""
         n = self._n
-        times, rows = self._series.window(t - self._half_window, t + self._half_window)
+        times, rows = self._series.window(t - half, t + half)
         if len(times) < MIN_JOINT_READINGS:
             return None
         positions, velocities = rows[:, :n], rows[:, n:2 * n]

@@ -31,7 +31,7 @@ def motion_at(times: np.ndarray, positions: np.ndarray, velocities: np.ndarray |
     """
     K = len(times)
     half = max(abs(times.item(0) - t), abs(times.item(-1) - t)) if K else 0.0
-    if K * (1 if velocities is None else 2) <= degree + 1 or half == 0.0:
+    if degree < 2 or K * (1 if velocities is None else 2) <= degree + 1 or half == 0.0:
         return None
     A = _powers((times - t) / half, degree)
     N, B = A @ A.T, positions.T @ A.T

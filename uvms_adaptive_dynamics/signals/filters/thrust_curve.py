@@ -5,10 +5,15 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import ConfigError
+from ...disk.reading import read_text
+from ...errors import PATH, ConfigError, brief
 from .t200_table import T200_KNOTS
 
 NEUTRAL_PWM_US = 1500.0
+# [bytes] 100 times the published table of the T200, which has a row for every 4 us.
+LIMIT = 1_000_000
+# [N] The largest ships' thrusters give a tenth of it.
+MOST_THRUST = 1e7
 
 
 class ThrustCurve:
@@ -37,10 +42,13 @@ class ThrustCurve:
                 "and one column per voltage")
         for name, axis in (("PWM", self.pwm_us), ("voltage", self.voltages)):
             if not np.all(np.isfinite(axis)) or np.any(np.diff(axis) <= 0):
-                raise ConfigError(f"thrust table: {name} values {axis[:6]}.. must be finite and "
-                                  "increasing; sort the table")
-        if not np.all(np.isfinite(self.thrust_n)):
-            raise ConfigError("thrust table: some thrust is not finite; fill or remove the row")
+                raise ConfigError(f"thrust table: {name} values {brief(axis.tolist())} must be "
+                                  "finite and increasing; sort the table")
+        if not np.all(np.abs(self.thrust_n) <= MOST_THRUST):      # false for NaN
+            raise ConfigError("thrust table: some thrust is not finite, or beyond "
+                              f"{MOST_THRUST:g} N; correct or remove the row")
+        if not np.any(self.thrust_n):
+            raise ConfigError("thrust table: thrust is 0 at every PWM; expected a thruster's curve")
         if not self.pwm_us[0] < NEUTRAL_PWM_US < self.pwm_us[-1]:
             raise ConfigError(
                 f"thrust table: PWM runs from {self.pwm_us[0]} to {self.pwm_us[-1]} us, expected "
@@ -48,8 +56,8 @@ class ThrustCurve:
         neutral = self.thrust(NEUTRAL_PWM_US, self.voltages)
         if np.any(np.abs(neutral) > 1e-9):
             raise ConfigError(
-                f"thrust table: thrust at {NEUTRAL_PWM_US} us is {neutral} N, expected 0 at every "
-                "voltage; shift the PWM column so that 1500 us is neutral")
+                f"thrust table: thrust at {NEUTRAL_PWM_US} us is {brief(neutral.tolist())} N, "
+                "expected 0 at every voltage; shift the PWM column so that 1500 us is neutral")
 
     @classmethod
     def t200(cls) -> ThrustCurve:
@@ -66,22 +74,21 @@ class ThrustCurve:
         PWM [us], and one thrust column [N] per voltage. Raises ConfigError when the file is absent
         or not of that form.
         """
-        path = Path(path)
-        try:
-            header, *rows = path.read_text(encoding="utf-8-sig").split()
-        except (OSError, ValueError) as error:
-            raise ConfigError(f"thrust table {path}: cannot be read ({error}); "
-                              "give the path of a CSV file") from error
+        what = f"thrust table {brief(str(path), PATH)}"
+        header, *rows = read_text(path, what, LIMIT, ConfigError,
+                                  "a CSV file with PWM and thrust").split() or [""]
         first, *names = header.split(",")
         try:
             if first != "pwm_us" or not all(name.startswith("thrust_") and name.endswith("V_N")
                                             for name in names):
-                raise ValueError(f"header {header!r}")
+                raise ValueError(f"header {brief(header)}")
             table = np.array([[float(x) for x in row.split(",")] for row in rows])
             voltages = [float(name[len("thrust_"):-len("V_N")]) for name in names]
             return cls(table[:, 0], voltages, table[:, 1:])
+        except ConfigError as error:
+            raise ConfigError(str(error).replace("thrust table", what, 1)) from None
         except (ValueError, IndexError) as error:
-            raise ConfigError(f"thrust table {path}: got {error}, expected a header "
+            raise ConfigError(f"{what}: got {brief(str(error))}, expected a header "
                               "pwm_us,thrust_10V_N,.. and as many numbers in every row") from error
 
     def thrust(self, pwm_us, voltage):

@@ -15,10 +15,17 @@ from .wrench import BodyWrench
 
 PWM_SPAN_US = 400.0     # of a normalized command of one
 THRUST_FLOOR = 0.4      # [N] smallest scale of the gate
+# Commands that come regularly are missed after twice the longest of their last intervals; those
+# that come only when they change, after thrusters.timeout.
+INTERVALS, LATE_INTERVALS = 25, 2.0
+SETTLED = 3.0           # time constants after which a rotor follows what it is told, to 5 %
 
 
 class ThrusterModel:
     """Follows the rotors between commands; times [s] increase from call to call.
+
+    The wrench of a tick is the mean over the tick's period: a command acts from when it comes to
+    when the next one does, and the instant of a tick may fall on either side of the change.
 
     `on_reject(role, reason)` counts rejections, `on_command(saturated)` hears of every command
     whether it lies at the end of the thrust curve.
@@ -29,7 +36,7 @@ class ThrusterModel:
                  on_command: Callable[[bool], None] = lambda saturated: None):
         self._on_reject, self._on_command = on_reject, on_command
         settings = config.thrusters
-        self._settings = settings
+        self._settings, self._half_tick = settings, 0.5 * config.filter.period
         self.count = len(settings.signs)
         self.allocation = np.array(settings.allocation).reshape(6, self.count)
         self._sign = np.array(settings.signs) * np.array(settings.efficiency or (1.0,) * self.count)
@@ -62,8 +69,10 @@ class ThrusterModel:
         self._target_since = 0.0                        # [s]
         self._thrust = np.zeros(self.count)             # [N] at _t
         self._target_impulse = np.zeros(self.count)     # [N s] of all targets before this one
-        self._saturated = False
+        self._saturated = self._was_saturated = False
         self._started = False
+        self._intervals: deque[float] = deque(maxlen=INTERVALS)
+        self._settled = -math.inf                       # [s] when the rotors follow again
 
     @property
     def impulse(self) -> np.ndarray:
@@ -96,19 +105,48 @@ class ThrusterModel:
             self._on_command(saturated)
             self._pending.append((gated.t, self._sign * gated.row, saturated))
 
+    @property
+    def time(self) -> float:
+        """The time [s] up to which the rotors have been followed."""
+        return self._t
+
     def wrench(self, t: float) -> BodyWrench:
-        """The thruster wrench at time t, not before that of the last call."""
+        """The mean thruster wrench over the period about the tick t, which increases."""
+        end = t + self._half_tick
+        self._was_saturated = False
+        self._follow(t - self._half_tick)
+        impulse, begin = self.impulse, self._t
+        self._follow(end)
+        thrust = (self.impulse - impulse) / (end - begin) if self._started else self._thrust
+        wrench = self.allocation @ thrust
+        if t - self._last_command > self._patience():
+            return BodyWrench(wrench, "no thruster command")
+        if t < self._settled:
+            return BodyWrench(wrench, "rotors settle after a gap in the commands")
+        return BodyWrench(wrench, "thruster saturated" if self._was_saturated else "")
+
+    def _follow(self, t: float) -> None:
+        """Follow the commands until t."""
         while self._pending and self._pending[0][0] <= t:
             self._set_target(*self._pending.popleft())
         self._advance(t)
-        wrench = self.allocation @ self._thrust
-        if t - self._last_command > self._settings.timeout:
-            return BodyWrench(wrench, "no thruster command")
-        return BodyWrench(wrench, "thruster saturated" if self._saturated else "")
+        self._was_saturated |= self._saturated
+
+    def _patience(self) -> float:
+        """[s] without a command, after which the thrust is unknown."""
+        timeout = self._settings.timeout
+        if len(self._intervals) < INTERVALS:
+            return timeout
+        return min(timeout, LATE_INTERVALS * max(self._intervals))
 
     def _set_target(self, t: float, target: np.ndarray, saturated: bool) -> None:
         """Follow a new target (N,) [N] from time t on."""
         self._advance(t)
+        interval = t - self._last_command
+        if self._started and interval > self._patience():
+            self._settled = t + SETTLED * self._settings.time_constant
+        if self._started and 0.0 < interval <= self._settings.timeout:
+            self._intervals.append(interval)
         if self._started:
             self._target_impulse = (self._target_impulse
                                     + (t - self._target_since) * self._target)

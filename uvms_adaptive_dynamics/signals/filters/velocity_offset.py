@@ -19,6 +19,8 @@ from .series import Series
 OFFSET_WALK = 0.005      # [m/s per sqrt(s)], noise of integrated force and of gravity's direction
 BIAS_STDDEV = 0.1        # [m/s^2] at the start: half a degree of attitude, a cheap accelerometer
 BIAS_WALK = 0.002        # [m/s^2 per sqrt(s)]
+# [m/s^2] More is no bias: six degrees of attitude, ten times that of a cheap accelerometer.
+LARGEST_BIAS = 1.0
 DVL_PERIOD = 0.1         # [s] between velocities, typical of small DVLs
 MIN_VALUES = 3
 
@@ -74,11 +76,14 @@ class VelocityOffset:
         error = [z - o for z, o in zip(value, offset)]
         self._offset = [o + k0 * e for o, e in zip(offset, error)]
         # If the offset grows, too much bias has been subtracted from the force.
-        self.bias = tuple(x - k1 * e for x, e in zip(self.bias, turned_back(R_Gb, error)))
+        self.bias = tuple(min(max(x - k1 * e, -LARGEST_BIAS), LARGEST_BIAS)
+                          for x, e in zip(self.bias, turned_back(R_Gb, error)))
 
-    def at(self, t: float) -> tuple[list[float], list[float]] | None:
-        """(offset (3,), its slope (3,)) at t in G; None with too few values around it."""
-        times, values = self._values.window(t - self._window, t + self._window)
+    def at(self, t: float, period: float = 0.0) -> tuple[list[float], list[float]] | None:
+        """(offset (3,), its slope (3,)) at t in G; None with too few values around it. The window
+        widens for velocities that come less often than it allows for, every `period` [s]."""
+        half = max(self._window, MIN_VALUES * 0.5 * period)
+        times, values = self._values.window(t - half, t + half)
         if len(times) < MIN_VALUES:
             return None
         x = times - t

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from .frozen import FrozenSensorGate
+from .imu_consistency import ImuConsistency
 from .innovations import InnovationGate
-from .spikes import GatedRow, SpikeGate
+from .joint_consistency import JointConsistency
+from .spikes import LOOKAHEAD, GatedRow, SpikeGate
 
 
 class NoSpikeGate(SpikeGate):
@@ -27,6 +29,22 @@ class NoInnovationGate(InnovationGate):
         return [(t, True)]
 
 
+class NoImuConsistency(ImuConsistency):
+    """See `ImuConsistency`; every reading fits."""
+
+    def fits(self, t: float, turn_error: Sequence[float], force: Sequence[float]) -> bool:
+        """See `ImuConsistency.fits`."""
+        return True
+
+
+class NoJointConsistency(JointConsistency):
+    """See `JointConsistency`; every reading fits."""
+
+    def fits(self, t: float, position: Sequence[float], velocity: Sequence[float]) -> bool:
+        """See `JointConsistency.fits`."""
+        return True
+
+
 class NoFrozenSensorGate(FrozenSensorGate):
     """See `FrozenSensorGate`; no sensor is ever found frozen."""
 
@@ -35,14 +53,25 @@ class NoFrozenSensorGate(FrozenSensorGate):
         return None
 
 
-def spike_gate(gates: bool, floor: Sequence[float], lookahead: float = 0.1) -> SpikeGate:
+def spike_gate(gates: bool, floor: Sequence[float], lookahead: float = LOOKAHEAD) -> SpikeGate:
     """The gate, or with gates=False none; other arguments as of `SpikeGate`."""
     return (SpikeGate if gates else NoSpikeGate)(floor, lookahead)
 
 
-def innovation_gate(gates: bool, floor: float, wander: float, patience: float) -> InnovationGate:
+def innovation_gate(gates: bool, floor: float, wander: float, patience: float,
+                    steepest: float) -> InnovationGate:
     """The gate, or with gates=False none; other arguments as of `InnovationGate`."""
-    return (InnovationGate if gates else NoInnovationGate)(floor, wander, patience)
+    return (InnovationGate if gates else NoInnovationGate)(floor, wander, patience, steepest)
+
+
+def imu_consistency(gates: bool) -> ImuConsistency:
+    """The check, or with gates=False none."""
+    return ImuConsistency() if gates else NoImuConsistency()
+
+
+def joint_consistency(gates: bool, joints: int, position_stddev: float) -> JointConsistency:
+    """The check, or with gates=False none; other arguments as of `JointConsistency`."""
+    return (JointConsistency if gates else NoJointConsistency)(joints, position_stddev)
 
 
 def frozen_sensor_gate(gates: bool, rest_velocity: float) -> FrozenSensorGate:

@@ -18,6 +18,13 @@ MIN_DEPTH_CHANGE = 0.15
 IMU_MOTION = (0.05,) * 3 + (0.3,) * 3
 MOTION = {"dvl": 0.05, "depth": 0.1, "joint_states": 0.03}
 MAX_DVL_STEP = 1.0   # [s] over which a vertical velocity may be integrated
+# Parts of an IMU's reading that may freeze alone, and the others that show it: an attitude that
+# turns for the gyro, rates for the attitude and, as they turn gravity, for the force.
+IMU_PARTS = {"attitude": ((0, 1, 2, 9), "rates"), "rates": ((3, 4, 5), "attitude"),
+             "force": ((6, 7, 8), "rates")}
+# [s] of identical values of a part: longer than a filter inside the IMU takes for its next one.
+PART_FROZEN_AFTER = 0.5
+PART_MOTION = {"attitude": 0.03, "rates": 0.05}    # [rad], [rad/s] that show motion
 
 
 class FrozenSensorGate:
@@ -33,6 +40,7 @@ class FrozenSensorGate:
         self._since: dict[str, float] = {}
         self._anchor: dict[str, Sequence[float]] = {}             # where motion was last noted
         self._motion_times: dict[str, tuple[float, float]] = {}   # last but one, last
+        self._part_motion: dict[str, tuple[float, float]] = {}    # likewise, of parts of the IMU
         self._down: Sequence[float] | None = None
         self._dvl_time = -math.inf
         self._descent = self._descent_at_last_depth = 0.0         # [m]
@@ -46,7 +54,7 @@ class FrozenSensorGate:
         if role not in FROZEN_AFTER:
             return None
         if role == "imu":
-            self._down = values[:3]
+            self._down = None if math.isnan(values[0]) else values[:3]
         elif role == "dvl" and self._down is not None:
             if t - self._dvl_time < MAX_DVL_STEP:
                 self._descent += (t - self._dvl_time) * sum(
@@ -57,11 +65,38 @@ class FrozenSensorGate:
             if role == "depth":
                 self._descent_at_last_depth = self._descent
             self._note_motion(role, t, values)
-            return None
+            return self._part_frozen_since(t, values) if role == "imu" else None
         since = self._since[role]
         if t - since < FROZEN_AFTER[role]:
             return None
         return since if self._moves(role, since, values) else None
+
+    def _part_frozen_since(self, t: float, values: Sequence[float]) -> float | None:
+        """The time since which a part of the IMU is frozen, None if none is.
+
+        A part that has never changed is one that the driver does not fill.
+        """
+        frozen = None
+        for part, (columns, other) in IMU_PARTS.items():
+            shown, last = [values[k] for k in columns], self._last.get(part)
+            if last is None or math.isnan(shown[0]):
+                self._last[part], self._since[part] = shown, -math.inf
+            elif shown != last:
+                self._last[part], self._since[part] = shown, t
+                if part in PART_MOTION:
+                    self._note_part(part, t, shown)
+            elif t - self._since[part] > PART_FROZEN_AFTER and self._since[part] > -math.inf:
+                before, _ = self._part_motion.get(other, (-math.inf, -math.inf))
+                frozen = self._since[part] if before > self._since[part] else frozen
+        return frozen
+
+    def _note_part(self, part: str, t: float, shown: Sequence[float]) -> None:
+        """Note the time if a part is far enough from where its motion was last noted."""
+        anchor, limit = self._anchor.get(part), PART_MOTION[part]
+        if anchor is None or any(abs(a - b) > limit for a, b in zip(shown, anchor)):
+            self._anchor[part] = shown
+            self._part_motion[part] = (
+                self._part_motion.get(part, (-math.inf, -math.inf))[1], t)
 
     def _moves(self, role: str, since: float, values: Sequence[float]) -> bool:
         """Whether the robot has moved since then in a way that this sensor should have shown."""

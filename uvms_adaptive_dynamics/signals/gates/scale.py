@@ -5,6 +5,10 @@ from collections.abc import Sequence
 
 NORMAL_MEDIAN = 0.6745    # median size of a normal variable of deviation one
 START_FACTOR = 5.0        # of the floor: wide until the signal has been seen
+# [s] in which rejected values alone double a scale: a sensor that is like that is accepted in the
+# end, ten seconds of garbage are not.
+DOUBLED_IN = 10.0
+FAR = 6.0                 # scales: one good value in a billion, and every fault worth the name
 
 
 class MedianScale:
@@ -15,15 +19,32 @@ class MedianScale:
     Plain floats: for ten of them a numpy array takes three times as long.
     """
 
-    def __init__(self, floor: Sequence[float], step: float):
+    def __init__(self, floor: Sequence[float], step: float, start: float = START_FACTOR):
+        """`start`: times the floor, the scale before the first value."""
         self._floor, self._step = [float(f) for f in floor], step
         self._count = 0
-        self.value = [START_FACTOR * f for f in self._floor]
+        self.value = [start * f for f in self._floor]
+
+    def widen(self, factor: float) -> None:
+        """Multiply the scale."""
+        self.value = [factor * v for v in self.value]
 
     def add(self, size: Sequence[float]) -> None:
         """Update with the sizes (W,) of one measurement."""
         self._count += 1
         step = max(self._step, 1.0 / (self._count + 2))
         up, down = 1.0 + step, 1.0 - step
-        moved = [v * up if s > NORMAL_MEDIAN * v else v * down for s, v in zip(size, self.value)]
+        moved = [v * up if s > NORMAL_MEDIAN * v else v * down if s == s else v
+                 for s, v in zip(size, self.value)]      # NaN says nothing
         self.value = [v if v > f else f for v, f in zip(moved, self._floor)]
+
+
+def judged(scale: MedianScale, size: Sequence[float], spacing: float) -> bool:
+    """Whether sizes (W,) lie within the scale, which learns from those that do.
+
+    `spacing` [s] since the last ones."""
+    if all(s <= FAR * v for s, v in zip(size, scale.value)):
+        scale.add(size)
+        return True
+    scale.widen(2.0 ** (spacing / DOUBLED_IN))
+    return False

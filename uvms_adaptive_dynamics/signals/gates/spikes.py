@@ -14,6 +14,7 @@ import numpy as np
 from .scale import MedianScale
 
 HALF_WINDOW = 3         # neighbours on either side of a value
+LOOKAHEAD = 0.1         # [s] that a value waits for later neighbours
 SPIKE_SIGMAS = 5.0      # catches errors of ten deviations, and rejects one good value in a million
 LOCAL_SIGMAS = 6.0      # median deviations of the window: a curved or stepping signal is no spike
 ERRATIC_SIGMAS = 6.0    # of the typical second difference, from which a whole window is erratic
@@ -41,7 +42,7 @@ class SpikeGate:
     scale, in the signal's units; `lookahead` [s] bounds the wait for later neighbours.
     """
 
-    def __init__(self, floor: Sequence[float], lookahead: float = 0.1):
+    def __init__(self, floor: Sequence[float], lookahead: float = LOOKAHEAD):
         self._floor, self._lookahead = floor, lookahead
         self.reset()
 

@@ -11,12 +11,12 @@ the optimum, and its active set, with which `active_set` goes on at the next tic
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs
 
 from .answer import ActiveSet, Answer, Clock, Stopped
 from .cones import SIDE, Cones
-from .huber_groups import OutlierTerm
+from .interior_newton import Point, newton_at
 from .optimality import suboptimality
+from .outlier_set import OutlierTerm
 from .robust_cost import Cost, Slope
 
 ITERATIONS = 60
@@ -24,16 +24,9 @@ ITERATIONS = 60
 # iteration
 NEARLY = 1e-4
 FEASIBLE = 1e-6  # (scaled) violation from which a point can be moved inside for little
-SHIFTS = (
-    0.0,
-    1e-13,
-    1e-11,
-    1e-9,
-)  # of the diagonal, tried in turn where rounding makes Newton's matrix indefinite
 MARGINS = (0.1, 1e-2, 1e-3, 1e-5)  # (scaled) of a point inside all cones
 SURPRISE = 1.5  # times the predicted length of the dual residual from which steps are cautious
 NEGLIGIBLE = 1e-3  # dual residual, in units of the cost's curvature, that asks for no caution
-TO_BOUNDARY = 0.99  # share of the way to the cones' boundary
 _EYE = np.eye(SIDE)
 
 
@@ -52,91 +45,62 @@ def solve_interior(
 def _iterate(
     cost: Cost, cones: Cones, start: np.ndarray, tolerance: float, clock: Clock
 ) -> Answer | Stopped:
-    K = cones.count
-    x = start
-    slope = cost.at(x)
-    unit = max(
-        float(np.median(np.diag(cost.hessian(slope)))), 1e-12
-    )  # multipliers in the cost's own size
-    slack, F = cones.slacks(x), cones.matrices(x)
-    s = np.maximum(slack, 0.1)
-    D, V = np.linalg.eigh(F) if K else (np.zeros((0, SIDE)), np.zeros((0, SIDE, SIDE)))
-    S = (V * np.maximum(D, 0.1)[:, None, :]) @ V.transpose(0, 2, 1)
-    start_multiplier = max(0.1 * unit, 0.03 * float(np.max(np.abs(slope.gradient), initial=0.0)))
-    z, Z = np.full(s.size, start_multiplier), np.tile(start_multiplier * _EYE, (K, 1, 1))
-    degree = s.size + SIDE * K
+    at, unit = _begin(cost, cones, start)
     nearly = before = predicted = None
     for iteration in range(1, ITERATIONS + 1):
-        mu = (float(z @ s) + float(np.sum(Z * S))) / max(degree, 1)
-        rp, Rp = slack - s, F - S
-        dual = slope.gradient - cones.balance(z, Z)
-        S_inverse = np.linalg.inv(S) if K else S
+        dual = at.slope.gradient - cones.balance(at.z, at.Z)
         # Newton's step predicts what is left of the gradient. Where much more is, the groups beyond
         # rho have no curvature to stop the step: the quadratic of reweighted least squares has.
         length_of_dual = float(np.sqrt(dual @ dual))
         astray = predicted is not None and length_of_dual > max(
             SURPRISE * predicted, NEGLIGIBLE * unit
         )
-        hessian = cost.majorizer(slope) if astray else cost.hessian(slope)
-        # tr(B_i Z B_j S^-1), symmetric in i and j
-        ZBS = np.matmul(np.matmul(Z[:, None], cones.basis), S_inverse[:, None])
-        curvature = np.matmul(
-            cones.flat_basis, ZBS.reshape(cones.flat_basis.shape).transpose(0, 2, 1)
-        )
-        matrix = hessian + cones.scattered(curvature, z / s)
-        factor = _factor(matrix)
-        if factor is None or clock.passed:
+        hessian = cost.majorizer(at.slope) if astray else cost.hessian(at.slope)
+        newton = newton_at(cones, at, hessian, dual)
+        if newton is None or clock.passed:
             break  # too near the boundary for the arithmetic
-        before = before or (s, S, mu)
-        infeasible = max(float(np.max(np.abs(rp), initial=0)), float(np.max(np.abs(Rp), initial=0)))
-        size = cost.size(slope.value)
-        remaining = degree * mu + 0.5 * abs(float(dual @ dpotrs(factor, dual, lower=1)[0]))
+        mu = newton.mu
+        before = before or (at.s, at.S, mu)
+        size = cost.size(at.slope.value)
+        remaining, infeasible = newton.remaining(), newton.infeasible()
         if remaining < NEARLY * size and infeasible < FEASIBLE:
-            nearly = slope, _active(cones, before, s, S, mu, z, Z), iteration
+            nearly = at.slope, _active(cones, before, at.s, at.S, mu, at.z, at.Z), iteration
             if remaining < tolerance * size and infeasible < 1e-2 * FEASIBLE:
                 break
-
-        def direction(target: float, ds0, dS0, dz0, dZ0):
-            """Newton direction to complementarity `target`, with the second-order terms of an
-            earlier direction."""
-            bounds = target / s - z - (z * rp + ds0 * dz0) / s
-            blocks = (
-                target * S_inverse
-                - Z
-                - _sym(np.matmul(np.matmul(Z, Rp) + np.matmul(dZ0, dS0), S_inverse))
-            )
-            dx, _ = dpotrs(factor, cones.balance(bounds, blocks) - dual, lower=1)
-            ds = cones.sign * dx[cones.places] + rp
-            moved = cones.along(dx)
-            dz = bounds - z / s * (ds - rp)
-            dZ = blocks - _sym(np.matmul(np.matmul(Z, moved), S_inverse))
-            return dx, ds, moved + Rp, dz, dZ
-
-        dx, ds, dS, dz, dZ = direction(0.0, 0.0 * s, 0.0 * S, 0.0 * z, 0.0 * Z)
-        roots = _roots(S, Z)
-        primal, dual_step = _longest(s, ds, z, dz, dS, dZ, roots, 1.0)
-        ahead = (
-            float((z + dual_step * dz) @ (s + primal * ds))
-            + float(np.sum((Z + dual_step * dZ) * (S + primal * dS)))
-        ) / max(degree, 1)
-        centre = min(1.0, max((ahead / mu) ** 3, 1e-6)) if mu > 0 else 0.0
-        dx, ds, dS, dz, dZ = direction(centre * mu, ds, dS, dz, dZ)
-        # The cost is not quadratic, so primal and dual go the same length.
-        length = min(_longest(s, ds, z, dz, dS, dZ, roots, TO_BOUNDARY))
+        step, length = newton.step()
         if length <= 0.0:
             break
-        before, predicted = (s, S, mu), (1 - 0.9 * length) * length_of_dual
-        if not np.isfinite(x + length * dx).all():
+        before, predicted = (at.s, at.S, mu), (1 - 0.9 * length) * length_of_dual
+        x = at.slope.x + length * step.dx
+        if not np.isfinite(x).all():
             break
-        x, s, S, z, Z = (
-            x + length * dx,
-            s + length * ds,
-            S + length * dS,
-            z + length * dz,
-            Z + length * dZ,
+        at = Point(
+            cost.at(x),
+            cones.slacks(x),
+            cones.matrices(x),
+            at.s + length * step.ds,
+            at.S + length * step.dS,
+            at.z + length * step.dz,
+            at.Z + length * step.dZ,
         )
-        slope, slack, F = cost.at(x), cones.slacks(x), cones.matrices(x)
-    return Stopped(x, z, Z, iteration) if nearly is None else _answer(cost, cones, *nearly)
+    if nearly is None:
+        return Stopped(at.slope.x, at.z, at.Z, iteration)
+    return _answer(cost, cones, *nearly)
+
+
+def _begin(cost: Cost, cones: Cones, x: np.ndarray) -> tuple[Point, float]:
+    """(The first point, at x (m,), the cost's own size, in which multipliers and dual residuals
+    are)."""
+    K = cones.count
+    slope = cost.at(x)
+    unit = max(float(np.median(np.diag(cost.hessian(slope)))), 1e-12)
+    slack, F = cones.slacks(x), cones.matrices(x)
+    s = np.maximum(slack, 0.1)
+    D, V = np.linalg.eigh(F) if K else (np.zeros((0, SIDE)), np.zeros((0, SIDE, SIDE)))
+    S = (V * np.maximum(D, 0.1)[:, None, :]) @ V.transpose(0, 2, 1)
+    multiplier = max(0.1 * unit, 0.03 * float(np.max(np.abs(slope.gradient), initial=0.0)))
+    z, Z = np.full(s.size, multiplier), np.tile(multiplier * _EYE, (K, 1, 1))
+    return Point(slope, slack, F, s, S, z, Z), unit
 
 
 def _answer(cost: Cost, cones: Cones, slope: Slope, active: ActiveSet, steps: int) -> Answer:
@@ -186,49 +150,6 @@ def strictly_inside(cones: Cones) -> tuple[np.ndarray, float]:
         if cones.violation(x, margin / 2) == 0.0:
             return x, margin / 2
     return np.zeros(cones.coordinates.size), 0.0
-
-
-def _factor(matrix: np.ndarray) -> np.ndarray | None:
-    """Lower Cholesky factor, of a matrix slightly shifted where it must be; None where that
-    does not help."""
-    diagonal = matrix.diagonal().copy()
-    for shift in SHIFTS:
-        matrix.flat[:: len(matrix) + 1] = (1 + shift) * diagonal
-        factor, info = dpotrf(matrix.T, lower=1, clean=0)
-        if not info:
-            return factor
-    return None
-
-
-def _sym(A: np.ndarray) -> np.ndarray:
-    return 0.5 * (A + A.transpose(0, 2, 1))
-
-
-def _roots(S: np.ndarray, Z: np.ndarray) -> np.ndarray | None:
-    """(2K, 4, 4) inverse Cholesky factors of S and Z; None where one of them is not positive
-    definite."""
-    try:
-        return np.linalg.inv(np.linalg.cholesky(np.concatenate([S, Z])))
-    except np.linalg.LinAlgError:
-        return None
-
-
-def _longest(s, ds, z, dz, dS, dZ, roots: np.ndarray | None, share: float) -> tuple[float, float]:
-    """The longest steps of (s, S) and of (z, Z), at most one, inside their cones, times `share`
-    where the boundary limits them."""
-    if roots is None:
-        return 0.0, 0.0
-    limits = [
-        float(np.min(-v[dv < 0] / dv[dv < 0], initial=np.inf)) for v, dv in ((s, ds), (z, dz))
-    ]
-    if len(roots):
-        moved = np.matmul(np.matmul(roots, np.concatenate([dS, dZ])), roots.transpose(0, 2, 1))
-        lowest = np.linalg.eigvalsh(moved)[:, 0].reshape(2, -1).min(axis=1)
-        limits = [
-            min(limit, -1.0 / low) if low < 0 else limit
-            for limit, low in zip(limits, lowest.tolist())
-        ]
-    return min(1.0, share * limits[0]), min(1.0, share * limits[1])
 
 
 def _active(cones: Cones, before: tuple, s, S, mu: float, z, Z) -> ActiveSet:

@@ -16,7 +16,9 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ...model.coordinates import Coordinates
 from ..problem import HorizonProblem
-from .huber_groups import OutlierTerm, Stack, Window
+from .huber_groups import Window
+from .outlier_set import OutlierTerm
+from .stack import Stack
 
 QUARTER = 0.25  # min over e of r^T e + e^T L e is -r^T L^-1 r / 4
 UNIT_ROUNDING = 4 * np.finfo(float).eps

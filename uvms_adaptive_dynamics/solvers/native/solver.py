@@ -21,10 +21,11 @@ from ..problem import HorizonProblem, Solution, Solver
 from .active_set import solve_active_set
 from .answer import ActiveSet, Answer, Clock, Stopped
 from .cones import Cones
-from .huber_groups import Stack, Window, groups_of
+from .huber_groups import Window, groups_of
 from .interior_point import solve_interior, strictly_inside
 from .optimality import suboptimality
 from .robust_cost import RobustCost
+from .stack import Stack
 
 TIGHT = 1e-8  # relative gap of an interior-point answer that needs no refinement
 ACCEPTED = 1e-7  # relative gap of an answer
@@ -123,62 +124,78 @@ def solve_warm(
     Raises SolverError 'deadline' without a feasible point; `Stalled` where the interior point
     ends too far from the optimum.
     """
-    cones = known.cones
-    groups = groups_of(problem, cones.coordinates, known.groups)
-    cost = RobustCost(problem, cones.coordinates, groups)
-    start = cones.coordinates.reduce(problem.pi)
+    tick = _Tick(problem, known, clock)
+    return tick.by_active_set() or tick.by_interior_point()
 
-    def finish(answer: Answer, method: str, status: str) -> tuple[Solution, WarmStart]:
-        pi = cones.coordinates.expand(answer.x, problem.pi)
-        solution = Solution(
-            pi, answer.value, answer.steps, clock.elapsed, status, answer.gap + ROUNDING, method
-        )
+
+class _Tick:
+    """A problem, what is known of it, and the clock."""
+
+    def __init__(self, problem: HorizonProblem, known: WarmStart, clock: Clock):
+        self.problem, self.known, self.clock, self.cones = problem, known, clock, known.cones
+        self.groups = groups_of(problem, self.cones.coordinates, known.groups)
+        self.cost = RobustCost(problem, self.cones.coordinates, self.groups)
+        self.start = self.cones.coordinates.reduce(problem.pi)
+
+    def by_active_set(self) -> tuple[Solution, WarmStart] | None:
+        """From the last active set, which may also be kept as it is; None where there is none, or
+        where it leads too far from the optimum."""
+        active, cost = self.known.active, self.cost
+        if active is None or self.known.held:
+            return None
+        found = solve_active_set(cost, self.cones, self.start, active, self.clock)
+        if isinstance(found, Answer):
+            return self._finish(found, "active set", "optimal")
+        if self.clock.passed:
+            return self._at_the_deadline(found, "active set")
+        stopped = Stopped(self.start, active.multipliers, active.Z, found.steps)
+        kept = best_feasible(cost, self.cones, self.start, stopped)
+        if kept is not None and kept.gap < HELD_SHARE and kept.gap * cost.size(kept.value) < HELD:
+            return self._finish(kept, "active set", "held")
+        return None
+
+    def by_interior_point(self) -> tuple[Solution, WarmStart]:
+        """From the last estimate, whatever is active; see `solve_warm`."""
+        cost, cones, clock = self.cost, self.cones, self.clock
+        near = solve_interior(cost, cones, self.start, TIGHT, clock)
+        if isinstance(near, Answer) and (self.known.active is None or not near.gap < ACCEPTED):
+            # A first solve has the time to become exact; an answer that rounding ended early
+            # needs it.
+            exact = solve_active_set(cost, cones, near.x, near.active, clock)
+            if isinstance(exact, Answer) and exact.gap < near.gap:
+                near = replace(exact, steps=near.steps + exact.steps)
+        if isinstance(near, Answer) and near.gap < ACCEPTED:
+            return self._finish(near, "interior point", "optimal")
+        if isinstance(near, Answer):
+            end = f"ended {near.gap:.1e} (relative) from the optimum"
+            near = Stopped(near.x, near.active.multipliers, near.active.Z, near.steps)
+        else:
+            end = "broke down"
+        if clock.passed:
+            return self._at_the_deadline(near, "interior point")
+        raise Stalled(f"native: the interior-point method {end}",
+                      self._best_known(near, "interior point"))
+
+    def _finish(self, answer: Answer, method: str, status: str) -> tuple[Solution, WarmStart]:
+        pi = self.cones.coordinates.expand(answer.x, self.problem.pi)
+        solution = Solution(pi, answer.value, answer.steps, self.clock.elapsed, status,
+                            answer.gap + ROUNDING, method)
         if status == "optimal":
-            return solution, WarmStart(cones, groups, answer.active)
-        return solution, WarmStart(cones, groups, known.active, method == "active set")
+            return solution, WarmStart(self.cones, self.groups, answer.active)
+        return solution, WarmStart(self.cones, self.groups, self.known.active,
+                                   method == "active set")
 
-    def best_known(stopped: Stopped, method: str) -> tuple[Solution, WarmStart] | None:
-        answer = best_feasible(cost, cones, start, stopped)
-        return None if answer is None else finish(answer, method, "deadline")
+    def _best_known(self, stopped: Stopped, method: str) -> tuple[Solution, WarmStart] | None:
+        answer = best_feasible(self.cost, self.cones, self.start, stopped)
+        return None if answer is None else self._finish(answer, method, "deadline")
 
-    def at_the_deadline(stopped: Stopped, method: str) -> tuple[Solution, WarmStart]:
-        best = best_known(stopped, method)
+    def _at_the_deadline(self, stopped: Stopped, method: str) -> tuple[Solution, WarmStart]:
+        best = self._best_known(stopped, method)
         if best is None:
             raise SolverError(
                 "native: the deadline passed before a feasible point was found", "deadline"
             )
         return best
-
-    if known.active is not None and not known.held:
-        found = solve_active_set(cost, cones, start, known.active, clock)
-        if isinstance(found, Answer):
-            return finish(found, "active set", "optimal")
-        if clock.passed:
-            return at_the_deadline(found, "active set")
-        kept = best_feasible(
-            cost,
-            cones,
-            start,
-            Stopped(start, known.active.multipliers, known.active.Z, found.steps),
-        )
-        if kept is not None and kept.gap < HELD_SHARE and kept.gap * cost.size(kept.value) < HELD:
-            return finish(kept, "active set", "held")
-    near = solve_interior(cost, cones, start, TIGHT, clock)
-    if isinstance(near, Answer) and (known.active is None or not near.gap < ACCEPTED):
-        # A first solve has the time to become exact; an answer that rounding ended early needs it.
-        exact = solve_active_set(cost, cones, near.x, near.active, clock)
-        if isinstance(exact, Answer) and exact.gap < near.gap:
-            near = replace(exact, steps=near.steps + exact.steps)
-    if isinstance(near, Answer) and near.gap < ACCEPTED:
-        return finish(near, "interior point", "optimal")
-    if isinstance(near, Answer):
-        end = f"ended {near.gap:.1e} (relative) from the optimum"
-        near = Stopped(near.x, near.active.multipliers, near.active.Z, near.steps)
-    else:
-        end = "broke down"
-    if clock.passed:
-        return at_the_deadline(near, "interior point")
-    raise Stalled(f"native: the interior-point method {end}", best_known(near, "interior point"))
 
 
 def _late(error: Exception, clock: Clock) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ...disk.writing import output_folder
 from ...errors import UvmsError
 
 # One thread, as accepted by; in place before a child imports numpy.
@@ -79,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         if args.compare
         else cases.default_grid()
     )
-    args.output.mkdir(parents=True, exist_ok=True)
+    output_folder(args.output)
     begin, entries = time.monotonic(), []
     for number, case in enumerate(chosen, 1):
         profile = str(args.output / "profile.pstats") if args.profile and number == 1 else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import platform
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import __version__
+from ...disk.writing import write_file
 
 # What each panel of the plot varies: group of cases, key of the case, label.
 PANELS = (
@@ -89,7 +91,8 @@ def line(entry: dict[str, Any]) -> str:
 
 def write_json(path: Path, entries: Sequence[dict[str, Any]]) -> None:
     """{"schema": 1, "machine": .., "cases": [{"label", "case", "result"}]}."""
-    path.write_text(
+    write_file(
+        path,
         json.dumps(
             {"schema": 1, "machine": machine(), "cases": list(entries)}, indent=1, allow_nan=False
         )
@@ -146,7 +149,9 @@ def write_plot(path: Path, entries: Sequence[dict[str, Any]]) -> None:
     figure.legend(
         *axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=5, fontsize=8
     )
-    figure.savefig(path, dpi=110)
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", dpi=110)
+    write_file(path, picture.getvalue())
 
 
 def _lines(ax, x: list, results: list[dict[str, Any]]) -> None:

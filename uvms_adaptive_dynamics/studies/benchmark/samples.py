@@ -3,6 +3,7 @@ gross outliers in their efforts."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import tempfile
@@ -42,8 +43,11 @@ def simulated_samples(seconds: float, seed: int = 1) -> list[Sample]:
     columns: dict[str, Any] = {
         f.name: np.array([getattr(s, f.name) for s in samples]) for f in fields(Sample)
     }
-    np.savez(partial, **columns)
-    partial.replace(file)
+    # Without room for them the samples are made again next time.
+    with contextlib.suppress(OSError):
+        np.savez(partial, **columns)
+        partial.replace(file)
+    partial.unlink(missing_ok=True)
     return samples
 
 
@@ -52,20 +56,18 @@ def _simulate(seconds: float, seed: int) -> list[Sample]:
     from rosbags.typesys import Stores, get_typestore
 
     from ...signals.front_end import SignalFrontEnd
+    from ...signals.samples import samples_of
     from ...signals.topics import inputs
     from ...simulation.bag import DEFAULT_START, ros_message
     from ...simulation.robot import SimulatedRobot
 
-    config, store, samples = Config(), get_typestore(Stores.ROS2_JAZZY), []
-    front = SignalFrontEnd(config, RobotModel.from_config(config))
+    config, store = Config(), get_typestore(Stores.ROS2_JAZZY)
     roles = {entry.topic: entry.role for entry in inputs(config)}
-    for message in SimulatedRobot(
-        seed, seconds, start_ns=round(DEFAULT_START * 1e9), truth_period=None
-    ):
-        front.add_message(roles[message.topic], ros_message(store, message),
-                          message.receive_time * 1e-9)
-        samples += front.samples()
-    return samples + front.flush()
+    simulated = SimulatedRobot(seed, seconds, start_ns=round(DEFAULT_START * 1e9),
+                               truth_period=None)
+    messages = ((roles[one.topic], ros_message(store, one), one.receive_time * 1e-9)
+                for one in simulated)
+    return samples_of(SignalFrontEnd(config, RobotModel.from_config(config)), messages)
 
 
 def _version() -> str:

@@ -7,6 +7,7 @@ rows that count for all of them.
 from __future__ import annotations
 
 import argparse
+import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from typing import Any
 from ... import options
 from ...config import Config
 from ...config.paper import COST, LETTER, WINDOW
-from ...evaluation.files import output_folder, write_json
+from ...disk.writing import output_folder, write_file
+from ...evaluation.files import write_json
 from ...model.metrics import timing
 from ...model.prior import perturbed, prior_from_config
 from ...model.robot import RobotModel
@@ -149,4 +151,6 @@ def _draw(rows: Compared, robot: RobotModel, folder: Path, stem: str) -> None:
     # Only here: matplotlib takes a second to load.
     from .overlays import overlays
     for group, figure in overlays(rows, robot):
-        figure.savefig(folder / f"{stem}_{group}.png")
+        picture = io.BytesIO()
+        figure.savefig(picture, format="png")
+        write_file(folder / f"{stem}_{group}.png", picture.getvalue())

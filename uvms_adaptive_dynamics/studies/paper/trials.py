@@ -17,6 +17,7 @@ from ...model.parameter_file import ParameterSet
 from ...model.robot import RobotModel
 from ...model.sample import Sample
 from ...signals.front_end import SignalFrontEnd
+from ...signals.samples import samples_of
 from ...signals.topics import inputs
 
 # A single recording is learnt from up to this share of its time, and tested on the rest.
@@ -67,12 +68,9 @@ class Signals:
                          if name not in BEHIND_THE_FRONT_END)
         key = (bag, robot.coupled, *sections)
         if key not in self._samples:
-            front, found = SignalFrontEnd(config, robot), []
             check_bag(bag, inputs(config))
-            for message in read_messages(bag, inputs(config)):
-                front.add_message(*message)
-                found += front.samples()
-            self._samples[key] = found
+            self._samples[key] = samples_of(SignalFrontEnd(config, robot),
+                                            read_messages(bag, inputs(config)))
         return self._samples[key]
 
     def clear(self) -> None:

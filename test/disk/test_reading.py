@@ -1,0 +1,47 @@
+"""Text of other people's files: bounded, from regular files alone, with a sentence for the rest."""
+import os
+import socket
+
+import pytest
+
+from uvms_adaptive_dynamics.disk.reading import read_text
+from uvms_adaptive_dynamics.errors import ConfigError
+
+
+def refusal(path, limit=100):
+    with pytest.raises(ConfigError) as caught:
+        read_text(path, "notes 'x'", limit, ConfigError, "a page of notes")
+    said = str(caught.value)
+    assert said.startswith("notes 'x' ") and said.endswith("expected a page of notes.")
+    assert "\n" not in said and "[Errno" not in said
+    return said
+
+
+def test_text_comes_back_without_its_byte_order_mark(tmp_path):
+    """Windows editors write one; the limit is inclusive."""
+    path = tmp_path / "a.txt"
+    path.write_bytes("\ufeff\u00e4b".encode())
+    assert read_text(path, "x", 6, ConfigError, "y") == "\u00e4b"
+    assert "longer than 5e-06 MB" in refusal(path, 5)
+
+
+def test_what_never_ends_is_refused_at_once(tmp_path):
+    """Devices, a FIFO without a writer, a socket; a link to one is no better."""
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "link").symlink_to("/dev/zero")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "socket"))
+        for path, kind in (("/dev/zero", "a device"), (tmp_path / "link", "a device"),
+                           (tmp_path / "fifo", "a FIFO"), (tmp_path / "socket", "a socket"),
+                           (tmp_path, "a folder")):
+            assert f"cannot be read: it is {kind}" in refusal(path)
+
+
+def test_what_is_no_text_is_refused(tmp_path):
+    """Other encodings, names that no file can have, files that are not there."""
+    (tmp_path / "latin").write_bytes(b"ab\xe4b")
+    assert "not text in UTF-8 (invalid continuation byte at byte 2)" in refusal(tmp_path / "latin")
+    assert "No such file" in refusal(tmp_path / "none")
+    assert "Not a directory" in refusal(tmp_path / "latin" / "x")
+    assert "cannot be read" in refusal("a\0b")
+    assert "cannot be read" in refusal("~nobody-of-this-name/x")

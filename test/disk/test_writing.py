@@ -1,0 +1,166 @@
+"""Results on disk: what can be seen before a run is, and nothing is lost at its end."""
+import errno
+import os
+import pickle
+import shutil
+import stat
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+from uvms_adaptive_dynamics.disk import writing
+from uvms_adaptive_dynamics.disk.writing import (
+    attempt_all,
+    output_file,
+    output_folder,
+    write_file,
+)
+from uvms_adaptive_dynamics.errors import UvmsError
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """The folder in which results are kept that cannot be written."""
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    monkeypatch.setattr(writing.tempfile, "tempdir", str(folder))
+    return folder
+
+
+def refusal(write, *arguments):
+    with pytest.raises(UvmsError) as caught:
+        write(*arguments)
+    return str(caught.value)
+
+
+def fail(monkeypatch, below):
+    """Every fsync of a file below the folder finds the disk full."""
+    def full(handle):
+        if Path(os.readlink(f"/proc/self/fd/{handle}")).is_relative_to(below):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    monkeypatch.setattr(writing.os, "fsync", full)
+
+
+def test_a_file_is_replaced_whole_and_keeps_its_permissions(tmp_path):
+    """A new one is made with those that are usual here; nothing else stays in the folder."""
+    path = tmp_path / "new" / "a.txt"
+    assert write_file(path, "one") == path and path.read_text() == "one"
+    assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0o077 & ~_umask() & 0o666
+    path.chmod(0o640)
+    write_file(path, b"two")
+    assert path.read_bytes() == b"two" and stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert os.listdir(path.parent) == ["a.txt"]
+
+
+def _umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def test_links_stay_links(tmp_path):
+    """What a link points to is written, also where it does not exist yet."""
+    (tmp_path / "far").mkdir()
+    for name in ("there", "absent"):
+        link, target = tmp_path / name, tmp_path / "far" / name
+        link.symlink_to(target)
+        if name == "there":
+            target.write_text("old")
+        assert output_file(link) == link
+        write_file(link, "new")
+        assert link.is_symlink() and target.read_text() == "new" and not target.is_symlink()
+
+
+@pytest.mark.parametrize("kind, word", [
+    ("null", "a device"), ("link to null", "a device"), ("fifo", "a FIFO"), ("folder", "a folder")])
+def test_what_is_no_file_is_never_replaced(tmp_path, elsewhere, kind, word):
+    """Neither found fit before a run, nor replaced after it; the content is kept."""
+    path = tmp_path / "out"
+    if kind == "null":
+        path = Path("/dev/null")
+    elif kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to("/dev/null")
+    before = os.stat(path)
+    assert f"is {word}, which is never replaced" in refusal(output_file, path)
+    assert f"it is {word}, which is never replaced. It is kept as '{elsewhere}" in refusal(
+        write_file, path, "x")
+    assert os.stat(path).st_mode == before.st_mode and os.stat(path).st_ino == before.st_ino
+    assert [file.read_text() for file in elsewhere.glob("*/*")] == ["x"]
+
+
+def test_a_full_disk_loses_nothing(tmp_path, elsewhere, monkeypatch):
+    """The old file stays, no remains lie beside it, the new content is where the sentence says."""
+    path = tmp_path / "out" / "a.yaml"
+    write_file(path, "old")
+    fail(monkeypatch, path.parent)
+    said = refusal(write_file, path, "new")
+    kept = Path(said.partition("kept as '")[2].partition("'")[0])
+    assert f"'{path}' cannot be written: No space left on device." in said
+    assert kept.name == "a.yaml" and kept.read_text() == "new"
+    assert path.read_text() == "old" and os.listdir(path.parent) == ["a.yaml"]
+    fail(monkeypatch, tmp_path)
+    assert "Nor could it be kept" in refusal(write_file, path, "new")
+
+
+def test_every_result_is_tried(tmp_path, elsewhere):
+    """One sentence in the end has all that failed, also of one attempt within another."""
+    bad, good = tmp_path / "bad", tmp_path / "good"
+    bad.mkdir()
+
+    def inner():
+        attempt_all(lambda: write_file(bad, "3"), lambda: write_file(bad, "4"))
+
+    def refuse():
+        raise UvmsError("No figures.")
+    said = refusal(attempt_all, lambda: write_file(bad, "1"), refuse,
+                   lambda: write_file(good, "2"), inner)
+    folder, = elsewhere.iterdir()
+    assert good.read_text() == "2"
+    assert {f.name: f.read_text() for f in folder.iterdir()} == {
+        "bad": "1", "2_bad": "3", "3_bad": "4"}
+    assert said == ("No figures. bad, 2_bad, 3_bad cannot be written where they belong: it is a "
+                    f"folder, which is never replaced. They are kept in '{folder}'; copy them to "
+                    "where there is room.")
+    assert "It is kept as" in refusal(attempt_all, lambda: write_file(bad, "5"))
+    attempt_all()
+
+
+def test_failures_come_out_of_other_processes(tmp_path, elsewhere):
+    """Campaigns run in several: what is raised there is pickled, with its sentence."""
+    def two():
+        attempt_all(lambda: write_file(tmp_path, "1"), lambda: write_file(tmp_path, "2"))
+    for write in (lambda: write_file(tmp_path, "1"), two):
+        with pytest.raises(UvmsError) as caught:
+            write()
+        assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_space_is_looked_for_before_a_run(tmp_path, monkeypatch):
+    """Both numbers are in the sentence."""
+    assert output_folder(tmp_path / "a" / "b", 1000) == tmp_path / "a" / "b"
+    assert os.listdir(tmp_path / "a" / "b") == []
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(10**9, 10**9, 5 * 10**6))
+    assert "has 5 MB of free space; expected at least 6 MB" in refusal(
+        output_folder, tmp_path, 6 * 10**6)
+    assert "5 MB of free space" in refusal(output_file, tmp_path / "p.yaml", 6 * 10**6)
+    fail(monkeypatch, tmp_path)
+    assert "No space left on device" in refusal(output_folder, tmp_path)
+
+
+def test_what_stands_in_the_way_is_named(tmp_path):
+    """A file, a device or a link to nothing, at the end of the path or within it."""
+    (tmp_path / "file").write_text("")
+    (tmp_path / "gone").symlink_to(tmp_path / "nowhere" / "at all")
+    for path, words in ((tmp_path / "file", f"'{tmp_path}/file' is a file"),
+                        (tmp_path / "file" / "a" / "b", f"'{tmp_path}/file' is a file"),
+                        (tmp_path / "gone", f"'{tmp_path}/gone' is a link to nothing"),
+                        ("/dev/null/x", "'/dev/null' is a device"), ("/proc/x", "No such file"),
+                        ("~nobody-of-this-name", "home directory"), ("a\0b", "null byte")):
+        said = refusal(output_folder, path)
+        assert words in said and said.endswith("Give another folder, or make room in it.")

@@ -1,0 +1,72 @@
+"""YAML as data: what PyYAML reads, unless it would be read as something else than was meant."""
+import time
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from uvms_adaptive_dynamics.disk.yaml_text import DEEPEST, parse_yaml
+from uvms_adaptive_dynamics.errors import ConfigError
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20)
+
+
+def refusal(text):
+    begin = time.monotonic()
+    with pytest.raises(ConfigError) as caught:
+        parse_yaml(text, "x", ConfigError, "Do this.")
+    assert time.monotonic() - begin < 1.0 and "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def bomb(line, last):
+    """Nine of nine of nine ...: a billion values in ten lines."""
+    return "".join(f"a{k}: &a{k} {line(k - 1)}\n" for k in range(1, 10)) + last
+
+
+@given(PLAIN)
+def test_what_is_dumped_is_read(value):
+    """Any plain data, in any of YAML's styles."""
+    for flow in (True, False, None):
+        text = yaml.safe_dump(value, default_flow_style=flow)
+        assert "*" in text or parse_yaml(text, "x", ConfigError) == value
+
+
+@given(st.text(alphabet="[]{}:,-?&*!|>'\"%#a1. \n\t\0\ufeff", max_size=60) | st.text())
+def test_any_text_is_data_or_a_sentence(text):
+    """No other exception, whatever is typed."""
+    try:
+        parse_yaml(text, "x", ConfigError)
+    except ConfigError as error:
+        assert str(error).startswith("x is not valid YAML")
+
+
+@pytest.mark.parametrize("text, words", [
+    ("a: &x\n  b: *x", "at line 2: alias '*x', which ROS parameter files cannot have"),
+    ("a: &x [1]\nb: *x", "write its value out. Do this."),
+    (bomb(lambda k: f"[{', '.join([f'*a{k}'] * 9)}]" if k else "[1]", "b: *a9"), "alias"),
+    (bomb(lambda k: f"{{<<: [{', '.join([f'*a{k}'] * 9)}]}}" if k else "{}", "b: *a9"), "alias"),
+    ("a: 1\nb: 2\na: 3", "at line 3: key 'a' stands there and at line 1; delete one"),
+    ("{a: {b: 1, b: 1}}", "key 'b' stands there"),
+    ("a: " + "9" * 5000, "a number of 5000 characters"),
+    ("a: " + "1:" * 100_000 + "1", "a number of 200001 characters"),
+    ("a: 2001-99-99", "month must be in 1..12"), ("a: 1\n---\nb: 2", "another document"),
+    ("a: !!python/object/apply:os.getcwd []", "could not determine a constructor")])
+def test_what_is_not_data_is_refused_with_its_line(text, words):
+    """At once, in one line."""
+    assert words in refusal(text)
+
+
+@pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? ", "[{a: "])
+def test_nesting_has_an_end(opening):
+    """Also where the parser's own recursion would end the process."""
+    for count in (DEEPEST + 1, 20_000, 200_000):
+        assert "deep" in refusal(opening * count)
+
+
+def test_nesting_of_forty_is_none_of_our_business():
+    """Which is ten times what our files have."""
+    assert str(parse_yaml("[" * 40 + "]" * 40, "x", ConfigError)).count("[") == 40

@@ -1,0 +1,104 @@
+"""What a believed change does to what is known: the noise that its residuals left is nobody's, and
+what cannot be followed changes nothing."""
+import numpy as np
+import pytest
+from information_cases import add, prediction_of, state_of
+from problems import make_table
+
+from uvms_adaptive_dynamics.estimation.believed_change import (
+    EffortChange,
+    PartChange,
+    Restoration,
+)
+from uvms_adaptive_dynamics.estimation.row_excitation import Excited
+
+TABLE = make_table(2, vehicle=False)
+PI, EVERY, UNITY = np.zeros(TABLE.size), np.ones(TABLE.channels, bool), np.ones(TABLE.channels)
+
+
+def learn(state, rng, ticks, noise):
+    """Rows whose residual is nothing but noise."""
+    for _ in range(ticks):
+        Y = rng.normal(size=(TABLE.channels, TABLE.size))
+        tau = noise * rng.normal(size=TABLE.channels)
+        add(state, Y, tau, PI)
+        state.learn_noise(prediction_of(Y, tau, PI), Excited(EVERY, EVERY))
+
+
+@pytest.fixture
+def changed():
+    """(state, the noise before) after two seconds whose residuals are ten times the noise."""
+    state = state_of(TABLE, PI, np.ones(TABLE.size), horizon=50, adapt_noise=True)
+    rng = np.random.default_rng(0)
+    learn(state, rng, 600, 1.0)
+    before = state.noise.record()
+    learn(state, rng, 100, 10.0)
+    assert (state.noise.stddev > 1.5 * before.stddev).all()
+    return state, before
+
+
+def same_noise(got, expected):
+    np.testing.assert_array_equal(got.stddev, expected.stddev)
+    for one, other in ((got.long_run, expected.long_run), (got.lasting, expected.lasting)):
+        np.testing.assert_array_equal(one[0], other[0])
+        np.testing.assert_array_equal(one[1], other[1])
+
+
+CHANGES = {"part": lambda noise: PartChange("link", 40, noise, np.array([0, 3]), "10^9 : 1"),
+           "effort": lambda noise: EffortChange("effort", 40, noise, np.array([1]), 1.25, "")}
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+def test_what_was_known_is_kept_and_restored_with_the_noise_of_before(changed, kind):
+    """Neither the state that goes on nor the record holds the change's residuals as noise; a
+    restoration returns estimate, factors and noise."""
+    state, noise = changed
+    followed = CHANGES[kind](noise).follow(state, PI, UNITY)
+    same_noise(state.noise.record(), noise)
+    same_noise(followed.before.information.noise, noise)
+    learn(state, np.random.default_rng(1), 50, 10.0)
+    restoration = Restoration("link", 40, noise, followed.before)
+    back = restoration.follow(state, PI + 1, followed.effort_factor)
+    same_noise(state.noise.record(), noise)
+    assert back.before is None and back.pi is PI and back.effort_factor is UNITY
+
+
+def test_what_cannot_be_followed_leaves_what_is_known(changed, monkeypatch):
+    """The residuals stay what predictions are off by: so does the noise that holds them."""
+    state, noise = changed
+    learned, old = state.noise.record(), state.cost(PI)[0]
+    monkeypatch.setattr(state, "marginalize", lambda places, pi: False)
+    monkeypatch.setattr(state, "forget", lambda now: None)
+    assert CHANGES["part"](noise).follow(state, PI, UNITY) is None
+    same_noise(state.noise.record(), learned)
+    np.testing.assert_allclose(state.cost(PI)[0], old, rtol=1e-9, atol=1e-9)
+
+
+def test_a_part_begins_again_with_the_newest_rows_alone(changed):
+    """40 ticks stay in the window, and older rows say nothing of the part."""
+    state, noise = changed
+    CHANGES["part"](noise).follow(state, PI, UNITY)
+    assert state.window.filled == 40
+    np.testing.assert_allclose(state.problem(PI, np.ones(PI.size, bool)).arrival.H[[0, 3], [0, 3]],
+                               1.0)
+
+
+def test_a_factor_is_divided_out_and_nothing_else_forgotten(changed):
+    """A factor that returns to one is one exactly; the window's rows had the wrong efforts."""
+    state, noise = changed
+    rows = state.rows_learned
+    corrected = CHANGES["effort"](noise).follow(state, PI, UNITY).effort_factor
+    np.testing.assert_allclose(corrected, [1.0, .8])
+    assert state.window.filled == 0 and state.rows_learned == rows
+    undone = EffortChange("effort", 40, noise, np.array([1]), .79, "")
+    np.testing.assert_array_equal(undone.follow(state, PI, corrected).effort_factor, UNITY)
+
+
+def test_sentences_name_part_time_and_evidence(changed):
+    """What happened, to what, since when, what is done about it."""
+    _, noise = changed
+    part = CHANGES["part"](noise).sentence(12.34)
+    assert part.startswith("link: dynamics changed at 12.3 s") and "10^9 : 1" in part
+    assert "1.25 times what the model says since 3.0 s" in CHANGES["effort"](noise).sentence(3.0)
+    assert "since 3.0 s; what was known is restored" in Restoration(
+        "link", 40, noise, None).sentence(3.0)

@@ -1,0 +1,44 @@
+"""Why rows are missing: the input that is the cause and what to set."""
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.evaluation.causes import ADVICE, ROLES, masked_rows, missing_messages
+from uvms_adaptive_dynamics.signals.decode.input_state import InputState
+
+
+def state(role="dvl", used=0, refused=0):
+    found = InputState(role, f"/{role}")
+    found.received = used + refused
+    for _ in range(used):
+        found.count_used()
+    for _ in range(refused):
+        found.count_rejected("no bottom lock", f"{role}: no bottom lock")
+    return found
+
+
+def test_an_input_that_never_came_or_was_refused_is_named_with_its_topic():
+    """Where most messages were used there is nothing to say."""
+    assert "no message on '/dvl'" in missing_messages(state())
+    assert "set thrusters.wrench_topic" in missing_messages(state("wrench"))
+    said = missing_messages(state(used=2, refused=8))
+    assert "8 of 10 messages on '/dvl' were refused" in said and "no bottom lock" in said
+    assert missing_messages(state(used=8, refused=2)) == ""
+
+
+def test_channels_with_one_reason_share_a_sentence():
+    """The reason that masks most rows, and its remedy."""
+    masked = {"surge": {"no dvl": 9, "thruster saturated": 3}, "sway": {"no dvl": 8},
+              "axis_e": {"joint at rest": 5}}
+    said = masked_rows(masked, ["surge", "sway", "axis_e"], {"dvl": state(used=20)})
+    assert len(said) == 2
+    assert said[0].startswith("no row of surge, sway counts, mostly for 'no dvl'")
+    assert "dvl.timeout" in said[0] and "joint_states.rest_velocity" in said[1]
+
+
+@pytest.mark.parametrize("role", sorted(set(ROLES.values())))
+def test_settings_in_remedies_exist(role):
+    """Those made of a role's name."""
+    names = {name for name, _, _ in Config().settings()}
+    if role != "wrench":
+        assert {f"{role}.topic", f"{role}.timeout"} <= names
+    assert not set(ADVICE) & set(ROLES)

@@ -1,0 +1,31 @@
+"""Repeated failures become one counted line each."""
+import logging
+
+from uvms_adaptive_dynamics.evaluation.failures import MOST_KINDS, FailureLog
+
+LOG = logging.getLogger("uvms_adaptive_dynamics.estimation.estimator")
+
+
+def test_failures_that_differ_in_numbers_are_one_line(capsys):
+    """The first sentence, how many, from when to when; nothing is printed meanwhile."""
+    times = iter([3.2, 4.0, 5.0])
+    with FailureLog(lambda: next(times)) as log:
+        LOG.warning("solve at t = %.2f s failed: %s", 103.2, "singular")
+        LOG.warning("solve at t = %.2f s failed: %s", 104.0, "singular")
+        LOG.info("no failure")
+        LOG.warning("old data cannot be forgotten")
+    assert [failure.count for failure in log.failures] == [2, 1]
+    assert log.failures[0].line() == ("solve at t = 103.20 s failed: singular (2 times like this, "
+                                      "from 3.2 to 4.0 s)")
+    assert log.failures[1].line() == "old data cannot be forgotten"
+    assert capsys.readouterr().err == ""
+
+
+def test_kinds_are_bounded_and_nothing_is_kept_afterwards():
+    """However many kinds there are; after the run the log is as it was."""
+    before = list(logging.getLogger("uvms_adaptive_dynamics").handlers)
+    with FailureLog(lambda: 0.0) as log:
+        for k in range(2 * MOST_KINDS):
+            LOG.warning("failed %s", "x" * k)
+    assert len(log.failures) == MOST_KINDS
+    assert logging.getLogger("uvms_adaptive_dynamics").handlers == before

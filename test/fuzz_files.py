@@ -1,0 +1,171 @@
+"""Spoilt settings and files: configurations, parameter files, URDFs, thrust curves.
+
+Each case is a real file with pieces spoilt as text, or with values replaced in its structure, so
+that some are refused by the first line that reads them and some reach the last.
+"""
+import copy
+import math
+from pathlib import Path
+
+import numpy as np
+import yaml
+from fuzz_cases import randomness, spoilt
+
+from uvms_adaptive_dynamics.config import Config, load_config
+from uvms_adaptive_dynamics.config.template import settings_file
+from uvms_adaptive_dynamics.model.manipulator import ManipulatorModel
+from uvms_adaptive_dynamics.model.parameter_file import (
+    ParameterSet,
+    load_parameters,
+    save_parameters,
+)
+from uvms_adaptive_dynamics.model.parameters import ParameterTable
+from uvms_adaptive_dynamics.model.robot import RobotModel, resolve_urdf
+from uvms_adaptive_dynamics.model.sample import channel_names
+from uvms_adaptive_dynamics.options import setting
+from uvms_adaptive_dynamics.signals.filters.thrust_curve import ThrustCurve
+from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
+
+TOKENS = (
+    "nan", ".nan", ".inf", "-.inf", "1e400", "-1", "0", "1e-400", "9" * 400, "0x" + "f" * 400,
+    "1:" * 300, "null", "~", "yes", "''", '"', "'", "[", "]", "{", "}", "&a ", "*a", "<<: ",
+    "!!set ", "!!binary ", "!!timestamp ", "2001-99-99", "---\n", "...\n", "%YAML 9\n", "\t", "\0",
+    "\ufeff", "\u2028", "\U0001f916", "#", ": ", "- ", "? ", "| ", "> ", ",", "\n", " " * 40,
+    "[" * 120, "{a: " * 120, "/**:", "ros__parameters:", "<", ">", "</robot>", "<!DOCTYPE x>",
+    "&lt;", "&#0;", "<link name='x'/>", "floating", "planar", "mimic", "universe", "${x}", "1_000",
+    "\u0661", "-0.0", "1e308", "True", "axis_e", "../../x", "/dev/zero", "x" * 5000)
+VALUES = (
+    None, True, False, 0, -1, 1, 2, 10 ** 30, 10 ** 400, 0.5, -0.0, 1e-320, 1e300, math.inf,
+    -math.inf, math.nan, "", "1e-3", "yes", "x", "*", "x" * 3000, "a b", "\ud7ff", [], {}, [[]],
+    [1], [math.nan] * 6, ["x"] * 4, {"a": 1}, {"": {}}, [None], list(range(3000)), "/dev/zero",
+    "~x", "package://x/y", "axis_e", "flu", b"\xff")
+ALPHA5 = Path(resolve_urdf(Config().robot.urdf)).read_text()
+JOINTS = Config().robot.joints
+CURVE = ("pwm_us,thrust_10V_N,thrust_16V_N\n1100,-28,-40\n1480,0,0\n1500,0,0\n1520,0,0\n"
+         "1700,14,20\n1900,36,51\n")
+SMALL = ParameterTable(False, ("axis_e",), (False,), (0.2,), (0.1,))
+NAMES = [name for name, _, _ in Config().settings()]
+
+
+class FileFuzzer:
+    """Cases by number; files are written into `folder`."""
+
+    def __init__(self, folder, seed=0):
+        self._path, self._seed = Path(folder) / "case", seed
+        self.settings = settings_file()
+        self.parameters = self._saved().read_text()
+        self._kinds = (("configuration", self._configuration), ("settings", self._set),
+                       ("parameter file", self._parameter_file), ("URDF", self._urdf),
+                       ("thrust curve", self._curve))
+
+    def run(self, number, tally):
+        """One case into the tally."""
+        rng = randomness(self._seed, number)
+        kind, case = self._kinds[number % len(self._kinds)]
+        prepared = case(rng)
+        tally.run(kind, number, prepared)
+
+    def _saved(self):
+        rng = np.random.default_rng(1)
+        root = rng.normal(size=(SMALL.size, SMALL.size))
+        return save_parameters(self._path, ParameterSet(
+            SMALL.names, rng.normal(size=SMALL.size), root @ root.T, np.ones(1),
+            {"joints": ["axis_e"], "vehicle": False,
+             "channels": list(channel_names(False, ("axis_e",)))},
+            known_from=("measured",) * SMALL.size, identifiability={"rank": 9}))
+
+    def _write(self, text):
+        self._path.write_bytes(text.encode("utf-8", "surrogatepass")
+                               if isinstance(text, str) else text)
+        return self._path
+
+    def _spoilt(self, rng, text):
+        """A real file spoilt as YAML's structure, as text, or as bytes."""
+        way = rng.random()
+        if way < 0.4:
+            return yaml.dump(replaced(rng, yaml.safe_load(text)), allow_unicode=True)
+        if way < 0.9:
+            return spoilt(rng, text, TOKENS)
+        return spoilt(rng, text.encode(), [bytes([k]) * 3 for k in range(256)])
+
+    def _configuration(self, rng):
+        """A file of all settings, or of a few."""
+        tree = yaml.safe_load(self.settings)
+        sections = tree["/**"]["ros__parameters"]
+        for name in rng.sample(sorted(sections), rng.randrange(len(sections))):
+            del sections[name]
+        path = self._write(self._spoilt(rng, yaml.safe_dump(tree)))
+        return lambda: use(load_config(path))
+
+    def _set(self, rng):
+        """`--set NAME=VALUE`, and values straight from ROS."""
+        name = rng.choice(NAMES)
+        if rng.random() < 0.5:
+            value = {name: rng.choice(VALUES)}
+            return lambda: use(Config().with_values(value))
+        text = f"{name}={rng.choice(TOKENS)}{rng.choice(TOKENS)}"
+
+        def case():
+            try:
+                pair = setting(text)
+            except Exception as error:
+                assert type(error).__name__ == "ArgumentTypeError", error
+                return
+            use(Config().with_values(dict([pair])))
+        return case
+
+    def _parameter_file(self, rng):
+        path = self._write(self._spoilt(rng, self.parameters))
+
+        def case():
+            found = load_parameters(path).for_table(SMALL)
+            assert np.isfinite(found.values).all()
+        return case
+
+    def _urdf(self, rng):
+        text = ALPHA5[ALPHA5.index("<robot"):] if rng.random() < 0.5 else ALPHA5
+        path = self._write(spoilt(rng, text, TOKENS))
+
+        def case():
+            arm = ManipulatorModel.from_urdf(str(path), JOINTS)
+            assert np.isfinite(arm.inertials()).all()
+        return case
+
+    def _curve(self, rng):
+        path = self._write(spoilt(rng, CURVE, (*TOKENS, "1500,0,0\n", "pwm_us", "thrust_12V_N")))
+
+        def case():
+            curve = ThrustCurve.from_csv(path)
+            thrust = curve.thrust(np.linspace(900, 2100, 50), 14.0)
+            assert np.isfinite(thrust).all() and np.isfinite(curve.command(thrust, 14.0)).all()
+        return case
+
+
+def use(config):
+    """What settings are for: a robot and a front end, with finite tables."""
+    robot = RobotModel.from_config(config)
+    SignalFrontEnd(config, robot)
+    assert np.isfinite(robot.table.scale).all() and np.isfinite(robot.default_noise(config)).all()
+
+
+def replaced(rng, tree):
+    """A copy of nested dicts and lists with one to four entries replaced, dropped or doubled."""
+    tree = copy.deepcopy(tree)
+    for _ in range(rng.choice((1, 1, 2, 4))):
+        holders = [tree]
+        for holder in holders:
+            inner = holder.values() if isinstance(holder, dict) else holder
+            holders += [value for value in inner if isinstance(value, (dict, list)) and value]
+        holder = rng.choice(holders)
+        keys = list(holder) if isinstance(holder, dict) else list(range(len(holder)))
+        key = rng.choice(keys)
+        old = holder[key]
+        if isinstance(old, float) and rng.random() < 0.7:
+            holder[key] = old * rng.choice((-1.0, 0.0, 0.5, 2.0, 10.0 ** rng.randint(-20, 20)))
+        elif rng.random() < 0.8 or not isinstance(holder, dict):
+            holder[key] = copy.deepcopy(rng.choice(VALUES))
+        elif rng.random() < 0.5 and len(holder) > 1:
+            del holder[key]
+        else:
+            holder[rng.choice(("", 1, None, "x", "filter.lowpass", True))] = rng.choice(VALUES)
+    return tree

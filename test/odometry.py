@@ -1,0 +1,64 @@
+"""Recordings of the simulated robot with odometry or poses in place of its DVL and IMU."""
+
+from types import SimpleNamespace as Message
+
+import numpy as np
+from frame_cases import decoded, vector
+
+from uvms_adaptive_dynamics.model.rotations import (
+    FRD_FROM_FLU,
+    NED_FROM_ENU,
+    from_rotation_vector,
+    to_quaternion,
+)
+from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
+
+START = 1_767_225_600
+ODOMETRY, POSE = "nav_msgs/msg/Odometry", "geometry_msgs/msg/PoseStamped"
+BOTH = {"imu.topic": "odom", "dvl.topic": "odom", "dvl.frame": "flu", "dvl.xyz": (0.0, 0.0, 0.0)}
+# Noise of motion capture with some filter behind it: position [m], attitude [rad], velocity [m/s],
+# rates [rad/s].
+NOISE = 0.002, 0.003, 0.01, 0.01
+LATENCY = 0.02
+
+
+def simulated(seed, duration, rate=100.0):
+    """(messages of the robot's own sensors, truth at `rate` [Hz])."""
+    run = SimulatedRobot(seed, duration, start_ns=START * 10**9, truth_period=1.0 / rate)
+    return [decoded(m) for m in run], run.truth()
+
+
+def odometry(truth, rng, place=(0.0, 0.0, 0.0), noise=NOISE, world="enu"):
+    """(message, time of reception) of Odometry at a place (FLU) in the body, in REP-103 axes; its
+    `pose` and `twist` have the noise."""
+    r = FRD_FROM_FLU @ np.array(place)
+    to_world = NED_FROM_ENU if world == "enu" else np.eye(3)
+    found = []
+    for t, p, R, nu in zip(truth.t, truth.position, truth.R_nb, truth.nu):
+        position, attitude, velocity, rates = (s * rng.standard_normal(3) for s in noise)
+        x, y, z, w = to_quaternion(
+            to_world @ R @ FRD_FROM_FLU @ from_rotation_vector(np.array(attitude)))
+        pose = Message(position=vector(to_world @ (p + R @ r) + position),
+                       orientation=Message(x=x, y=y, z=z, w=w))
+        twist = Message(
+            linear=vector(FRD_FROM_FLU @ (nu[:3] + np.cross(nu[3:], r)) + velocity),
+            angular=vector(FRD_FROM_FLU @ nu[3:] + rates))
+        ns = round(t * 1e9)
+        header = Message(stamp=Message(sec=ns // 10**9, nanosec=ns % 10**9), frame_id="map")
+        covariance = np.diag([NOISE[2] ** 2] * 6).ravel()
+        found.append((Message(header=header, pose=Message(pose=pose, covariance=covariance),
+                              twist=Message(twist=twist, covariance=covariance)),
+                      t + LATENCY * (1 + 0.1 * rng.random())))
+    return found
+
+
+def as_pose(message):
+    """PoseStamped out of Odometry."""
+    return Message(header=message.header, pose=message.pose.pose)
+
+
+def replaced(messages, source, roles=("imu", "dvl")):
+    """The recording with those roles' messages replaced by `source`'s (message, reception)."""
+    kept = [m for m in messages if m[0] not in roles]
+    return sorted([*kept, *((role, m, t) for m, t in source for role in roles)],
+                  key=lambda item: item[2])

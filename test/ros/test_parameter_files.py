@@ -1,0 +1,60 @@
+"""Parameter files of the command line: what never ends, and what reaches no node."""
+import os
+
+import pytest
+import rclpy
+from ros_bus import bus
+
+from uvms_adaptive_dynamics.config.files import fits_node
+from uvms_adaptive_dynamics.errors import ConfigError
+from uvms_adaptive_dynamics.ros.parameter_files import check_reached, read_parameter_files
+
+NODES = (("a", "/"), ("a", "/x"), ("a", "/x/y"))
+
+
+@pytest.mark.parametrize("name", ["/**", "**", "/*", "*", "a", "/a", "/x/a", "x/a", "/*/a", "/**/a",
+                                  "/x/*", "/x/**", "b", "/x"])
+def test_names_fit_where_rclpy_gives_the_parameters(tmp_path, name):
+    """Our rule for names and patterns is rcl's."""
+    path = tmp_path / "p.yaml"
+    path.write_text(f'"{name}": {{ros__parameters: {{number: 1}}}}\n')
+    with bus() as made:
+        for node_name, namespace in NODES:
+            node = rclpy.create_node(node_name, namespace=namespace, context=made.context,
+                                     cli_args=["--ros-args", "--params-file", str(path)],
+                                     use_global_arguments=False)
+            assert fits_node(name, node.get_fully_qualified_name()) == bool(
+                node._parameter_overrides), (name, namespace)
+            node.destroy_node()
+
+
+def test_files_are_those_of_the_ros_arguments(tmp_path):
+    """Between --ros-args and --, as often as they come; others' arguments are not ours."""
+    for name in "abc":
+        (tmp_path / name).write_text(f"{name}: {{ros__parameters: {{x: 1}}}}")
+    a, b, c = (str(tmp_path / name) for name in "abc")
+    found = read_parameter_files(["node", "--params-file", "none", "--ros-args", "--params-file", a,
+                                  "-p", "x:=1", "--params-file", b, "--", "--params-file", "none",
+                                  "--ros-args", "--params-file", c])
+    assert {path: nodes[0][0] for path, nodes in found.items()} == {a: "a", b: "b", c: "c"}
+
+
+def test_a_file_that_never_ends_is_refused(tmp_path):
+    """rcl would wait for ever."""
+    os.mkfifo(tmp_path / "p.yaml")
+    with pytest.raises(ConfigError, match="it is a FIFO"):
+        read_parameter_files(["node", "--ros-args", "--params-file", str(tmp_path / "p.yaml")])
+
+
+def test_a_file_that_reaches_nothing_is_refused_with_both_names(tmp_path):
+    """Each file by itself; what reaches the node gives every setting once."""
+    path = tmp_path / "p.yaml"
+    path.write_text("/rov/uvms_estimator: {ros__parameters: {filter: {gap: 1}, filter.gap: 2}}")
+    files = read_parameter_files(["node", "--ros-args", "--params-file", str(path)])
+    with pytest.raises(ConfigError, match="of '/rov/uvms_estimator' alone, of which none reaches "
+                                          "this node, '/uvms_estimator'; expected that name"):
+        check_reached(files, "/uvms_estimator")
+    with pytest.raises(ConfigError, match="p.yaml': setting 'filter.gap' stands there twice"):
+        check_reached(files, "/rov/uvms_estimator")
+    path.write_text("/**: {ros__parameters: {}}")
+    check_reached(read_parameter_files(["node", "--ros-args", "--params-file", str(path)]), "/n")

@@ -1,0 +1,174 @@
+"""What the log says of an input: one line when something changes, and no more."""
+from types import SimpleNamespace
+
+import pytest
+
+from uvms_adaptive_dynamics.ros.voice import FindingVoice, InputVoice
+from uvms_adaptive_dynamics.signals.decode.input_state import InputState
+
+
+class World:
+    """An input whose messages come at a rate, and its voice, asked twice a second."""
+
+    def __init__(self, rate=50.0):
+        self.state = InputState("imu", "imu/data")
+        self.topic = SimpleNamespace(topic="/imu/data", several="",
+                                     why_silent="no publisher exists")
+        self.voice = InputVoice(self.state, self.topic, "sensor_msgs/msg/Imu", 0.0)
+        self.now, self.rate = 0.0, rate
+
+    def run(self, seconds, refused=False, reason="not finite"):
+        """The lines of so many seconds."""
+        said = []
+        for _ in range(round(2 * seconds)):
+            self.now += 0.5
+            for _ in range(round(0.5 * self.rate)):
+                self.state.received += 1
+                self.state.last_receive = self.now
+                if refused:
+                    self.state.count_rejected(reason, f"imu: angular_velocity is {reason}")
+                else:
+                    self.state.count_used()
+            said += list(self.voice.lines(self.now, self.now))
+        return said
+
+
+def test_a_healthy_input_is_silent():
+    """Not a line in a minute."""
+    assert World().run(60.0) == []
+
+
+def test_a_topic_that_never_came_is_named_after_three_seconds_and_every_thirty():
+    """With type and reason."""
+    world = World(rate=0.0)
+    assert world.run(2.5) == []
+    said = world.run(40.0)
+    assert len(said) == 2 and said[0].warn
+    assert said[0].text == ("no message yet on '/imu/data' (sensor_msgs/msg/Imu): no publisher "
+                            "exists")
+
+
+def test_silence_and_return_are_a_line_each():
+    """Silence within its timeout and a second, again every 30 s; the return with its length."""
+    world = World()
+    world.run(5.0)
+    world.rate = 0.0
+    said = world.run(2.0)
+    assert len(said) == 1 and said[0].warn
+    assert "no message on '/imu/data' for 1.5 s, its rows are masked" in said[0].text
+    assert len(world.run(30.0)) == 1
+    world.rate = 50.0
+    said = world.run(5.0)
+    assert [line.warn for line in said] == [False]
+    assert "messages on '/imu/data' again after" in said[0].text
+
+
+def test_a_silence_whose_reason_becomes_another_is_said_again():
+    """A driver that comes back with another type."""
+    world = World()
+    world.run(5.0)
+    world.rate = 0.0
+    assert len(world.run(4.0)) == 1
+    world.topic.why_silent = "its publisher sends another type"
+    said = world.run(10.0)
+    assert len(said) == 1 and said[0].text.endswith("its publisher sends another type")
+
+
+def test_a_flapping_topic_does_not_flood_the_log():
+    """Two seconds on, two seconds off, for a minute: a line of a kind in ten seconds."""
+    world, said = World(), []
+    for _ in range(15):
+        for world.rate in (50.0, 0.0):
+            said += world.run(2.0)
+    assert 2 <= len(said) <= 14
+
+
+def test_refused_messages_are_said_once_with_the_reason_and_their_end():
+    """Ten in a row begin it; the first used one ends it, with the count."""
+    world = World()
+    world.run(5.0)
+    said = world.run(5.0, refused=True)
+    assert len(said) == 1 and "angular_velocity is not finite" in said[0].text
+    said = world.run(5.0)
+    assert len(said) == 1 and not said[0].warn
+    assert said[0].text.endswith("are used again, 250 were refused")
+
+
+def test_messages_refused_until_a_clock_is_found_have_no_line_of_their_own():
+    """Half a second by their stamps is a step of the clock; seconds are not."""
+    world = World()
+    world.run(5.0)
+    assert world.run(0.5, refused=True, reason="stamp ahead of its clock") == []
+    assert world.run(5.0) == []
+    assert len(world.run(3.0, refused=True, reason="stamp ahead of its clock")) == 1
+
+
+@pytest.mark.parametrize("rate, said", [(200.0, 1), (20.0, 1), (60.0, 0)])
+def test_another_rate_is_said_once_with_both(rate, said):
+    """From a factor of 1.6 on; a third is an executor under load."""
+    world = World()
+    world.run(8.0)
+    world.rate = rate
+    found = world.run(20.0)
+    assert len(found) == said
+    if said:
+        assert f"now comes at {rate:.3g} Hz, 50 Hz before" in found[0].text
+
+
+def test_a_silence_is_no_other_rate():
+    """Nor is the start."""
+    world = World()
+    world.run(8.0)
+    world.rate = 0.0
+    world.run(10.0)
+    world.rate = 50.0
+    assert ["again after" in line.text for line in world.run(20.0)] == [True]
+
+
+def test_another_clock_is_said_and_so_is_its_next_step():
+    """And that it agrees again; small changes are none."""
+    world = World()
+    world.run(2.0)
+    clock = world.state.clock
+    clock.latency, clock.correction = 0.01, -0.5
+    said = world.run(2.0)
+    assert len(said) == 1 and "clock is 0.50 s ahead" in said[0].text
+    clock.correction = -0.55
+    assert world.run(2.0) == []
+    clock.correction = 1.0
+    assert "clock is 1.00 s behind" in world.run(2.0)[0].text
+    clock.correction = 0.004
+    said = world.run(10.0)
+    assert len(said) == 1 and not said[0].warn and "agrees with the others again" in said[0].text
+
+
+def test_several_publishers_are_named_once():
+    """Until others come."""
+    world = World()
+    world.run(2.0)
+    world.topic.several = "2 publishers on '/imu/data': /a, /b"
+    assert [line.text for line in world.run(20.0)] == [world.topic.several]
+    world.topic.several = "3 publishers on '/imu/data': /a, /b, /c"
+    assert len(world.run(5.0)) == 1
+
+
+def test_a_finding_is_said_when_it_appears_and_not_for_ever():
+    """Its figures may change; a minute after it is gone it is new; clocks are the inputs' own."""
+    voice, said = FindingVoice(), []
+    for steady in range(200):
+        there = steady < 50 or steady > 150
+        findings = [f"dvl.frame: is wrong ({steady} s)", "imu: its clock is 2.00 s ahead"]
+        said += list(voice.lines(findings if there else [], float(steady)))
+    assert [line.text for line in said] == ["dvl.frame: is wrong (0 s)",
+                                            "dvl.frame: is wrong (151 s)"]
+
+
+def test_names_that_come_a_moment_after_their_publishers_are_waited_for():
+    """Discovery tells of a publisher before its node's name."""
+    world = World()
+    world.run(2.0)
+    world.topic.several = "2 publishers on '/imu/data': /a, a participant without a ROS name"
+    said = world.run(0.5)
+    world.topic.several = "2 publishers on '/imu/data': /a, /b"
+    said += world.run(5.0)
+    assert [line.text for line in said] == [world.topic.several]

@@ -1,0 +1,31 @@
+"""What the frame checks are shown of a doubted sensor."""
+
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.signals.checks.bursts import LASTING, MEMORY, BurstFilter
+
+
+def shown(doubted, period=0.5):
+    """Times that are passed on, in their order."""
+    rows = []
+    bursts = BurstFilter("imu", lambda name, t, *values: rows.append(t))
+    for k, doubt in enumerate(doubted):
+        bursts.add(doubt, period * k)
+    return rows
+
+
+def test_bursts_are_not_shown():
+    """Five seconds of doubt in a minute."""
+    doubted = [10 <= k < 20 for k in range(120)]
+    assert shown(doubted) == [0.5 * k for k, doubt in enumerate(doubted) if not doubt]
+
+
+@pytest.mark.parametrize("share", [1.0, 0.4])
+def test_doubt_that_lasts_is_shown_whole(share):
+    """All of it, or four rows in ten again and again: nothing of the last minute is left out."""
+    rng = np.random.default_rng(0)
+    count = int(2 * MEMORY / 0.5)
+    found = shown(list(rng.random(count) < share))
+    assert sorted(found) == [0.5 * k for k in range(count)]
+    assert LASTING < MEMORY

@@ -1,0 +1,100 @@
+"""One sensor's stamps against the times of their reception."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from uvms_adaptive_dynamics.signals.decode.sensor_clock import (
+    STEP_TIME,
+    SensorClock,
+    StampStatus,
+    clock_sentence,
+)
+
+GOOD, AHEAD, LATE, STEPPED = (
+    StampStatus.GOOD, StampStatus.AHEAD, StampStatus.LATE, StampStatus.STEPPED)
+START = 1000.0
+
+
+def begun(delays, period=0.1, ahead=0.0):
+    """A clock after messages with these transport delays [s], `ahead` [s] of reception's."""
+    clock = SensorClock()
+    for k, delay in enumerate(delays):
+        stamp = START + period * k
+        clock.add(stamp + ahead, stamp + delay)
+        if k == 4:
+            clock.begin()
+    return clock
+
+
+def add(clock, stamps, receives):
+    return [clock.add(s, r) for s, r in zip(stamps, receives)]
+
+
+@given(st.lists(st.floats(0.01, 0.09), min_size=20, max_size=120), st.floats(-1e3, 1e3))
+def test_offset_is_a_low_quantile_of_the_delays(delays, ahead):
+    """Whatever the clock, it is shown by the messages that travel fast."""
+    clock = begun(delays, ahead=ahead)
+    low, high = np.quantile(delays[-100:], [0.0, 0.2])
+    assert low - 1e-6 <= clock.offset + ahead <= high + 1e-6
+    assert clock.period == pytest.approx(0.1, abs=1e-6)
+
+
+@pytest.mark.parametrize("wrong", [0.9, 5.0, -5.0])
+def test_one_wrong_stamp_is_found_and_changes_nothing(wrong):
+    """Also if it is the very first."""
+    clock = begun([0.01] * 30)
+    assert clock.add(1003.0 + wrong, 1003.01) is (AHEAD if wrong > 0 else LATE)
+    assert clock.add(1003.1, 1003.11) is GOOD and clock.offset == pytest.approx(0.01)
+    clock = SensorClock()
+    for k in range(3):
+        clock.add(START + 0.1 * k + (wrong if k == 0 else 0.0), START + 0.1 * k + 0.01)
+    clock.begin()
+    assert clock.offset == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("step", [-30.0, -0.3, 0.3, 2.0])
+def test_a_step_of_the_clock_is_confirmed_in_half_a_second(step):
+    """Messages come as regularly as ever while the stamps jump: it is the clock."""
+    clock = begun([0.01] * 30)
+    stamps = START + 3.0 + 0.1 * np.arange(20)
+    found = add(clock, stamps + step, stamps + 0.01)
+    at = found.index(STEPPED)
+    assert GOOD not in found[:at] and set(found[at + 1:]) == {GOOD}
+    assert at * 0.1 == pytest.approx(STEP_TIME, abs=0.11)
+    assert clock.offset == pytest.approx(0.01 - step)
+
+
+def test_a_stall_of_the_network_is_no_step():
+    """Stamps go on regularly, reception stands still and catches up: the offset stays, and what is
+    not too late to count is used."""
+    clock = begun([0.01] * 30)
+    stamps = START + 3.0 + 0.1 * np.arange(30)
+    receives = np.maximum(stamps + 0.01, START + 3.8)
+    found = add(clock, stamps, receives)
+    assert set(found) == {GOOD} and clock.offset == pytest.approx(0.01)
+
+
+def test_a_drift_is_followed():
+    """100 ppm over ten minutes."""
+    clock = begun([0.02 + 1e-4 * 0.1 * k for k in range(6000)])
+    assert clock.offset == pytest.approx(0.02 + 1e-4 * 600, abs=2e-3)
+
+
+def test_without_stamps_only_the_rate_is_known():
+    """Messages without a header say nothing of a clock."""
+    clock = SensorClock()
+    assert {clock.add(None, START + 0.02 * k) for k in range(20)} == {GOOD}
+    assert clock.offset is None and clock.rate == pytest.approx(50.0)
+
+
+def test_the_sentence_names_sensor_side_seconds_and_remedy():
+    """Only where the stamps could be as old as they look, transport is offered as a cause."""
+    clock = begun([0.1] * 10)
+    clock.correction, clock.latency = -0.3, 0.1
+    said = clock_sentence(clock)
+    assert said.startswith("its clock is 0.30 s ahead of") and "Synchronize" in said
+    clock.correction = 0.8
+    said = clock_sentence(clock)
+    assert "0.80 s behind" in said and "0.90 s late" in said

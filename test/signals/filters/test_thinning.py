@@ -1,0 +1,27 @@
+"""Sensors that are faster than they need to be."""
+
+import numpy as np
+
+from uvms_adaptive_dynamics.signals.filters.thinning import BLOCK, BlockAverage
+
+
+def thinned(rate, seconds=1.0, newest=()):
+    block = BlockAverage(newest)
+    times = np.arange(round(rate * seconds)) / rate
+    rows = [block.add(t, [10.0 * t, 1.0, -t]) for t in times]
+    return [row for row in rows if row is not None]
+
+
+def test_a_slow_sensor_passes_as_it_is():
+    """Up to 500 Hz nothing is touched."""
+    rows = thinned(500.0)
+    assert len(rows) == 500 and rows[7] == (7 / 500, [10.0 * 7 / 500, 1.0, -7 / 500])
+
+
+def test_a_fast_one_is_averaged_without_delay():
+    """4 kHz: blocks no shorter than BLOCK, each row and its time the mean of the same readings."""
+    rows = thinned(4000.0, newest=[2])
+    t = np.array([at for at, _ in rows])
+    assert BLOCK < np.median(np.diff(t)) < 2 * BLOCK and 1.0 / len(rows) > BLOCK
+    np.testing.assert_allclose([row[0] for _, row in rows], 10.0 * t, atol=1e-9)
+    assert all(-row[2] > at for at, row in rows[1:])      # the newest, not the mean

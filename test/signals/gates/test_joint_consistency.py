@@ -1,0 +1,46 @@
+"""Joint readings against themselves."""
+
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.signals.gates.joint_consistency import JointConsistency
+
+T = 0.02 * np.arange(2000)
+RNG = np.random.default_rng(0)
+POSITION = np.column_stack([np.sin(0.9 * T), 0.5 * np.sin(2.0 * T)])
+VELOCITY = np.column_stack([0.9 * np.cos(0.9 * T), np.cos(2.0 * T)])
+
+
+def verdicts(position, velocity):
+    check = JointConsistency(2, 0.001)
+    noise = RNG.normal(0, [0.001, 0.001, 0.01, 0.01], (len(T), 4))
+    return np.array([check.fits(t, p + n[:2], v + n[2:])
+                     for t, p, v, n in zip(T, position, velocity, noise)])
+
+
+def test_readings_of_a_moving_arm_fit():
+    """Noise of position and velocity, motion up to 1 rad/s."""
+    assert verdicts(POSITION, VELOCITY).mean() > 0.999
+
+
+def test_a_velocity_that_the_position_does_not_follow_is_seen():
+    """1 rad/s too much for ten seconds."""
+    velocity = VELOCITY.copy()
+    velocity[500:1000, 1] += 1.0
+    fits = verdicts(POSITION, velocity)
+    assert not fits[505:1000].any() and fits[1010:].all()
+
+
+@pytest.mark.parametrize("readings, back", [(500, True), (1500, False)])
+def test_a_position_that_jumps_counts_again_once_it_is_back_or_stays(readings, back):
+    """Half a radian for ten seconds, and for good: after fifteen seconds that is the new zero."""
+    position = POSITION.copy()
+    position[500:500 + readings, 0] += 0.5
+    fits = verdicts(position, VELOCITY)
+    jumped = 500 + (readings if back else 750)
+    assert not fits[500:jumped].any() and fits[jumped + 10:].mean() > 0.999
+
+
+def test_without_velocities_nothing_is_judged():
+    """A driver may leave them empty."""
+    assert verdicts(POSITION, np.full_like(VELOCITY, np.nan)).all()

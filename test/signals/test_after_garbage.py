@@ -1,0 +1,162 @@
+"""After garbage and outages no row counts whose motion is reconstructed from them, and rows come
+back soon."""
+
+from types import SimpleNamespace as Message
+
+import numpy as np
+import pytest
+from analytic import START, AnalyticMotion, stamp, stream
+from signal_runs import make, run
+
+from uvms_adaptive_dynamics.model.rotations import from_rpy, to_quaternion
+
+BEGIN, LENGTH, SECONDS = 8.0, 0.6, 14.0
+BACK = 3.0     # [s] after the end, at most, until the vehicle's rows count again
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    """(config, robot, the motion, its messages)."""
+    config, robot, pi = make()
+    motion = AnalyticMotion(0, config=config)
+    return config, robot, motion, list(stream(motion, robot, pi, SECONDS))
+
+
+def vector(old, change):
+    x, y, z = change(np.array([old.x, old.y, old.z]))
+    return Message(x=float(x), y=float(y), z=float(z))
+
+
+def imu(field, change):
+    return "imu", lambda m: Message(**{**vars(m), field: vector(getattr(m, field), change)})
+
+
+def turned(m):
+    """The attitude turned by 30 degrees about the body's y axis."""
+    q = m.orientation
+    x, y, z, w = q.x, q.y, q.z, q.w
+    a, b, c, d = to_quaternion(from_rpy(0.0, np.radians(30.0), 0.0))
+    turned = (w * a + x * d + y * c - z * b, w * b - x * c + y * d + z * a,
+              w * c + x * b - y * a + z * d, w * d - x * a - y * b - z * c)
+    return Message(**{**vars(m), "orientation": Message(**dict(zip("xyzw", turned)))})
+
+
+def dvl(change):
+    return "dvl", lambda m: Message(header=m.header, twist=Message(
+        twist=Message(linear=vector(m.twist.twist.linear, change)), covariance=m.twist.covariance))
+
+
+def joints(field, change):
+    return "joint_states", lambda m: Message(**{**vars(m), field: change(getattr(m, field))})
+
+
+RNG = np.random.default_rng(0)
+BURSTS = {
+    "gyro + 2 rad/s": imu("angular_velocity", lambda v: v + 2.0),
+    "gyro - 2 rad/s about z": imu("angular_velocity", lambda v: v - [0, 0, 2.0]),
+    "gyro in deg/s": imu("angular_velocity", np.degrees),
+    "gyro NaN": imu("angular_velocity", lambda v: v * np.nan),
+    "gyro 1e200": imu("angular_velocity", lambda v: v * 0 + 1e200),
+    "gyro noise": imu("angular_velocity", lambda v: v + RNG.normal(0, 2, 3)),
+    "accelerometer + 5 m/s^2": imu("linear_acceleration", lambda v: v + [5.0, 0, 0]),
+    "accelerometer times 1.5": imu("linear_acceleration", lambda v: 1.5 * v),
+    "accelerometer 1e6": imu("linear_acceleration", lambda v: v * 0 + 1e6),
+    "attitude turned by 30 degrees": ("imu", turned),
+    "IMU gone": ("imu", lambda m: None),
+    "DVL times 3": dvl(lambda v: 3 * v),
+    "DVL + 0.5 m/s": dvl(lambda v: v + 0.5),
+    "DVL frozen": ("dvl", None),
+    "DVL 1e100": dvl(lambda v: v * 0 + 1e100),
+    "positions + 0.5 rad": joints("position", lambda v: v + 0.5),
+    "positions in degrees": joints("position", np.degrees),
+    "velocities + 1 rad/s": joints("velocity", lambda v: v + 1.0),
+    "positions 1e100": joints("position", lambda v: v * 0 + 1e100),
+    "efforts in mN m": joints("effort", lambda v: 1000 * v),
+    "joints gone": ("joint_states", lambda m: None),
+}
+
+
+def errors(motion, robot, samples):
+    """(times (K,), largest error (K, 2) of the vehicle's and the arm's motion, NaN where the rows
+    do not count)."""
+    found = []
+    for s in samples:
+        truth = motion.sample(s.t - START, robot)
+        vehicle = np.abs(np.concatenate([s.nu - truth.nu, s.nu_dot - truth.nu_dot])).max()
+        arm = np.abs(np.concatenate([s.mu_dot - truth.mu_dot, s.mu_ddot - truth.mu_ddot])).max()
+        effort = np.abs(s.joint_torque - truth.joint_torque)
+        arm = max(arm, effort[s.valid[6:]].max(initial=0.0))
+        found.append((vehicle if s.valid[:6].all() else np.nan,
+                      arm if s.valid[6:].any() else np.nan))
+    return np.array([s.t - START for s in samples]), np.array(found)
+
+
+@pytest.mark.parametrize("name", BURSTS)
+def test_rows_that_count_are_right_and_come_back(name, recorded):
+    """Errors of valid rows stay at twice those of the clean recording, which a wrong reading
+    exceeds tenfold."""
+    config, robot, motion, messages = recorded
+    (role, change), held = BURSTS[name], {}
+
+    def burst(r, m, t):
+        if r != role or not BEGIN <= t - START < BEGIN + LENGTH:
+            return r, m, t
+        header = getattr(m, "header", None)
+        m = held.setdefault(r, m) if change is None else change(m)
+        if change is None:
+            m = Message(**{**vars(m), "header": header})
+        return None if m is None else (r, m, t)
+
+    clean = errors(motion, robot, run(config, robot, messages)[1])[1][100:-50]
+    t, found = errors(motion, robot, run(config, robot, messages, burst)[1])
+    inside = (t > 2.0) & (t < SECONDS - 1.0)
+    assert np.all(np.nanmax(found[inside], axis=0) < 2.0 * np.nanmax(clean, axis=0) + 0.01)
+    after = t > BEGIN + LENGTH
+    assert np.isfinite(found[after & (t < BEGIN + LENGTH + BACK)]).any(axis=0).all()
+    assert np.isfinite(found[after & (t > BEGIN + LENGTH + BACK) & inside]).mean() > 0.9
+
+
+@pytest.mark.parametrize("seconds", [0.2, 1.0, 4.0])
+def test_an_imu_that_was_silent_is_not_accused_of_contradictions(seconds, recorded):
+    """Nothing can be said of how the vehicle turned meanwhile."""
+    config, robot, _, messages = recorded
+    front, samples = run(config, robot, messages, lambda r, m, t: None if (
+        r == "imu" and BEGIN <= t - START < BEGIN + seconds) else (r, m, t))
+    assert not front.inputs["imu"].doubted and not front.warnings
+    assert "imu contradicts itself" not in front.masked["surge"]
+    assert any(s.valid[:6].all() for s in samples if s.t > START + BEGIN + seconds + 1.0)
+
+
+@pytest.mark.parametrize("role, nth, share", [
+    ("dvl", 3, 0.95), ("dvl", 5, 0.9), ("imu", 5, 0.95), ("imu", 10, 0.9), ("imu", 25, 0.9),
+    ("joint_states", 5, 0.9)])
+def test_slow_sensors_lose_no_rows(role, nth, share, recorded):
+    """A DVL of 3.3 and 2 Hz, an IMU of 20, 10 and 4 Hz, joints of 10 Hz, with default settings."""
+    config, robot, _, messages = recorded
+    count = iter(range(10**6))
+    front, samples = run(config, robot, messages, lambda r, m, t: None if (
+        r == role and next(count) % nth) else (r, m, t))
+    counted = [s for s in samples if 3.0 < s.t - START < SECONDS - 2.5]
+    assert len(counted) > 400
+    assert np.mean([s.valid[:6].all() for s in counted]) >= share, front.masked["surge"]
+    assert np.mean([s.valid[6:].any() for s in counted]) >= share, front.masked["axis_e"]
+
+
+def test_a_fast_imu_gives_the_same_motion(recorded):
+    """Every reading forty times within its period, as a 4 kHz driver might: a few seconds of it."""
+    config, robot, motion, messages = recorded
+    fast = []
+    for r, m, t in messages:
+        if t > START + 4.0:
+            break
+        if r != "imu":
+            fast.append((r, m, t))
+            continue
+        at = m.header.stamp.sec + 1e-9 * m.header.stamp.nanosec
+        fast += [(r, Message(**{**vars(m), "header": stamp(at + 0.00025 * k)}), t + 0.00025 * k)
+                 for k in range(40)]
+    front, samples = run(config, robot, sorted(fast, key=lambda item: item[2]))
+    assert front.inputs["imu"].clock.rate == 4000 or abs(front.inputs["imu"].clock.rate - 4e3) < 9
+    t, found = errors(motion, robot, samples)
+    late = (t > 2.0) & (t < 3.5)
+    assert np.isfinite(found[late, 0]).mean() > 0.9 and np.nanmax(found[late, 0]) < 0.2

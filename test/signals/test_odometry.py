@@ -1,0 +1,110 @@
+"""Odometry and poses in place of DVL and IMU: what is learnt from them."""
+import copy
+
+import numpy as np
+import pytest
+from odometry import BOTH, ODOMETRY, POSE, as_pose, odometry, replaced, simulated
+from test_faulty_recordings import front_and_samples, held_out
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.model.robot import RobotModel
+
+SECONDS = 40.0
+
+
+@pytest.fixture(scope="module")
+def setup():
+    """Configuration, robot, R^2 held out with the robot's own sensors, test samples, messages and
+    truth to learn from."""
+    config = Config()
+    robot = RobotModel.from_config(config)
+    messages, truth = simulated(1, SECONDS)
+    other = front_and_samples(config, robot, simulated(11, SECONDS)[0])[1]
+    own = front_and_samples(config, robot, messages)[1]
+    return robot, held_out(config, robot, own, other), other, messages, truth
+
+
+def learnt(setup, source, values, roles=("imu", "dvl")):
+    """(loss of R^2 held out, front end, samples, truth) with a source in place of sensors."""
+    robot, usual, other, messages, truth = setup
+    config = Config().with_values(values)
+    front, samples = front_and_samples(config, robot, replaced(messages, source, roles))
+    return usual - held_out(Config(), robot, samples, other), front, samples
+
+
+@pytest.mark.parametrize("kind", [ODOMETRY, POSE])
+def test_one_topic_for_both_is_as_good_as_dvl_and_imu(setup, kind):
+    """Held-out R^2 within .01 on every channel, no vehicle row less, nothing to warn of."""
+    source = odometry(setup[-1], np.random.default_rng(0))
+    if kind == POSE:
+        source = [(as_pose(m), t) for m, t in source]
+    loss, front, samples = learnt(setup, source, {**BOTH, "imu.type": kind, "dvl.type": kind})
+    assert loss.max() < 0.01, loss
+    assert np.mean([s.valid[:6].all() for s in samples]) > 0.97
+    assert front.warnings == []
+
+
+def test_slow_poses_are_waited_for(setup):
+    """Half a window of 10 Hz is 0.3 s: a sample comes as much later, and no vehicle row is lost."""
+    robot, _, _, messages, truth = setup
+    poses = [(as_pose(m), t) for m, t in odometry(truth, np.random.default_rng(0))[::10]]
+    config = Config().with_values({**BOTH, "imu.type": POSE, "dvl.type": POSE})
+    front, samples = front_and_samples(config, robot, replaced(messages, poses))
+    assert np.mean([s.valid[:6].all() for s in samples]) > 0.95 and front.latency > 0.6
+
+
+def test_a_wrong_world_is_said(setup):
+    """Upside down, without a force that could tell which setting it is: both are named."""
+    robot, _, _, messages, truth = setup
+    config = Config().with_values({**BOTH, "imu.type": ODOMETRY, "dvl.type": ODOMETRY,
+                                   "imu.world": "ned"})
+    source = odometry(truth, np.random.default_rng(0))
+    front, _ = front_and_samples(config, robot, replaced(messages, source))
+    assert front.warnings[0].startswith("imu.frame: roll is near 180 degrees; set imu.frame to 'frd"
+                                        "' or imu.world to 'enu'")
+
+
+def test_a_marker_beside_the_body_origin_needs_its_place(setup):
+    """Poses of a point half a metre off, in a NED world: with `dvl.xyz` and `imu.world` right, the
+    velocity is that of the body origin, to 1 cm/s RMS."""
+    robot, _, _, messages, truth = setup
+    place = (0.3, -0.2, 0.35)
+    poses = [(as_pose(m), t) for m, t in
+             odometry(truth, np.random.default_rng(0), place, world="ned")]
+    config = Config().with_values({**BOTH, "imu.type": POSE, "dvl.type": POSE, "dvl.xyz": place,
+                                   "imu.world": "ned"})
+    _, samples = front_and_samples(config, robot, replaced(messages, poses))
+    index = np.searchsorted(truth.t, [s.t - 1e-4 for s in samples])
+    rows = [(s, truth.nu[k]) for s, k in zip(samples, index)
+            if s.valid[:6].all() and k < len(truth.t)]
+    error = np.array([s.nu - nu for s, nu in rows])
+    assert len(rows) > 1500 and np.sqrt(np.mean(error[:, :3] ** 2)) < 0.01
+    assert np.sqrt(np.mean(error[:, 3:] ** 2)) < 0.015
+
+
+def test_odometry_beside_an_imu_is_a_dvl(setup):
+    """The IMU's force is used as ever: held-out R^2 within .005."""
+    source = odometry(setup[-1], np.random.default_rng(0))
+    values = {"dvl.type": ODOMETRY, "dvl.frame": "flu", "dvl.xyz": (0.0, 0.0, 0.0)}
+    loss, front, _ = learnt(setup, source, values, ("dvl",))
+    assert loss.max() < 0.005 and front.warnings == []
+
+
+def test_a_source_that_jumps_and_is_lost_is_not_learnt_from(setup):
+    """Two seconds of jumps of 0.2 m, and 5 s without a pose: those rows are masked, all others
+    right."""
+    begin, rng = setup[-1].t[0], np.random.default_rng(1)
+    poses = []
+    for message, t in odometry(setup[-1], np.random.default_rng(0)):
+        message = copy.deepcopy(message)
+        if 15 < t - begin < 17:
+            message.pose.pose.position.x += rng.normal(0, 0.2)
+        if not 25 < t - begin < 30:
+            poses.append((as_pose(message), t))
+    loss, front, samples = learnt(setup, poses, {**BOTH, "imu.type": POSE, "dvl.type": POSE})
+    at = np.array([s.t - begin for s in samples])
+    counts = np.array([s.valid[:6].all() for s in samples])
+    assert not counts[(at > 15.5) & (at < 16.5)].any() and not counts[(at > 25.5) & (at < 29)].any()
+    assert counts[(at > 18) & (at < 24)].all() and counts[at > 32].mean() > 0.95
+    assert "poses fit no smooth motion" in front.inputs["dvl"].doubted
+    assert loss.max() < 0.02, loss

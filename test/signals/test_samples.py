@@ -1,0 +1,26 @@
+"""A recording's samples, all of them."""
+import numpy as np
+from analytic import AnalyticMotion, joint_message
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
+from uvms_adaptive_dynamics.signals.samples import samples_of
+
+
+def test_samples_reach_to_the_last_message():
+    """What a live front end gives while it waits for later messages, and the ticks after it."""
+    config = Config().with_values({"robot.vehicle": False})
+    robot, motion = RobotModel.from_config(config), AnalyticMotion(0, config=config)
+    states = [motion.sample(0.02 * k, robot) for k in range(150)]
+    messages = [("joint_states", joint_message(s), s.t + 0.001) for s in states]
+    live, early = SignalFrontEnd(config, robot), []
+    for message in messages:
+        live.add_message(*message)
+        early += live.samples()
+    found = samples_of(SignalFrontEnd(config, robot), iter(messages))
+    missing = round(config.filter.latency / config.filter.period)
+    assert abs(len(found) - len(early) - missing) <= 1
+    assert abs(found[-1].t - states[-1].t) <= config.filter.period
+    for one, other in zip(found, early):
+        np.testing.assert_array_equal(one.mu_ddot, other.mu_ddot)

@@ -1,0 +1,164 @@
+"""The judgement of the fault bench, on runs that are made up."""
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rosbags")  # which the bench reads recordings with
+
+from uvms_adaptive_dynamics.config import Config  # noqa: E402
+from uvms_adaptive_dynamics.model.robot import RobotModel  # noqa: E402
+from uvms_adaptive_dynamics.simulation.faults.clocks import Clock  # noqa: E402
+from uvms_adaptive_dynamics.simulation.faults.delivery import Lost  # noqa: E402
+from uvms_adaptive_dynamics.studies.faults.case import ARM, Case, Limits, Said  # noqa: E402
+from uvms_adaptive_dynamics.studies.faults.judge import judged, recovered  # noqa: E402
+from uvms_adaptive_dynamics.studies.faults.report import line, summary  # noqa: E402
+from uvms_adaptive_dynamics.studies.faults.runner import (  # noqa: E402
+    HeldOut,
+    Ran,
+    Sentence,
+    run_through,
+)
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return RobotModel.from_config(Config())
+
+
+@pytest.mark.parametrize("sentence, right", [
+    ("input depth: its clock is 0.31 s ahead", True), ("depth.delay: the clock is 0.3 s off", True),
+    ("input depth: its clock is 0.5 s ahead", False), ("input depth: 0.3 s late", False),
+    ("input dvl: its clock is 0.3 s ahead", False), ("depths: clock 0.3", False)])
+def test_a_sentence_is_of_the_sensor_with_words_and_seconds(sentence, right):
+    assert Said("depth", ("clock",), 0.3).matches(sentence) is right
+
+
+def made_up(robot, seconds=60.0, **changes):
+    """A run without fault: all rows valid, errors white."""
+    t = np.arange(0.0, seconds, 0.02)
+    error = np.random.default_rng(0).standard_normal((t.size, len(robot.channels)))
+    valid = np.ones(error.shape, bool)
+    return Ran(t, valid.copy(), t, valid.copy(), error, error, np.zeros(robot.table.size), {}, (),
+               {})._replace(**changes)
+
+
+def judge(robot, ran, limits, said=None, fault=None, **changes):
+    case = Case("made up", "outage", "", (fault or Lost("imu", 20.0, 25.0),), said, limits,
+                **changes)
+    rng = np.random.default_rng(1)
+    C, p = len(robot.channels), robot.table.size
+    test = HeldOut(rng.standard_normal((200, C, p)), rng.standard_normal((200, C)))
+    return judged(case, ran, made_up(robot), test, robot)
+
+
+def failed(verdict):
+    return [check.what for check in verdict.checks if not check.ok]
+
+
+def test_a_run_like_the_clean_one_is_as_asked(robot):
+    limits = Limits(samples=0.95, vehicle=0.95, wrong=0.0, loss=0.0, recover=0.0, rmse=1.0)
+    verdict = judge(robot, made_up(robot), limits)
+    assert verdict.ok and verdict.detected is None and not verdict.advice
+    assert "made up" in line(verdict, robot) and "1 of 1 faults as asked" in summary([verdict])
+
+
+def test_wrong_rows_lost_rows_and_late_recovery_are_found(robot):
+    """Each figure shows what was done to it, and nothing else does."""
+    clean, limits = made_up(robot), Limits(samples=0.95, vehicle=0.98, rmse=1.3)
+    after = (clean.t >= 25.0) & (clean.t < 28.0)
+    masked = clean.valid & ~after[:, None]
+    lost = judge(robot, clean._replace(valid=masked, sample_valid=masked), limits)
+    assert failed(lost) == ["vehicle rows", "recovery [s]"]
+    assert lost.recovered == pytest.approx(2.95, abs=0.15)
+    wrong = judge(robot, clean._replace(error=clean.error + 9.0 * after[:, None]), limits)
+    assert failed(wrong) == ["wrong rows"] and 0.03 < wrong.wrong < 0.05
+    larger = judge(robot, clean._replace(residual=clean.residual * (1.0 + after[:, None])), limits)
+    assert failed(larger) == ["RMSE ratio after"]
+    half = judge(robot, clean._replace(sample_t=clean.sample_t[::2],
+                                       sample_valid=clean.sample_valid[::2]), limits)
+    assert "samples" in failed(half)
+
+
+def test_a_channel_that_never_comes_back_is_never_back(robot):
+    clean = made_up(robot)
+    gone = clean.sample_valid.copy()
+    gone[clean.sample_t > 20.0, 3] = False
+    assert math.isinf(recovered(clean._replace(sample_valid=gone), clean, 25.0))
+
+
+def test_held_out_loss_counts_where_the_fault_does_not_touch(robot):
+    """Parameters that predict worse are a loss, but not of channels that are excused."""
+    spoilt = made_up(robot, pi=np.ones(robot.table.size))
+    assert "held-out loss" in failed(judge(robot, spoilt, Limits()))
+    verdict = judge(robot, spoilt, Limits(loss=1e9), touches=ARM)
+    assert verdict.loss.max() > 1.0 and verdict.ok
+
+
+def test_what_is_said_is_found_in_time_and_what_misleads_is_named(robot):
+    """The sentence that is asked, its time; advice on other sensors; what the clean run says too
+    is neither."""
+    said = {"a": Sentence("input imu: no message for 1 s", 21.5),
+            "b": Sentence("dvl.rpy: turned", 30.0)}
+    wanted = Said("imu", ("no message",))
+    late = judge(robot, made_up(robot, said=said), Limits(detect=1.0), wanted)
+    assert failed(late) == ["said after [s]", "other advice"]
+    assert late.detected == pytest.approx(1.5) and late.advice == ("dvl.rpy: turned",)
+    early = {"a": Sentence("input imu: no message", 5.0)}
+    assert judge(robot, made_up(robot, said=early), Limits(), wanted).detected is None
+    never = judge(robot, made_up(robot), Limits(), wanted)
+    assert failed(never) == ["said after [s]"]
+
+
+def test_the_wording_counts_where_the_clean_run_says_the_same_with_other_numbers(robot):
+    """A clock that is always reported is found where its seconds are those of the fault."""
+    said = Sentence("input imu: clock 0.0 s ahead", 1.0)
+    clean = made_up(robot, said={"clock": Sentence("input imu: clock 0.0 s ahead", 1.0)})
+    said.again("input imu: clock 0.9 s ahead", 22.0)
+    fault = Clock("imu", 20.0, offset=0.9)
+    case = Case("made up", "clock", "", (fault,), Said("imu", ("clock",), 0.9), Limits(loss=None))
+    test = HeldOut(np.ones((1, len(robot.channels), robot.table.size)),
+                   np.ones((1, len(robot.channels))))
+    found = judged(case, made_up(robot, said={"clock": said}), clean, test, robot)
+    assert found.detected == pytest.approx(2.0) and not found.advice
+    assert judged(case, clean, clean, test, robot).detected is None
+
+
+def test_rejected_numbers_are_counted_truly(robot):
+    """To a fifth of what is wrong, of the role that has the field alone."""
+    case = Case("made up", "outliers", "", (Lost("joint_states", 20.0, 25.0),), None, Limits(),
+                counted="effort")
+    test = HeldOut(np.ones((9, len(robot.channels), robot.table.size)),
+                   np.random.default_rng(0).standard_normal((9, len(robot.channels))))
+    clean = made_up(robot)
+    for count, right in ((90, True), (60, False), (130, False)):
+        ran = clean._replace(counters={"joint_states: effort spike": count, "dvl: outlier": 50})
+        assert judged(case, ran, clean, test, robot, wrong_numbers=100).ok is right
+
+
+def test_a_slow_sensor_may_be_named_instead(robot):
+    """Where the sentence comes in time, rows may be lost; where it does not, they may not."""
+    clean = made_up(robot)
+    gone = clean._replace(valid=clean.valid & False)
+    named = {"a": Sentence("input dvl: 2 Hz is slow", 21.0)}
+    limits, said = Limits(vehicle=0.95, loss=None, recover=None), Said("dvl", ("slow",))
+    fault = Lost("dvl", 20.0, share=0.5)
+    assert failed(judge(robot, gone, limits, said, fault, or_said=True)) == ["vehicle rows"]
+    assert judge(robot, gone._replace(said=named), limits, said, fault, or_said=True).ok
+
+
+def test_trouble_is_always_red(robot):
+    """An exception, a number that is none, an estimate outside P."""
+    assert failed(judge(robot, made_up(robot, trouble=("raised",)), Limits())) == ["trouble"]
+    found = run_through([None], Config(), robot)
+    assert found.trouble and found.trouble[0].startswith("raised AttributeError")
+
+
+def test_a_channel_without_held_out_rows_has_no_r2():
+    """And spoils none of the others."""
+    rng = np.random.default_rng(0)
+    Y, pi = rng.standard_normal((50, 2, 3)), np.array([1.0, -2.0, 0.5])
+    tau = Y @ pi + 0.1 * rng.standard_normal((50, 2))
+    tau[:, 1] = np.nan
+    r2 = HeldOut(Y, tau).r2(pi)
+    assert r2[0] > 0.99 and np.isnan(r2[1])

@@ -1,0 +1,43 @@
+"""What advice tells an operator to set can be set."""
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+
+PACKAGE = Path(__file__).resolve().parents[2] / "uvms_adaptive_dynamics"
+SETTINGS = {name for name, _, _ in Config().settings()}
+SECTIONS = "|".join(sorted({name.partition(".")[0] for name in SETTINGS}))
+NAMED = re.compile(rf"(?<![\w./-])(?:{SECTIONS})\.[a-z]\w*(?![\w(/])")
+FILES = re.compile(r"\.(?:yaml|py|urdf|csv|md)$")
+
+
+def texts(source):
+    """Every string of a module, those inside f-strings too."""
+    return [node.value for node in ast.walk(ast.parse(source))
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+
+
+def unknown_settings(source):
+    named = {name for text in texts(source) for name in NAMED.findall(text)}
+    return sorted(name for name in named - SETTINGS if not (FILES.search(name) or module(name)))
+
+
+def module(name):
+    """Whether it is a module of the package, as docstrings name them."""
+    return (PACKAGE / f"{name.replace('.', '/')}.py").is_file()
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")),
+                         ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_every_setting_that_is_named_exists(path):
+    """In sentences, codes of findings and docstrings alike."""
+    assert unknown_settings(path.read_text()) == []
+
+
+def test_a_setting_that_does_not_exist_is_found():
+    """Also in a part of an f-string; names of files are none."""
+    assert unknown_settings('f"set depth.unit to {x}, or depth.topic; see prior.yaml"') == [
+        "depth.unit"]

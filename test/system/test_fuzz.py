@@ -1,0 +1,66 @@
+"""A few cases of each fuzzer (`python test/fuzz.py`, which runs as many as one likes), and the
+fuzzers themselves."""
+import time
+
+import pytest
+from fuzz import fuzz
+from fuzz_cases import Tally, randomness, spoilt
+from fuzz_messages import MessageFuzzer, leaves
+
+from uvms_adaptive_dynamics.errors import ConfigError
+
+
+@pytest.fixture(scope="module")
+def messages():
+    return MessageFuzzer(motions=1)
+
+
+@pytest.mark.parametrize("kind, cases, outcomes", [
+    ("files", 250, {f"{kind}: {end}" for end in ("used", "refused") for kind in (
+        "configuration", "settings", "parameter file", "URDF", "thrust curve")}),
+    ("bags", 24, {f"{kind}: {end}" for end in ("used", "refused") for kind in (
+        "mcap", "sqlite3")})])
+def test_what_is_spoilt_is_used_or_refused_in_a_sentence(kind, cases, outcomes):
+    """Nothing else, nothing that takes long; and some of every kind end either way."""
+    tally = fuzz(kind, 0, cases)
+    assert not tally.failures, str(tally)
+    assert set(tally.outcomes) == outcomes
+
+
+def test_cases_are_the_same_whichever_ran_before(messages):
+    """A number repeats what it found."""
+    assert [str(item) for item in messages.stream(7)] == [str(item) for item in messages.stream(7)]
+    first, second = (spoilt(randomness(0, k), "a" * 100, ("b",)) for k in (1, 2))
+    assert first == spoilt(randomness(0, 1), "a" * 100, ("b",)) != second
+
+
+def test_a_tally_tells_failures_from_refusals():
+    """Other exceptions, long sentences and hangs are failures."""
+    tally = Tally()
+
+    def refuse(sentence):
+        raise ConfigError(sentence)
+
+    def wait():
+        end = time.process_time() + 5.0
+        while time.process_time() < end:
+            pass
+    for number, case in enumerate((lambda: 1, lambda: refuse("No."), lambda: refuse("x" * 2000),
+                                   lambda: refuse("a\nb"), lambda: 1 / 0, wait)):
+        tally.run("t", number, case)
+    assert tally.outcomes == {"t: used": 1, "t: refused": 3} and tally.failures.total() == 4
+    assert "ZeroDivisionError in system/test_fuzz.py" in str(tally) and "hang in" in str(tally)
+    assert 0.5 < tally.longest < 4.0     # the kernel counts processor time in ticks
+
+
+def test_streams_reach_deep_and_everywhere(messages):
+    """Most messages are whole, so that filters run; every field is spoilt in time."""
+    whole = {id(message) for stream in messages.streams for _, message, _ in stream}
+    shares, fields = [], set()
+    for number in range(24):
+        stream = messages.stream(number)
+        strange = [message for _, message, _ in stream if id(message) not in whole]
+        shares.append(len(strange) / len(stream))
+        fields |= {name for message in strange for _, name in leaves(message)}
+    assert sorted(shares)[len(shares) // 2] < 0.2 < max(shares)
+    assert {"x", "w", "sec", "covariance", "fluid_pressure", "data", "effort", "voltage"} <= fields

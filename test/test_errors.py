@@ -1,0 +1,14 @@
+"""Values in messages: one short line, whatever was given."""
+from uvms_adaptive_dynamics.errors import BRIEF, brief
+
+
+def test_a_value_is_shown_as_it_was_given_on_one_short_line():
+    """Long texts and lists are cut; what cannot be printed is named by its type."""
+    assert [brief(v) for v in ("a\nb", 1.5, None, [1, 2])] == ["'a\\nb'", "1.5", "None", "[1, 2]"]
+    assert len(brief("x" * 1000)) == len(brief(list(range(1000)))) == BRIEF
+    assert brief("x" * 100, 300) == repr("x" * 100)
+    nested = []
+    for _ in range(100_000):
+        nested = [nested]
+    assert brief(10 ** 5000) == "a value of type int that is too large to print"
+    assert "list" in brief(nested)

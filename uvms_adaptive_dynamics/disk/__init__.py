@@ -1,0 +1,1 @@
+"""Files from outside and results on disk: read within limits, written whole or kept elsewhere."""

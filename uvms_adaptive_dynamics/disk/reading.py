@@ -1,0 +1,40 @@
+"""Text from files that others made: of bounded length, from regular files alone.
+
+A device or a FIFO may never end, and a file of gigabytes is not what it was taken for: each is
+refused before it costs time or memory.
+"""
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ..errors import UvmsError
+from .kinds import reason_of, special_kind
+
+
+def read_text(path: str | Path, what: str, limit: int, refused: type[UvmsError],
+              expected: str) -> str:
+    """The file's text (UTF-8, with or without a byte order mark).
+
+    limit [bytes]. Raises `refused`, in a sentence that starts with `what` (such as "configuration
+    'x.yaml'") and ends with `expected`, for what is no regular file, cannot be read, is longer than
+    the limit or is not UTF-8.
+    """
+    try:
+        path = Path(path).expanduser()
+        kind = special_kind(path)
+        if kind:
+            raise refused(f"{what} cannot be read: it is {kind}; expected {expected}.")
+        # Not blocking: nothing that took the file's place since the line above can hold us up.
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)
+                  ) as stream:
+            data = stream.read(limit + 1)
+    except (OSError, RuntimeError, ValueError) as error:  # no home folder; a NUL in the name
+        raise refused(f"{what} cannot be read: {reason_of(error)}; expected {expected}.") from None
+    if len(data) > limit:
+        raise refused(f"{what} is longer than {limit / 1e6:g} MB; expected {expected}.")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise refused(f"{what} is not text in UTF-8 ({error.reason} at byte {error.start}); "
+                      f"expected {expected}.") from None

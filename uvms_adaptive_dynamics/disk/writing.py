@@ -1,0 +1,200 @@
+"""Results on disk: checked for before a run, written whole, and never lost at its end.
+
+A link is followed, as by a shell or an editor: `latest.yaml -> /data/today.yaml` stays a link, and
+the file behind it is replaced. Devices, FIFOs and folders are never replaced by a file.
+"""
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from ..errors import UvmsError
+from .kinds import reason_of, special_kind
+
+# [bytes] Written to find out whether a folder takes anything at all; one block of a file system.
+PROBE = 4096
+
+
+def output_folder(path: str | Path, needed: int = 0) -> Path:
+    """The folder, made if need be and tried for writing, with `needed` [bytes] free; raises
+    UvmsError."""
+    try:
+        path = Path(path).expanduser()
+        path.mkdir(parents=True, exist_ok=True)
+        probe = path / _partial_name()
+        try:
+            _write_new(probe, bytes(PROBE))
+        finally:
+            probe.unlink(missing_ok=True)
+        free = shutil.disk_usage(path).free
+    except (OSError, RuntimeError, ValueError) as error:
+        raise UvmsError(f"output folder '{path}' cannot be written: {_why_not(path, error)}. Give "
+                        "another folder, or make room in it.") from None
+    if free < needed:
+        raise UvmsError(f"output folder '{path}' has {_size(free)} of free space; expected at "
+                        f"least {_size(needed)} for these results. Make room, or give another "
+                        "folder.")
+    return path
+
+
+def output_file(path: str | Path, needed: int = PROBE) -> Path:
+    """The path of a file that may be made or replaced: its folder made and tried, with `needed`
+    [bytes] free; raises UvmsError."""
+    try:
+        path = Path(path).expanduser()
+        target = Path(os.path.realpath(path))
+        kind = special_kind(target)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise UvmsError(f"output '{path}' cannot be written: {_why_not(path, error)}.") from None
+    if kind:
+        raise UvmsError(f"output '{path}' is {kind}, which is never replaced; expected a file. "
+                        "Give another path.")
+    output_folder(target.parent, needed)
+    return path
+
+
+class WriteError(UvmsError):
+    """A result that could not be written: its path, why, and the file that keeps it (or None)."""
+
+    def __init__(self, path: Path, reason: str, kept: Path | None):
+        super().__init__(path, reason, kept)
+        self.path, self.reason, self.kept = path, reason, kept
+
+    def __str__(self) -> str:
+        return f"'{self.path}' cannot be written: {self.reason}. " + (
+            f"Nor could it be kept in '{tempfile.gettempdir()}'." if self.kept is None else
+            f"It is kept as '{self.kept}'; copy it to where there is room.")
+
+
+def write_file(path: str | Path, content: str | bytes) -> Path:
+    """Replace the file in one step: also after a power cut it is the old one or the whole new one.
+
+    Where that fails the content is kept in a temporary folder, and the WriteError says where.
+    """
+    path = Path(path).expanduser()
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    try:
+        _replace(Path(os.path.realpath(path)), data)
+    except OSError as error:
+        raise WriteError(path, reason_of(error), _keep(path.name, data)) from None
+    return path
+
+
+def attempt_all(*writes: Callable[[], object]) -> None:
+    """Run each, whatever becomes of the others; then raise their failures as one UvmsError."""
+    failures = []
+    for write in writes:
+        try:
+            write()
+        except Failures as error:
+            failures += error.all
+        except UvmsError as error:
+            failures.append(error)
+    if len(failures) == 1:
+        raise failures[0]
+    if failures:
+        raise Failures(failures)
+
+
+class Failures(UvmsError):
+    """Several failures of one run, in one sentence for each folder that keeps what is left."""
+
+    def __init__(self, failures: list[UvmsError]):
+        super().__init__(failures)
+        self.all = failures
+
+    def __str__(self) -> str:
+        kept: dict[tuple[str, Path], list[str]] = {}
+        sentences = []
+        for error in self.all:
+            if isinstance(error, WriteError) and error.kept is not None:
+                kept.setdefault((error.reason, error.kept.parent), []).append(error.kept.name)
+            else:
+                sentences.append(str(error))
+        for (reason, folder), names in kept.items():
+            sentences.append(f"{', '.join(names)} cannot be written where they belong: {reason}. "
+                             f"They are kept in '{folder}'; copy them to where there is room.")
+        return " ".join(sentences)
+
+
+def _replace(target: Path, data: bytes) -> None:
+    kind = special_kind(target)
+    if kind:
+        raise OSError(errno.EINVAL, f"it is {kind}, which is never replaced")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(_partial_name())
+    try:
+        _write_new(partial, data)
+        if target.exists():
+            with contextlib.suppress(OSError):  # file systems without permissions refuse this
+                partial.chmod(stat.S_IMODE(target.stat().st_mode))
+        os.replace(partial, target)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def _write_new(path: Path, data: bytes) -> None:
+    with open(path, "xb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last through a power cut, where the file system can."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _keep(name: str, data: bytes) -> Path | None:
+    """The file that keeps the content instead; None where that fails too."""
+    try:
+        folder, number = _kept_folder(tempfile.gettempdir()), 1
+        kept = folder / name
+        while kept.exists():
+            number += 1
+            kept = folder / f"{number}_{name}"
+        _write_new(kept, data)
+        return kept
+    except OSError:
+        return None
+
+
+@cache
+def _kept_folder(temporary: str) -> Path:
+    """One for all results of this process, which nobody else could have made."""
+    return Path(tempfile.mkdtemp(prefix="uvms_kept_", dir=temporary))
+
+
+def _partial_name() -> str:
+    # Not the target's own name with something behind it, which may be too long for a file system.
+    return f".uvms_{secrets.token_hex(6)}.partial"
+
+
+def _why_not(path: str | Path, error: Exception) -> str:
+    """Which part of the path is in the way, or else the error's reason."""
+    there = next((part for part in (Path(path), *Path(path).parents) if os.path.lexists(part)),
+                 None)
+    if there is None or there.is_dir():
+        return reason_of(error)
+    if there.is_file():
+        return f"'{there}' is a file, in which no folder can be"
+    return f"'{there}' is {special_kind(there) if there.exists() else 'a link to nothing'}"
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:.3g} MB"

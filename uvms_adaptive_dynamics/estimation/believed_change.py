@@ -1,0 +1,131 @@
+"""A change of the robot that is believed: what it does to what is known, and what is said of it.
+
+Siblings behind `Change`: a part that begins again, a factor on efforts, and the return to what was
+known before an earlier change. docs/mathematics.md, "Changes of the robot".
+"""
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..uncertainty.channel_noise import NoiseRecord
+from .information import InformationRecord, InformationState
+
+UNDONE = 0.03                       # a factor so near to one is none
+
+
+class Known(NamedTuple):
+    """What was known before a change: the change's name, the estimate (p,), the factors (C,) that
+    efforts were corrected by, and all that was learned."""
+
+    part: str
+    pi: np.ndarray
+    effort_factor: np.ndarray
+    information: InformationRecord
+
+
+class Followed(NamedTuple):
+    """After a change: the estimate (p,), the factors (C,) on efforts, and what was known before,
+    where the change may yet be withdrawn."""
+
+    pi: np.ndarray
+    effort_factor: np.ndarray
+    before: Known | None
+
+
+@dataclass(frozen=True)
+class Change(ABC):
+    """A change that is believed. part: what has changed, in words; ticks: for how long; noise: of
+    the time before."""
+
+    part: str
+    ticks: int
+    noise: NoiseRecord
+
+    @abstractmethod
+    def follow(self, information: InformationState, pi: np.ndarray,
+               effort_factor: np.ndarray) -> Followed | None:
+        """Let `information` follow, from the estimate pi (p,) and the factors effort_factor (C,)
+        on efforts; what was learned of other parts stays. None where the numbers do not allow it;
+        what is known then stays."""
+
+    @abstractmethod
+    def sentence(self, since: float) -> str:
+        """What is said of it; since [s]: when it began."""
+
+    def _known_before(self, information: InformationState, pi: np.ndarray,
+                      effort_factor: np.ndarray) -> Known:
+        # The residuals since then were the change's: noise that holds them is neither of the time
+        # before, to which a record returns, nor of the time after.
+        information.noise.put_back(self.noise)
+        return Known(self.part, pi, effort_factor, information.record())
+
+
+@dataclass(frozen=True)
+class PartChange(Change):
+    """Parameters at `places` (k,) begin again; odds: the evidence, in words."""
+
+    places: np.ndarray
+    odds: str
+
+    def follow(self, information: InformationState, pi: np.ndarray,
+               effort_factor: np.ndarray) -> Followed | None:
+        """See `Change.follow`."""
+        learned = information.noise.record()
+        before = self._known_before(information, pi, effort_factor)
+        information.age_window(self.ticks, pi)
+        if not information.marginalize(self.places, pi):
+            # The change stays unexplained, and its residuals are what predictions are off by.
+            information.noise.put_back(learned)
+            return None
+        return Followed(pi, effort_factor, before)
+
+    def sentence(self, since: float) -> str:
+        """See `Change.sentence`."""
+        return (f"{self.part}: dynamics changed at {since:.1f} s (payload, damage?); "
+                f"re-estimating. Evidence: {self.odds}")
+
+
+@dataclass(frozen=True)
+class EffortChange(Change):
+    """Efforts of `channels` are `factor` times what they were; odds: the evidence, in words."""
+
+    channels: np.ndarray
+    factor: float
+    odds: str
+
+    def follow(self, information: InformationState, pi: np.ndarray,
+               effort_factor: np.ndarray) -> Followed | None:
+        """See `Change.follow`."""
+        before = self._known_before(information, pi, effort_factor)
+        information.drop_window()
+        corrected = effort_factor.copy()
+        corrected[self.channels] /= self.factor
+        corrected[np.abs(corrected - 1) < UNDONE] = 1.0
+        return Followed(pi, corrected, before)
+
+    def sentence(self, since: float) -> str:
+        """See `Change.sentence`."""
+        return (f"{self.part}: efforts are {self.factor:.2f} times what the model says since "
+                f"{since:.1f} s (battery, drive?); corrected. Evidence: {self.odds}")
+
+
+@dataclass(frozen=True)
+class Restoration(Change):
+    """What was `known` before an earlier change holds again."""
+
+    known: Known
+
+    def follow(self, information: InformationState, pi: np.ndarray,
+               effort_factor: np.ndarray) -> Followed | None:
+        """See `Change.follow`."""
+        information.put_back(self.known.information)
+        return Followed(self.known.pi, self.known.effort_factor, None)
+
+    def sentence(self, since: float) -> str:
+        """See `Change.sentence`."""
+        return (f"{self.part}: as before its change again, since {since:.1f} s; what was known is "
+                "restored")

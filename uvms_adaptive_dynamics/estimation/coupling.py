@@ -1,0 +1,57 @@
+"""Where the arm's wrench on the vehicle stands: in the regressor, or on the left-hand side by the
+previous estimate (`estimation.coupling`; docs/mathematics.md, "Coupling")."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..config import Estimation
+from ..model.parameters import ParameterTable
+from ..solvers.problem import Quadratic
+
+
+class Coupling:
+    """What the setting makes of rows and of their sums.
+
+    moves: whether the arm's share of the vehicle's rows is taken at the previous estimate (coupling
+    'reaction'), which changes from tick to tick; split: masks (C,) of the channels whose rows are
+    therefore summed apart, whole."""
+
+    moves: bool
+    split: tuple[np.ndarray, ...]
+
+    def __init__(self, settings: Estimation, table: ParameterTable):
+        self._table = table
+        self.moves = settings.coupling == "reaction" and table.vehicle and table.n > 0
+        vehicle = np.arange(table.channels) < 6
+        apart = (vehicle, ~vehicle) if self.moves else (np.ones(table.channels),)
+        self.split = tuple(mask.astype(float) for mask in apart)
+
+    def rows(self, Y: np.ndarray, tau: np.ndarray,
+             pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows Y (..., C, p) and tau (..., C) as a problem with the previous estimate pi (p,) has
+        them."""
+        if not self.moves:
+            return Y, tau
+        Y, tau, m = Y.copy(), tau.copy(), self._table.arm_slice
+        tau[..., :6] -= Y[..., :6, m] @ pi[m]
+        Y[..., :6, m] = 0.0
+        return Y, tau
+
+    def combined(self, sums: Sequence[np.ndarray], pi: np.ndarray) -> Quadratic:
+        """Sums (p + 1, p + 1) of the split as one quadratic, with the previous estimate pi (p,)."""
+        if not self.moves:
+            return quadratic(sums[0])
+        v, m = self._table.vehicle_slice, self._table.arm_slice
+        vehicle, arm = (quadratic(one) for one in sums)
+        H, g = np.zeros_like(vehicle.H), np.zeros_like(vehicle.g)
+        H[v, v], g[v] = vehicle.H[v, v], vehicle.g[v] - vehicle.H[v, m] @ pi[m]
+        constant = vehicle.c - 2 * float(vehicle.g[m] @ pi[m]) + float(
+            pi[m] @ vehicle.H[m, m] @ pi[m])
+        return Quadratic(H, g, constant) + arm
+
+
+def quadratic(matrix: np.ndarray) -> Quadratic:
+    """[Y tau]^T [Y tau] (p + 1, p + 1) as a quadratic of pi, in memory of its own."""
+    return Quadratic(matrix[:-1, :-1].copy(), matrix[:-1, -1].copy(), float(matrix[-1, -1]))

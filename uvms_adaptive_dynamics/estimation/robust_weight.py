@@ -1,0 +1,44 @@
+"""The robust weight of an instant's rows outside a solve: as they leave the window, and in the
+gradient's covariance (docs/mathematics.md, "Arrival cost")."""
+from __future__ import annotations
+
+import numpy as np
+
+from ..config import Estimation
+from ..solvers.problem import HorizonProblem, huber_threshold, huber_weight
+
+
+class RobustWeight:
+    """Huber weight by the grouping of the window's rows."""
+
+    def __init__(self, settings: Estimation):
+        self._grouping = settings.grouping
+        self._threshold = settings.rho_quantile, settings.rho
+        self._of_stack = 1.0        # at the last solution; grouping 'horizon' only
+
+    def note_solution(self, problem: HorizonProblem, pi: np.ndarray) -> None:
+        """Keep the weight of the whole stack at the solution pi (p,), by which its rows leave
+        (grouping 'horizon')."""
+        if problem.grouping == "horizon":
+            norms, rho, _ = problem.group_norms(problem.residuals(pi))
+            self._of_stack = float(huber_weight(norms, rho)[0])
+
+    def of_instant(self, valid: np.ndarray, residual: np.ndarray) -> np.ndarray:
+        """(C,) weights of an instant's rows, from valid (C,) and normalized residuals (C,)."""
+        if self._grouping == "channel":
+            rho = huber_threshold(1, *self._threshold)
+            return huber_weight(np.abs(residual), np.full(residual.size, rho))
+        if self._grouping == "sample":
+            rho = huber_threshold(int(valid.sum()), *self._threshold)
+            return np.full(residual.size,
+                           float(huber_weight(np.array(np.linalg.norm(residual)), np.array(rho))))
+        return np.full(residual.size, self._of_stack)
+
+
+def weight_of_rows(problem: HorizonProblem, pi: np.ndarray) -> np.ndarray:
+    """(N, C) weights of a problem's rows at pi (p,), robust and by age."""
+    residuals = problem.residuals(pi)
+    norms, rho, _ = problem.group_norms(residuals)
+    shape = {"sample": (-1, 1), "channel": residuals.shape, "horizon": (1, 1)}
+    weight = huber_weight(norms, rho).reshape(shape[problem.grouping]) * problem.weight[:, None]
+    return np.broadcast_to(weight, residuals.shape)

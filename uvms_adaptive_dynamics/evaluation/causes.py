@@ -1,0 +1,95 @@
+"""Why rows or samples are missing, and the setting or the driver that would mend it."""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from ..model.kernel import gaussian_kernel
+from ..signals.decode.input_state import InputState
+from ..signals.front_end import SignalFrontEnd
+from .bags import BagContents
+
+# The input behind a mask's reason.
+ROLES = {"no imu": "imu", "imu contradicts itself": "imu", "no dvl": "dvl",
+         "dvl contradicts imu": "dvl", "no joint state": "joint_states",
+         "arm never seen": "joint_states", "joint readings contradict each other": "joint_states",
+         "joint readings erratic": "joint_states", "no effort": "joint_states",
+         "no thruster command": "thrusters", "no wrench": "wrench"}
+# What to do about the others.
+ADVICE = {
+    "no source of velocity": "set dvl.enabled to true and dvl.topic to a velocity",
+    "at the surface": "check depth.minimum and robot.surface_pressure, or set depth.enabled to "
+                      "false",
+    "on the floor": "check depth.maximum and robot.surface_pressure, or set depth.enabled to false",
+    "thruster saturated": "check thrusters.unit and thrusters.saturation",
+    "effort masked by setting": "take the joint out of joint_states.effort_masked",
+    "joint at its stop": "check joint_states.limits_low, joint_states.limits_high and "
+                         "joint_states.position_offset",
+    "joint at rest": "move the joint faster than joint_states.rest_velocity",
+    "joint stalled": "free the joint, or check joint_states.effort_scale",
+}
+
+
+def nothing_usable(bags: Sequence[BagContents], front: SignalFrontEnd,
+                   undecodable: Mapping[str, int]) -> str:
+    """The sentence for recordings without a row: which input is the cause, and what to set."""
+    names = " ".join(str(bag.path) for bag in bags)
+    seconds = sum(bag.end - bag.start for bag in bags)
+    causes = [f"{name} ({count} messages); record that topic anew"
+              for name, count in undecodable.items()]
+    causes += [said for state in front.inputs.values() if (said := missing_messages(state))]
+    if not causes:
+        reasons = sorted({reason for counts in front.masked.values() for reason in counts})
+        causes = [f"'{reason}': {remedy(reason, front.inputs)}" for reason in reasons]
+        causes += [f"{reason} ({count} times)" for reason, count in front.resets.items()]
+    # filter.latency until the first sample, then a low-pass that fills
+    period, kernel = front.config.filter.period, gaussian_kernel(front.config.filter)
+    shortest = front.latency + len(kernel) * period
+    why = "; ".join(causes) or f"expected more than {shortest:.1f} s in which all sensors run"
+    return f"{names}: {seconds:.1f} s of recording gave no usable sample; {why}."
+
+
+def missing_messages(state: InputState) -> str:
+    """Why the messages of an input gave no or few readings, with what to set; '' where most were
+    used."""
+    role, topic = state.role, f"'{state.topic}'"
+    if not state.received:
+        return (f"{role}: no message on {topic}; start its driver, or set {_topic(role)} to the "
+                "topic that has it")
+    refused = sum(state.rejected.values())
+    if 2 * refused <= state.received:
+        return ""
+    reason, count = Counter(state.rejected).most_common(1)[0]
+    last = state.last_error.removeprefix(f"{role}: ")
+    last = "" if last in ("", reason) else f" (the last one: {last})"
+    return (f"{role}: {refused} of {state.received} messages on {topic} were refused, {count} of "
+            f"them for '{reason}'{last}; mend the driver, or set {_topic(role)} to another topic")
+
+
+def masked_rows(masked: Mapping[str, Mapping[str, int]], channels: list[str],
+                states: Mapping[str, InputState]) -> list[str]:
+    """A sentence for each reason that masks most rows of `channels`, of which no row counts."""
+    by_reason: dict[str, list[str]] = {}
+    for channel in channels:
+        if counts := Counter(masked.get(channel, {})):
+            by_reason.setdefault(counts.most_common(1)[0][0], []).append(channel)
+    return [f"no row of {', '.join(found)} counts, mostly for '{reason}': {remedy(reason, states)}"
+            for reason, found in by_reason.items()]
+
+
+def remedy(reason: str, states: Mapping[str, InputState]) -> str:
+    """What to do about a mask's reason."""
+    role = ROLES.get(reason)
+    if role is None or role not in states:
+        return ADVICE.get(reason, "see docs/signals.md")
+    state = states[role]
+    if said := missing_messages(state):
+        return said
+    rate = "" if state.clock.rate is None else f" at {state.clock.rate:.3g} Hz"
+    timeout = "thrusters.timeout" if role == "wrench" else f"{role}.timeout"
+    return (f"{state.used} of {state.received} messages on '{state.topic}' came and were used"
+            f"{rate}; check its stamps, its unit and {timeout}")
+
+
+def _topic(role: str) -> str:
+    return "thrusters.wrench_topic" if role == "wrench" else f"{role}.topic"

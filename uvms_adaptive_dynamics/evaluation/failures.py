@@ -1,0 +1,62 @@
+"""What failed again and again in a run, one line for each kind."""
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+NUMBER = re.compile(r"[-+]?\d[\d.]*(e[-+]?\d+)?")
+MOST_KINDS = 20     # that are kept: a run with more is explained by the first ones
+
+
+@dataclass
+class Failure:
+    """Failures of one kind: the first one's sentence, how many there were, and the times [s] of the
+    first and the last from the first row."""
+
+    sentence: str
+    count: int
+    first_s: float
+    last_s: float
+
+    def line(self) -> str:
+        """The sentence with its count."""
+        if self.count == 1:
+            return self.sentence
+        return (f"{self.sentence} ({self.count} times like this, from {self.first_s:.1f} to "
+                f"{self.last_s:.1f} s)")
+
+
+class FailureLog(logging.Handler):
+    """Counts the core's warnings (failed solves and the like) in place of printing each.
+
+    `elapsed()` [s]: time from the first row. Use it as a context."""
+
+    def __init__(self, elapsed: Callable[[], float]):
+        super().__init__(logging.WARNING)
+        self._elapsed = elapsed
+        self._kinds: dict[str, Failure] = {}
+        self._log = logging.getLogger(__name__.split(".")[0])
+
+    def __enter__(self) -> FailureLog:
+        self._log.addHandler(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._log.removeHandler(self)
+
+    @property
+    def failures(self) -> list[Failure]:
+        """Those of each kind, in order of their first."""
+        return list(self._kinds.values())
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Count a warning."""
+        sentence, t = record.getMessage(), self._elapsed()
+        kind = NUMBER.sub("", sentence)
+        if kind in self._kinds:
+            self._kinds[kind].count += 1
+            self._kinds[kind].last_s = t
+        elif len(self._kinds) < MOST_KINDS:
+            self._kinds[kind] = Failure(sentence, 1, t, t)

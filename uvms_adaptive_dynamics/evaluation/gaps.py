@@ -1,0 +1,59 @@
+"""The longest times of a run without a sample, and without a row of the vehicle."""
+from __future__ import annotations
+
+from ..model.sample import Sample
+
+
+class LongestGap:
+    """The longest time [s] without what `add` is told of, the ends of recordings included."""
+
+    def __init__(self) -> None:
+        self.longest = 0.0
+        self._data = self._received = 0.0     # of the last one: its tick, its time of reception
+
+    def begin(self, received: float) -> None:
+        """A recording begins at this time of reception [s]."""
+        self._received, self._data = received, 0.0
+
+    def add(self, t: float, received: float) -> None:
+        """One of tick t [s] became available at `received` [s]; within a recording ticks count,
+        since messages may come in lumps."""
+        gap = t - self._data if self._data else received - self._received
+        self.longest = max(self.longest, gap)
+        self._data, self._received = t, received
+
+    def end(self, received: float) -> None:
+        """The recording ends."""
+        self.longest = max(self.longest, received - self._received)
+
+
+class Gaps:
+    """Both gaps; `vehicle` is None for a robot without one."""
+
+    def __init__(self, has_vehicle: bool):
+        self._samples = LongestGap()
+        self._vehicle = LongestGap() if has_vehicle else None
+
+    def begin(self, received: float) -> None:
+        """A recording begins at this time of reception [s]."""
+        for gap in self._all():
+            gap.begin(received)
+
+    def add(self, sample: Sample, received: float) -> None:
+        """A sample became available at this time of reception [s]."""
+        self._samples.add(sample.t, received)
+        if self._vehicle is not None and sample.valid[:6].all():
+            self._vehicle.add(sample.t, received)
+
+    def end(self, received: float) -> None:
+        """The recording ends."""
+        for gap in self._all():
+            gap.end(received)
+
+    def _all(self) -> list[LongestGap]:
+        return [self._samples, *([] if self._vehicle is None else [self._vehicle])]
+
+    def figures(self) -> dict[str, float | None]:
+        """As in metrics.json."""
+        return {"sample": self._samples.longest,
+                "vehicle_row": None if self._vehicle is None else self._vehicle.longest}

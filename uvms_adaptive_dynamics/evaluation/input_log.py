@@ -1,0 +1,61 @@
+"""What became of the messages of each input: the counts and the clocks of a whole run."""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..signals.decode.input_state import InputState
+
+NOT_DECODABLE = "not decodable"
+
+
+class InputFigures(NamedTuple):
+    """One input: messages received and used; refused ones, and values doubted in used ones, by
+    reason; rate [Hz]; how far its clock is ahead of the others [s], None where it is right;
+    transport delay [s]."""
+
+    topic: str
+    received: int
+    used: int
+    refused: dict[str, int]
+    doubted: dict[str, int]
+    rate_hz: float | None
+    clock_offset_s: float | None
+    latency_s: float | None
+
+
+class InputLog:
+    """Follows the inputs of a front end over several recordings, which share its counts; clocks are
+    forgotten between them."""
+
+    def __init__(self, states: Mapping[str, InputState]):
+        self._states = states
+        self._rate: dict[str, float] = {}
+        self._offset: dict[str, float] = {}
+        self._latency: dict[str, float] = {}
+        # Messages that no front end saw, as "<role>: not decodable".
+        self.undecodable: Counter = Counter()
+
+    def end_recording(self) -> None:
+        """Take the clocks' figures; those of the last recording that has any stay, and of the
+        clocks' errors the largest."""
+        for role, state in self._states.items():
+            clock = state.clock
+            if clock.rate is not None:
+                self._rate[role] = clock.rate
+            if clock.latency is not None:
+                self._latency[role] = clock.latency
+            if state.clock_error is not None:
+                self._offset[role] = max(state.clock_error, self._offset.get(role, 0.0), key=abs)
+
+    def figures(self) -> dict[str, InputFigures]:
+        """The figures by role."""
+        return {role: self._of(role, state) for role, state in self._states.items()}
+
+    def _of(self, role: str, state: InputState) -> InputFigures:
+        undecodable = self.undecodable[f"{role}: {NOT_DECODABLE}"]
+        refused = Counter(state.rejected) + Counter({NOT_DECODABLE: undecodable})
+        return InputFigures(state.topic, state.received + undecodable, state.used, dict(refused),
+                            dict(state.doubted), self._rate.get(role), self._offset.get(role),
+                            self._latency.get(role))

@@ -1,0 +1,46 @@
+"""Parameter files of the command line: read before rcl reads them, and held against the node's
+name.
+
+rcl waits for a FIFO, takes the last of two equal keys, and says nothing of a file whose parameters
+are for nodes of other names.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..config import flatten
+from ..config.files import fits_node, parameter_nodes, unreached
+from ..errors import ConfigError
+
+# Path of a file -> (node name or pattern, its parameters).
+ParameterFiles = dict[str, list[tuple[str, Mapping[str, Any]]]]
+
+
+def read_parameter_files(arguments: Sequence[str]) -> ParameterFiles:
+    """The files behind `--params-file` among the ROS arguments; raises ConfigError for one that is
+    no ROS parameter file."""
+    paths, ros, before = [], False, ""
+    for argument in arguments:
+        if argument == "--ros-args":
+            ros = True
+        elif argument == "--":
+            ros = False
+        elif ros and before == "--params-file":
+            paths.append(argument)
+        before = argument
+    return {path: parameter_nodes(path) for path in paths}
+
+
+def check_reached(files: ParameterFiles, node: str) -> None:
+    """Raise ConfigError for a file of which nothing reaches the node of this fully qualified name,
+    or that gives it a setting twice."""
+    for path, nodes in files.items():
+        reaching = [parameters for name, parameters in nodes if fits_node(name, node)]
+        if not reaching:
+            raise ConfigError(unreached(path, nodes, node))
+        try:
+            for parameters in reaching:
+                flatten(parameters)
+        except ConfigError as error:
+            raise ConfigError(f"configuration '{path}': {error}") from None

@@ -1,0 +1,51 @@
+"""Who publishes on an input's topic, and whether it can be heard."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from rclpy.node import Node
+from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
+
+UNKNOWN = "_UNKNOWN_"     # in the names of nodes that are not known, or not yet
+
+
+class Publisher(NamedTuple):
+    """A publisher on a topic: its node's full name, type, QoS in words; `misfit`: why it cannot be
+    heard, '' where it can."""
+
+    node: str
+    type: str
+    qos: str
+    misfit: str
+
+
+def publishers_on(node: Node, topic: str, wanted: str, qos: QoSProfile) -> list[Publisher]:
+    """The publishers on a resolved topic, for a subscription of type `wanted` with this QoS."""
+    found = []
+    for info in node.get_publishers_info_by_topic(topic):
+        misfit = "" if info.topic_type == wanted else f"sends {info.topic_type}"
+        if not misfit:
+            compatibility, reason = qos_check_compatible(info.qos_profile, qos)
+            if compatibility == QoSCompatibility.ERROR:
+                misfit = f"incompatible QoS ({reason.strip()})"
+        name = f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+        if UNKNOWN in name:
+            name = "a participant without a ROS name"
+        found.append(Publisher(name, info.topic_type, qos_text(info.qos_profile), misfit))
+    return sorted(found)
+
+
+def qos_text(qos: QoSProfile) -> str:
+    """Reliability and durability in words."""
+    return " ".join(policy.name.lower().replace("_", " ")
+                    for policy in (qos.reliability, qos.durability))
+
+
+def several(publishers: Iterable[Publisher], topic: str) -> str:
+    """A sentence if more than one publisher is heard on a topic, else ''."""
+    heard = [publisher.node for publisher in publishers if not publisher.misfit]
+    if len(heard) < 2:
+        return ""
+    return (f"{len(heard)} publishers on '{topic}': {', '.join(heard)}. Their messages mix; stop "
+            "all but one, or remap them apart")

@@ -1,0 +1,58 @@
+"""The statuses of what was refused (messages, rows, samples) and of what was doubted (single values
+of messages that are used)."""
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Mapping
+from typing import Any
+
+from ..estimation.snapshot import EstimatorSnapshot
+from .status import OK, REPORTS, WARN, Status
+
+# Of an input's messages, or of all samples: from this share and number on someone should act.
+# Single outliers are every sensor's, and the first messages after a silence are few.
+UNUSED_SHARE, MIN_UNUSED = 0.1, 20
+MOST_REASONS = 40     # that are listed
+
+
+class UnusedData:
+    """Keeps the counts of the last reports, so that each report speaks of its own time."""
+
+    def __init__(self) -> None:
+        self._refused: deque[Counter] = deque([Counter()], maxlen=REPORTS)
+        self._doubted: deque[Counter] = deque([Counter()], maxlen=REPORTS)
+        self._totals: deque[Counter] = deque([Counter()], maxlen=REPORTS)
+
+    def statuses(self, front_end: Any, state: EstimatorSnapshot, samples: int,
+                 dropped: Mapping[str, int]) -> list[Status]:
+        """Both statuses; `dropped`: what the node itself could not use."""
+        inputs = front_end.inputs
+        self._refused.append(_by_input(inputs, "rejected") + Counter(dropped) + Counter({
+            "implausible rows": state.implausible,
+            "samples with a repeated stamp": state.repeated_stamps}))
+        self._doubted.append(_by_input(inputs, "doubted"))
+        totals = {role: state_of.received for role, state_of in inputs.items()}
+        self._totals.append(Counter({**totals, "samples": samples}))
+        grown = self._totals[-1] - self._totals[0]
+        return [_status("refused messages", "refused", self._refused, grown),
+                _status("doubted values", "doubted", self._doubted, grown)]
+
+
+def _by_input(inputs: Mapping[str, Any], kind: str) -> Counter:
+    return Counter({f"{role}: {reason}": count for role, state in inputs.items()
+                    for reason, count in getattr(state, kind).items()})
+
+
+def _status(name: str, verb: str, reports: deque[Counter], totals: Counter) -> Status:
+    """`totals`: messages of each input, and samples, over the same reports."""
+    fresh, values = reports[-1] - reports[0], dict(reports[-1].most_common(MOST_REASONS))
+    if not fresh:
+        return Status(OK, name, "none lately", values)
+    by_input: Counter = Counter()
+    for reason, count in fresh.items():
+        by_input[reason.partition(":")[0]] += count
+    many = [role for role, count in by_input.items()
+            if count > max(MIN_UNUSED, UNUSED_SHARE * totals.get(role, totals["samples"]))]
+    said = ", ".join(f"{reason} {count}" for reason, count in fresh.most_common(MOST_REASONS))
+    return Status(WARN if many else OK, name, f"{verb} in the last {REPORTS} reports: {said}",
+                  values)

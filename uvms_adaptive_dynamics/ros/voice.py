@@ -1,0 +1,185 @@
+"""What the node says in its log about each input: one line when something changes.
+
+Silent and back, refused and used again, another clock, another rate, several publishers. Each kind
+of line is throttled, and what lasts is said again after a while.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, Protocol
+
+from ..signals.decode.input_state import MAX_REJECTED_IN_A_ROW, SILENCE_TIMEOUTS, InputState
+from ..signals.decode.sensor_clock import StampStatus, clock_sentence
+from ..signals.front_end import DEFAULT_SILENCE_TIMEOUT
+
+# A topic without a message is warned of after this time, and again while it stays silent.
+SILENT_AFTER_S, SILENT_AGAIN_S = 3.0, 30.0
+THROTTLE_S = 10.0         # between lines of one kind about one input
+RATE_WINDOW_S = 2.0       # over which a rate is taken, of so many messages at least:
+RATE_MESSAGES = 5
+# Another rate: by this factor, in two windows in a row. Executors under load lose a third.
+RATE_FACTOR = 1.6
+CLOCK_STEP_S = 0.1        # of a clock's error, that is worth another line
+# Messages refused by their stamps: within this time [s] a clock that stepped is found out, which
+# has a line of its own.
+STEP_S = 1.0
+BY_STAMP = (StampStatus.AHEAD.value, StampStatus.LATE.value)
+FINDING_AGAIN_S = 60.0    # after a finding is gone, before it is said again
+
+
+class Topic(Protocol):
+    """What is known of a topic in the graph."""
+
+    topic: str
+    why_silent: str     # what an operator can do about a topic without messages
+
+    @property
+    def several(self) -> str:
+        """A sentence if more than one publisher is heard."""
+
+
+class Line(NamedTuple):
+    """A line for the log; `warn`: something is wrong, else it is right again."""
+
+    warn: bool
+    text: str
+
+
+class InputVoice:
+    """Follows one input; call `lines` every second or so."""
+
+    def __init__(self, state: InputState, topic: Topic, type_name: str, begin: float):
+        """begin [s]: the time of the caller's steady clock."""
+        self._state, self._topic, self._type = state, topic, type_name
+        self._timeout = SILENCE_TIMEOUTS.get(state.role, DEFAULT_SILENCE_TIMEOUT)
+        self._begin = begin
+        self._said: dict[str, float] = {}        # kind of line -> steady time of the last
+        self._silent_since: float | None = None
+        self._reason = ""       # of this silence
+        self._refused_before = 0
+        self._refusing = False
+        self._clock_error: float | None = None
+        self._several, self._several_said = ("", ""), ""
+        self._rate: float | None = None
+        self._settled = False
+        self._other_rate: float | None = None
+        self._window: tuple[int, float] | None = None
+
+    def lines(self, now: float, steady: float) -> Iterator[Line]:
+        """What has changed; `now` [s] on the clock of reception, `steady` [s] never jumps."""
+        for kind, again, line in self._all(now, steady):
+            last = self._said.get(kind)
+            if last is None or steady - last >= again:
+                self._said[kind] = steady
+                yield line
+
+    def _all(self, now: float, steady: float) -> Iterator[tuple[str, float, Line]]:
+        """(kind, least time between two of them [s], line)."""
+        # Names of nodes may come a moment after their publishers: what is said stood there twice.
+        several, self._several = self._topic.several, (self._several[1], self._topic.several)
+        if several and several == self._several[0] != self._several_said:
+            yield "several", THROTTLE_S, Line(True, several)
+            self._several_said = several
+        if self._state.last_receive is None:
+            if steady - self._begin >= SILENT_AFTER_S:
+                yield *self._silence_kind(), Line(True, (
+                    f"no message yet on '{self._topic.topic}' ({self._type}): "
+                    f"{self._topic.why_silent}"))
+            return
+        yield from self._silence(now)
+        if self._silent_since is None:
+            yield from self._refusals(now)
+            yield from self._clock()
+            yield from self._rates()
+
+    def _silence(self, now: float) -> Iterator[tuple[str, float, Line]]:
+        assert self._state.last_receive is not None
+        name, age = f"'{self._topic.topic}'", now - self._state.last_receive
+        if age > self._timeout:
+            if self._silent_since is None:
+                self._silent_since, self._window, self._reason = now - age, None, ""
+            yield *self._silence_kind(), Line(True, (
+                f"no message on {name} for {age:.1f} s, its rows are masked: "
+                f"{self._topic.why_silent}"))
+        elif self._silent_since is not None:
+            gap = max(self._state.last_receive - self._silent_since, 0.0)
+            self._silent_since = None
+            yield "back", THROTTLE_S, Line(False, f"messages on {name} again after {gap:.1f} s")
+
+    def _silence_kind(self) -> tuple[str, float]:
+        """(kind, least time between two of them [s]) of a line about silence: the reason may become
+        known later, or change."""
+        before, self._reason = self._reason, self._topic.why_silent
+        if not before:
+            return "silent", THROTTLE_S
+        return ("silent", SILENT_AGAIN_S) if before == self._reason else ("reason", THROTTLE_S)
+
+    def _refusals(self, now: float) -> Iterator[tuple[str, float, Line]]:
+        name, state = f"'{self._topic.topic}'", self._state
+        total = sum(state.rejected.values())
+        if state.rejected_in_a_row >= MAX_REJECTED_IN_A_ROW:
+            if state.last_reason in BY_STAMP and now - (state.rejected_since or 0.0) < STEP_S:
+                return
+            fresh = not self._refusing
+            if fresh:
+                self._refusing, self._refused_before = True, total - state.rejected_in_a_row
+            yield "refused", THROTTLE_S if fresh else SILENT_AGAIN_S, Line(True, (
+                f"the last {state.rejected_in_a_row} messages on {name} were refused: "
+                f"{state.last_error}"))
+        elif self._refusing and not state.rejected_in_a_row:
+            self._refusing = False
+            yield "used", THROTTLE_S, Line(False, (
+                f"messages on {name} are used again, {total - self._refused_before} were refused"))
+
+    def _clock(self) -> Iterator[tuple[str, float, Line]]:
+        clock, error, said = self._state.clock, self._state.clock_error, self._clock_error
+        if error is None:
+            if said is not None and clock.latency is not None:
+                self._clock_error = None
+                yield "right clock", THROTTLE_S, Line(False, (
+                    f"{self._state.role}: its clock agrees with the others again"))
+        elif said is None or abs(error - said) > CLOCK_STEP_S:
+            self._clock_error = error
+            yield "clock", 0.0, Line(True, (
+                f"{self._state.role}: {clock_sentence(clock)}"))
+
+    def _rates(self) -> Iterator[tuple[str, float, Line]]:
+        received, at = self._state.received, self._state.last_receive
+        assert at is not None
+        if self._window is None or at < self._window[1]:
+            self._window = received, at
+            return
+        count, seconds = received - self._window[0], at - self._window[1]
+        if seconds < RATE_WINDOW_S or count < RATE_MESSAGES:
+            return
+        self._window, rate, before = (received, at), count / seconds, self._rate
+        if before is None:
+            # The first window may hold what came late at the start.
+            self._rate, self._settled = rate if self._settled else None, True
+        elif max(rate / before, before / rate) < RATE_FACTOR:
+            self._other_rate = None
+        elif self._other_rate is None or max(rate / self._other_rate,
+                                             self._other_rate / rate) > RATE_FACTOR:
+            self._other_rate = rate
+        else:
+            self._rate, self._other_rate = rate, None
+            yield "rate", THROTTLE_S, Line(True, (
+                f"'{self._topic.topic}' now comes at {rate:.3g} Hz, {before:.3g} Hz before. If "
+                "that was not intended, check its driver"))
+
+
+class FindingVoice:
+    """Follows the front end's findings: a line for each when it appears."""
+
+    def __init__(self) -> None:
+        self._there: dict[str, float] = {}     # code -> steady time at which it was there last
+
+    def lines(self, findings: Iterable[str], steady: float) -> Iterator[Line]:
+        """Those that are new at `steady` [s]; one input's clock is its own voice's."""
+        for text in findings:
+            code, _, sentence = text.partition(": ")
+            if sentence.startswith("its clock"):
+                continue
+            last, self._there[code] = self._there.get(code), steady
+            if last is None or steady - last >= FINDING_AGAIN_S:
+                yield Line(True, text)

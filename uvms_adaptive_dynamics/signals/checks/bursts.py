@@ -1,0 +1,43 @@
+"""What the frame checks are shown of a sensor that is doubted.
+
+A burst of garbage is not a wrong setting. What is doubted for more than a burst of a recording may
+well be, and then all of it is shown: rows left out by how well they fit would hide a misfit.
+"""
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+LASTING = 10.0      # [s] of doubt in MEMORY, after which it is how the sensor is
+MEMORY = 60.0       # [s]
+
+
+class BurstFilter:
+    """Passes rows on to `log(name, t, *values)`; doubted ones wait until there are many."""
+
+    def __init__(self, name: str, log: Callable[..., None]):
+        self._name, self._log = name, log
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the rows that wait."""
+        self._rows: deque[tuple[float, bool]] = deque()       # time, doubted
+        self._waiting: deque[tuple[Any, ...]] = deque()
+
+    def add(self, doubted: bool, t: float, *values: Any) -> None:
+        """Add a row at t [s]. Rows that had to wait are passed on after later ones."""
+        self._rows.append((t, doubted))
+        while self._rows[0][0] < t - MEMORY:
+            self._rows.popleft()
+        while self._waiting and self._waiting[0][0] < t - MEMORY:
+            self._waiting.popleft()
+        if not doubted:
+            self._log(self._name, t, *values)
+            return
+        self._waiting.append((t, *values))
+        share = sum(d for _, d in self._rows) / len(self._rows)
+        if share * (t - self._rows[0][0]) > LASTING:
+            for row in self._waiting:
+                self._log(self._name, *row)
+            self._waiting.clear()

@@ -1,0 +1,153 @@
+"""Velocity and rates from poses: local parabolas, which leave single glitches out.
+
+A derivative belongs to the middle of its window and comes half a window late.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ...config import Config
+from ...config.sensors import POSES
+from ...model.rotations import product, rotation, turned_back
+
+# [s] Half of a window: a velocity of 2 mm of noise at 100 Hz is right to 8 mm/s, as a small DVL's,
+# and a motion of 1 Hz keeps 96 % of its size. Slow sources need three poses on either side.
+HALF_WINDOW, HALF_POSES = 0.1, 3
+MAX_GAP = 0.25          # [s] between poses, across which there is no derivative
+GLITCH = 4.0            # deviations of the window's poses from their parabola
+# [m], [rad] Median distance from it: no less is believed; with more it is no motion, which departs
+# from its parabola by less than a centimetre in a tenth of a second.
+LEAST_NOISE, MOST_NOISE = 5e-4, 0.02
+MIN_SHARE = 0.6         # of a window's poses that must fit one parabola
+FITS = 4                # at most: each leaves out what the one before found
+NO_PARABOLA = "poses fit no smooth motion"
+
+Found = list[tuple[float, list[float]]]
+
+
+class PoseReader:
+    """Collects rows of poses; `derive(times (K,), rows (K, W), k)` makes the
+    values of row k, at whose time `times` are zero."""
+
+    def __init__(self, derive: Callable[[np.ndarray, np.ndarray, int], list[float] | None]):
+        self._derive = derive
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all poses."""
+        self._times: list[float] = []
+        self._rows: list[Sequence[float]] = []
+        self._next = 0
+
+    def add(self, t: float, row: Sequence[float]) -> tuple[Found, str]:
+        """([(time, values)] completed by a pose later than the last, why others are not, or '')."""
+        if self._times and t - self._times[-1] > MAX_GAP:
+            self.reset()
+        self._times.append(t)
+        self._rows.append(row)
+        found: Found = []
+        refused = ""
+        while self._complete(t):
+            k, self._next = self._next, self._next + 1
+            first = self._first(k)
+            if first is None:
+                continue
+            last = self._last(k)
+            values = self._derive(np.array(self._times[first:last + 1]) - self._times[k],
+                                  np.array(self._rows[first:last + 1]), k - first)
+            if values is None:
+                refused = NO_PARABOLA
+            else:
+                found.append((self._times[k], values))
+        self._forget()
+        return found, refused
+
+    def _complete(self, t: float) -> bool:
+        """Whether the window of the next pose is full."""
+        k = self._next
+        return len(self._times) - 1 - k >= HALF_POSES and t - self._times[k] >= HALF_WINDOW
+
+    def _last(self, k: int) -> int:
+        end = k + HALF_POSES
+        while end + 1 < len(self._times) and self._times[end + 1] - self._times[k] <= HALF_WINDOW:
+            end += 1
+        return end
+
+    def _first(self, k: int) -> int | None:
+        """The first pose of the window of k, None where there are too few before it."""
+        begin = k - HALF_POSES
+        while begin > 0 and self._times[k] - self._times[begin - 1] <= HALF_WINDOW:
+            begin -= 1
+        return begin if begin >= 0 else None
+
+    def _forget(self) -> None:
+        """Remove the poses that no window needs any more."""
+        first = self._first(self._next)
+        if first:
+            del self._times[:first], self._rows[:first]
+            self._next -= first
+
+
+def pose_readers(config: Config) -> dict[str, PoseReader]:
+    """A reader for each role that is given poses."""
+    found = {}
+    if config.imu.type in POSES:
+        found["imu"] = PoseReader(_imu)
+    if config.dvl.type in POSES:
+        found["dvl"] = PoseReader(_velocity)
+    return found
+
+
+def lateness(message_type: str, period: float | None) -> float:
+    """[s] By which a derivative is late, of messages every `period` [s]; zero of other types."""
+    return max(HALF_WINDOW, HALF_POSES * (period or 0.0)) if message_type in POSES else 0.0
+
+
+def _imu(times: np.ndarray, rows: np.ndarray, k: int) -> list[float] | None:
+    """[down (3,), rates (3,) [rad/s], NaN (3,), heading [rad]] of rotations R_nb (K, 9)."""
+    fit = _parabola(times, _turns(rows, k))
+    if fit is None:
+        return None
+    R = product(rows[k].tolist(), rotation(*fit[0]))
+    return [*R[6:], *fit[1], math.nan, math.nan, math.nan, math.atan2(R[3], R[0])]
+
+
+def _velocity(times: np.ndarray, rows: np.ndarray, k: int) -> list[float] | None:
+    """Velocity (3,) [m/s] in body axes, of positions (K, 3) and rotations (K, 9) to their world."""
+    place = _parabola(times, rows[:, :3] - rows[k, :3])
+    turn = _parabola(times, _turns(rows[:, 3:], k))
+    if place is None or turn is None:
+        return None
+    R = product(rows[k, 3:].tolist(), rotation(*turn[0]))
+    return list(turned_back(R, place[1]))
+
+
+def _turns(rotations: np.ndarray, k: int) -> np.ndarray:
+    """Rotation vectors (K, 3) [rad], less than a right angle, from rotation k to all (K, 9)."""
+    R = rotations.reshape(-1, 3, 3)
+    M = R[k].T @ R
+    sines = 0.5 * np.stack([M[:, 2, 1] - M[:, 1, 2], M[:, 0, 2] - M[:, 2, 0],
+                            M[:, 1, 0] - M[:, 0, 1]], axis=1)
+    size = np.clip(np.linalg.norm(sines, axis=1), 1e-12, 1.0)
+    return sines * (np.arcsin(size) / size)[:, None]
+
+
+def _parabola(times: np.ndarray, values: np.ndarray) -> tuple[list[float], list[float]] | None:
+    """(value, slope) (3,) at time zero of values (K, 3), glitches left out; None where too many of
+    them fit none."""
+    A = np.stack([np.ones_like(times), times, times * times], axis=1)
+    kept = np.ones(len(times), bool)
+    for _ in range(FITS):
+        x = np.linalg.lstsq(A[kept], values[kept], rcond=None)[0]
+        size = np.linalg.norm(values - A @ x, axis=1)
+        noise = float(np.median(size))
+        fits = size <= GLITCH * max(noise, LEAST_NOISE)
+        if fits.mean() < MIN_SHARE:
+            return None
+        if (fits == kept).all():
+            break
+        kept = fits
+    return None if noise > MOST_NOISE else (x[0].tolist(), x[1].tolist())

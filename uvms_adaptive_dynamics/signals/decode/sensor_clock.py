@@ -1,0 +1,181 @@
+"""One sensor's clock: how its stamps compare with the times at which its messages are received.
+
+    reception - stamp = transport delay of the message - error of the sensor's clock
+
+A low quantile of this difference shows the clock, since some messages always travel fast. When the
+difference changes at once, either the clock has stepped or the transport has: the intervals tell
+which. A clock's step shows in the stamps while messages come as regularly as ever; a stall of the
+network shows in the reception of messages that were stamped regularly.
+"""
+from __future__ import annotations
+
+import math
+from collections import deque
+from enum import Enum
+
+BUCKET = 0.1            # [s] of reception; the smallest difference in it counts
+BUCKETS = 100           # of which the quantile is taken: ten seconds of a fast sensor
+QUANTILE = 0.1          # of the buckets: one message that is wrong is outvoted by ten
+FAR = 0.1               # [s] of difference that jitter of a driver does not reach
+AGREE = 0.03            # [s] between the differences of a clock that stepped
+STEP_TIME = 0.5         # [s] over which a step has to be confirmed, with so many messages:
+STEP_MESSAGES = 3
+RIGHT_CLOCK = 0.03      # [s] of error, as synchronized clocks have it
+LONGEST_LATENCY = 0.5   # [s] of transport; stamps older than this are another clock's
+LATEST = 1.0            # [s] late, from which on a message belongs to no tick that is still open
+DAYS = 1e6              # [s] from which an error is told in days: a clock that was never set
+INTERVALS = 25          # between stamps, whose median is the period
+
+
+class StampStatus(Enum):
+    """What its time of reception says of a message's stamp."""
+
+    GOOD = "good"
+    NEW = "clock not known yet"
+    AHEAD = "stamp ahead of its clock"
+    LATE = "stamp or message far too late"
+    STEPPED = "clock stepped"
+
+
+class SensorClock:
+    """Differences between reception and stamp [s] of one sensor.
+
+    `offset` is their low quantile, None before `begin`; `period` the median interval
+    between messages [s], None before the third; `lateness` how far a message typically comes after
+    the fastest ones [s]. `correction` [s] is what has to be added to its stamps, `latency` the
+    transport delay [s] that this leaves: both are set by `Clocks`, which sees all sensors.
+    `unstamped`: its messages have a header whose stamp is zero.
+    """
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.offset: float | None = None
+        self.period: float | None = None
+        self.lateness = 0.0
+        self.correction: float | None = None
+        self.latency: float | None = None
+        self.unstamped = False
+        self._stamp = self._receive = -math.inf      # of the last message
+        self._intervals: deque[float] = deque(maxlen=INTERVALS)
+        self._first: list[tuple[float, float]] = []  # (stamp, reception) before `begin`
+        self._restart()
+
+    def _restart(self) -> None:
+        """Forget the differences, as after a step."""
+        self._buckets: deque[float] = deque(maxlen=BUCKETS)
+        self._bucket_end = -math.inf
+        self._odd: list[tuple[float, float]] = []    # (reception, difference) while a step is open
+
+    @property
+    def rate(self) -> float | None:
+        """Messages per second."""
+        return 1.0 / self.period if self.period else None
+
+    @property
+    def error(self) -> float | None:
+        """How far the clock is ahead of the common one [s], None while it is right."""
+        if self.correction is None or abs(self.correction) < RIGHT_CLOCK:
+            return None
+        return -self.correction
+
+    @property
+    def delay(self) -> float:
+        """How late most messages come [s] after the time that they are of."""
+        return max(self.latency or 0.0, 0.0) + self.lateness
+
+    def add(self, stamp: float | None, receive: float) -> StampStatus:
+        """Add a message with its stamp (None without a header) and time of reception [s]."""
+        if stamp is None:
+            self._measure_period(receive - self._receive)
+            self._receive = receive
+            return StampStatus.GOOD
+        if self.offset is None:
+            self._first.append((stamp, receive))
+            return StampStatus.NEW
+        difference = receive - stamp
+        stamp_moved = abs(stamp - self._stamp - (self.period or 0.0))
+        receive_moved = abs(receive - self._receive - (self.period or 0.0))
+        if abs(difference - self.offset) <= FAR:
+            self._odd.clear()
+        elif self._odd or stamp_moved > receive_moved or difference - self.offset > LATEST:
+            return self._judge_step(receive, difference)
+        self._take(stamp, receive)
+        return StampStatus.GOOD
+
+    @property
+    def can_begin(self) -> bool:
+        """Whether enough messages have come for one wrong stamp to be outvoted."""
+        return len(self._first) >= STEP_MESSAGES
+
+    def begin(self) -> None:
+        """Take the messages so far as those of a good clock, but for stamps far ahead of the
+        others."""
+        if self.offset is not None or not self._first:
+            return
+        self.offset = sorted(r - s for s, r in self._first)[len(self._first) // 2]
+        for stamp, receive in self._first:
+            if self.fits(stamp, receive):
+                self._take(stamp, receive)
+        self._first.clear()
+
+    def fits(self, stamp: float, receive: float) -> bool:
+        """Whether a stamp is one that this clock may have given."""
+        return self.offset is not None and -FAR <= receive - stamp - self.offset <= LATEST
+
+    def _take(self, stamp: float, receive: float) -> None:
+        self._measure_period(stamp - self._stamp)
+        self._stamp, self._receive = stamp, receive
+        self._measure_offset(receive, receive - stamp)
+
+    def _judge_step(self, receive: float, difference: float) -> StampStatus:
+        """A stamp far from the clock: wrong by itself, or one of many that show a step."""
+        assert self.offset is not None
+        self._odd = [(at, d) for at, d in self._odd if abs(d - difference) <= AGREE]
+        self._odd.append((receive, difference))
+        if len(self._odd) < STEP_MESSAGES or receive - self._odd[0][0] < STEP_TIME:
+            return StampStatus.AHEAD if difference < self.offset else StampStatus.LATE
+        found = [d for _, d in self._odd]
+        self._restart()
+        self._stamp, self._receive = receive - difference, receive
+        self._buckets.extend(found)
+        self._set_offset()
+        return StampStatus.STEPPED
+
+    def _measure_period(self, interval: float) -> None:
+        if math.isfinite(interval) and interval > 0.0:
+            self._intervals.append(interval)
+            if len(self._intervals) > 1:
+                self.period = sorted(self._intervals)[len(self._intervals) // 2]
+
+    def _measure_offset(self, receive: float, difference: float) -> None:
+        if receive >= self._bucket_end:
+            self._bucket_end = receive + BUCKET
+            self._buckets.append(difference)
+            self._set_offset()
+        elif difference < self._buckets[-1]:
+            self._buckets[-1] = difference
+
+    def _set_offset(self) -> None:
+        ordered = sorted(self._buckets)
+        self.offset = ordered[int(QUANTILE * len(ordered))]
+        self.lateness = ordered[int((1.0 - QUANTILE) * (len(ordered) - 1))] - self.offset
+
+
+def clock_sentence(sensor: SensorClock) -> str:
+    """What is to be said of a sensor's clock, '' where all is well."""
+    if sensor.unstamped:
+        return ("its stamps are zero; its messages count at their reception, less a usual "
+                f"transport delay of {sensor.latency or 0.0:.2f} s. Let its driver stamp them")
+    if sensor.error is None:
+        return ""
+    error, latency = sensor.error, max(sensor.latency or 0.0, 0.0)
+    far = f"{abs(error):.2f} s" if abs(error) < DAYS else f"{abs(error) / 86400:.0f} days"
+    side = "ahead of" if error > 0 else "behind"
+    text = (f"its clock is {far} {side} the other clocks; its stamps are corrected by the times of "
+            f"reception, with a transport delay of {latency:.2f} s. Synchronize that clock")
+    if LONGEST_LATENCY < latency - error < LATEST:
+        text += f", or, if its messages do come {latency - error:.2f} s late, shorten their way"
+    return text

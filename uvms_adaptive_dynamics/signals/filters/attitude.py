@@ -1,0 +1,203 @@
+"""Attitude from gyro, accelerometer and velocity, for an IMU that publishes none.
+
+In the frame G, which starts as the body's axes and is carried along by the gyro, velocity less
+integrated specific force is an offset that grows by gravity: its slope is g times the down axis,
+whatever the vehicle's acceleration. A Kalman filter follows offset, slope and the biases of gyro
+and accelerometer, by the DVL, or, where that is silent, by what a vehicle's speed can be at all.
+Heading starts at zero: without a magnetometer nothing shows it.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...model.rotations import IDENTITY, cross, product, rotation, skew, turned, turned_back
+from .series import Series
+
+# At the start: [rad] tilt, by the direction of one force; biases of a cheap gyro [rad/s] and of a
+# cheap accelerometer [m/s^2].
+START_TILT, START_GYRO_BIAS, START_FORCE_BIAS = 0.3, 0.01, 0.05
+# Noise, per sqrt(s): of the integrated force [m/s], of gravity in G by the gyro's [m/s^2], of the
+# biases of accelerometer [m/s^2] and gyro [rad/s].
+WALKS = 0.005, 0.005, 1e-3, 1e-4
+# Without a DVL: [m/s] of speed of a vehicle that nobody measures, each axis; [s] between such
+# values, in which a vehicle turns round; [s] of silence after which they stand in.
+SPEED, SPEED_PERIOD, SILENCE = 0.5, 2.0, 1.0
+GOOD_TILT = math.radians(0.5)   # of standard deviation, from which on the attitude counts
+# [m/s^2] of standard deviation, of gravity less the accelerometer's bias, from which on the
+# acceleration counts: a tenth of what a vehicle at work reaches.
+GOOD_ACCELERATION = 0.02
+GRAVITY_TOLERANCE = 0.05        # of g, that the offset's slope may be wrong by where it counts
+OUTLIER_SIGMAS = 5.0            # of a velocity before the attitude counts
+LONGEST_STEP = 0.2              # [s] of prediction, in which a vehicle turns little
+LOST_AFTER = 5                  # outliers in a row, after which the filter starts again
+
+# Parts of the state: velocity less integrated force, gravity [m/s^2] (both in G), biases of
+# accelerometer and gyro in the body.
+OFFSET, GRAVITY, FORCE, GYRO = slice(0, 3), slice(3, 6), slice(6, 9), slice(9, 12)
+SLOPE = slice(3, 9)
+FORCE_INTEGRAL, R_GB = slice(0, 3), slice(3, 12)    # columns of the series
+
+
+class OwnAttitude:
+    """Completes IMU readings, their biases taken off; times [s] increase.
+
+    `gravity` [m/s^2]; `stddev` [m/s] is a velocity's. `tilt_since` [s]: from when on the tilt is
+    known to GOOD_TILT; `good_since` [s]: the acceleration too, to GOOD_ACCELERATION. Both are
+    infinite while that is not so.
+    """
+
+    def __init__(self, gravity: float, stddev: float):
+        self._g, self._stddev = gravity, stddev
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything, the gyro's bias too."""
+        self._gyro_bias = [0.0, 0.0, 0.0]
+        self._force_bias = [0.0, 0.0, 0.0]
+        self._P = np.diag([0.0] * 6 + [START_FORCE_BIAS ** 2] * 3 + [START_GYRO_BIAS ** 2] * 3)
+        self._series = Series(12)
+        self._R: Sequence[float] = IDENTITY
+        self._integral: Sequence[float] = (0.0, 0.0, 0.0)
+        self._rates: Sequence[float] = (0.0, 0.0, 0.0)
+        self._force: Sequence[float] = (0.0, 0.0, 0.0)     # in G
+        self._last_velocity = -math.inf
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the attitude, as after a gap in the IMU; the gyro's bias stays."""
+        self.tilt_since = self.good_since = math.inf
+        self._series.clear()
+        self._gravity: Sequence[float] | None = None       # (3,) [m/s^2] in G
+        self._offset: np.ndarray | None = None             # (3,) [m/s] in G
+        self._updated = -math.inf                          # [s] of the last update
+        self._outliers = 0
+
+    def add(self, t: float, rates: Sequence[float], force: Sequence[float]) -> list[float]:
+        """[down vector (3,), rates (3,), force (3,), heading] at a reading of rates [rad/s] and
+        specific force [m/s^2], body axes, later than the last."""
+        half = 0.5 * (t - self._series.last_time) if len(self._series) else 0.0
+        if half:
+            step = rotation(*(half * (a + b) for a, b in zip(self._rates, rates)))
+            self._R = product(self._R, step)
+        force_G = turned(self._R, force)
+        self._integral = [c + half * (a + b)
+                          for c, a, b in zip(self._integral, self._force, force_G)]
+        self._rates, self._force = rates, force_G
+        self._series.append(t, [*self._integral, *self._R])
+        if self._gravity is None:
+            self._start(t, force_G)
+        silent = t - self._last_velocity > SILENCE
+        if silent and t - self._updated > SPEED_PERIOD:
+            self._update(t, (0.0, 0.0, 0.0), SPEED)
+        down, heading = self._down_and_heading(t)
+        return [*down, *(w - b for w, b in zip(rates, self._gyro_bias)),
+                *(f - b for f, b in zip(force, self._force_bias)), heading]
+
+    def add_velocity(self, t: float, velocity: Sequence[float]) -> None:
+        """Add a velocity (3,) [m/s] of the IMU's place, body axes, later than the last and not
+        later than the newest reading."""
+        self._last_velocity = t
+        self._update(t, velocity, self._stddev)
+
+    # --- the filter -------------------------------------------------------------------------------
+
+    def _start(self, t: float, force_G: Sequence[float]) -> None:
+        """Begin as if the force were gravity's reaction alone."""
+        size = math.sqrt(_dot(force_G, force_G)) or 1.0
+        self._gravity = [-self._g * f / size for f in force_G]
+        self._offset, self._updated = None, t
+        self._P[:6] = self._P[:, :6] = 0.0
+        self._P[GRAVITY, GRAVITY] = (START_TILT * self._g) ** 2 * np.eye(3)
+        # Heading is measured against the axis of G that is most level.
+        level = min(range(3), key=lambda k: abs(force_G[k]))
+        self._north = [float(k == level) for k in range(3)]
+
+    def _update(self, t: float, velocity: Sequence[float], stddev: float) -> None:
+        """One step of the Kalman filter, to a velocity (3,) in body axes."""
+        row = self._series.interpolate(t)
+        if row is None or t <= self._updated:
+            return
+        R = row[R_GB]
+        in_G = turned(R.tolist(), velocity)
+        measured = np.array(in_G) - row[FORCE_INTEGRAL]
+        assert self._gravity is not None
+        if self._offset is None:
+            self._offset, self._updated = measured, t
+            self._P[OFFSET, OFFSET] = stddev ** 2 * np.eye(3)
+            return
+        while self._updated < t:
+            self._predict(min(t - self._updated, LONGEST_STEP), in_G)
+        S = self._P[OFFSET, OFFSET] + stddev ** 2 * np.eye(3)
+        error = measured - self._offset
+        if math.isinf(self.good_since) and stddev < SPEED and (
+                error @ np.linalg.solve(S, error) > OUTLIER_SIGMAS ** 2):
+            self._outliers += 1
+            if self._outliers >= LOST_AFTER:
+                self.restart()
+            return
+        self._outliers = 0
+        K = np.linalg.solve(S, self._P[OFFSET]).T
+        step = K @ error
+        self._offset = self._offset + step[OFFSET]
+        self._gravity = _sum(self._gravity, step[GRAVITY])
+        self._force_bias = _sum(self._force_bias, step[FORCE])
+        self._gyro_bias = _sum(self._gyro_bias, step[GYRO])
+        self._P = self._P - K @ self._P[OFFSET]
+        self._judge(t, R.reshape(3, 3))
+
+    def _predict(self, dt: float, velocity: Sequence[float]) -> None:
+        """Move on by dt [s]; `velocity` (3,) [m/s] in G."""
+        near = self._series.interpolate(self._updated + 0.5 * dt)
+        assert near is not None and self._gravity is not None and self._offset is not None
+        R, gravity = near[R_GB].reshape(3, 3), np.array(self._gravity)
+        # The gyro's bias turns G, and what stands still turns in it.
+        turn = R @ self._gyro_bias
+        slope = gravity - R @ self._force_bias + np.cross(turn, velocity)
+        self._offset = self._offset + dt * slope
+        self._gravity = (gravity + dt * np.cross(turn, gravity)).tolist()
+        self._updated += dt
+        F = np.eye(12)
+        F[OFFSET, GRAVITY], F[OFFSET, FORCE] = dt * np.eye(3), -dt * R
+        F[GRAVITY, GYRO] = -dt * skew(gravity) @ R
+        F[OFFSET, GYRO] = 0.5 * dt * F[GRAVITY, GYRO]
+        P = F @ self._P @ F.T + np.diag(dt * np.repeat(np.square(WALKS), 3))
+        self._P = 0.5 * (P + P.T)
+
+    def _judge(self, t: float, R: np.ndarray) -> None:
+        """Note from when on tilt and acceleration are known; R (3, 3) is R_Gb."""
+        assert self._gravity is not None
+        size = math.sqrt(_dot(self._gravity, self._gravity))
+        tilt = math.sqrt(_largest(self._P[GRAVITY, GRAVITY])) / self._g
+        slope = np.hstack([np.eye(3), -R])
+        force = math.sqrt(_largest(slope @ self._P[SLOPE, SLOPE] @ slope.T))
+        level = tilt < GOOD_TILT and abs(size / self._g - 1) < GRAVITY_TOLERANCE
+        self.tilt_since = min(self.tilt_since, t) if level else math.inf
+        good = level and force < GOOD_ACCELERATION
+        self.good_since = min(self.good_since, t) if good else math.inf
+
+    def _down_and_heading(self, t: float) -> tuple[Sequence[float], float]:
+        """(down vector (3,) in the body, heading [rad]) at the newest reading."""
+        assert self._gravity is not None
+        bias, since = turned(self._R, self._gyro_bias), t - self._updated
+        now = [x + since * y for x, y in zip(self._gravity, cross(bias, self._gravity))]
+        size = math.sqrt(_dot(now, now))
+        down = [x / size for x in now]
+        forward, east = self._R[0::3], cross(down, self._north)
+        along = _dot(self._north, forward) - _dot(self._north, down) * _dot(forward, down)
+        return turned_back(self._R, down), math.atan2(_dot(east, forward), along)
+
+
+def _dot(a: Sequence[float], b: Sequence[float]) -> float:
+    return sum(x * y for x, y in zip(a, b))
+
+
+def _sum(a: Sequence[float], b: np.ndarray) -> list[float]:
+    return [x + y for x, y in zip(a, b.tolist())]
+
+
+def _largest(covariance: np.ndarray) -> float:
+    """Variance (3, 3) in the worst direction."""
+    return float(np.linalg.eigvalsh(covariance)[-1])

@@ -1,0 +1,122 @@
+"""Where the attitude of IMU readings comes from: their own orientation, or gyro, force and DVL."""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ...config import Config
+from ..gates.orientation import OrientationGate
+from .attitude import OwnAttitude
+
+UNKNOWN, NO_HEADING = "attitude unknown", "no heading for the current"
+SLOW = 30.0         # [s] ten times what it takes to find the attitude; longer is worth a sentence
+LOST_TIME = 1.5     # [s] of rejected velocities alone, after which the attitude is doubted
+LEVEL = (0.0, 0.0, 1.0)
+
+
+class AttitudeSource:
+    """Completes readings [down (3), rates (3), force (3), heading]; times [s] increase.
+
+    `own`: whether the attitude is estimated here, None before the first reading.
+    """
+
+    def __init__(self, config: Config):
+        self._has_force = config.imu.measures_force
+        self._setting = config.imu.orientation if self._has_force else "message"
+        self._gravity = config.robot.gravity
+        self._has_current = any(config.robot.current_ned[:2])
+        self._gate = OrientationGate()
+        self._attitude = OwnAttitude(config.robot.gravity, config.dvl.stddev)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self._gate.reset()
+        self._attitude.reset()
+        self.own: bool | None = None
+        self._accepted = -math.inf                  # [s] of the last velocity that counted
+        self._searched = self._elapsed = 0.0        # [s] without a known attitude, in all
+        self._t: float | None = None
+
+    def restart(self) -> None:
+        """Forget an own attitude, as after a gap in the IMU."""
+        self._attitude.restart()
+
+    def judge(self, t: float, reading: Sequence[float]) -> Sequence[float] | None:
+        """The reading, for the gates; None if it cannot be used. An orientation that is not used,
+        or a force that there is not, is replaced by a constant."""
+        if not self._has_force:
+            return [*reading[:6], 0.0, 0.0, 0.0, reading[9]]
+        if self._setting == "auto":
+            usable = self._gate.usable(t, reading)
+            self.own = bool(self._gate.missing)
+            if not usable:
+                return None
+        else:
+            self.own = self._setting == "own"
+        return [*LEVEL, *reading[3:9], 0.0] if self.own else reading
+
+    def complete(self, t: float, row: Sequence[float]) -> Sequence[float]:
+        """A gated reading with its attitude; a force that was not measured is that of a vehicle
+        without acceleration, so that nothing is integrated."""
+        if not self._has_force:
+            return [*row[:6], *(-self._gravity * n for n in row[:3]), row[9]]
+        if not self.own:
+            return row
+        if self._t is not None and t - self._accepted < LOST_TIME:
+            self._elapsed += t - self._t
+            self._searched += 0.0 if self.known else t - self._t
+        self._t = t
+        return self._attitude.add(t, row[3:6], row[6:9])
+
+    @property
+    def known(self) -> bool:
+        """Whether the attitude is known well enough to judge other sensors by it."""
+        return not self.own or math.isfinite(self._attitude.good_since)
+
+    def find(self, t: float, velocity: Sequence[float]) -> bool:
+        """Add a velocity (3,) [m/s] of the IMU's place, body axes, while the attitude is not known;
+        returns whether it is by now."""
+        self._attitude.add_velocity(t, velocity)
+        self._accepted = t
+        return self.known
+
+    def keep(self, t: float, velocity: Sequence[float]) -> None:
+        """Add a velocity as `find` does, which the gate has accepted."""
+        if self.own:
+            self._attitude.add_velocity(t, velocity)
+            self._accepted = t
+
+    def doubt(self, t: float) -> None:
+        """Note that a velocity was rejected: after a while it may be the attitude that is wrong."""
+        if self.own and t - self._accepted > LOST_TIME:
+            self._attitude.restart()
+
+    def level(self, t: float) -> bool:
+        """Whether the tilt is known at t."""
+        return not self.own or t >= self._attitude.tilt_since
+
+    def mask_reason(self, t: float) -> str:
+        """Why the vehicle's rows do not count at t, '' where they do."""
+        if not self.own:
+            return ""
+        if self._has_current:
+            return NO_HEADING
+        return UNKNOWN if t < self._attitude.good_since else ""
+
+    def sentences(self) -> list[str]:
+        """What an operator should know."""
+        if not self.own:
+            return []
+        found = []
+        if self._has_current:
+            found.append("robot.current_ned: a current needs a heading, which the IMU does not "
+                         "give; set it to zero, or use an IMU with a magnetometer")
+        if self._searched > max(SLOW, 0.5 * self._elapsed):
+            found.append("imu.frame: rates, force and DVL velocity give no attitude, they "
+                         "contradict each other; check imu.frame, dvl.frame, imu.rpy and dvl.rpy")
+        elif self._setting == "auto":
+            found.append(f"imu.orientation: {self._gate.missing}; the attitude is estimated from "
+                         "its rates and force and the DVL. Set it to 'own' if that is right, else "
+                         "make the driver publish an orientation")
+        return found

@@ -1,0 +1,54 @@
+"""What is known of the body's motion at a tick, and why the rest is not."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...model.rotations import cross
+
+NO_IMU, CONTRADICTS = "no imu", "imu contradicts itself"
+NO_DVL, DVL_CONTRADICTS = "no dvl", "dvl contradicts imu"
+
+
+class Motion(NamedTuple):
+    """Motion of the body origin at a tick: R_nb (3, 3), nu (6,), nu_dot (6,) in body FRD.
+
+    `mask_reason`: why the vehicle's rows do not count, '' where they do. What is unknown is zero,
+    or of an attitude the last known.
+    """
+
+    R_nb: np.ndarray
+    nu: np.ndarray
+    nu_dot: np.ndarray
+    mask_reason: str
+
+
+class LinearMotion(NamedTuple):
+    """v, v_dot (3,) of the body origin, body axes, and why they are unknown, '' where they are not.
+    """
+
+    v: Sequence[float]
+    v_dot: Sequence[float]
+    mask_reason: str
+
+
+def unknown(reason: str) -> LinearMotion:
+    """A linear motion of which nothing is known."""
+    return LinearMotion((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), reason)
+
+
+def at_body_origin(velocity: Sequence[float], acceleration: Sequence[float], w: Sequence[float],
+                    w_dot: Sequence[float], r: Sequence[float]) -> tuple[Sequence[float], ...]:
+    """(v, v_dot) of the body origin from velocity and inertial acceleration of a place r (3,).
+
+    All (3,) in body axes; v_dot is the derivative in the rotating body frame.
+    """
+    (vx, vy, vz), (ax, ay, az) = velocity, acceleration
+    bx, by, bz = cross(w, r)
+    v = vx - bx, vy - by, vz - bz
+    tx, ty, tz = cross(w_dot, r)
+    cx, cy, cz = cross(w, (bx, by, bz))
+    ux, uy, uz = cross(w, v)
+    return v, (ax - tx - cx - ux, ay - ty - cy - uy, az - tz - cz - uz)

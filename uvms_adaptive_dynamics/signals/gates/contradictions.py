@@ -1,0 +1,35 @@
+"""Times in which a sensor contradicted itself: nothing that is reconstructed from it counts."""
+from __future__ import annotations
+
+import math
+
+KEPT = 20     # spans: ticks that are still to come lie after older ones
+
+
+class Contradictions:
+    """A span begins with a contradiction and is open until `close`; times [s] increase."""
+
+    def __init__(self) -> None:
+        self._spans: list[tuple[float, float]] = []
+        self.is_open = False
+        self.last = -math.inf      # [s] of the last contradiction
+
+    @property
+    def begin(self) -> float:
+        """Begin [s] of the newest span."""
+        return self._spans[-1][0]
+
+    def add(self, begin: float, t: float) -> None:
+        """Note a contradiction at t, of a fault that began no earlier than `begin`."""
+        if not self.is_open:
+            self._spans = [*self._spans[1 - KEPT:], (begin, math.inf)]
+        self.is_open, self.last = True, t
+
+    def close(self) -> None:
+        """The open span ended with its last contradiction."""
+        self._spans[-1] = self._spans[-1][0], self.last
+        self.is_open = False
+
+    def cover(self, begin: float, end: float) -> bool:
+        """Whether a span has a part between `begin` and `end`."""
+        return any(first <= end and begin <= last for first, last in self._spans)

@@ -1,0 +1,59 @@
+"""An IMU against itself: does its attitude turn as its gyro says, does its force go without steps.
+
+A burst of garbage in one of the three leaves the others as they were. Which one is wrong does not
+matter: no motion that is reconstructed from such readings means anything.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from .scale import MedianScale, judged
+
+TURN_SPAN = 0.1           # [s] over which attitude and gyro are compared
+# [rad] Smallest scale of their difference over that time: 0.2 degrees of noise twice, and an
+# attitude that is a tenth of a second old while the vehicle turns with 0.1 rad/s.
+TURN_FLOOR = 0.01
+# [m/s^2] Smallest scale of the force's step from three readings to the next three. A vehicle whose
+# thrusters reach full thrust in 0.1 s changes it by less than this from reading to reading.
+STEP_FLOOR = 0.2
+SCALE_STEP = 0.02         # of the running scales, for each value
+STEP_HALF = 3             # readings on either side of a step
+LONGEST_STEP = 0.05       # [s] between readings, beyond which a step may be the vehicle's
+
+
+class ImuConsistency:
+    """Judges readings by the difference of attitude and gyro, and by the force's steps."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all readings and the scales."""
+        self._turn_scale = MedianScale([TURN_FLOOR] * 4, SCALE_STEP, start=1.0)
+        self._step_scale = MedianScale([STEP_FLOOR] * 3, SCALE_STEP, start=1.0)
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the readings, as across a gap; the scales stay."""
+        self._forces: list[Sequence[float]] = []
+        self._t = -math.inf
+
+    def fits(self, t: float, turn_error: Sequence[float], force: Sequence[float]) -> bool:
+        """Whether a reading fits those before it.
+
+        `turn_error` (4,) [rad]: down vector and heading less those that the gyro predicts over
+        TURN_SPAN; `force` (3,) [m/s^2] specific force in body axes.
+        """
+        spacing = min(t - self._t, 1.0)
+        self._t = t
+        turns = judged(self._turn_scale, [abs(e) for e in turn_error], spacing)
+        if spacing > LONGEST_STEP:
+            self._forces.clear()
+        self._forces.append(force)
+        if len(self._forces) <= 2 * STEP_HALF:
+            return turns
+        del self._forces[0]
+        before, after = self._forces[:STEP_HALF], self._forces[STEP_HALF:]
+        step = [abs(sum(a) - sum(b)) / STEP_HALF for a, b in zip(zip(*after), zip(*before))]
+        return judged(self._step_scale, step, spacing) and turns

@@ -1,0 +1,98 @@
+"""Joint readings against themselves: positions change as the velocities say."""
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .scale import MedianScale, judged
+
+SPAN = 0.1                # [s] over which positions and velocities are compared
+# Deviations of the difference that noise alone gives: two positions, and velocities that a driver
+# takes from positions over some time.
+NOISE_FACTOR = 2.0
+# What drivers get wrong without being faulty: a velocity that is filtered, and so late by this [s];
+# one whose scale is off by this share; and a reading that is a period older than its stamp.
+LAG, SHARE = 0.03, 0.1
+SCALE_STEP = 0.02         # of the running scale, for each value
+# [rad/s or m/s] Apparent speed from one reading to the next that no arm's joint has, beyond what
+# its velocity says: the position has jumped.
+JUMP_SPEED = 5.0
+# A jump is over once the positions are where the velocities have led since: within an encoder's
+# slip, and the drift that a velocity's bias gives [rad/s or m/s].
+RETURNED, DRIFT = 0.02, 0.01
+REHOMED = 15.0            # [s] after which positions that have not come back are the new ones
+
+
+class _Reading(NamedTuple):
+    """Positions, velocities and integrals of these, all (n,), at t [s]."""
+
+    t: float
+    position: Sequence[float]
+    velocity: Sequence[float]
+    integral: Sequence[float]
+
+
+class JointConsistency:
+    """Judges readings by the change of position less the integral of velocity, of every joint."""
+
+    def __init__(self, joints: int, position_stddev: float):
+        self._n, self._floor = joints, NOISE_FACTOR * position_stddev
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all readings and the scale."""
+        self._scale = MedianScale([self._floor] * self._n, SCALE_STEP)
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the readings, as across a gap; the scale stays."""
+        self._past: deque[_Reading] = deque()
+        self._before_jump: _Reading | None = None      # the last before it, until it is over
+
+    def fits(self, t: float, position: Sequence[float], velocity: Sequence[float]) -> bool:
+        """Whether a reading, (n,) and (n,), fits those before it; without velocities it does."""
+        if not all(map(math.isfinite, velocity)):
+            self.restart()
+            return True
+        integral: Sequence[float] = [0.0] * self._n
+        if self._past:
+            last = self._past[-1]
+            integral = [i + 0.5 * (t - last.t) * (u + v)
+                        for i, u, v in zip(last.integral, last.velocity, velocity)]
+        self._past.append(_Reading(t, position, velocity, integral))
+        if self._displaced():
+            return False
+        while len(self._past) > 2 and self._past[1].t <= t - SPAN:
+            self._past.popleft()
+        if len(self._past) < 2:
+            return True
+        old, now = self._past[0], self._past[-1]
+        period = t - self._past[-2].t
+        allowed = [LAG * abs(v - u) + SHARE * abs(p - q) + period * max(abs(u), abs(v))
+                   for v, u, p, q in zip(now.velocity, old.velocity, now.position, old.position)]
+        error = [max(e - a, 0.0) for e, a in zip(_difference(old, now), allowed)]
+        return judged(self._scale, error, period)
+
+    def _displaced(self) -> bool:
+        """Whether the positions have jumped, and not come back to where the velocities lead."""
+        if len(self._past) < 2:
+            return False
+        last, now = self._past[-2], self._past[-1]
+        if self._before_jump is None:
+            if max(_difference(last, now)) <= JUMP_SPEED * (now.t - last.t):
+                return False
+            self._before_jump = last
+        since = now.t - self._before_jump.t
+        back = max(_difference(self._before_jump, now)) <= RETURNED + DRIFT * since
+        if back or since > REHOMED:
+            self._before_jump = None
+            self._past = deque([now])
+        return not back
+
+
+def _difference(a: _Reading, b: _Reading) -> list[float]:
+    """Change of position less that of the integral of velocity, of every joint."""
+    return [abs(p - q - (i - j))
+            for p, q, i, j in zip(b.position, a.position, b.integral, a.integral)]

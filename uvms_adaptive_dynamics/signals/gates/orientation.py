@@ -1,0 +1,62 @@
+"""Whether an IMU's messages carry an orientation: one that never changes while the gyro turns is
+none, whatever it says."""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+# [s] of readings of the other kind, after which the sensor is of that kind: longer than a driver
+# takes to start, shorter than anyone waits.
+OTHER_KIND = 1.0
+# [rad] turned within TURN_MEMORY [s] by a gyro that the orientation should have followed: ten times
+# what a gyro's bias of half a degree per second amounts to.
+TURNED, TURN_MEMORY = 0.1, 1.0
+NOT_PUBLISHED = "its messages carry no orientation"
+CONSTANT = "its orientation never changes although its gyro turns"
+
+
+class OrientationGate:
+    """Judges readings [down (3), rates (3), force (3), heading] of an IMU.
+
+    `missing`: why the orientation is not used, '' where it is, None before the first reading.
+    """
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.missing: str | None = None
+        self._first: Sequence[float] | None = None     # orientation, while it has never changed
+        self._turn = [0.0, 0.0, 0.0]                   # [rad] by the gyro, of the last second
+        self._t = self._other_since = -math.inf
+
+    def usable(self, t: float, reading: Sequence[float]) -> bool:
+        """Whether a reading is of the kind that the sensor is known to be; updates `missing`."""
+        why = self._why_missing(t, reading)
+        if self.missing is None or bool(why) == bool(self.missing):
+            self.missing, self._other_since = why or "", math.inf
+            return True
+        self._other_since = min(self._other_since, t)
+        if t - self._other_since > OTHER_KIND or why == CONSTANT:
+            self.missing, self._other_since = why, math.inf
+            return True
+        # An own attitude needs none; the message's cannot be made up.
+        return bool(self.missing)
+
+    def _why_missing(self, t: float, reading: Sequence[float]) -> str:
+        """Why the reading has no orientation, '' where it has one."""
+        orientation = [*reading[:3], reading[9]]
+        step = 0.0 if self._first is None else min(t - self._t, TURN_MEMORY)
+        self._t = t
+        if math.isnan(orientation[0]):
+            return NOT_PUBLISHED
+        if self._first is None:
+            self._first = orientation
+        if orientation != self._first:
+            self._first = ()
+            return ""
+        kept = 1.0 - step / TURN_MEMORY
+        self._turn = [kept * turn + step * rate for turn, rate in zip(self._turn, reading[3:6])]
+        constant = self.missing == CONSTANT or max(map(abs, self._turn)) > TURNED
+        return CONSTANT if constant else ""

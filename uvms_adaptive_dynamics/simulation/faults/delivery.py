@@ -1,0 +1,160 @@
+"""Faults of delivery: messages that are lost, late, repeated, too rare, too many, or another's."""
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..sensors import (
+    ACCELEROMETER_NOISE,
+    ATTITUDE_NOISE,
+    DVL_NOISE,
+    EFFORT_NOISE,
+    GYRO_NOISE,
+    JOINT_NOISE,
+    JOINT_SPEED_NOISE,
+    PRESSURE_NOISE,
+)
+from .stream import Fault, Received, Reordering, later, stamp_ns, with_stamp
+from .values import FIELDS, field_of, has_field, with_field
+
+SPACING = 1e-4      # [s] between messages of a burst, some 10,000 a second
+NOISE = {"gyro": GYRO_NOISE, "accelerometer": ACCELEROMETER_NOISE,
+         "orientation": 0.5 * ATTITUDE_NOISE, "position": JOINT_NOISE, "speed": JOINT_SPEED_NOISE,
+         "effort": EFFORT_NOISE, "velocity": DVL_NOISE, "pressure": PRESSURE_NOISE}
+
+
+@dataclass(frozen=True)
+class Lost(Fault):
+    """Nothing is received, or each message with probability `share` is not."""
+
+    share: float = 1.0
+
+    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
+                memory: dict[str, Any]) -> Iterable[Received]:
+        if self.share < 1.0 and rng.random() >= self.share:
+            yield item
+
+
+@dataclass(frozen=True)
+class Frozen(Fault):
+    """The first reading again and again, with new stamps."""
+
+    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
+                memory: dict[str, Any]) -> Iterable[Received]:
+        first = memory.setdefault(item.role, item.message)
+        stamp = stamp_ns(item.message)
+        yield item._replace(message=first if stamp is None else with_stamp(first, stamp))
+
+
+@dataclass(frozen=True)
+class Stalled(Reordering):
+    """The network stands still from `begin` to `end`, then delivers all that waited at once."""
+
+    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
+                memory: dict[str, Any]) -> Iterable[Received]:
+        memory["count"] = memory.get("count", 0) + 1
+        yield item.delayed(self.end - elapsed + SPACING * memory["count"])
+
+
+@dataclass(frozen=True)
+class Late(Reordering):
+    """Single messages, a `share` of them, come `wait` [s] late: behind those after them."""
+
+    share: float = 0.1
+    wait: float = 0.1
+
+    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
+                memory: dict[str, Any]) -> Iterable[Received]:
+        yield item.delayed(self.wait) if rng.random() < self.share else item
+
+
+@dataclass(frozen=True)
+class Repeated(Reordering):
+    """Every message comes twice, as over two paths of a network."""
+
+    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
+                memory: dict[str, Any]) -> Iterable[Received]:
+        yield item
+        yield item.delayed(SPACING)
+
+
+@dataclass(frozen=True)
+class Thinned(Fault):
+    """Of `each` messages one is published: a sensor that is set to a lower rate."""
+
+    each: int = 1
+
+    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
+                memory: dict[str, Any]) -> Iterable[Received]:
+        memory["count"] = memory.get("count", -1) + 1
+        if memory["count"] % self.each == 0:
+            yield item
+
+
+@dataclass(frozen=True)
+class SecondPublisher(Reordering):
+    """Another node publishes on the same topic too: the same message as `change` makes it, `after`
+    [s] later."""
+
+    change: Callable[[Any], Any] = copy.copy
+    after: float = 0.004
+
+    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
+                memory: dict[str, Any]) -> Iterable[Received]:
+        yield item
+        message = later(self.change(item.message), self.after)
+        yield item._replace(message=message).delayed(self.after)
+
+
+@dataclass(frozen=True)
+class Added(Fault):
+    """Messages of a role that the recording lacks: what `make` gives, every `every` [s]."""
+
+    make: Callable[[], Any] = float
+    every: float = 1.0
+
+    def apply(self, stream: Iterable[Received], rng: np.random.Generator) -> Iterator[Received]:
+        due: int | None = None
+        for item in stream:
+            due = item.true_ns + round(self.begin * 1e9) if due is None else due
+            while due <= item.true_ns:
+                yield Received(self.role, self.make(), due + item.t_ns - item.true_ns, due)
+                due += round(self.every * 1e9)
+            yield item
+
+
+@dataclass(frozen=True)
+class Densified(Reordering):
+    """A sensor of `factor` times the rate: between two messages others, linear in their fields and
+    each with noise of its own."""
+
+    factor: int = 1
+
+    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
+                memory: dict[str, Any]) -> Iterable[Received]:
+        before: Received | None = memory.get("before")
+        memory["before"] = item
+        if before is not None:
+            for k in range(1, self.factor):
+                yield _between(before, item, k / self.factor, rng)
+        yield item
+
+
+def _between(a: Received, b: Received, part: float, rng: np.random.Generator) -> Received:
+    message, begin, end = a.message, stamp_ns(a.message), stamp_ns(b.message)
+    if begin is not None and end is not None:
+        message = with_stamp(message, begin + round(part * (end - begin)))
+    for field, (role, _) in FIELDS.items():
+        if role == a.role and has_field(message, field):
+            x, y = field_of(a.message, field), field_of(b.message, field)
+            mixed = (1.0 - part) * x + part * (-y if field == "orientation" and x @ y < 0 else y)
+            mixed = mixed + NOISE.get(field, 0.0) * rng.standard_normal(x.size)
+            if field == "orientation":
+                mixed /= np.linalg.norm(mixed)
+            message = with_field(message, field, mixed)
+    return Received(a.role, message, a.t_ns + round(part * (b.t_ns - a.t_ns)),
+                    a.true_ns + round(part * (b.true_ns - a.true_ns)))

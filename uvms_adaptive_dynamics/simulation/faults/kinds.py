@@ -1,0 +1,68 @@
+"""The kinds of `simulate --faults`: times [s] count from the first message."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+
+from .clocks import Clock
+from .delivery import Frozen, Lost
+from .outliers import command_spikes, effort_outliers, noise, velocity_outliers
+from .stream import Fault
+from .values import Rewritten, altered, field_of, reordered, times, with_field
+
+BURST_LENGTH, BURST_SPEED = 1.0, 0.7      # [s], deviation [m/s] of DVL garbage
+
+
+def bursts(*begins: float) -> tuple[Fault, ...]:
+    """A second of DVL noise from each of the times [s] on."""
+    return tuple(altered("velocity", noise(BURST_SPEED), begin, begin + BURST_LENGTH)
+                 for begin in begins)
+
+
+def turned_imu(message: Any, mount: np.ndarray) -> None:
+    """Make of an Imu message what one mounted with the rotation `mount` (3, 3), sensor to body,
+    says instead."""
+    attitude = pin.Quaternion(field_of(message, "orientation")).matrix() @ mount
+    changed = with_field(message, "orientation", pin.Quaternion(attitude).coeffs())
+    for field in ("gyro", "accelerometer"):
+        changed = with_field(changed, field, mount.T @ field_of(message, field))
+    vars(message).update(vars(changed))
+
+
+@dataclass(frozen=True)
+class TurnedImu:
+    """`turned_imu` by roll, pitch and yaw [rad], one after the other (x, y, z)."""
+
+    roll: float = 0.0
+    pitch: float = 0.0
+    yaw: float = 0.0
+
+    def __call__(self, message: Any) -> None:
+        turned_imu(message, pin.rpy.rpyToMatrix(self.roll, self.pitch, self.yaw))
+
+
+FAULT_KINDS: dict[str, tuple[Fault, ...]] = {
+    "outliers": (altered("effort", effort_outliers(0.05)),
+                 altered("velocity", velocity_outliers(0.05))),
+    "bursts": bursts(20.0, 45.0, 70.0, 95.0),
+    "spikes": (altered("commands", command_spikes(0.01)),),
+    "dropouts": (Lost("dvl", 30.0, 33.0), Lost("joint_states", 50.0, 50.5),
+                 Lost("thrusters", 75.0, 76.0), Lost("imu", 85.0, 85.2)),
+    "frozen": (Frozen("dvl", 25.0, 28.0), Frozen("joint_states", 40.0, 42.0),
+               Frozen("imu", 60.0, 61.0), Frozen("depth", 80.0, 95.0)),
+    "clock-jump": (Clock(begin=65.0, offset=100.0),),
+    "effort-scale": (altered("effort", times(2.0)),),
+    "dvl-scale": (altered("velocity", times(1.3)),),
+    "imu-turned": (Rewritten("imu", change=TurnedImu(pitch=np.radians(10.0))),),
+    "thruster-order": (altered("commands", reordered(0, 2, 1, 3, 4, 5, 6, 7)),),
+}
+ACCEPTANCE = ("outliers", "bursts", "spikes")     # that an estimate must tolerate without loss
+
+
+def combined(kinds: Iterable[str]) -> tuple[Fault, ...]:
+    """The faults of several kinds together; a name that is not in FAULT_KINDS raises KeyError."""
+    return tuple(fault for kind in kinds for fault in FAULT_KINDS[kind])

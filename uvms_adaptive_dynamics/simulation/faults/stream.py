@@ -1,0 +1,106 @@
+"""A fault takes the messages of a stream as they were received and gives them as they come in its
+presence. Faults are put one behind the other; a message is never changed, but replaced.
+"""
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Received(NamedTuple):
+    """A message with its role.
+
+    t_ns [ns since the epoch]: when it is received, by the host's clock; true_ns: the same by a
+    clock that no fault touches, in whose order messages come.
+    """
+
+    role: str
+    message: Any
+    t_ns: int
+    true_ns: int
+
+    @property
+    def t(self) -> float:
+        """Reception by the host's clock [s since the epoch]."""
+        return self.t_ns * 1e-9
+
+    def delayed(self, seconds: float) -> Received:
+        """The same message, received later by all clocks."""
+        ns = round(seconds * 1e9)
+        return self._replace(t_ns=self.t_ns + ns, true_ns=self.true_ns + ns)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What happens to the messages of `role` ('' of all) from `begin` to `end` [s of true time from
+    the stream's first message]; messages outside pass. `spoiled` says what happens."""
+
+    role: str = ""
+    begin: float = 0.0
+    end: float = math.inf
+
+    def apply(self, stream: Iterable[Received], rng: np.random.Generator) -> Iterator[Received]:
+        """The stream in presence of the fault, in the order of true time."""
+        first: int | None = None
+        memory: dict[str, Any] = {}
+        for item in stream:
+            first = item.true_ns if first is None else first
+            elapsed = (item.true_ns - first) * 1e-9
+            if self.concerns(item, elapsed):
+                yield from self.spoiled(item, elapsed, rng, memory)
+            else:
+                yield item
+
+    def concerns(self, item: Received, elapsed: float) -> bool:
+        """Whether the fault acts on a message received `elapsed` [s] after the first one."""
+        return self.role in ("", item.role) and self.begin <= elapsed < self.end
+
+    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
+                memory: dict[str, Any]) -> Iterable[Received]:
+        """What comes in place of a message; memory: of this fault alone, empty at first."""
+        raise NotImplementedError
+
+
+class Reordering(Fault):
+    """A fault that changes when messages come: the stream is put in order of true time again."""
+
+    def apply(self, stream: Iterable[Received], rng: np.random.Generator) -> Iterator[Received]:
+        yield from sorted(super().apply(stream, rng), key=lambda item: item.true_ns)
+
+
+def with_faults(stream: Iterable[Received], faults: Sequence[Fault],
+                seed: int = 0) -> Iterator[Received]:
+    """The stream in presence of all faults, of the first one first; the same seed gives the same
+    ones."""
+    found: Iterable[Received] = stream
+    for fault, rng in zip(faults, np.random.default_rng(seed).spawn(len(faults))):
+        found = fault.apply(found, rng)
+    return iter(found)
+
+
+def stamp_ns(message: Any) -> int | None:
+    """The header's stamp [ns since the epoch], None without a header."""
+    header = getattr(message, "header", None)
+    return None if header is None else header.stamp.sec * 10**9 + header.stamp.nanosec
+
+
+def with_stamp(message: Any, ns: int) -> Any:
+    """The message with another stamp [ns since the epoch]; itself if it has no header."""
+    if getattr(message, "header", None) is None:
+        return message
+    found, header = copy.copy(message), copy.copy(message.header)
+    stamp = copy.copy(header.stamp)
+    stamp.sec, stamp.nanosec = ns // 10**9, ns % 10**9
+    found.header, header.stamp = header, stamp
+    return found
+
+
+def later(message: Any, seconds: float) -> Any:
+    """The message with its stamp moved by `seconds`; itself if it has no header."""
+    ns = stamp_ns(message)
+    return message if ns is None else with_stamp(message, ns + round(seconds * 1e9))

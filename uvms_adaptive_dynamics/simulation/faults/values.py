@@ -1,0 +1,166 @@
+"""Faults of what a message says: its numbers by the name of a field, or its structure."""
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .stream import Fault, Received
+
+# Fields with numbers: the role whose messages have them, and the way to them.
+FIELDS = {
+    "gyro": ("imu", "angular_velocity"),
+    "accelerometer": ("imu", "linear_acceleration"),
+    "orientation": ("imu", "orientation"),
+    "velocity": ("dvl", "twist.twist.linear"),
+    "pressure": ("depth", "fluid_pressure"),
+    "position": ("joint_states", "position"),
+    "speed": ("joint_states", "velocity"),
+    "effort": ("joint_states", "effort"),
+    "commands": ("thrusters", "data"),
+    "voltage": ("battery", "voltage"),
+}
+Change = Callable[[np.ndarray, np.random.Generator], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Altered(Fault):
+    """The numbers of a field (k,) as `change` makes them."""
+
+    field: str = ""
+    change: Change = lambda values, rng: values
+
+    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
+                memory: dict[str, Any]) -> Iterable[Received]:
+        values = self.change(field_of(item.message, self.field).copy(), rng)
+        yield item._replace(message=with_field(item.message, self.field, values))
+
+
+@dataclass(frozen=True)
+class Rewritten(Fault):
+    """A copy of the message that `change` has changed in place."""
+
+    change: Callable[[Any], None] = lambda message: None
+
+    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
+                memory: dict[str, Any]) -> Iterable[Received]:
+        message = copy.deepcopy(item.message)
+        self.change(message)
+        yield item._replace(message=message)
+
+
+def altered(field: str, change: Change, begin: float = 0.0, end: float = np.inf) -> Altered:
+    """The fault `Altered` of the role that has the field."""
+    return Altered(FIELDS[field][0], begin, end, field, change)
+
+
+# --- fields ---------------------------------------------------------------------------------------
+
+def has_field(message: Any, field: str) -> bool:
+    """Whether the message has the field."""
+    return hasattr(message, _way(message, field)[0])
+
+
+def field_of(message: Any, field: str) -> np.ndarray:
+    """(k,) the numbers of a field."""
+    for part in _way(message, field):
+        message = getattr(message, part)
+    if hasattr(message, "x"):
+        message = [getattr(message, axis) for axis in _axes(message)]
+    return np.atleast_1d(np.asarray(message, float))
+
+
+def with_field(message: Any, field: str, values: np.ndarray) -> Any:
+    """A copy of the message with other numbers (k,) in a field."""
+    return _replaced(message, _way(message, field), values)
+
+
+def _way(message: Any, field: str) -> list[str]:
+    # mavros_msgs/RCOut names its commands otherwise.
+    path = FIELDS[field][1]
+    return ["channels"] if path == "data" and hasattr(message, "channels") else path.split(".")
+
+
+def _replaced(part: Any, way: Sequence[str], values: np.ndarray) -> Any:
+    if way:
+        found = copy.copy(part)
+        setattr(found, way[0], _replaced(getattr(part, way[0]), way[1:], values))
+        return found
+    if hasattr(part, "x"):
+        found = copy.copy(part)
+        for axis, value in zip(_axes(part), values.tolist()):
+            setattr(found, axis, value)
+        return found
+    return np.asarray(values) if np.ndim(part) else float(values[0])
+
+
+def _axes(part: Any) -> str:
+    return "xyzw" if hasattr(part, "w") else "xyz"
+
+
+# --- changes of numbers ---------------------------------------------------------------------------
+
+def plus(*amounts: float) -> Change:
+    """Off by an amount, the same of all numbers or one for each."""
+    return lambda values, rng: values + np.array(amounts)
+
+
+def times(*factors: float) -> Change:
+    """In another unit or with another sign."""
+    return lambda values, rng: values * np.array(factors)
+
+
+def filled(value: float) -> Change:
+    """All numbers the same."""
+    return lambda values, rng: np.full_like(values, value)
+
+
+def reordered(*places: int) -> Change:
+    """In another order: first the one at places[0]."""
+    return lambda values, rng: values[list(places)]
+
+
+def huge(size: float) -> Change:
+    """Numbers up to +- `size`, finite."""
+    return lambda values, rng: size * rng.uniform(-1.0, 1.0, values.size)
+
+
+def rolled(shift: int) -> Change:
+    """In another order in which none stays at its place, however many there are."""
+    return lambda values, rng: np.roll(values, shift)
+
+
+def swapped(a: int, b: int) -> Change:
+    """Two numbers exchanged."""
+    def changed(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        values[[a, b]] = values[[b, a]]
+        return values
+    return changed
+
+
+def one_of(place: int, change: Change) -> Change:
+    """`change` of one number alone, of the last one where there are fewer."""
+    def changed(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        k = min(place, values.size - 1)
+        values[k] = change(values[k:k + 1], rng)[0]
+        return values
+    return changed
+
+
+def at_times(share: float, change: Change) -> Change:
+    """Each number with probability `share` as `change` makes it."""
+    def changed(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        wrong = rng.random(values.size) < share
+        return np.where(wrong, change(values.copy(), rng), values)
+    return changed
+
+
+def turned(angle: float, axis: Sequence[float]) -> Change:
+    """A quaternion x y z w, turned by `angle` [rad] about an axis (3,) of the sensor."""
+    x, y, z = np.sin(angle / 2) * np.array(axis, float) / np.linalg.norm(axis)
+    w = float(np.cos(angle / 2))
+    right = np.array([[w, z, -y, x], [-z, w, x, y], [y, -x, w, z], [-x, -y, -z, w]])
+    return lambda values, rng: right @ values

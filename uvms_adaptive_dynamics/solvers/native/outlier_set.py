@@ -1,0 +1,150 @@
+"""The Huber groups beyond rho or close to it, and what they add to the quadratic of all rows as
+inliers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class OutlierSet:
+    """Rows, residuals and curvature of the groups beyond rho or close to it, contiguous in
+    memory, in no order.
+
+    rows (k, rows, m), tau (k, rows), group (k,), rho (k,), weight (k,). isotropic and radial
+    (k,): coefficients of R^T R and of (R^T r)(R^T r)^T in the summed curvature, formed from the
+    residuals (k, rows).
+    """
+
+    NAMES = ("rows", "tau", "group", "rho", "weight", "isotropic", "radial", "residual")
+    rows: np.ndarray
+    tau: np.ndarray
+    group: np.ndarray
+    rho: np.ndarray
+    weight: np.ndarray
+    isotropic: np.ndarray
+    radial: np.ndarray
+    residual: np.ndarray
+
+    def __init__(self, groups: int, rows: int, size: int):
+        self.place = np.full(groups, -1)  # of each group in the set, -1 for none
+        self.curvature = np.zeros(
+            (size, size)
+        )  # sum over the set, taken off the Hessian of the condensed quadratic
+        room = 64
+        self._room = {
+            "rows": np.zeros((room, rows, size)),
+            "tau": np.zeros((room, rows)),
+            "group": np.zeros(room, int),
+            "rho": np.zeros(room),
+            "weight": np.zeros(room),
+            "isotropic": np.zeros(room),
+            "radial": np.zeros(room),
+            "residual": np.zeros((room, rows)),
+        }
+        self._cut(0)
+
+    def _cut(self, count: int) -> None:
+        self.count = count
+        for name in self.NAMES:
+            setattr(self, name, self._room[name][:count])
+
+    def add(
+        self,
+        groups: np.ndarray,
+        rows: np.ndarray,
+        tau: np.ndarray,
+        rho: np.ndarray,
+        weight: np.ndarray,
+    ) -> None:
+        """Add groups (k,), with no curvature yet."""
+        begin, end, room = self.count, self.count + len(groups), self._room
+        while end > len(room["group"]):
+            for name, array in room.items():
+                room[name] = np.concatenate([array, np.zeros_like(array)])
+        self._cut(end)
+        for mine, value in (
+            (self.rows, rows),
+            (self.tau, tau),
+            (self.group, groups),
+            (self.rho, rho),
+            (self.weight, weight),
+            (self.isotropic, 0.0),
+            (self.radial, 0.0),
+            (self.residual, 0.0),
+        ):
+            mine[begin:] = value
+        self.place[groups] = np.arange(begin, end)
+
+    def remove(self, places: np.ndarray) -> None:
+        """Remove outliers (k,) by their places, with their curvature."""
+        curved = places[self.isotropic[places] > 0]
+        if curved.size:
+            self.curvature -= self._curvature_of(curved)
+        for at in sorted(places.tolist(), reverse=True):
+            last = self.count - 1
+            self.place[self.group[at]] = -1
+            if at != last:
+                for name in self.NAMES:
+                    array = self._room[name]
+                    array[at] = array[last]
+                self.place[self.group[at]] = at
+            self.count = last
+        self._cut(self.count)
+
+    def fade(self, factor: float) -> None:
+        """Multiply all weights by `factor`."""
+        self.weight *= factor
+        self.curvature *= factor
+
+    def recompute(
+        self, places: np.ndarray, isotropic: np.ndarray, radial: np.ndarray, residual: np.ndarray
+    ) -> None:
+        """Replace the curvature of outliers (k,) by that of another residual (k, rows)."""
+        curved = places[self.isotropic[places] > 0]
+        if curved.size:
+            self.curvature -= self._curvature_of(curved)
+        self.isotropic[places], self.radial[places], self.residual[places] = (
+            isotropic,
+            radial,
+            residual,
+        )
+        curved = places[isotropic > 0]
+        if curved.size:
+            self.curvature += self._curvature_of(curved)
+
+    def clear_curvature(self) -> None:
+        """No group has a share of the curvature any more."""
+        self.curvature[:] = 0.0
+        self.isotropic[:] = 0.0
+
+    def as_inliers(self) -> np.ndarray:
+        """(m, m) what the set adds to the condensed quadratic: sum of weight R^T R."""
+        rows = (np.sqrt(self.weight)[:, None, None] * self.rows).reshape(
+            -1, self.curvature.shape[0]
+        )
+        return rows.T @ rows
+
+    def _curvature_of(self, places: np.ndarray) -> np.ndarray:
+        weight, rows = self.weight[places], self.rows[places]
+        k, _, m = rows.shape
+        pulls = np.matmul(self.residual[places][:, None, :], rows)
+        pulls *= np.sqrt(weight * self.radial[places])[:, None, None]
+        rows *= np.sqrt(weight * self.isotropic[places])[:, None, None]
+        stacked = np.concatenate([rows, pulls], axis=1).reshape(-1, m)
+        return stacked.T @ stacked
+
+
+class OutlierTerm:
+    """What the groups beyond rho add at a point to the quadratic of all rows as inliers: value,
+    gradient (m,); norm, isotropic coefficient and residual of each group of the set."""
+
+    __slots__ = ("value", "gradient", "norm", "isotropic", "residual")
+
+    def __init__(self, value, gradient, norm, isotropic, residual):
+        self.value, self.gradient, self.norm, self.isotropic, self.residual = (
+            value,
+            gradient,
+            norm,
+            isotropic,
+            residual,
+        )

@@ -1,0 +1,67 @@
+"""The bench: a recording with one fault or another, each judged against the clean one."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ...config import Config
+from ...errors import BagError
+from ...model.robot import RobotModel
+from ...simulation.faults.stream import Received, with_faults
+from ...simulation.faults.values import FIELDS, field_of
+from .case import Case
+from .judge import Verdict, judged
+from .recordings import Recordings, Scene, recordings_of, simulated_recordings
+from .runner import HeldOut, Ran, held_out, run_through
+
+
+class Bench:
+    """The recordings, and the clean runs that faults are held against, each made once."""
+
+    def __init__(self, recordings: Recordings, config: Config):
+        self.config, self._recordings = config, recordings
+        self._clean: dict[tuple, tuple[Ran, HeldOut]] = {}
+
+    @classmethod
+    def of(cls, bag: Path | None, folder: Path, scene: Scene, config: Config) -> Bench:
+        """The bench of a recording, or of the simulated robot, whose bags are kept in `folder`."""
+        if bag is not None:
+            return cls(recordings_of(bag, config, scene), config)
+        return cls(simulated_recordings(folder, config, scene), config)
+
+    def concerns(self, case: Case) -> bool:
+        """Whether the recording has messages of all roles that the case is about."""
+        roles = {item.role for item in self._recordings.learnt} | {"", "battery"}
+        return roles >= {fault.role for fault in case.faults}
+
+    def verdict(self, case: Case) -> Verdict:
+        """Run a case and judge it."""
+        config = self.config.with_values(dict(case.settings))
+        robot = RobotModel.from_config(config)
+        clean, test = self._clean_run(case, config, robot)
+        # Whole before the run: what a fault itself raises is no result.
+        stream = list(with_faults(self._recordings.learnt, (*case.given, *case.faults)))
+        ran = run_through(stream, config, robot, reference=clean.pi)
+        return judged(case, ran, clean, test, robot, self._wrong_numbers(case, stream))
+
+    def _wrong_numbers(self, case: Case, stream: Sequence[Received]) -> int:
+        """How many numbers of the field that is counted differ from the recording's."""
+        if not case.counted:
+            return 0
+        role = FIELDS[case.counted][0]
+        values = [np.array([field_of(item.message, case.counted) for item in items
+                            if item.role == role]) for items in (self._recordings.learnt, stream)]
+        return int(np.sum(values[0] != values[1]))
+
+    def _clean_run(self, case: Case, config: Config, robot: RobotModel) -> tuple[Ran, HeldOut]:
+        key = (tuple(case.settings.items()), tuple(map(repr, case.given)))
+        if key not in self._clean:
+            learnt, tested = (list(with_faults(part, case.given)) for part in self._recordings)
+            clean, test = run_through(learnt, config, robot), held_out(tested, config, robot)
+            if not clean.valid.any() or not np.isfinite(test.tau).any():
+                raise BagError("the recording gives no valid row even without a fault; see what "
+                               "'evaluate' says of it.")
+            self._clean[key] = clean, test
+        return self._clean[key]

@@ -1,0 +1,106 @@
+"""What a case of the fault bench is: a fault, what must be said of it, and what it may cost."""
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...simulation.faults.stream import Fault
+
+OFFSET_ERROR = 0.1      # [s] up to which a clock's offset must be named
+# Of the wrong numbers: of two beside each other some are taken for a motion, and some of their
+# neighbours for wrong.
+COUNT_ERROR = 0.2
+NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+# Share of valid rows that may be wrong where none should be: some seven rows at the edge of what is
+# masked, where 0.6 s of the vehicle are 180.
+NONE = 2e-4
+ANY = ".*"              # role
+EVERYTHING, VEHICLE, ARM = "all", "vehicle", "arm"
+
+
+@dataclass(frozen=True)
+class Said:
+    """A sentence that an operator needs: it begins with a role (or a setting of it) and contains
+    all words (regular expressions); `seconds`: a number in it is that within OFFSET_ERROR."""
+
+    role: str
+    words: tuple[str, ...] = ()
+    seconds: float | None = None
+
+    def matches(self, sentence: str) -> bool:
+        """Whether a sentence is the one."""
+        about = sentence.removeprefix("input ")
+        return (re.match(rf"(?:{self.role})\b", about) is not None
+                and all(re.search(word, sentence, re.IGNORECASE) for word in self.words)
+                and (self.seconds is None or any(
+                    abs(float(number) - abs(self.seconds)) <= OFFSET_ERROR
+                    for number in NUMBER.findall(sentence))))
+
+    def __str__(self) -> str:
+        number = [] if self.seconds is None else [f"{abs(self.seconds):g} s"]
+        words = [word.replace("|", " or ").replace("\\", "") for word in self.words]
+        role = "any" if self.role == ANY else f"`{self.role.replace('|', '` or `')}`"
+        return f"{role}: " + ", ".join(words + number)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a fault may cost; None where nothing is asked.
+
+    samples, vehicle, arm: least share of the clean recording's samples and rows; wrong: largest
+    share of valid rows that are wrong; loss: largest loss of held-out R^2 on the channels that the
+    fault does not touch; detect [s] from the onset to the sentence; recover [s] from the end until
+    rows count again; rmse: largest ratio of a channel's RMSE in the 15 s after to the clean one's.
+    """
+
+    samples: float | None = None
+    vehicle: float | None = None
+    arm: float | None = None
+    wrong: float | None = 0.002
+    loss: float | None = 0.02
+    detect: float | None = 1.0
+    recover: float | None = 2.0
+    rmse: float | None = None
+
+
+UNLIMITED = Limits(wrong=None, loss=None, detect=None, recover=None)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A fault of the table.
+
+    behaviour: what the estimator is to do; said: the sentence that is asked, None where nothing
+    need be said; or_said: where it is said in time, rows may be lost instead; others: sentences of
+    other roles that are right too; touches: channels whose held-out loss is not judged; settings,
+    given: changes of the configuration and of the messages that the clean recording has too;
+    short: a member of the short form; counted: the field whose wrong numbers the front end is to
+    count as rejected, to COUNT_ERROR of their number.
+    """
+
+    name: str
+    kind: str
+    behaviour: str
+    faults: tuple[Fault, ...]
+    said: Said | None
+    limits: Limits
+    others: tuple[Said, ...] = ()
+    touches: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    given: tuple[Fault, ...] = ()
+    short: bool = False
+    or_said: bool = False
+    counted: str = ""
+
+    @property
+    def begin(self) -> float:
+        """[s] from the first message to the onset."""
+        return min(fault.begin for fault in self.faults)
+
+    @property
+    def end(self) -> float:
+        """[s] from the first message to the end, infinity for a fault that stays."""
+        return max((fault.end for fault in self.faults), default=math.inf)

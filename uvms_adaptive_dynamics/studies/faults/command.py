@@ -1,0 +1,96 @@
+"""`faults`: one fault after the other in an otherwise clean recording, and what came of it.
+
+The clean recording, and each that has a fault, goes through front end and estimator; what was said
+and when, rows lost and wrong, and the estimate on another, clean recording are held against the
+limits of docs/faults.md.
+"""
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+from ... import options
+from ...disk.writing import output_folder
+from ...model.robot import RobotModel
+from .bench import Bench
+from .case import Case
+from .judge import Verdict
+from .recordings import LONG, SHORT
+from .report import head, line, summary, write
+from .table import KINDS, chosen
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the subcommand, with their units."""
+    parser.description = ("Put one fault after the other into a clean recording and judge what is "
+                          "said of it, which rows are lost or wrong, and the estimate.")
+    parser.add_argument("bag", nargs="?", metavar="BAG", type=options.bag,
+                        help=f"a clean recording of at least {LONG.learnt / .7:.0f} s; without it "
+                             "the simulated robot's")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=[], metavar="KIND",
+                        help=f"of faults: {', '.join(KINDS)}; default all")
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME",
+                        help="faults whose name contains one of these")
+    parser.add_argument("--short", action="store_true",
+                        help=f"the short form: {SHORT.learnt:g} s of data, a fault of each sort")
+    parser.add_argument("--jobs", type=options.count, default=1, metavar="N",
+                        help="processes at once; default 1")
+    parser.add_argument("--output", type=options.folder, metavar="DIR",
+                        help="folder for faults.json and the simulated bags, which are used again")
+    options.add_settings(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the bench and return 0 if every fault is as asked, else 1; raises UvmsError where
+    something cannot be used."""
+    scene, config = SHORT if args.short else LONG, options.config_of(args)
+    choose = partial(chosen, scene.onset, args.kinds, args.only, args.short)
+    choose()        # nothing is made before the choice is known to be possible
+    robot = RobotModel.from_config(config)
+    output = None if args.output is None else output_folder(args.output)
+    place = tempfile.TemporaryDirectory() if output is None else nullcontext(output)
+    with place as folder:
+        make = partial(Bench.of, args.bag, Path(folder), scene, config)
+        verdicts: list[Verdict] = []
+        print(head(), flush=True)
+        for verdict in _verdicts(make, choose, args.jobs):
+            print(line(verdict, robot), flush=True)
+            verdicts.append(verdict)
+            if output is not None:      # after every fault: an interrupted bench keeps what it has
+                write(output / "faults.json", verdicts, robot)
+    print(f"\n{summary(verdicts)}")
+    return 0 if all(verdict.ok for verdict in verdicts) else 1
+
+
+def _verdicts(make: Callable[[], Bench], choose: Callable[[], list[Case]],
+              jobs: int) -> Iterator[Verdict]:
+    bench = make()
+    cases = [case for case in choose() if bench.concerns(case)]
+    if jobs == 1:
+        yield from map(bench.verdict, cases)
+        return
+    # Each process makes the cases for itself.
+    with ProcessPoolExecutor(jobs, get_context("spawn"), _begin, (make, choose)) as pool:
+        yield from pool.map(_numbered, range(len(cases)))
+
+
+_own: list = []     # of a process: its bench and the cases
+
+
+def _begin(make: Callable[[], Bench], choose: Callable[[], list[Case]]) -> None:
+    bench = make()
+    _own[:] = bench, [case for case in choose() if bench.concerns(case)]
+
+
+def _numbered(number: int) -> Verdict:
+    bench, cases = _own
+    verdict = bench.verdict(cases[number])
+    # Without its faults: they hold functions, which cannot be sent.
+    return replace(verdict, case=replace(verdict.case, faults=(), given=()))

@@ -1,0 +1,78 @@
+"""Glitches: a sensor says something wrong for 0.6 s, or nothing for a while."""
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from ...signals.decode.input_state import SILENCE_TIMEOUTS
+from ...simulation.faults.delivery import Frozen, Lost
+from ...simulation.faults.values import altered, filled, huge, plus, times, turned
+from .case import ARM, NONE, VEHICLE, Case, Limits, Said
+
+GLITCH = 0.6    # [s]
+OUTAGES = (0.1, 0.5, 2.0, 10.0, 30.0)   # [s]
+ROLES = ("imu", "dvl", "depth", "joint_states", "thrusters")
+# What is rejected costs its own time; rows come back within 3 s, filters' windows included.
+WRONG = Limits(wrong=NONE, recover=3.0, rmse=1.3)
+# A second after the silence counts as one; 2 s and half a window of the DVL's filter (1 s) after.
+SILENT = Limits(wrong=NONE, recover=3.0)
+REJECTED = ("reject|refus|wrong|implausib|outlier|spike|finite|range|fit|frozen|identical|restart",)
+MASKED = "rejected; rows reconstructed from it are masked, filters restart"
+HUGE = (1e6, 1e100, 1e200)
+FIELDS = {"gyro": "imu", "accelerometer": "imu", "orientation": "imu", "velocity": "dvl",
+          "pressure": "depth", "position": "joint_states", "speed": "joint_states",
+          "effort": "joint_states", "commands": "thrusters"}
+# Roles whose every message is used: at ten or fewer a second 0.6 s are too few to prove a fault,
+# unless the number itself is impossible.
+SLOW = ("dvl", "depth")
+
+
+def glitch_cases(onset: float) -> list[Case]:
+    """The cases of kind 'glitch', from `onset` [s] on."""
+    end = onset + GLITCH
+    wrong = [
+        ("gyro +2 rad/s", "gyro", plus(2.0)), ("gyro -2 rad/s", "gyro", plus(-2.0)),
+        ("gyro in deg/s", "gyro", times(math.degrees(1.0))),
+        ("accelerometer +5 m/s^2", "accelerometer", plus(5.0)),
+        ("attitude turned by 30 degrees", "orientation", turned(np.radians(30.0), (1, 1, 1))),
+        ("dvl x 3", "velocity", times(3.0)),
+    ]
+    found = [Case(f"{name} for {GLITCH} s", "glitch", MASKED, (altered(f, change, onset, end),),
+                  Said(FIELDS[f], REJECTED), WRONG, short=name in ("gyro +2 rad/s", "dvl x 3"))
+             for name, f, change in wrong]
+    found += [Case(f"{role} frozen for {GLITCH} s", "glitch", "cut off from when it froze",
+                   (Frozen(role, onset, end),),
+                   None if role in SLOW else Said(role, ("frozen|identical",)), WRONG)
+              for role in ROLES if role != "thrusters"]
+    found += [Case(f"{role} frozen for 3 s", "glitch", "cut off from when it froze",
+                   (Frozen(role, onset, onset + 3.0),), Said(role, ("frozen|identical",)), WRONG)
+              for role in ("imu", "dvl", "joint_states")]
+    found += [Case(f"{f} NaN for {GLITCH} s", "glitch", "each message is rejected",
+                   (altered(f, filled(math.nan), onset, end),), Said(role, ("finite|NaN",)), WRONG,
+                   short=f == "effort") for f, role in FIELDS.items()]
+    return found + [
+        Case(f"{f} of {size:g} for {GLITCH} s", "glitch", MASKED,
+             (altered(f, huge(size), onset, end),), Said(role, REJECTED), WRONG,
+             short=(f, size) in (("gyro", 1e200), ("effort", 1e6)))
+        for f, role in FIELDS.items() for size in HUGE]
+
+
+def outage_cases(onset: float) -> list[Case]:
+    """The cases of kind 'outage': nothing of a role for a while, from `onset` [s] on."""
+    found = []
+    for role in ROLES:
+        timeout = SILENCE_TIMEOUTS[role]
+        for length in OUTAGES:
+            noticed = length > timeout + 1.0
+            found.append(Case(
+                f"{role} silent for {length:g} s", "outage",
+                "rows that need it are masked, all others go on; back by itself",
+                (Lost(role, onset, onset + length),),
+                Said(role, ("no message|silent",)) if noticed else None,
+                replace(SILENT, detect=timeout + 1.0,
+                        arm=None if role == "joint_states" else 0.95),
+                touches=ARM if role == "joint_states" else VEHICLE,
+                short=(role, length) in (("imu", 2.0), ("dvl", 10.0), ("thrusters", 2.0))))
+    return found

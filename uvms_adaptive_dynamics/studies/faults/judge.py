@@ -1,0 +1,228 @@
+"""A run with a fault beside the clean one: figures, and whether they are within the limits."""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...model.robot import RobotModel
+from ...simulation.faults.values import FIELDS
+from .case import ARM, COUNT_ERROR, EVERYTHING, UNLIMITED, VEHICLE, Case, Said
+from .runner import POLL, HeldOut, Ran
+
+# A valid row is wrong where its error is this many RMS errors of the clean run's channel: the
+# clean run has one row in some thousands beyond it.
+WRONG = 6.0
+AFTER = 15.0            # [s] behind the fault in which RMSE are compared
+BACK, BACK_SHARE = 0.5, 0.9     # [s] and share of the clean rows from which rows are back
+
+
+class Check(NamedTuple):
+    """One thing that was asked: what, what was found, the limit in words, and whether it holds."""
+
+    what: str
+    found: str
+    asked: str
+    ok: bool
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A case's figures. detected: [s] after the onset, None where nothing (or nothing asked) was
+    said; recovered [s] after the end; shares of the clean run's; loss (C,) of held-out R^2."""
+
+    case: Case
+    sentence: str
+    detected: float | None
+    advice: tuple[str, ...]
+    samples: float
+    vehicle: float
+    arm: float
+    wrong: float
+    recovered: float | None
+    rmse: float
+    loss: np.ndarray
+    checks: tuple[Check, ...]
+    trouble: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything that was asked holds."""
+        return all(check.ok for check in self.checks)
+
+
+def judged(case: Case, ran: Ran, clean: Ran, test: HeldOut, robot: RobotModel,
+           wrong_numbers: int = 0) -> Verdict:
+    """The figures of a run beside the clean one's; wrong_numbers: of the field that is counted."""
+    asked, advice = _sentences(case, ran, clean)
+    r2 = test.r2(clean.pi)
+    end = min(case.end, _length(clean))
+    vehicle, arm = robot.vehicle_rows, robot.arm_rows
+    figures: dict[str, Any] = {
+        "detected": None if asked is None else max(0.0, asked[1] - case.begin),
+        "samples": len(ran.sample_t) / len(clean.sample_t),
+        "vehicle": _share(ran, clean, vehicle), "arm": _share(ran, clean, arm),
+        "wrong": wrong_share(ran, clean),
+        "recovered": recovered(ran, clean, end) if end < _length(clean) else None,
+        "rmse": rmse_ratio(ran, clean, end),
+        "loss": np.where(np.isfinite(r2), r2 - test.r2(ran.pi), 0.0)}
+    return Verdict(case, "" if asked is None else asked[0], advice=advice,
+                   checks=(*_checks(case, figures, advice, ran.trouble, robot),
+                           *_counts_truly(case, ran, wrong_numbers)),
+                   trouble=ran.trouble, **figures)
+
+
+# --- figures --------------------------------------------------------------------------------------
+
+def _sentences(case: Case, ran: Ran, clean: Ran) -> tuple[tuple[str, float] | None,
+                                                          tuple[str, ...]]:
+    """The sentence that is asked with the time at which it was said first, and all that are neither
+    asked nor said of the clean run. What was said before the onset is not of the fault."""
+    onset = case.begin - POLL
+
+    def of(wanted: Said) -> dict[str, float]:
+        """Kind of sentence -> when it was said first, less those that the clean run says too."""
+        times = {kind: min((t for text, t in said.wordings.items()
+                            if t > onset and wanted.matches(text)), default=math.inf)
+                 for kind, said in ran.said.items()
+                 if kind not in clean.said or not any(map(wanted.matches,
+                                                          clean.said[kind].wordings))}
+        return {kind: t for kind, t in times.items() if t < math.inf}
+    found = of(case.said) if case.said else {}
+    right = set(found).union(*map(of, case.others))
+    other = tuple(said.last for kind, said in ran.said.items()
+                  if kind not in clean.said and said.begin > onset and kind not in right
+                  and not _harmless(said.last, case))
+    if not found:
+        return None, other
+    first = min(found, key=lambda kind: found[kind])
+    return (ran.said[first].last, found[first]), other
+
+
+def _harmless(sentence: str, case: Case) -> bool:
+    """What is said about the role that has the fault misleads nobody; nor do consequences where
+    the fault touches all channels."""
+    roles = {fault.role for fault in case.faults}
+    if "" in roles and sentence.startswith(("input ", "reset")):
+        return True
+    if case.touches == EVERYTHING and sentence.startswith(("trust", "change")):
+        return True
+    return any(role and Said(role).matches(sentence) for role in roles)
+
+
+def _share(ran: Ran, clean: Ran, rows: slice) -> float:
+    """Valid rows of the channels, as a share of the clean run's."""
+    count = clean.valid[:, rows].sum()
+    return float(ran.valid[:, rows].sum() / count) if count else 1.0
+
+
+def scale(clean: Ran) -> np.ndarray:
+    """(C,) RMS error of the clean run's valid rows, 0 where there are none."""
+    squares = np.where(clean.valid, clean.error, 0.0) ** 2
+    return np.sqrt(squares.sum(axis=0) / np.maximum(clean.valid.sum(axis=0), 1))
+
+
+def wrong_share(ran: Ran, clean: Ran) -> float:
+    """Valid rows that are wrong beyond the clean run's own, as a share of the clean run's valid
+    rows; at least 0."""
+    def count(run: Ran) -> int:
+        return int((run.valid & ~(np.abs(run.error) <= WRONG * scale(clean))).sum())
+    return max(0, count(ran) - count(clean)) / max(int(clean.valid.sum()), 1)
+
+
+def recovered(ran: Ran, clean: Ran, end: float) -> float:
+    """[s] after the end from which on every channel that counted in the clean run counts again;
+    infinity if one never does."""
+    last = _length(clean) - BACK
+    begins = np.arange(end, last, 0.1)
+    worst = 0.0
+    for c in range(clean.valid.shape[1]):
+        now, then = (_counts(run.sample_t, run.sample_valid[:, c], begins)
+                     for run in (ran, clean))
+        back = np.flatnonzero((now >= BACK_SHARE * then) & (then > 0))
+        if back.size:
+            worst = max(worst, float(begins[back[0]] - end))
+        elif (then > 0).any():
+            return math.inf
+    return worst
+
+
+def _counts(t: np.ndarray, valid: np.ndarray, begins: np.ndarray) -> np.ndarray:
+    """Valid ticks in the BACK seconds from each of the times on."""
+    times = np.sort(t[valid]) if t.size else t
+    return np.searchsorted(times, begins + BACK) - np.searchsorted(times, begins)
+
+
+def rmse_ratio(ran: Ran, clean: Ran, end: float) -> float:
+    """Largest ratio of a channel's prequential RMSE in the seconds after the fault."""
+    def rmse(run: Ran) -> np.ndarray:
+        inside = (run.t >= end) & (run.t < end + AFTER)
+        squares = np.where(run.valid[inside], run.residual[inside], np.nan) ** 2
+        counted = np.isfinite(squares).sum(axis=0)
+        return np.sqrt(np.nansum(squares, axis=0) / np.where(counted > 0, counted, np.nan))
+    ratio = rmse(ran) / rmse(clean)
+    return float(np.nanmax(ratio)) if np.isfinite(ratio).any() else math.nan
+
+
+def _length(clean: Ran) -> float:
+    return float(clean.sample_t[-1])
+
+
+# --- limits ---------------------------------------------------------------------------------------
+
+def _checks(case: Case, figures: dict[str, Any], advice: Sequence[str], trouble: Sequence[str],
+            robot: RobotModel) -> list[Check]:
+    limits, found = case.limits, [Check("trouble", text, "none", False) for text in trouble]
+    detected = figures["detected"]
+    late = math.inf if limits.detect is None else limits.detect
+    told = detected is not None and detected <= late + 1e-9
+    if case.or_said and told:
+        limits = replace(UNLIMITED, wrong=limits.wrong)
+
+    def least(what: str, value: float, limit: float | None) -> None:
+        if limit is not None:
+            found.append(Check(what, f"{value:.3f}", f">= {limit:g}", value >= limit))
+
+    def most(what: str, value: float, limit: float | None, form: str = ".3g") -> None:
+        # What cannot be judged, as nothing is valid, is not right.
+        if limit is not None:
+            found.append(Check(what, f"{value:{form}}", f"<= {limit:g}", value <= limit))
+    least("samples", figures["samples"], limits.samples)
+    least("vehicle rows", figures["vehicle"], limits.vehicle)
+    least("arm rows", figures["arm"], limits.arm)
+    most("wrong rows", figures["wrong"], limits.wrong)
+    if figures["recovered"] is not None:
+        most("recovery [s]", figures["recovered"], limits.recover)
+    most("RMSE ratio after", figures["rmse"], limits.rmse)
+    untouched = _untouched(case.touches, robot)
+    if untouched.any():
+        most("held-out loss", float(np.max(figures["loss"][untouched])), limits.loss)
+    if case.said is not None and not case.or_said:
+        found.append(Check("said after [s]", "never" if detected is None else f"{detected:.1f}",
+                           f"<= {late:g}: {case.said}", told))
+    if advice:
+        found.append(Check("other advice", "; ".join(advice), "none", False))
+    return found
+
+
+def _counts_truly(case: Case, ran: Ran, wrong: int) -> Iterator[Check]:
+    """Whether as many numbers were rejected as are wrong."""
+    if case.counted:
+        role = FIELDS[case.counted][0]
+        found = sum(count for reason, count in ran.counters.items()
+                    if reason.startswith(f"{role}: "))
+        yield Check("rejected", f"{found}", f"{wrong} +- {100 * COUNT_ERROR:g} %",
+                    abs(found - wrong) <= COUNT_ERROR * wrong)
+
+
+def _untouched(touches: str, robot: RobotModel) -> np.ndarray:
+    """(C,) channels whose held-out loss is judged."""
+    found = np.ones(len(robot.channels), bool)
+    if touches in (VEHICLE, EVERYTHING):
+        found[robot.vehicle_rows] = False
+    if touches in (ARM, EVERYTHING):
+        found[robot.arm_rows] = False
+    return found

@@ -1,0 +1,116 @@
+"""docs/faults.md, made from the table: `python -m uvms_adaptive_dynamics.studies.faults.page >
+docs/faults.md`."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from .case import ARM, COUNT_ERROR, EVERYTHING, NONE, OFFSET_ERROR, VEHICLE, Case, Limits
+from .judge import AFTER, BACK, BACK_SHARE, WRONG
+from .recordings import LONG, SHORT
+from .runner import POLL, SOLVE_EVERY
+from .table import KINDS, table
+
+HEAD = f"""# Faults
+
+What goes wrong with sensors, clocks and networks, what becomes of it, and what is said. Made from
+the table in `studies/faults/` by `python -m uvms_adaptive_dynamics.studies.faults.page`; a test
+(`test_the_page_is_the_tables`) holds the two together.
+
+```
+python -m uvms_adaptive_dynamics faults                # all of it, five to ten seconds a fault
+python -m uvms_adaptive_dynamics faults --kinds clock outage --jobs 2 --output out/faults
+python -m uvms_adaptive_dynamics faults --only "gyro +2" "depth clock"
+python -m uvms_adaptive_dynamics faults BAG --config YAML        # in a recording of your own
+```
+
+## How a fault is judged
+
+A recording of {LONG.learnt:g} s goes through front end and estimator twice, clean and with the
+fault; what begins in the middle begins at {LONG.onset:g} s. Both estimates begin at the published
+prior, solve at every {SOLVE_EVERY}-th row, and are then tested on {LONG.tested:g} s of another
+clean recording of the same robot. Of a recording of your own the first part is learnt from, and the
+last 30 % is tested on. The limits are these, where a fault has them:
+
+- *said*: a sentence that begins with the sensor's name or a setting of it and contains what the
+  column says, looked for every {POLL:g} s in the status of the inputs, the warnings, and what the
+  estimator says, within the given time of the onset. The seconds of a clock are right to
+  {OFFSET_ERROR:g} s.
+- *other advice*: what is said of other sensors, a channel that is called wrong, or a change of the
+  robot. None may be there that the clean run has not.
+- *samples*, *vehicle rows*, *arm rows*: shares of the clean run's.
+- *wrong rows*: valid rows whose error under the clean run's last estimate is more than {WRONG:g}
+  times the RMS error of the clean run's channel, less the clean run's own, as a share of its valid
+  rows. Where none may be, {100 * NONE:g} % are the rows at the edge of what is masked.
+- *back after*: from the end of the fault until each channel has {100 * BACK_SHARE:g} % of the clean
+  run's valid ticks in {BACK:g} s again. The filters' own length is in it, half of
+  `filter.dvl_window`'s two seconds.
+- *RMSE after*: of the predictions made before their rows were used, in the {AFTER:g} s behind the
+  fault, against the clean run's in the same seconds; the worst channel counts.
+- *loss*: R^2 on the held-out recording, the clean estimate's less this one's, of the worst channel
+  that the fault does not touch.
+- always: no exception, no number that is none in any estimate or prediction, no estimate outside of
+  the physical set.
+
+Faults with a * are the short form (`--short`: {SHORT.learnt:g} s of data, faults at
+{SHORT.onset:g} s), which is a test of the package (`test_short_form`).
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    parts, cases = [HEAD], table(LONG.onset)
+    for kind, meaning in KINDS.items():
+        parts.append(f"## {kind.capitalize()}: {meaning}\n\n"
+                     "| fault | behaviour | sentence | limits |\n|---|---|---|---|\n"
+                     + "\n".join(_rows([case for case in cases if case.kind == kind])) + "\n")
+    return "\n".join(parts)
+
+
+def _rows(cases: Sequence[Case]) -> Iterator[str]:
+    """A row for each run of cases that differ in their name and seconds alone."""
+    for cells, alike in groupby(cases, _cells):
+        yield f"| {_names(list(alike))} | {' | '.join(cells)} |"
+
+
+def _cells(case: Case) -> tuple[str, ...]:
+    said = "-" if case.said is None else str(
+        replace(case.said, seconds=None)) + (", the seconds" if case.said.seconds else "")
+    return case.behaviour, said, _limits(case)
+
+
+def _names(cases: Sequence[Case]) -> str:
+    """The names one after the other, without the words that they begin with alike."""
+    words = [case.name.split() for case in cases]
+    alike = 0
+    while len(words) > 1 and all(len(name) > alike + 1 and name[alike] == words[0][alike]
+                                 for name in words):
+        alike += 1
+    shown = [" ".join(name[alike:]) + ("*" if case.short else "")
+             for name, case in zip(words, cases)]
+    return " ".join([*words[0][:alike], ", ".join(shown)])
+
+
+def _limits(case: Case) -> str:
+    limits: Limits = case.limits
+    said = "or said" if case.or_said else "said"
+    shown = {f"{said} within {{:g}} s": limits.detect if case.said else None,
+             "samples {:g} %": _percent(limits.samples),
+             "vehicle rows {:g} %": _percent(limits.vehicle),
+             "arm rows {:g} %": _percent(limits.arm), "wrong rows {:g} %": _percent(limits.wrong),
+             "back after {:g} s": limits.recover, "RMSE after {:g}": limits.rmse,
+             "loss {:g}": None if case.touches == EVERYTHING else limits.loss}
+    parts = [text.format(limit) for text, limit in shown.items() if limit is not None]
+    if case.counted:
+        parts.append(f"as many rejected as wrong, to {100 * COUNT_ERROR:g} %")
+    return ", ".join(parts) + (f" (loss not of the {case.touches})"
+                               if case.touches in (VEHICLE, ARM) else "")
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+if __name__ == "__main__":
+    print(page(), end="")

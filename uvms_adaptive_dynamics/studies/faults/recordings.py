@@ -1,0 +1,68 @@
+"""The two recordings of the bench: one in which faults are put, one on which estimates are tested.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ...config import Config
+from ...errors import BagError
+from ...evaluation.bags import check_bag, read_messages
+from ...signals.topics import inputs
+from ...simulation.faults.stream import Received
+from ..simulated_runs import simulated
+
+SEED, HELD_OUT_SEED = 1, 11
+LEARNT_SHARE = 0.7      # of a single recording; the rest is tested on
+
+
+class Scene(NamedTuple):
+    """Lengths [s]: of the recording with the fault, of the held-out one; onset of faults that begin
+    in the middle."""
+
+    learnt: float
+    tested: float
+    onset: float
+
+
+# Of 75 s 15 are left behind the longest outage.
+LONG = Scene(75.0, 40.0, 30.0)
+SHORT = Scene(30.0, 16.0, 12.0)
+
+
+class Recordings(NamedTuple):
+    """Messages to put faults into, and messages to test on."""
+
+    learnt: Sequence[Received]
+    tested: Sequence[Received]
+
+
+def simulated_recordings(folder: Path, config: Config, scene: Scene) -> Recordings:
+    """Of the simulated robot; bags that are in the folder already are taken."""
+    return Recordings(_messages(simulated(folder, SEED, scene.learnt), config),
+                      _messages(simulated(folder, HELD_OUT_SEED, scene.tested), config))
+
+
+def recordings_of(bag: Path, config: Config, scene: Scene) -> Recordings:
+    """The first part of a recording to learn from, the rest to be tested on; raises BagError where
+    it is too short for the scene."""
+    check_bag(bag, inputs(config))
+    messages = _messages(bag, config)
+    length = (messages[-1].true_ns - messages[0].true_ns) * 1e-9 if messages else 0.0
+    if LEARNT_SHARE * length < scene.learnt:
+        raise BagError(f"bag '{bag}' is {length:.0f} s long, expected at least "
+                       f"{scene.learnt / LEARNT_SHARE:.0f} s: faults are put into the first "
+                       f"{LEARNT_SHARE:.0%}, the rest is tested on.")
+    begin = messages[0].true_ns
+    learnt, tested = begin + round(scene.learnt * 1e9), begin + round(LEARNT_SHARE * length * 1e9)
+    return Recordings([m for m in messages if m.true_ns < learnt],
+                      [m for m in messages if m.true_ns >= tested])
+
+
+def _messages(bag: Path, config: Config) -> list[Received]:
+    found = []
+    for role, message, t in read_messages(bag, inputs(config)):
+        ns = round(t * 1e9)
+        found.append(Received(role, message, ns, ns))
+    return found

@@ -1,0 +1,70 @@
+"""The bench's results as lines on the terminal and as JSON."""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...evaluation.files import write_json
+from ...model.robot import RobotModel
+from .judge import Verdict
+
+SCHEMA = 1
+LONGEST = 300       # characters of what was found, on the terminal
+COLUMNS = ("fault", "said after", "samples", "vehicle", "arm", "wrong", "back after", "RMSE",
+           "loss")
+WIDTHS = (46, 11, 9, 9, 9, 9, 11, 7, 16)
+
+
+def head() -> str:
+    """The titles of the columns."""
+    return "".join(f"{title:<{width}}" for title, width in zip(COLUMNS, WIDTHS))
+
+
+def line(verdict: Verdict, robot: RobotModel) -> str:
+    """A verdict in one line, with what does not hold and what was said below it."""
+    unsaid = "never" if verdict.case.said and not verdict.case.or_said else "-"
+    after = unsaid if verdict.detected is None else f"{verdict.detected:.1f} s"
+    back = "-" if verdict.recovered is None else (
+        "never" if math.isinf(verdict.recovered) else f"{verdict.recovered:.1f} s")
+    rmse = "-" if math.isnan(verdict.rmse) else f"{verdict.rmse:.2f}"
+    worst = int(np.argmax(verdict.loss))
+    cells = (verdict.case.name, after, f"{verdict.samples:.1%}", f"{verdict.vehicle:.1%}",
+             f"{verdict.arm:.1%}", f"{verdict.wrong:.2%}", back, rmse,
+             f"{verdict.loss[worst]:.4f} {robot.channels[worst]}")
+    lines = ["".join(f"{cell:<{width}}" for cell, width in zip(cells, WIDTHS))
+             + ("ok" if verdict.ok else "RED")]
+    if verdict.sentence:
+        lines.append(f"    said: {verdict.sentence}")
+    lines += [f"    {check.what}: {_shortened(check.found)} (asked {check.asked})"
+              for check in verdict.checks if not check.ok]
+    return "\n".join(lines)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} .."
+
+
+def summary(verdicts: Sequence[Verdict]) -> str:
+    """How many of each kind hold, and of all."""
+    kinds = dict.fromkeys(v.case.kind for v in verdicts)
+    parts = [f"{kind} {sum(v.ok for v in verdicts if v.case.kind == kind)} of "
+             f"{sum(v.case.kind == kind for v in verdicts)}" for kind in kinds]
+    return (f"{sum(v.ok for v in verdicts)} of {len(verdicts)} faults as asked: "
+            + ", ".join(parts))
+
+
+def write(path: Path, verdicts: Sequence[Verdict], robot: RobotModel) -> None:
+    """{"schema": 1, "channels", "faults": {name: figures and checks}}."""
+    write_json(path, {"schema": SCHEMA, "channels": robot.channels,
+                      "faults": {v.case.name: _figures(v) for v in verdicts}})
+
+
+def _figures(verdict: Verdict) -> dict[str, Any]:
+    names = ("sentence", "detected", "advice", "samples", "vehicle", "arm", "wrong", "recovered",
+             "rmse", "loss", "trouble", "ok")
+    return {"kind": verdict.case.kind, **{name: getattr(verdict, name) for name in names},
+            "checks": [check._asdict() for check in verdict.checks]}

@@ -1,0 +1,206 @@
+"""A recording through front end and estimator, with everything that was said and when."""
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...config import Config
+from ...estimation.estimator import Estimator
+from ...estimation.prediction import Prediction
+from ...evaluation.run import VIOLATION
+from ...garbage import ShortCollections
+from ...model.prior import prior_from_config
+from ...model.robot import RobotModel
+from ...model.sample import Sample
+from ...signals.front_end import SignalFrontEnd
+from ...simulation.faults.stream import Received
+
+POLL = 0.1          # [s] of true time between two looks at what is said
+SOLVE_EVERY = 25    # rows: two solves a second, as what is judged are rows and the last estimate
+NUMBER = re.compile(r"[-+]?\d[\d.e+-]*")
+
+
+class Sentence:
+    """Something that was said: its wordings, which differ in numbers, each with the time [s of true
+    time] at which it was said first."""
+
+    def __init__(self, text: str, at: float):
+        self.wordings = {text: at}
+        self.last = text
+
+    def again(self, text: str, at: float) -> None:
+        """The same at another time, perhaps with other numbers."""
+        self.wordings.setdefault(text, at)
+        self.last = text
+
+    @property
+    def begin(self) -> float:
+        """When it was said first."""
+        return next(iter(self.wordings.values()))
+
+
+class Ran(NamedTuple):
+    """What came of a recording; times [s] of true time from its first message.
+
+    sample_t (S,): of the ticks of the samples; sample_valid (S, C): rows that the front end lets
+    count; t (T,), valid, residual, error (T, C): of the rows behind the low-pass, with the residual
+    of the prediction that was made and `error`, that of the reference parameters (or of the last
+    estimate without a reference); pi (p,): the last estimate; said: by kind of sentence; trouble:
+    what must never be: exceptions, numbers that are none, estimates outside P; counters: of the
+    front end.
+    """
+
+    sample_t: np.ndarray
+    sample_valid: np.ndarray
+    t: np.ndarray
+    valid: np.ndarray
+    residual: np.ndarray
+    error: np.ndarray
+    pi: np.ndarray
+    said: dict[str, Sentence]
+    trouble: tuple[str, ...]
+    counters: dict[str, int]
+
+
+def run_through(stream: Iterable[Received], config: Config, robot: RobotModel,
+                reference: np.ndarray | None = None, learn: bool = True) -> Ran:
+    """Drive front end and estimator with the stream; reference (p,): parameters of the errors."""
+    with ShortCollections():
+        run = _Run(config, robot, learn)
+        try:
+            for item in stream:
+                run.take(item)
+        # A fault that ends the run is the worst result of the bench, not its end.
+        except Exception as error:
+            run.trouble[f"raised {type(error).__name__}: {error}"] = None
+    return run.result(reference)
+
+
+class _Run:
+    """Front end, estimator and notes of one run."""
+
+    def __init__(self, config: Config, robot: RobotModel, learn: bool):
+        self.front = SignalFrontEnd(config, robot)
+        self.estimator = Estimator(config, prior_from_config(config, robot), robot, learn=learn)
+        self.said: dict[str, Sentence] = {}
+        self.trouble: dict[str, None] = {}
+        self._latency = config.filter.latency
+        self._rows = 0
+        self._changes = 0
+        self._first_ns: int | None = None
+        self._next_poll = POLL
+        self._last: Received | None = None
+        self._samples: list[tuple[float, np.ndarray]] = []
+        self._predictions: list[tuple[float, Prediction]] = []
+
+    def take(self, item: Received) -> None:
+        """One message, with the looks at what is said that were due before it."""
+        if self._first_ns is None:
+            self._first_ns = item.true_ns
+        elapsed = (item.true_ns - self._first_ns) * 1e-9
+        while self._next_poll <= elapsed:
+            self._poll(self._next_poll)
+            self._next_poll += POLL
+        self._last = item
+        self.front.add_message(item.role, item.message, item.t)
+        for sample in self.front.samples():
+            self._sample(sample, elapsed - self._latency)
+
+    def _sample(self, sample: Sample, tick: float) -> None:
+        self._samples.append((tick, sample.valid))
+        prediction = self.estimator.add(sample)
+        if prediction is None:
+            return
+        self._predictions.append((tick + prediction.t - sample.t, prediction))
+        self._rows += 1
+        finite = np.isfinite(prediction.predicted).all() and np.isfinite(
+            prediction.predicted_stddev).all()
+        if not finite:
+            self.trouble["a prediction is not finite"] = None
+        if self.estimator.learn and self._rows % SOLVE_EVERY == 0:
+            self._solve()
+
+    def _solve(self) -> None:
+        estimator = self.estimator
+        estimate = estimator.solve()
+        if estimate is None:
+            return
+        if not (np.isfinite(estimate.pi).all() and np.isfinite(estimate.stddev).all()):
+            self.trouble["an estimate is not finite"] = None
+        elif estimator.physical.violation(estimate.pi) > VIOLATION:
+            self.trouble["an estimate lies outside P"] = None
+
+    # --- what is said -----------------------------------------------------------------------------
+
+    def _poll(self, at: float) -> None:
+        if self._last is None or self._first_ns is None:
+            return
+        now = self._last.t + at - (self._last.true_ns - self._first_ns) * 1e-9
+        for status in self.front.status(now):
+            if status.name != "frames":      # the first of the warnings below
+                self._note(f"{status.name}: {status.message}", at)
+        for warning in self.front.warnings:
+            self._note(warning, at)
+        for reason, count in self.front.resets.items():
+            self._note(f"reset: {reason} ({count} times)", at)
+        if self.estimator.changes > self._changes:
+            self._changes = self.estimator.changes
+            self._note(f"change: {self.estimator.last_change}", at)
+        cause = self.estimator.trust_cause()
+        if "wrong" in cause or "one scale" in cause:
+            self._note(f"trust: {cause}", at, "trust")
+
+    def _note(self, text: str, at: float, kind: str = "") -> None:
+        kind = kind or NUMBER.sub("#", text)
+        if kind in self.said:
+            self.said[kind].again(text, at)
+        else:
+            self.said[kind] = Sentence(text, at)
+
+    def result(self, reference: np.ndarray | None) -> Ran:
+        """Everything as arrays."""
+        C = self.estimator.table.channels
+        pi = self.estimator.pi if reference is None else reference
+        rows = [p for _, p in self._predictions]
+        stack = lambda values, kind=float: np.array(values, kind).reshape(-1, C)
+        return Ran(
+            np.array([t for t, _ in self._samples]), stack([v for _, v in self._samples], bool),
+            np.array([t for t, _ in self._predictions]), stack([p.valid for p in rows], bool),
+            stack([p.residual for p in rows]),
+            stack([p.measured - p.known - p.regressor @ pi for p in rows]),
+            self.estimator.pi, self.said, tuple(self.trouble), self.front.counters)
+
+
+class HeldOut(NamedTuple):
+    """Rows of a clean recording to test estimates on: Y (T, C, p), tau (T, C) less the known load,
+    NaN where a row does not count."""
+
+    Y: np.ndarray
+    tau: np.ndarray
+
+    def r2(self, pi: np.ndarray) -> np.ndarray:
+        """(C,) R^2 of parameters (p,); NaN where no row counts."""
+        counted = np.isfinite(self.tau)
+        rows = np.maximum(counted.sum(axis=0), 1)
+        away = self.tau - np.nansum(self.tau, axis=0) / rows
+        power = np.nansum(away ** 2, axis=0)
+        error = np.where(counted, self.tau - self.Y @ pi, 0.0)
+        return 1.0 - np.sum(error ** 2, axis=0) / np.where(power > 0.0, power, np.nan)
+
+
+def held_out(stream: Sequence[Received], config: Config, robot: RobotModel) -> HeldOut:
+    """The rows of a recording."""
+    front = SignalFrontEnd(config, robot)
+    frozen = Estimator(config, prior_from_config(config, robot), robot, learn=False)
+    Y, tau = [], []
+    for item in stream:
+        front.add_message(item.role, item.message, item.t)
+        for sample in front.samples():
+            row = frozen.add(sample)
+            if row is not None:
+                Y.append(row.regressor)
+                tau.append(np.where(row.valid, row.measured - row.known, np.nan))
+    return HeldOut(np.array(Y), np.array(tau))

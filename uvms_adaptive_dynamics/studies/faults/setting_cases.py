@@ -1,0 +1,51 @@
+"""What is wrong for the whole run: units, signs, order. The sentence names the setting."""
+from __future__ import annotations
+
+import math
+
+from ...simulation.faults.stream import Fault
+from ...simulation.faults.values import altered, one_of, plus, rolled, swapped, times
+from .case import EVERYTHING, Case, Limits, Said
+
+# Found from the motion: the checks need 30 s of it. What is learnt meanwhile is wrong, and said so.
+FOUND = Limits(loss=None, wrong=None, detect=45.0, recover=None)
+# So far out that no robot can do it: known from the first message.
+IMPOSSIBLE = Limits(loss=None, wrong=0.02, detect=1.0, recover=None)
+SURFACE = 101325.0      # [Pa]
+
+
+def setting_cases() -> list[Case]:
+    """The cases of kind 'setting'."""
+    found: list[tuple[str, Fault, Said, Limits]] = [
+        ("efforts in mN m", altered("effort", times(1000.0)),
+         Said("joint_states", ("effort", "unit|scale")), IMPOSSIBLE),
+        ("depth in kPa", altered("pressure", times(0.001)),
+         Said("depth|robot", ("kPa|unit|Pa",)), IMPOSSIBLE),
+        ("depth as gauge pressure", altered("pressure", plus(-SURFACE)),
+         Said("robot|depth", ("surface",)), IMPOSSIBLE),
+        ("dvl in mm/s", altered("velocity", times(1000.0)), Said("dvl", ("mm/s|unit|m/s",)),
+         IMPOSSIBLE),
+        ("gyro in deg/s", altered("gyro", times(math.degrees(1.0))),
+         Said("imu", ("deg",)), FOUND),
+        ("two thrusters swapped", altered("commands", swapped(1, 2)),
+         Said("thrusters", ("swapped|order|2.*3",)), FOUND),
+        ("all thrusters permuted", altered("commands", rolled(3)),
+         Said("thrusters", ("order|permut",)), FOUND),
+        ("a thruster reversed", altered("commands", one_of(2, _mirrored)),
+         Said("thrusters", ("sign", "3")), FOUND),
+        ("efforts of joints permuted", altered("effort", rolled(1)),
+         Said("joint_states", ("order|permut",)), FOUND),
+        ("sign of an effort", altered("effort", one_of(1, times(-1.0))),
+         Said("joint_states", ("sign|scale",)), FOUND),
+        ("dvl's sway reversed", altered("velocity", times(1.0, -1.0, 1.0)),
+         Said("dvl", ("sway|sign|frame|mirror",)), FOUND),
+        ("accelerometer in g", altered("accelerometer", times(1 / 9.80665)),
+         Said("imu", ("linear_acceleration|gravity",)), FOUND),
+    ]
+    return [Case(name, "setting", "named, with the setting to change", (fault,), said, limits,
+                 touches=EVERYTHING, short=name == "efforts in mN m")
+            for name, fault, said, limits in found]
+
+
+def _mirrored(values, rng):
+    return 3000.0 - values

@@ -1,0 +1,197 @@
+"""What is delivered: rates, order, bursts, two publishers, structure of messages, outliers."""
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ...simulation.faults.delivery import (
+    Added,
+    Densified,
+    Late,
+    Lost,
+    Repeated,
+    SecondPublisher,
+    Stalled,
+    Thinned,
+)
+from ...simulation.faults.outliers import effort_outliers, velocity_outliers
+from ...simulation.faults.stream import Fault
+from ...simulation.faults.values import (
+    Rewritten,
+    altered,
+    at_times,
+    field_of,
+    filled,
+    one_of,
+    with_field,
+)
+from .case import ARM, EVERYTHING, NONE, Case, Limits, Said
+
+WHOLE = Limits(samples=0.95, vehicle=0.95, arm=0.95, recover=None, detect=10.0)
+PART = Limits(wrong=NONE, recover=2.0, rmse=1.3)
+# Of slow sensors the motion between two messages is interpolated.
+RATE = Limits(samples=0.95, vehicle=0.9, arm=0.9, loss=0.05, recover=None, detect=10.0)
+RATE_SAID = (r"\brate\b|Hz|slow|latency",)
+
+
+def stream_cases(onset: float) -> list[Case]:
+    """The cases of kinds 'rate', 'order', 'publisher', 'structure' and 'outliers'."""
+    return [*_rates(), *_order(onset), *_publishers(onset), *_structure(onset), *_outliers(onset)]
+
+
+def _rates() -> list[Case]:
+    follows = "defaults follow the measured rate, or the sentence says which setting to change"
+    found: list[tuple[str, Fault, Limits]] = [
+        ("imu at 4 Hz", Thinned("imu", each=25), RATE),
+        ("imu at 20 Hz", Thinned("imu", each=5), RATE),
+        ("imu at 4 kHz", Densified("imu", factor=40), WHOLE),
+        ("dvl at 2 Hz", Thinned("dvl", each=5), RATE),
+        ("dvl at 3.3 Hz", Thinned("dvl", each=3), WHOLE),
+        ("joint_states at 10 Hz", Thinned("joint_states", each=5), RATE),
+        ("joint_states at 400 Hz", Densified("joint_states", factor=8), WHOLE),
+        ("thrusters at 5 Hz", Thinned("thrusters", each=10), RATE),
+    ]
+    return [Case(name, "rate", follows, (fault,), Said(fault.role, RATE_SAID), limits,
+                 short=name == "dvl at 3.3 Hz", or_said=True) for name, fault, limits in found]
+
+
+def _order(onset: float) -> list[Case]:
+    ignored = "what is older than the newest is not used; nothing else is touched"
+    late = "latency is measured, or the sentence says how late it is"
+    return [
+        Case("10 % of imu messages behind the next", "order", ignored,
+             (Late("imu", share=0.1, wait=0.015),), None, WHOLE),
+        Case("10 % of joint messages behind the next", "order", ignored,
+             (Late("joint_states", share=0.1, wait=0.03),), None, WHOLE),
+        Case("10 % of dvl messages 0.3 s late", "order", late,
+             (Late("dvl", share=0.1, wait=0.3),), None, WHOLE),
+        Case("every message twice", "order", "the second one is ignored", (Repeated(""),), None,
+             WHOLE, short=True),
+        Case("all topics stall for 2 s", "order", "samples of the stall come after it",
+             (Stalled("", onset, onset + 2.0),), None, PART, short=True),
+        Case("dvl stalls for 2 s", "order", "its rows of the stall are masked",
+             (Stalled("dvl", onset, onset + 2.0),), None, PART),
+        Case("20 % of all messages lost", "order", "filters bridge single gaps",
+             (Lost("", share=0.2),), None, Limits(samples=0.95, vehicle=0.9, recover=None)),
+    ]
+
+
+def _publishers(onset: float) -> list[Case]:
+    named = "named, with both publishers"
+    two = ("two|publisher|several|interleav|contradict",)
+    limits = Limits(recover=None, detect=5.0, loss=None, wrong=0.02)
+    return [
+        Case("two publishers of the dvl's topic", "publisher", named,
+             (SecondPublisher("dvl", onset, change=_with("velocity", 0.0), after=0.02),),
+             Said("dvl", two), limits),
+        Case("two publishers of the commands", "publisher", named,
+             (SecondPublisher("thrusters", onset, change=_with("commands", 1500.0), after=0.005),),
+             Said("thrusters", two), limits),
+        Case("two publishers of the imu's topic", "publisher", named,
+             (SecondPublisher("imu", onset, change=_with("gyro", 0.0)),), Said("imu", two), limits),
+        Case("two publishers of the joints", "publisher", named,
+             (SecondPublisher("joint_states", onset, change=_with("position", 1.0), after=0.005),),
+             Said("joint_states", two), limits),
+    ]
+
+
+def _with(field: str, value: float) -> Any:
+    """A copy of a message with all numbers of a field the same."""
+    def changed(message: Any) -> Any:
+        return with_field(message, field, np.full_like(field_of(message, field), value))
+    return changed
+
+
+def _structure(onset: float) -> list[Case]:
+    gone = Limits(wrong=NONE, recover=2.0)
+    end = onset + 5.0
+    return [
+        Case("joints in another order", "structure", "matched by name",
+             (Rewritten("joint_states", change=_permuted),), None, WHOLE, short=True),
+        Case("unknown joints beside the known", "structure", "ignored",
+             (Rewritten("joint_states", change=_one_more),), None, WHOLE),
+        Case("a joint is missing for 5 s", "structure", "arm's and vehicle's rows masked",
+             (Rewritten("joint_states", onset, end, _one_less),),
+             Said("joint_states", ("missing",)), gone),
+        Case("joint messages truncated for 5 s", "structure", "each message is rejected",
+             (Rewritten("joint_states", onset, end, _truncated),),
+             Said("joint_states", ("expected|values",)), gone),
+        Case("efforts left empty for 5 s", "structure", "the arm's rows are masked",
+             (Rewritten("joint_states", onset, end, _no_effort),),
+             Said("joint_states", ("effort",)), gone, touches=ARM),
+        Case("effort of one joint NaN for ever", "structure",
+             "that joint's row is masked, all others go on",
+             (altered("effort", one_of(2, filled(math.nan)), onset),),
+             Said("joint_states", ("effort",)), Limits(vehicle=0.95, arm=0.8, recover=None),
+             touches=ARM, short=True),
+        Case("commands of 6 thrusters for 5 s", "structure", "each message is rejected",
+             (Rewritten("thrusters", onset, end, _fewer_commands),),
+             Said("thrusters", ("expected",)), gone),
+        Case("commands out of range for 5 s", "structure", "each message is rejected",
+             (altered("commands", filled(65535.0), onset, end),),
+             Said("thrusters", ("range|PWM|unit|saturat",)), gone),
+        Case("battery of garbage", "structure", "thrusters.voltage is used instead",
+             (Added("battery", make=lambda: SimpleNamespace(voltage=1e6), every=0.5),),
+             Said("battery", ("voltage",)), Limits(samples=0.95, vehicle=0.95, recover=None,
+                                                   detect=10.0),
+             settings={"battery.enabled": True}),
+    ]
+
+
+def _outliers(onset: float) -> list[Case]:
+    told = "rejected one by one; the status says how many"
+    # What is left of an outlier in a row is for the cost to bear: the loss is what counts.
+    limits = {share: Limits(samples=0.95, wrong=None, recover=None, detect=10.0, loss=loss)
+              for share, loss in ((0.2, 0.002), (0.4, 0.05))}
+    return [
+        *(Case(f"{share:.0%} outliers in efforts", "outliers", told,
+               (altered("effort", effort_outliers(share)),), Said("joint_states", ("effort",)),
+               limits[share], short=share == 0.2, counted="effort") for share in limits),
+        Case("10 % outliers of the dvl", "outliers", told,
+             (altered("velocity", velocity_outliers(0.1)),), None,
+             Limits(samples=0.95, recover=None)),
+        Case("1 % of gyro rates of 1e6", "outliers", told,
+             (altered("gyro", at_times(0.01, filled(1e6))),), None,
+             Limits(samples=0.95, vehicle=0.9, recover=None)),
+        Case("NaN in 5 % of efforts", "outliers", told,
+             (altered("effort", at_times(0.05, filled(math.nan))),), None,
+             Limits(samples=0.95, recover=None), touches=EVERYTHING),
+    ]
+
+
+# --- messages with another structure --------------------------------------------------------------
+
+FIELDS = ("name", "position", "velocity", "effort")
+
+
+def _permuted(message: Any) -> None:
+    for name in FIELDS:
+        values = list(getattr(message, name))
+        values = values[1:] + values[:1]
+        setattr(message, name, values if name == "name" else np.array(values))
+
+
+def _one_more(message: Any) -> None:
+    message.name = ["gripper_left", *message.name, "gripper_right"]
+    for name in FIELDS[1:]:
+        setattr(message, name, np.concatenate([[9.0], getattr(message, name), [-9.0]]))
+
+
+def _one_less(message: Any) -> None:
+    for name in FIELDS:
+        setattr(message, name, getattr(message, name)[:-1])
+
+
+def _truncated(message: Any) -> None:
+    message.velocity, message.effort = message.velocity[:2], message.effort[:1]
+
+
+def _no_effort(message: Any) -> None:
+    message.effort = message.effort[:0]
+
+
+def _fewer_commands(message: Any) -> None:
+    message.data = message.data[:6]

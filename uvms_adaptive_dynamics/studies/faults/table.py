@@ -1,0 +1,41 @@
+"""The whole table of faults."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...errors import ConfigError
+from .case import Case
+from .clock_cases import clock_cases
+from .glitch_cases import glitch_cases, outage_cases
+from .setting_cases import setting_cases
+from .stream_cases import stream_cases
+
+KINDS = {
+    "clock": "clocks of sensors and of the host",
+    "glitch": "a sensor says something wrong for a moment",
+    "outage": "a topic is silent for a while",
+    "rate": "sensors that are slow or fast",
+    "order": "messages late, twice, in bursts, lost",
+    "publisher": "two nodes on one topic",
+    "structure": "messages that are not as expected",
+    "outliers": "single wrong values all the time",
+    "setting": "units, signs and order that are wrong for the whole run",
+}
+
+
+def table(onset: float) -> list[Case]:
+    """All cases; what begins in the middle of the recording begins at `onset` [s]."""
+    return [*clock_cases(onset), *glitch_cases(onset), *outage_cases(onset),
+            *stream_cases(onset), *setting_cases()]
+
+
+def chosen(onset: float, kinds: Sequence[str], names: Sequence[str], short: bool) -> list[Case]:
+    """The cases of these kinds (all where none is given) whose name contains one of `names`, of
+    the short form alone if `short`; raises ConfigError where none is left."""
+    found = [case for case in table(onset)
+             if (not kinds or case.kind in kinds) and (case.short or not short)
+             and (not names or any(name in case.name for name in names))]
+    if not found:
+        raise ConfigError(f"--only: got {', '.join(names)}, expected a part of a fault's name, "
+                          "as docs/faults.md lists them.")
+    return found
