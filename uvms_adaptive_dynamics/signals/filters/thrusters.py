@@ -117,7 +117,9 @@ class ThrusterModel:
         self._follow(t - self._half_tick)
         impulse, begin = self.impulse, self._t
         self._follow(end)
-        thrust = (self.impulse - impulse) / (end - begin) if self._started else self._thrust
+        # A tick that is asked for again has no time of its own.
+        moved = self._started and end > begin
+        thrust = (self.impulse - impulse) / (end - begin) if moved else self._thrust
         wrench = self.allocation @ thrust
         if t - self._last_command > self._patience():
             return BodyWrench(wrench, "no thruster command")
