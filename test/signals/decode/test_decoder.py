@@ -163,3 +163,13 @@ def test_a_stamp_of_zero_is_none():
     stamped = lambda sec, ns: Message(header=Message(stamp=Message(sec=sec, nanosec=ns)))
     assert stamp_of(stamped(0, 0)) is None and stamp_of(Message()) is None
     assert stamp_of(stamped(12, 500_000_000)) == 12.5
+
+
+@pytest.mark.parametrize("covariance", [{}, None, [], "none"])
+def test_a_covariance_of_another_type_is_refused(covariance):
+    """What no middleware gives, but a fuzzer does."""
+    config, _, _ = make()
+    message = Message(orientation=Message(x=0.0, y=0.0, z=0.0, w=0.0),
+                      orientation_covariance=covariance)
+    with pytest.raises(MessageError):
+        Decoder(config).decode("imu", message)

@@ -84,7 +84,7 @@ class Decoder:
         """The values of one message, as listed in the module's docstring."""
         try:
             return getattr(self, role)(message)
-        except (AttributeError, TypeError, ValueError, IndexError, OverflowError) as error:
+        except (AttributeError, TypeError, ValueError, LookupError, OverflowError) as error:
             raise MessageError(f"{role}: message does not have the fields of its type ({error})") \
                 from None
 
