@@ -4,6 +4,7 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
+from uvms_adaptive_dynamics.signals.samples import samples_of
 
 
 def make(**values):
@@ -16,13 +17,8 @@ def make(**values):
 
 def run(config, robot, messages, change=lambda role, message, t: (role, message, t)):
     front = SignalFrontEnd(config, robot)
-    samples = []
-    for item in messages:
-        item = change(*item)
-        if item is not None:
-            front.add_message(*item)
-            samples += front.samples()
-    return front, samples + front.flush()
+    changed = (change(*item) for item in messages)
+    return front, samples_of(front, (item for item in changed if item is not None))
 
 
 def reasons(front, channel):

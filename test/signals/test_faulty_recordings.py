@@ -10,6 +10,7 @@ from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
+from uvms_adaptive_dynamics.signals.samples import samples_of
 from uvms_adaptive_dynamics.simulation.faults.clocks import Clock
 from uvms_adaptive_dynamics.simulation.faults.delivery import Frozen, Lost
 from uvms_adaptive_dynamics.simulation.faults.kinds import FAULT_KINDS, bursts, combined
@@ -25,11 +26,8 @@ def setup():
 
 
 def front_and_samples(config, robot, messages):
-    front, samples = SignalFrontEnd(config, robot), []
-    for item in messages:
-        front.add_message(*item)
-        samples += front.samples()
-    return front, samples + front.flush()
+    front = SignalFrontEnd(config, robot)
+    return front, samples_of(front, messages)
 
 
 def held_out(config, robot, train, test):

@@ -22,7 +22,7 @@ from rosbags.typesys.store import Typestore
 from ..config import Config
 from ..disk.kinds import special_kind
 from ..errors import BagError
-from ..signals.topics import Input
+from ..signals.topics import Input, topic_setting
 
 # Inputs that the run can do without: what is lost then.
 OPTIONAL = {"battery": "the constant thrusters.voltage is used",
@@ -176,7 +176,7 @@ def _other_type(path: str | Path, topic: str, types: list[str], needed: Input) -
 
 
 def _setting(role: str, what: str) -> str:
-    return "setting thrusters.wrench_topic" if role == "wrench" else f"setting {role}.{what}"
+    return f"setting {topic_setting(role, what)}"
 
 
 def _listing(there: dict[str, list[Connection]]) -> str:

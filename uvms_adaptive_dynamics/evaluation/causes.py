@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 
 from ..model.kernel import gaussian_kernel
 from ..signals.decode.input_state import InputState
+from ..signals.filters.body_motion import CONTRADICTS, DVL_CONTRADICTS, NO_DVL, NO_IMU
+from ..signals.filters.joints import CONTRADICT, NO_STATE
 from ..signals.front_end import SignalFrontEnd
+from ..signals.topics import topic_setting
 from .bags import BagContents
 
 # The input behind a mask's reason.
-ROLES = {"no imu": "imu", "imu contradicts itself": "imu", "no dvl": "dvl",
-         "dvl contradicts imu": "dvl", "no joint state": "joint_states",
-         "arm never seen": "joint_states", "joint readings contradict each other": "joint_states",
+ROLES = {NO_IMU: "imu", CONTRADICTS: "imu", NO_DVL: "dvl", DVL_CONTRADICTS: "dvl",
+         NO_STATE: "joint_states", "arm never seen": "joint_states", CONTRADICT: "joint_states",
          "joint readings erratic": "joint_states", "no effort": "joint_states",
          "no thruster command": "thrusters", "no wrench": "wrench"}
 # What to do about the others.
@@ -54,8 +56,8 @@ def missing_messages(state: InputState) -> str:
     used."""
     role, topic = state.role, f"'{state.topic}'"
     if not state.received:
-        return (f"{role}: no message on {topic}; start its driver, or set {_topic(role)} to the "
-                "topic that has it")
+        return (f"{role}: no message on {topic}; start its driver, or set {topic_setting(role)} to "
+                "the topic that has it")
     refused = sum(state.rejected.values())
     if 2 * refused <= state.received:
         return ""
@@ -63,7 +65,8 @@ def missing_messages(state: InputState) -> str:
     last = state.last_error.removeprefix(f"{role}: ")
     last = "" if last in ("", reason) else f" (the last one: {last})"
     return (f"{role}: {refused} of {state.received} messages on {topic} were refused, {count} of "
-            f"them for '{reason}'{last}; mend the driver, or set {_topic(role)} to another topic")
+            f"them for '{reason}'{last}; mend the driver, or set {topic_setting(role)} to another "
+            "topic")
 
 
 def masked_rows(masked: Mapping[str, Mapping[str, int]], channels: list[str],
@@ -89,7 +92,3 @@ def remedy(reason: str, states: Mapping[str, InputState]) -> str:
     timeout = "thrusters.timeout" if role == "wrench" else f"{role}.timeout"
     return (f"{state.used} of {state.received} messages on '{state.topic}' came and were used"
             f"{rate}; check its stamps, its unit and {timeout}")
-
-
-def _topic(role: str) -> str:
-    return "thrusters.wrench_topic" if role == "wrench" else f"{role}.topic"

@@ -10,6 +10,11 @@ NUMBER = re.compile(r"[-+]?\d[\d.]*(e[-+]?\d+)?")
 MOST_KINDS = 20     # that are kept: a run with more is explained by the first ones
 
 
+def kind_of(sentence: str) -> str:
+    """The sentence without its numbers: the same for all that differ in nothing else."""
+    return NUMBER.sub("", sentence)
+
+
 @dataclass
 class Failure:
     """Failures of one kind: the first one's sentence, how many there were, and the times [s] of the
@@ -54,7 +59,7 @@ class FailureLog(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Count a warning."""
         sentence, t = record.getMessage(), self._elapsed()
-        kind = NUMBER.sub("", sentence)
+        kind = kind_of(sentence)
         if kind in self._kinds:
             self._kinds[kind].count += 1
             self._kinds[kind].last_s = t

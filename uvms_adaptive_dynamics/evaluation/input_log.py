@@ -46,8 +46,8 @@ class InputLog:
                 self._rate[role] = clock.rate
             if clock.latency is not None:
                 self._latency[role] = clock.latency
-            if state.clock_error is not None:
-                self._offset[role] = max(state.clock_error, self._offset.get(role, 0.0), key=abs)
+            if clock.error is not None:
+                self._offset[role] = max(clock.error, self._offset.get(role, 0.0), key=abs)
 
     def figures(self) -> dict[str, InputFigures]:
         """The figures by role."""

@@ -1,7 +1,6 @@
 """A run: recordings through front end and estimator, by data time."""
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -24,7 +23,7 @@ from ..signals.front_end import SignalFrontEnd
 from ..signals.topics import inputs
 from .bags import BagContents, check_bag, read_messages
 from .causes import masked_rows, nothing_usable
-from .failures import FailureLog
+from .failures import FailureLog, kind_of
 from .files import needed_bytes, write_json, write_samples
 from .gaps import Gaps
 from .input_log import InputLog
@@ -38,7 +37,6 @@ VIOLATION = 1e-7
 TURN = 64
 # Sentences on channels that are wrong which a run keeps: the first ones tell.
 MOST_CAUSES = 10
-NUMBER = re.compile(r"[\d.]+")
 
 
 def evaluate(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None = None,
@@ -215,7 +213,7 @@ class _Recorder:
         self._first_t, self._t = t if self._first_t is None else self._first_t, t
         cause = self._estimator.trust_cause()
         if "wrong" in cause or "one scale" in cause:
-            kind = NUMBER.sub("", cause)
+            kind = kind_of(cause)
             if kind not in self._causes and len(self._causes) < MOST_CAUSES:
                 since = self.elapsed()
                 self._causes[kind] = RunFinding("trust", f"{cause} (from {since:.1f} s)", since)
@@ -223,7 +221,7 @@ class _Recorder:
     def trust_findings(self) -> list[RunFinding]:
         """What was likely when, and at the end."""
         cause, found = self._estimator.trust_cause(), list(self._causes.values())
-        if cause and NUMBER.sub("", cause) not in self._causes:
+        if cause and kind_of(cause) not in self._causes:
             found.append(RunFinding("trust", f"{cause} (at the end)"))
         return found
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-OK, WARN, ERROR = 0, 1, 2
+from ..signals.decode.input_state import ERROR, OK, WARN
+
+__all__ = ["ERROR", "OK", "REPORTS", "WARN", "Status"]
 
 # Reports, each about a second, over which shares are taken.
 REPORTS = 10

@@ -22,7 +22,7 @@ from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 
 from ..errors import ConfigError
-from ..signals.topics import Input
+from ..signals.topics import Input, topic_setting
 from .publishers import Publisher, publishers_on, qos_text, several
 
 # Best effort matches every publisher; the depth holds one second of a 100 Hz sensor.
@@ -72,8 +72,8 @@ class InputSubscription:
                 qos_overriding_options=QoSOverridingOptions.with_default_policies())
         except (NameValidationException, InvalidQosOverridesError, RuntimeError, ValueError,
                 TypeError) as error:
-            raise ConfigError(f"setting '{_setting(wanted, 'topic')}' is {wanted.topic!r}, which "
-                              "cannot be subscribed: "
+            raise ConfigError(f"setting '{topic_setting(wanted.role)}' is {wanted.topic!r}, "
+                              "which cannot be subscribed: "
                               f"{str(error).split(', at /')[0]}.") from None
 
     def taken(self) -> Iterator[tuple[int, bytes]]:
@@ -115,13 +115,14 @@ class InputSubscription:
                       if self.input.type in types and name != self.topic
                       and self._published_by_others(name)]
             hint = (f" Topics of this type are: {', '.join(sorted(others))}; set "
-                    f"'{_setting(self.input, 'topic')}'.") if others else ""
+                    f"'{topic_setting(self.input.role)}'.") if others else ""
             return f"no publisher exists. Is its driver running, in this ROS_DOMAIN_ID?{hint}"
         fitting = [p for p in self.publishers if p.type == self.input.type]
         if not fitting:
             types = ", ".join(sorted({p.type for p in self.publishers}))
             return (f"its publisher '{self.publishers[0].node}' sends {types}. Set "
-                    f"'{_setting(self.input, 'type')}' or '{_setting(self.input, 'topic')}'.")
+                    f"'{topic_setting(self.input.role, 'type')}' or "
+                    f"'{topic_setting(self.input.role)}'.")
         for publisher in fitting:
             if publisher.misfit:
                 return (f"its publisher '{publisher.node}' has an {publisher.misfit}. Set "
@@ -221,10 +222,7 @@ def message_class(wanted: Input) -> type:
         return getattr(import_module(f"{package}.msg"), name)
     except (ImportError, AttributeError):
         raise ConfigError(
-            f"setting '{_setting(wanted, 'type')}' is '{wanted.type}', but package '{package}' is "
-            f"not installed; install it (apt install ros-jazzy-{package.replace('_', '-')}, or "
+            f"setting '{topic_setting(wanted.role, 'type')}' is '{wanted.type}', but package "
+            f"'{package}' is not installed; install it (apt install "
+            f"ros-jazzy-{package.replace('_', '-')}, or "
             "build it in this workspace) or choose another type.") from None
-
-
-def _setting(wanted: Input, what: str) -> str:
-    return "thrusters.wrench_topic" if wanted.role == "wrench" else f"{wanted.role}.{what}"

@@ -132,7 +132,7 @@ class InputVoice:
                 f"messages on {name} are used again, {total - self._refused_before} were refused"))
 
     def _clock(self) -> Iterator[tuple[str, float, Line]]:
-        clock, error, said = self._state.clock, self._state.clock_error, self._clock_error
+        clock, error, said = self._state.clock, self._state.clock.error, self._clock_error
         if error is None:
             if said is not None and clock.latency is not None:
                 self._clock_error = None

@@ -23,10 +23,10 @@ from .decode.clocks import Verdict
 from .decode.input_state import SILENCE_TIMEOUTS, InputStatus, input_status
 from .decode.readings import ClockJump, MessageReader, Reading
 from .decode.sensor_clock import SensorClock
-from .filters.body_motion import Motion
+from .filters.body_motion import NO_IMU, Motion
 from .filters.depth import DepthFilter
 from .filters.inertial import InertialFilter
-from .filters.joints import CONTRADICT, JointFilter, JointMotion
+from .filters.joints import CONTRADICT, NO_STATE, JointFilter, JointMotion
 from .filters.thrusters import ThrusterModel
 from .filters.wrench import MeasuredWrench, NoWrench
 from .gates.choose import frozen_sensor_gate
@@ -179,10 +179,10 @@ class SignalFrontEnd:
         motion = self._inertial.motion(t) if self.config.robot.vehicle else FIXED_BASE
         joints = self._joint_motion(t)
         if motion is None:
-            self._masks.mask_all("no imu")
+            self._masks.mask_all(NO_IMU)
             return None
         if joints is None and not self.config.robot.vehicle:
-            self._masks.mask_all("no joint state")
+            self._masks.mask_all(NO_STATE)
             return None
         arm = self._unseen_arm() if joints is None else joints
         # wrench of the thrusters
@@ -211,7 +211,7 @@ class SignalFrontEnd:
         """An arm of which no message has come: its rows do not count."""
         n = len(self.config.robot.joints)
         zero = np.zeros(n)
-        return JointMotion(zero, zero, zero, zero, ["no joint state"] * n)
+        return JointMotion(zero, zero, zero, zero, [NO_STATE] * n)
 
     def _log_thrust(self, tick: int) -> None:
         if tick % THRUST_LOG_TICKS == 0 and isinstance(self._wrench, ThrusterModel):

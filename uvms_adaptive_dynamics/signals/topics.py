@@ -24,6 +24,11 @@ class Output:
     meaning: str
 
 
+def topic_setting(role: str, what: str = "topic") -> str:
+    """The setting of an input's topic, or of its `what`."""
+    return "thrusters.wrench_topic" if role == "wrench" else f"{role}.{what}"
+
+
 def inputs(config: Config) -> tuple[Input, ...]:
     """The topics that this configuration needs."""
     found = []

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable
 from enum import Enum
 
-from .sensor_clock import LONGEST_LATENCY, SensorClock, StampStatus, clock_sentence
+from .sensor_clock import LONGEST_LATENCY, RIGHT_CLOCK, SensorClock, StampStatus, clock_sentence
 
 START_TIME = 0.5        # [s] of reception over which clocks are compared before the first sample
 REVIEW_PERIOD = 1.0     # [s] between comparisons
@@ -20,7 +20,6 @@ WENT_BACK = 1.0         # [s] by which reception goes back only if the receiver'
 # [s] without a message of any sensor, after which it does not matter whether all of them paused or
 # the receiver's clock was set: everything begins anew.
 PAUSE = 5.0
-EARLY = 0.03            # [s] that a stamp may lie ahead: synchronized clocks agree within this
 # [s] Transport delays that drivers usually have, by role: a DVL measures for a tenth of a second
 # before it can publish, others publish what they have read.
 USUAL_LATENCY = {"dvl": 0.1, "depth": 0.03}
@@ -140,10 +139,10 @@ class Clocks:
         best = max((0.0, *offsets.values()), key=lambda at: _evidence(at, offsets))
         if self.reference is None or not offsets:
             self.reference = best
-        elif abs(best - self.reference) > EARLY:
+        elif abs(best - self.reference) > RIGHT_CLOCK:
             # The evidence of the old one, wherever it has drifted to within the tolerance.
             near = [at for at in (self.reference, *offsets.values())
-                    if abs(at - self.reference) <= EARLY]
+                    if abs(at - self.reference) <= RIGHT_CLOCK]
             kept = max(near, key=lambda at: _evidence(at, offsets))
             if _evidence(best, offsets) > _evidence(kept, offsets) + CLEARLY:
                 return False
@@ -161,7 +160,7 @@ class Clocks:
     def _place(role: str, sensor: SensorClock, latency: float) -> None:
         """Use a sensor's stamps as they are, or bring them to the common clock; once its clock is
         known to be wrong it is not trusted again."""
-        if sensor.correction is None and -EARLY <= latency <= LONGEST_LATENCY:
+        if sensor.correction is None and -RIGHT_CLOCK <= latency <= LONGEST_LATENCY:
             sensor.latency = latency
             return
         if sensor.latency is None:
@@ -174,7 +173,7 @@ def _evidence(reference: float, offsets: dict[str, float]) -> float:
     total = 0.0 if reference == 0.0 else NOT_RECEIVERS
     for role, offset in offsets.items():
         latency = offset - reference
-        if -EARLY <= latency <= LONGEST_LATENCY:
+        if -RIGHT_CLOCK <= latency <= LONGEST_LATENCY:
             usual = USUAL_LATENCY.get(role, LEAST_LATENCY)
             total += max(-abs(latency) / usual, UNUSUAL)
         else:

@@ -54,11 +54,6 @@ class InputState:
         self._recent: deque[bool] = deque(maxlen=RECENT_MESSAGES)    # whether each was rejected
 
     @property
-    def clock_error(self) -> float | None:
-        """How far its clock is ahead [s], None where it is right."""
-        return self.clock.error
-
-    @property
     def rejected_recently(self) -> tuple[int, int]:
         """(rejected, all) of the last messages."""
         return sum(self._recent), len(self._recent)
@@ -140,5 +135,5 @@ def input_status(state: InputState, now: float, timeout: float) -> InputStatus:
 
 def _clock_figures(state: InputState) -> dict[str, str]:
     figures = {"rate_hz": state.clock.rate, "latency_s": state.clock.latency,
-               "clock_ahead_s": state.clock_error}
+               "clock_ahead_s": state.clock.error}
     return {name: f"{value:.3g}" for name, value in figures.items() if value is not None}

@@ -16,11 +16,11 @@ from enum import Enum
 BUCKET = 0.1            # [s] of reception; the smallest difference in it counts
 BUCKETS = 100           # of which the quantile is taken: ten seconds of a fast sensor
 QUANTILE = 0.1          # of the buckets: one message that is wrong is outvoted by ten
-FAR = 0.1               # [s] of difference that jitter of a driver does not reach
+STEP = 0.1              # [s] of difference that jitter of a driver does not reach
 AGREE = 0.03            # [s] between the differences of a clock that stepped
 STEP_TIME = 0.5         # [s] over which a step has to be confirmed, with so many messages:
 STEP_MESSAGES = 3
-RIGHT_CLOCK = 0.03      # [s] of error, as synchronized clocks have it
+RIGHT_CLOCK = 0.03      # [s] within which synchronized clocks agree
 LONGEST_LATENCY = 0.5   # [s] of transport; stamps older than this are another clock's
 LATEST = 1.0            # [s] late, from which on a message belongs to no tick that is still open
 DAYS = 1e6              # [s] from which an error is told in days: a clock that was never set
@@ -98,7 +98,7 @@ class SensorClock:
         difference = receive - stamp
         stamp_moved = abs(stamp - self._stamp - (self.period or 0.0))
         receive_moved = abs(receive - self._receive - (self.period or 0.0))
-        if abs(difference - self.offset) <= FAR:
+        if abs(difference - self.offset) <= STEP:
             self._odd.clear()
         elif self._odd or stamp_moved > receive_moved or difference - self.offset > LATEST:
             return self._judge_step(receive, difference)
@@ -123,7 +123,7 @@ class SensorClock:
 
     def fits(self, stamp: float, receive: float) -> bool:
         """Whether a stamp is one that this clock may have given."""
-        return self.offset is not None and -FAR <= receive - stamp - self.offset <= LATEST
+        return self.offset is not None and -STEP <= receive - stamp - self.offset <= LATEST
 
     def _take(self, stamp: float, receive: float) -> None:
         self._measure_period(stamp - self._stamp)

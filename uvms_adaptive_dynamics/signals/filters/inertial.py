@@ -20,7 +20,7 @@ from ..decode.sensor_clock import SensorClock
 from ..gates.choose import imu_consistency, innovation_gate, spike_gate
 from ..gates.contradictions import Contradictions
 from ..gates.imu_consistency import TURN_SPAN
-from ..gates.spikes import HALF_WINDOW, LOOKAHEAD, GatedRow
+from ..gates.spikes import GatedRow
 from .attitude_source import AttitudeSource
 from .body_motion import (
     CONTRADICTS,
@@ -33,6 +33,7 @@ from .body_motion import (
     unknown,
 )
 from .imu_integral import ACC, N3, R_GB, RAW_C, YAW, C, ImuIntegral, W
+from .pace import half_window, longest_gap, window_wait
 from .polynomials import polynomial_at
 from .series import Series
 from .thinning import BlockAverage
@@ -41,9 +42,6 @@ from .velocity_offset import LARGEST_BIAS, VelocityOffset
 IMU_DEGREE = 3            # cubic: its derivative is flat to the fourth order in frequency
 DVL_DEGREE = 2
 MAX_IMU_STEP = 0.25       # [s] without a reading, after which the integral means nothing
-# Periods of a slow sensor: half a window, in which a polynomial needs five readings, and the gap
-# that its jitter leaves.
-WINDOW_PERIODS, GAP_PERIODS = 2.0, 1.5
 DVL_PERIODS = 2.2         # of a slow DVL, which the IMU bridges: one lost velocity
 # [s] without a contradiction, after which the IMU counts again: three times the span in which it is
 # judged, so that the end of a fault is seen too.
@@ -192,7 +190,7 @@ class InertialFilter:
         if thinned is None:
             return
         t, row = thinned
-        longest = max(MAX_IMU_STEP, GAP_PERIODS * (self._imu_clock.period or 0.0))
+        longest = longest_gap(MAX_IMU_STEP, self._imu_clock)
         if len(self._imu.series) and t - self._imu.series.last_time > longest:
             self._consistency.restart()
             self._restart_offset()
@@ -237,15 +235,13 @@ class InertialFilter:
 
     def wait(self) -> float:
         """[s] of data after a tick, until what its motion needs has come."""
-        period = self._imu_clock.period or 0.0
-        imu = (self._imu_clock.delay + max(self._settings.imu_window, WINDOW_PERIODS * period)
-               + min(HALF_WINDOW * period, LOOKAHEAD + period))
+        imu = window_wait(self._settings.imu_window, self._imu_clock)
         imu += lateness(self._types[0], self._imu_clock.period)
         dvl = self._dvl_clock.delay + DVL_PERIODS * (self._dvl_clock.period or 0.0)
         return max(imu, dvl + lateness(self._types[1], self._dvl_clock.period))
 
     def _longest_dvl_gap(self) -> float:
-        return max(self._dvl_timeout, DVL_PERIODS * (self._dvl_clock.period or 0.0))
+        return longest_gap(self._dvl_timeout, self._dvl_clock, DVL_PERIODS)
 
     def _restart_offset(self) -> None:
         """Forget the offset: across a gap in the IMU its integral means nothing."""
@@ -253,6 +249,10 @@ class InertialFilter:
         self._source.restart()
         self._imu.restart_gravity()
         self._dvl_queue.clear()
+        self._restart_gate()
+
+    def _restart_gate(self) -> None:
+        """Let the DVL's gate begin anew; what it has not decided on is lost."""
         self._undecided.clear()
         self.dvl_gate.reset()
 
@@ -296,26 +296,24 @@ class InertialFilter:
                 self._last_rejected = value.t
                 self._on_reject("dvl", "does not fit the IMU (outlier)")
                 if not self._has_force and value.t - self._at_origin.last_time > VELOCITY_MEMORY:
-                    self._undecided.clear()
-                    self.dvl_gate.reset()
+                    self._restart_gate()
                     break
 
     def _begin_offset(self) -> None:
         """Begin with an attitude that has just become known."""
         self._offset.reset()
         self._imu.restart_gravity()
-        self._undecided.clear()
-        self.dvl_gate.reset()
+        self._restart_gate()
 
     # --- motion at a tick -------------------------------------------------------------------------
 
     def motion(self, t: float) -> Motion | None:
         """Motion at t, None where the IMU does not cover it."""
-        imu, period = self._imu.series, self._imu_clock.period or 0.0
-        half = max(self._settings.imu_window, WINDOW_PERIODS * period)
+        imu = self._imu.series
+        half = half_window(self._settings.imu_window, self._imu_clock)
         if self._contradictions.cover(t - half, t + half):
             return self._unseen(CONTRADICTS)
-        if imu.gap_around(t) > max(self._imu_timeout, GAP_PERIODS * period):
+        if imu.gap_around(t) > longest_gap(self._imu_timeout, self._imu_clock):
             return self._unseen(NO_IMU)
         times, rows = imu.window(t - half, t + half)
         if len(times) < 3:

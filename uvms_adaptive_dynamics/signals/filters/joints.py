@@ -12,7 +12,8 @@ from ...model.robot import RobotModel
 from ..decode.sensor_clock import SensorClock
 from ..gates.choose import joint_consistency, spike_gate
 from ..gates.contradictions import Contradictions
-from ..gates.spikes import HALF_WINDOW, LOOKAHEAD, GatedRow
+from ..gates.spikes import GatedRow
+from .pace import half_window, longest_gap, window_wait
 from .polynomials import motion_at, polynomial_at
 from .series import Series
 from .thinning import BlockAverage
@@ -23,9 +24,6 @@ RELATIVE_EFFORT_FLOOR = 0.005   # of the effort limit: the smallest scale of the
 # Times the effort limit: no actuator gives it, a wrong unit does (mN m, raw current).
 MOST_EFFORT = 3.0
 STALL_EFFORT = 0.5            # of the effort limit, at which a joint that does not move is stalled
-# Periods of slow joint states: half a window, in which the fit needs five readings, and the gap
-# that their jitter leaves.
-WINDOW_PERIODS, GAP_PERIODS = 2.0, 1.5
 QUIET = 0.5                   # [s] without a contradiction, after which the readings count again
 MIN_EFFORTS = 3               # in a tick's period, from which on they are averaged
 NO_STATE, CONTRADICT = "no joint state", "joint readings contradict each other"
@@ -148,7 +146,7 @@ class JointFilter:
             self._series.append(*thinned)
 
     def _longest_gap(self) -> float:
-        return max(self._settings.timeout, GAP_PERIODS * (self._clock.period or 0.0))
+        return longest_gap(self._settings.timeout, self._clock)
 
     def motion(self, t: float) -> JointMotion | None:
         """State at t; None where no position was ever received before t.
@@ -159,7 +157,7 @@ class JointFilter:
         n, latest, fit = self._n, self._series.latest(t), None
         if latest is None:
             return None
-        half = max(self._half_window, WINDOW_PERIODS * (self._clock.period or 0.0))
+        half = half_window(self._half_window, self._clock)
         if self._contradictions.cover(t - half, t + half):
             return self._unseen(CONTRADICT, latest[1])
         if self._series.gap_around(t) <= self._longest_gap():
@@ -176,9 +174,7 @@ class JointFilter:
 
     def wait(self) -> float:
         """[s] of data after a tick, until what its motion needs has come."""
-        period = self._clock.period or 0.0
-        return (self._clock.delay + max(self._half_window, WINDOW_PERIODS * period)
-                + min(HALF_WINDOW * period, LOOKAHEAD + period))
+        return window_wait(self._half_window, self._clock)
 
     def _unseen(self, reason: str, latest: np.ndarray) -> JointMotion:
         """An arm that stands still where it was last seen."""

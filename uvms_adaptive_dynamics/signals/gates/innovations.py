@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from .scale import DOUBLED_IN, MedianScale
+from .scale import MedianScale
 
 INNOVATION_SIGMAS = 5.0
 INNOVATION_SCALE_STEP = 0.05   # of the running scale, for each value
@@ -45,7 +45,6 @@ class InnovationGate:
         self._rejected: list[tuple[float, np.ndarray]] = []
         self._jump = 0.0            # size of the jump that the rejected values began with
         self._fitting = 0           # values in a row that fit
-        self._last = 0.0            # [s] of the last value
 
     @property
     def _patience(self) -> float:
@@ -59,6 +58,7 @@ class InnovationGate:
         if self._state is None:
             self._rejected.append((t, value))
             return self._start() if len(self._rejected) >= START_VALUES else []
+        spacing = t - self._t
         state, (a, b, c) = self._predict(self._state, t)
         self._state = state
         error = (value - state[0]) @ axes
@@ -71,8 +71,7 @@ class InnovationGate:
         if fits:
             self._scale.add((size / spread).tolist())
         else:
-            self._scale.widen(2.0 ** ((t - self._last) / DOUBLED_IN))
-        self._last = t
+            self._scale.doubt(spacing)
         self._fitting = self._fitting + 1 if fits else 0
         doubted = len(self._rejected) >= FITTING_VALUES
         if fits and (not doubted or self._fitting >= FITTING_VALUES):
@@ -116,13 +115,13 @@ class InnovationGate:
     def _start(self) -> list[tuple[float, bool]]:
         """Begin at the median of the values held; those near it are accepted."""
         values = np.array([v for _, v in self._rejected])
-        if self._slope() > self._steepest:
+        if self._is_steep(self._line()[2]):
             return [(self._rejected.pop(0)[0], False)]
         median = np.median(values, axis=0)
         size = np.max(np.abs(values - median), axis=1)
         near = size <= max(5 * np.median(size), 10 * self._floor)
         decided = [(t, bool(ok)) for (t, _), ok in zip(self._rejected, near)]
-        self._t = self._accepted = self._last = self._rejected[-1][0]
+        self._t = self._accepted = self._rejected[-1][0]
         self._jump, self._fitting = 0.0, 0
         self._state = np.array([median, np.zeros(3)])
         self._variances = (1.0, 0.0, 100.0)
@@ -136,11 +135,11 @@ class InnovationGate:
         t, values, slope = self._line()
         left = values - slope * (t - t[0])[:, None]
         spread = np.median(np.abs(left - np.median(left, axis=0)), axis=0)
-        return bool((spread < 10 * self._floor).all()) and self._slope() <= self._steepest
+        return bool((spread < 10 * self._floor).all()) and not self._is_steep(slope)
 
-    def _slope(self) -> float:
-        """The slope of the rejected values per second."""
-        return float(np.linalg.norm(self._line()[2]))
+    def _is_steep(self, slope: np.ndarray) -> bool:
+        """Whether a slope (3,) per second is none that values can have."""
+        return bool(np.linalg.norm(slope) > self._steepest)
 
     def _line(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(times (k,), values (k, 3), slope (3,)) of the rejected values, the slope as the median

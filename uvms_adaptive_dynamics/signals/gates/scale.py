@@ -8,7 +8,9 @@ START_FACTOR = 5.0        # of the floor: wide until the signal has been seen
 # [s] in which rejected values alone double a scale: a sensor that is like that is accepted in the
 # end, ten seconds of garbage are not.
 DOUBLED_IN = 10.0
-FAR = 6.0                 # scales: one good value in a billion, and every fault worth the name
+# Scales beyond which a sensor contradicts itself: one good value in a billion, and every fault
+# worth the name.
+CONTRADICTION_SCALES = 6.0
 
 
 class MedianScale:
@@ -25,8 +27,9 @@ class MedianScale:
         self._count = 0
         self.value = [start * f for f in self._floor]
 
-    def widen(self, factor: float) -> None:
-        """Multiply the scale."""
+    def doubt(self, spacing: float) -> None:
+        """Widen, for a measurement that was rejected `spacing` [s] after the last."""
+        factor = 2.0 ** (spacing / DOUBLED_IN)
         self.value = [factor * v for v in self.value]
 
     def add(self, size: Sequence[float]) -> None:
@@ -43,8 +46,8 @@ def judged(scale: MedianScale, size: Sequence[float], spacing: float) -> bool:
     """Whether sizes (W,) lie within the scale, which learns from those that do.
 
     `spacing` [s] since the last ones."""
-    if all(s <= FAR * v for s, v in zip(size, scale.value)):
+    if all(s <= CONTRADICTION_SCALES * v for s, v in zip(size, scale.value)):
         scale.add(size)
         return True
-    scale.widen(2.0 ** (spacing / DOUBLED_IN))
+    scale.doubt(spacing)
     return False

@@ -1,7 +1,6 @@
 """A recording through front end and estimator, with everything that was said and when."""
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 from ...config import Config
 from ...estimation.estimator import Estimator
 from ...estimation.prediction import Prediction
+from ...evaluation.failures import kind_of
 from ...evaluation.run import VIOLATION
 from ...garbage import ShortCollections
 from ...model.prior import prior_from_config
@@ -20,7 +20,6 @@ from ...simulation.faults.stream import Received
 
 POLL = 0.1          # [s] of true time between two looks at what is said
 SOLVE_EVERY = 25    # rows: two solves a second, as what is judged are rows and the last estimate
-NUMBER = re.compile(r"[-+]?\d[\d.e+-]*")
 
 
 class Sentence:
@@ -154,7 +153,7 @@ class _Run:
             self._note(f"trust: {cause}", at, "trust")
 
     def _note(self, text: str, at: float, kind: str = "") -> None:
-        kind = kind or NUMBER.sub("#", text)
+        kind = kind or kind_of(text)
         if kind in self.said:
             self.said[kind].again(text, at)
         else:
