@@ -19,7 +19,8 @@ def messages():
     ("files", 250, {f"{kind}: {end}" for end in ("used", "refused") for kind in (
         "configuration", "settings", "parameter file", "URDF", "thrust curve")}),
     ("bags", 24, {f"{kind}: {end}" for end in ("used", "refused") for kind in (
-        "mcap", "sqlite3")})])
+        "mcap", "sqlite3")}),
+    ("messages", 5000, {"messages received", "messages used", "messages refused", "samples"})])
 def test_what_is_spoilt_is_used_or_refused_in_a_sentence(kind, cases, outcomes):
     """Nothing else, nothing that takes long; and some of every kind end either way."""
     tally = fuzz(kind, 0, cases)

@@ -27,6 +27,7 @@ from .filters.body_motion import NO_IMU, Motion
 from .filters.depth import DepthFilter
 from .filters.inertial import InertialFilter
 from .filters.joints import CONTRADICT, NO_STATE, JointFilter, JointMotion
+from .filters.pace import slow_sensors
 from .filters.thrusters import ThrusterModel
 from .filters.wrench import MeasuredWrench, NoWrench
 from .gates.choose import frozen_sensor_gate
@@ -234,8 +235,9 @@ class SignalFrontEnd:
     @property
     def warnings(self) -> list[str]:
         """Sentences for the operator, each with the setting to change; empty when all is well."""
+        slow = slow_sensors(self._reader.clocks.sensors, self.config.filter.lowpass)
         return signal_warnings(
-            [*self._reader.clocks.sentences(), *self._inertial.sentences()], self.frames,
+            [*self._reader.clocks.sentences(), *slow, *self._inertial.sentences()], self.frames,
             self.delay, self._inertial.dvl_gate.restarts)
 
     def status(self, now: float) -> list[InputStatus]:

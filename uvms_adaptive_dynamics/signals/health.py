@@ -9,12 +9,12 @@ from .decode.input_state import OK, WARN, InputStatus
 THRUSTER_SETTINGS = ("thrusters.signs", "thrusters.allocation")
 
 
-def signal_warnings(clocks: list[str], frames: FrameChecks, delay: DelayMonitor,
+def signal_warnings(inputs: list[str], frames: FrameChecks, delay: DelayMonitor,
                     dvl_gate_restarts: int) -> list[str]:
     """Sentences that begin with the setting to change, or with the sensor; empty when all is well.
 
-    `clocks`: those about clocks, which are told first. A wrong frame upsets the delay and the DVL
-    gate too, so those are reported only without one.
+    `inputs`: those about clocks, rates and the attitude, which are told first. A wrong frame upsets
+    the delay and the DVL gate too, so those are reported only without one.
     """
     delay_warning = delay.warning
     warnings = [
@@ -28,7 +28,7 @@ def signal_warnings(clocks: list[str], frames: FrameChecks, delay: DelayMonitor,
         warnings.append(
             "dvl: velocities contradicted the IMU for seconds but agreed with each other, and were "
             f"accepted in the end ({times}); check the bottom lock and the IMU's attitude")
-    return [*clocks, *warnings]
+    return [*inputs, *warnings]
 
 
 def frames_status(warnings: list[str], waiting_for: list[str]) -> InputStatus:

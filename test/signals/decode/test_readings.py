@@ -114,6 +114,16 @@ def test_single_stamps_far_ahead_are_left_out_alone():
     assert reader.inputs["depth"].rejected == {"stamp ahead of its clock": 10}
 
 
+def test_a_burst_at_the_start_costs_no_stamp_after_it():
+    """Messages of .8 s come at once, late; those that follow come in time, and all are
+    read."""
+    late = [("depth", depth_message(1000.5 + 0.1 * k), 1001.4) for k in range(9)]
+    in_time = depths([1001.4 + 0.1 * k for k in range(20)])
+    reader = MessageReader(Config())
+    found = read(reader, [*late, *in_time])
+    assert len(found) == 29 and not reader.inputs["depth"].rejected
+
+
 def test_a_clock_jump_leaves_the_message_unread():
     """The caller resets and reads it again, which then works in the new time."""
     reader = MessageReader(Config())

@@ -126,7 +126,7 @@ def input_status(state: InputState, now: float, timeout: float) -> InputStatus:
     doubts, reason = state.doubts(now)
     if doubts:
         return InputStatus(WARN, name, (
-            f"{doubts} values on {topic} were doubted and left out in the last {DOUBT_TIME:g} s: "
+            f"{doubts} values on {topic} were doubted or missing in the last {DOUBT_TIME:g} s: "
             f"{reason}"), figures)
     if sentence := clock_sentence(state.clock):
         return InputStatus(WARN, name, sentence, figures)

@@ -101,13 +101,15 @@ class MessageReader:
                 f"{state.clock.offset:.2f} s; check that driver's clock and connection"))
             return []
         now = _Held(role, message, stamp, receive_time)
-        return self._readings([*self._released(), now] if verdict is Verdict.RELEASE else [now])
+        # What was held came before its clock was known, and so did the message that made it known.
+        return self._readings(self._fitting([*self._released(), now])
+                              if verdict is Verdict.RELEASE else [now])
 
     def flush(self) -> list[Reading]:
         """The readings that still wait, at the end of a recording."""
         if self._held:
             self.clocks.decide()
-        return self._readings(self._released())
+        return self._readings(self._fitting(self._released()))
 
     def _hold(self, held: _Held) -> None:
         if len(self._held) == MOST_HELD:
@@ -124,6 +126,17 @@ class MessageReader:
             (ready if known else waiting).append(held)
         self._held = waiting
         return ready
+
+    def _fitting(self, messages: list[_Held]) -> list[_Held]:
+        """Those of the messages whose stamps their clocks may have given; others are counted."""
+        fitting = []
+        for held in messages:
+            state = self.inputs[held.role]
+            if held.stamp is None or state.clock.fits(held.stamp, held.receive):
+                fitting.append(held)
+            else:
+                state.count_rejected(Verdict.AHEAD.value)
+        return fitting
 
     def _readings(self, messages: list[_Held]) -> list[Reading]:
         found = (self._reading(*held) for held in messages)
@@ -142,9 +155,6 @@ class MessageReader:
     def _reading(self, role: str, message: Any, stamp: float | None,
                  receive: float) -> Reading | None:
         state = self.inputs[role]
-        if stamp is not None and not state.clock.fits(stamp, receive):
-            state.count_rejected(Verdict.AHEAD.value)
-            return None
         try:
             values = self._decoder.decode(role, message)
         except MessageError as error:

@@ -115,10 +115,15 @@ class SensorClock:
         others."""
         if self.offset is not None or not self._first:
             return
-        self.offset = sorted(r - s for s, r in self._first)[len(self._first) // 2]
+        # Of medians, so that wrong stamps are outvoted; by time of reception, so that a burst of
+        # messages that had to wait for this receiver is one voice among the tenths of a second.
+        buckets: dict[int, list[float]] = {}
         for stamp, receive in self._first:
-            if self.fits(stamp, receive):
-                self._take(stamp, receive)
+            buckets.setdefault(math.floor((receive - self._first[0][1]) / BUCKET), []).append(
+                receive - stamp)
+        self.offset = _median([_median(bucket) for bucket in buckets.values()])
+        for stamp, receive in [first for first in self._first if self.fits(*first)]:
+            self._take(stamp, receive)
         self._first.clear()
 
     def fits(self, stamp: float, receive: float) -> bool:
@@ -148,7 +153,7 @@ class SensorClock:
         if math.isfinite(interval) and interval > 0.0:
             self._intervals.append(interval)
             if len(self._intervals) > 1:
-                self.period = sorted(self._intervals)[len(self._intervals) // 2]
+                self.period = _median(list(self._intervals))
 
     def _measure_offset(self, receive: float, difference: float) -> None:
         if receive >= self._bucket_end:
@@ -162,6 +167,11 @@ class SensorClock:
         ordered = sorted(self._buckets)
         self.offset = ordered[int(QUANTILE * len(ordered))]
         self.lateness = ordered[int((1.0 - QUANTILE) * (len(ordered) - 1))] - self.offset
+
+
+def _median(values: list[float]) -> float:
+    """The upper one of two in the middle: one of the values, which a mean need not be."""
+    return sorted(values)[len(values) // 2]
 
 
 def clock_sentence(sensor: SensorClock) -> str:

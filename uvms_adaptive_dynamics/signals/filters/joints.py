@@ -102,8 +102,9 @@ class JointFilter:
     def _without_impossible_efforts(self, reading: Sequence[float]) -> Sequence[float]:
         first = 2 * self._n
         efforts = list(map(math.isfinite, reading[first:]))
-        if any(efforts) and not all(efforts):
-            self._on_reject("joint_states", "effort of a joint is not finite")
+        if not all(known or masked for known, masked in zip(efforts, self._effort_masked)):
+            self._on_reject("joint_states", "effort of a joint is not finite" if any(efforts)
+                            else "no efforts (if the driver has none: joint_states.effort_masked)")
         far = [abs(effort) > MOST_EFFORT * limit
                for effort, limit in zip(reading[first:], self._effort_limits)]
         if not any(far):

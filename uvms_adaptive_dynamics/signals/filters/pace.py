@@ -1,5 +1,9 @@
-"""How windows and gaps follow a sensor that is slower than the settings have in mind."""
+"""How windows and gaps follow a sensor that is slower than the settings have in mind, and which
+sensors are too slow for that."""
 from __future__ import annotations
+
+import math
+from collections.abc import Mapping
 
 from ..decode.sensor_clock import SensorClock
 from ..gates.spikes import HALF_WINDOW, LOOKAHEAD
@@ -7,6 +11,11 @@ from ..gates.spikes import HALF_WINDOW, LOOKAHEAD
 # Periods of a slow sensor: half a window, in which a fit needs five readings, and the gap that its
 # jitter leaves.
 WINDOW_PERIODS, GAP_PERIODS = 2.0, 1.5
+KEPT_GAIN = 0.1     # of the low-pass: motion that is passed with more than this has to be seen
+# Nothing else shows what happens between two messages of these: a DVL is bridged by the IMU, depth
+# and voltage change slowly.
+SAMPLED = {"imu": "the motion", "joint_states": "the arm's motion", "thrusters": "the thrust",
+           "wrench": "the wrench"}
 
 
 def half_window(setting: float, clock: SensorClock) -> float:
@@ -24,3 +33,17 @@ def window_wait(setting: float, clock: SensorClock) -> float:
     period = clock.period or 0.0
     return (clock.delay + half_window(setting, clock)
             + min(HALF_WINDOW * period, LOOKAHEAD + period))
+
+
+def slow_sensors(clocks: Mapping[str, SensorClock], lowpass: float) -> list[str]:
+    """A sentence for each sensor whose rate is below twice the highest frequency [Hz] that the
+    low-pass of the rows, a Gaussian with the deviation `lowpass` [s], keeps (sampling theorem);
+    none without a low-pass."""
+    if not lowpass:
+        return []
+    kept = math.sqrt(-2.0 * math.log(KEPT_GAIN)) / (2.0 * math.pi * lowpass)
+    return [f"{role}.topic: its messages come at {clock.rate:.1f} Hz, which does not show "
+            f"{what} between them; publish it at {math.ceil(2.0 * kept)} Hz or more, or raise "
+            "filter.lowpass" for role, what in SAMPLED.items()
+            if (clock := clocks.get(role)) is not None and clock.rate is not None
+            and clock.rate < 2.0 * kept]

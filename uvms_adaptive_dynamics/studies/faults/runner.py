@@ -16,6 +16,7 @@ from ...model.prior import prior_from_config
 from ...model.robot import RobotModel
 from ...model.sample import Sample
 from ...signals.front_end import SignalFrontEnd
+from ...signals.samples import samples_of
 from ...simulation.faults.stream import Received
 
 POLL = 0.1          # [s] of true time between two looks at what is said
@@ -86,7 +87,6 @@ class _Run:
         self.estimator = Estimator(config, prior_from_config(config, robot), robot, learn=learn)
         self.said: dict[str, Sentence] = {}
         self.trouble: dict[str, None] = {}
-        self._latency = config.filter.latency
         self._rows = 0
         self._changes = 0
         self._first_ns: int | None = None
@@ -106,7 +106,7 @@ class _Run:
         self._last = item
         self.front.add_message(item.role, item.message, item.t)
         for sample in self.front.samples():
-            self._sample(sample, elapsed - self._latency)
+            self._sample(sample, elapsed - self.front.latency)
 
     def _sample(self, sample: Sample, tick: float) -> None:
         self._samples.append((tick, sample.valid))
@@ -195,11 +195,9 @@ def held_out(stream: Sequence[Received], config: Config, robot: RobotModel) -> H
     front = SignalFrontEnd(config, robot)
     frozen = Estimator(config, prior_from_config(config, robot), robot, learn=False)
     Y, tau = [], []
-    for item in stream:
-        front.add_message(item.role, item.message, item.t)
-        for sample in front.samples():
-            row = frozen.add(sample)
-            if row is not None:
-                Y.append(row.regressor)
-                tau.append(np.where(row.valid, row.measured - row.known, np.nan))
+    for sample in samples_of(front, ((item.role, item.message, item.t) for item in stream)):
+        row = frozen.add(sample)
+        if row is not None:
+            Y.append(row.regressor)
+            tau.append(np.where(row.valid, row.measured - row.known, np.nan))
     return HeldOut(np.array(Y), np.array(tau))

@@ -1,0 +1,34 @@
+"""Windows, gaps and sentences of slow sensors."""
+from types import SimpleNamespace
+
+import pytest
+
+from uvms_adaptive_dynamics.signals.filters.pace import half_window, longest_gap, slow_sensors
+
+
+def clock(period):
+    return SimpleNamespace(period=period, rate=1.0 / period if period else None)
+
+
+def test_windows_follow_a_slow_sensor_alone():
+    """Settings hold for sensors that are fast enough, and before the rate is known."""
+    assert half_window(0.1, clock(0.25)) == 0.5 and longest_gap(0.1, clock(0.25)) == 0.375
+    for period in (0.01, None):
+        assert half_window(0.1, clock(period)) == longest_gap(0.1, clock(period)) == 0.1
+
+
+@pytest.mark.parametrize("role, rate, slow", [
+    ("thrusters", 5.0, True), ("imu", 4.0, True), ("imu", 20.0, False), ("dvl", 2.0, False),
+    ("joint_states", 50.0, False)])
+def test_a_rate_that_does_not_show_the_motion_is_said(role, rate, slow):
+    """With the rate that would; a DVL is bridged by the IMU."""
+    said = slow_sensors({role: clock(1.0 / rate)}, lowpass=0.07)
+    assert bool(said) == slow
+    if slow:
+        assert said[0].startswith(f"{role}.topic: its messages come at {rate:.1f} Hz")
+        assert "10 Hz or more" in said[0]
+
+
+def test_no_low_pass_asks_for_no_rate():
+    """Then rows have every frequency that the sensor has."""
+    assert slow_sensors({"imu": clock(0.25)}, lowpass=0.0) == []
