@@ -17,9 +17,10 @@ from ..model.manipulator import ManipulatorModel
 from ..model.parameters import FRICTION, LINK, RIGID
 from ..model.pseudo_inertia import TENSOR_PLACES, central_inertia
 from ..model.robot import resolve_urdf
+from ..model.urdf import LIMIT
 from .identified import Draft, ExportError, Identified
 from .vehicle_body import body_notes, vehicle_body
-from .xml_text import LIMIT, element, find, numbers, parsed, value_of, written
+from .xml_text import element, find, numbers, parsed, value_of, written
 
 WHAT = "the URDF export"
 TENSOR = tuple(entry.lower() for entry in LINK[RIGID][4:])     # ixx, iyy, izz, ixy, ixz, iyz

@@ -6,10 +6,9 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping
 
 from ..errors import brief
+from ..model.urdf import LIMIT
 from .identified import ExportError
 
-# [bytes] 20 times the URDF of a humanoid, as for model/urdf.py.
-LIMIT = 4_000_000
 DECLARATION = '<?xml version="1.0"?>\n'
 
 
