@@ -1,5 +1,6 @@
 """All formats alike: read back, losses said in the file, other texts refused."""
 import math
+import re
 
 import pytest
 import yaml
@@ -17,6 +18,7 @@ GARBAGE = ("", "x", "<a/>", "<robot/>", "<sdf/>", "<scenario/>", "{}", "[]", "nu
            "<robot><hydrodynamics/></robot>", "<sdf><model/></sdf>", '{"vehicle": 3}',
            "<!DOCTYPE x><robot/>", "/**: {ros__parameters: {model: {mass: x}}}", "volume: .nan",
            "[" * 2000)
+HUGE = "9" * 400     # a whole number beyond every float
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -85,6 +87,16 @@ def test_other_texts_are_refused_in_a_sentence(name, text):
     with pytest.raises(UvmsError) as caught:
         read_export(name, text, CONFIG)
     assert str(caught.value).endswith(".")
+
+
+@pytest.mark.parametrize("name", ("hippocampus", "marinegym", "uvms-simlab"))
+def test_a_whole_number_beyond_every_float_is_refused(name):
+    text = export_as(estimate(1), name).text
+    key = {"hippocampus": "mass", "marinegym": "volume", "uvms-simlab": '"m_x_du"'}[name]
+    spoilt = re.sub(rf"(?<![\w']){key}: [\d.]+", f"{key}: {HUGE}", text, count=1)
+    assert spoilt != text
+    with pytest.raises(ExportError, match="expected 1 finite number"):
+        read_export(name, spoilt, CONFIG)
 
 
 @given(name=st.sampled_from(tuple(FORMATS)), place=st.integers(0, 4000), size=st.integers(1, 40),

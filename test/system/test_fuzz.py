@@ -17,7 +17,7 @@ def messages():
 
 @pytest.mark.parametrize("kind, cases, outcomes", [
     ("files", 250, {f"{kind}: {end}" for end in ("used", "refused") for kind in (
-        "configuration", "settings", "parameter file", "URDF", "thrust curve")}),
+        "configuration", "settings", "parameter file", "URDF", "thrust curve", "export")}),
     ("bags", 24, {f"{kind}: {end}" for end in ("used", "refused") for kind in (
         "mcap", "sqlite3")})])
 def test_what_is_spoilt_is_used_or_refused_in_a_sentence(kind, cases, outcomes):

@@ -1,6 +1,7 @@
 """YAML of an export: numbers with all digits, a comment in front, read as data."""
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -36,7 +37,7 @@ def numbers_at(content: Any, path: Sequence[str], count: int, what: str) -> list
         found = found[key]
     found = [found] if count == 1 and not isinstance(found, Sequence) else found
     if not isinstance(found, list) or len(found) != count or not all(
-            type(x) in (int, float) and abs(x) < float("inf") for x in found):
+            type(x) in (int, float) and abs(x) <= sys.float_info.max for x in found):
         raise ExportError(f"{what}: '{'.'.join(path)}' is {brief(found)}; expected {count} finite "
                           f"number{'s' if count > 1 else ''}.")
     return [float(x) for x in found]
