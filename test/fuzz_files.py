@@ -1,4 +1,4 @@
-"""Spoilt settings and files: configurations, parameter files, URDFs, thrust curves.
+"""Spoilt settings and files: configurations, parameter files, URDFs, thrust curves, exports.
 
 Each case is a real file with pieces spoilt as text, or with values replaced in its structure, so
 that some are refused by the first line that reads them and some reach the last.
@@ -9,10 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import yaml
+from export_cases import estimate
 from fuzz_cases import randomness, spoilt
 
 from uvms_adaptive_dynamics.config import Config, load_config
 from uvms_adaptive_dynamics.config.template import settings_file
+from uvms_adaptive_dynamics.export.formats import FORMATS, export_as, read_export
 from uvms_adaptive_dynamics.model.manipulator import ManipulatorModel
 from uvms_adaptive_dynamics.model.parameter_file import (
     ParameterSet,
@@ -56,7 +58,8 @@ class FileFuzzer:
         self.parameters = self._saved().read_text()
         self._kinds = (("configuration", self._configuration), ("settings", self._set),
                        ("parameter file", self._parameter_file), ("URDF", self._urdf),
-                       ("thrust curve", self._curve))
+                       ("thrust curve", self._curve), ("export", self._export))
+        self._exports = {name: export_as(estimate(1), name).text for name in FORMATS}
 
     def run(self, number, tally):
         """One case into the tally."""
@@ -138,6 +141,14 @@ class FileFuzzer:
             curve = ThrustCurve.from_csv(path)
             thrust = curve.thrust(np.linspace(900, 2100, 50), 14.0)
             assert np.isfinite(thrust).all() and np.isfinite(curve.command(thrust, 14.0)).all()
+        return case
+
+    def _export(self, rng):
+        name = rng.choice(sorted(FORMATS))
+        text = spoilt(rng, self._exports[name], TOKENS)
+
+        def case():
+            assert all(map(math.isfinite, read_export(name, text, Config()).values()))
         return case
 
 

@@ -17,6 +17,8 @@ _HOMES = {
     "inverse_dynamics": "model.dynamics", "forward_dynamics": "model.dynamics",
     "State": "model.dynamics", "simulate": "model.forward_simulation",
     "Disturbance": "model.error_covariance",
+    "Identified": "export.identified", "export_as": "export.formats",
+    "read_export": "export.formats", "physical_quantities": "export.physical_quantities",
 }
 __all__ = [*_HOMES, "__version__"]
 

@@ -32,6 +32,8 @@ COMMANDS = {
                "put faults into a clean recording, one by one, and judge what comes of each"),
     "benchmark": ("studies.benchmark.command",
                   "time the complete update beside CVXPY's, over horizons, joints and solvers"),
+    "export": ("export.command",
+               "write a saved estimate for URDF, simulators and controllers of others"),
     "demo": ("ros.demo.command", "simulate, identify, test held out, and report"),
 }
 

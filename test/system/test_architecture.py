@@ -34,6 +34,7 @@ BELOW = {
     "simulation": {"signals", "options"},
     "studies": {"config", "model", "signals", "solvers", "uncertainty", "estimation", "evaluation",
                 "simulation", "options", "garbage"},
+    "export": {"config", "model", "uncertainty", "options"},
     "options": {"config"},
     "errors": set(),
     "disk": set(),

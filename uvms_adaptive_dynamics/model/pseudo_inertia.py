@@ -28,3 +28,18 @@ def _basis() -> np.ndarray:
 
 # (10, 4, 4): J = sum_i pi_i BASIS[i] of a link's rigid parameters m, mlx, mly, mlz, Ixx, ..., Iyz.
 BASIS = _basis()
+
+
+def offset_inertia(mass: float, centre: np.ndarray) -> np.ndarray:
+    """(3, 3) inertia [kg m^2] about the origin of a point mass [kg] at `centre` (3,) [m]; what
+    Steiner's theorem adds."""
+    return mass * (centre @ centre * np.eye(3) - np.outer(centre, centre))
+
+
+def central_inertia(rigid: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """(mass [kg], centre of mass (3,) [m], inertia about it (3, 3) [kg m^2]) of a link's rigid
+    parameters (10,), whose mass is not zero."""
+    mass, centre, inertia = float(rigid[0]), rigid[1:4] / rigid[0], np.zeros((3, 3))
+    for (row, column), value in zip(TENSOR_PLACES, rigid[4:]):
+        inertia[row, column] = inertia[column, row] = value
+    return mass, centre, inertia - offset_inertia(mass, centre)

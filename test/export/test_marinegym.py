@@ -1,0 +1,56 @@
+"""MarineGym's YAML: positive coefficients, buoyancy of 997 * 9.8 * volume, and the asset's body."""
+import numpy as np
+import pytest
+import yaml
+from export_cases import CONFIG, close, estimate, held_wrench, motions, rigid_wrench, wrench_of
+
+from uvms_adaptive_dynamics.export import marinegym
+
+# What MarineGym has no place for.
+PLAIN = {"mzg_X_dq": 0.0, "mzg_Y_dp": 0.0, "mzg_K_dv": 0.0, "mzg_M_du": 0.0, "xgW_xbB": 0.0,
+         "ygW_ybB": 0.0}
+
+
+def their_wrench(content, angles, nu, nu_dot):
+    """The asset's rigid body less the forces of their source, which computes in FRD."""
+    asset, coefficients = content["asset"], content["hydro_coef"]
+    added = np.array(coefficients["added_mass"])
+    p = added * nu
+    coriolis = -np.concatenate([np.cross(p[:3], nu[3:]),
+                                np.cross(p[:3], nu[:3]) + np.cross(p[3:], nu[3:])])
+    damping = (coefficients["linear_damping"]
+               + np.array(coefficients["quadratic_damping"]) * np.abs(nu)) * nu
+    phi, theta, _ = angles
+    s, c, lift = np.sin, np.cos, 997 * 9.8 * content["volume"]
+    buoyancy = lift * np.array([
+        s(theta), -s(phi) * c(theta), -c(phi) * c(theta),
+        -content["coBM"] * c(theta) * s(phi), -content["coBM"] * s(theta), 0.0])
+    down = np.array([-s(theta), s(phi) * c(theta), c(phi) * c(theta)])
+    return (rigid_wrench(asset["mass"], np.zeros(3), np.diag(asset["inertia"]), nu, nu_dot)
+            + held_wrench(9.81 * asset["mass"] * down, np.zeros(3))
+            + added * nu_dot + coriolis + damping - buoyancy)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_marinegym_needs_the_same_wrench(seed):
+    """Of a hull without couplings, its centres above each other."""
+    identified = estimate(seed, **PLAIN)
+    content = yaml.safe_load(marinegym.write(identified).text)
+    for angles, R, nu, nu_dot in motions(seed):
+        theirs = their_wrench(content, angles, nu, nu_dot)
+        assert close(theirs, wrench_of(identified, R, nu, nu_dot))
+
+
+def test_keys_and_signs():
+    """Those of their BlueROV.yaml, all positive."""
+    content = yaml.safe_load(marinegym.write(estimate(1)).text)
+    assert set(content) - {"asset"} == {"volume", "coBM", "hydro_coef"}
+    assert set(content["hydro_coef"]) == {"added_mass", "linear_damping", "quadratic_damping"}
+    assert all(len(found) == 6 and min(found) >= 0 for found in content["hydro_coef"].values())
+
+
+def test_it_is_read_back():
+    identified = estimate(2, **PLAIN)
+    found = marinegym.read(marinegym.write(identified).text, CONFIG)
+    for name in set(found) - {"W", "B"}:
+        assert abs(found[name] - identified.pick([name])[0]) < 1e-9, name

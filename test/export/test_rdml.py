@@ -1,0 +1,59 @@
+"""`<hydrodynamics>`: tags and signs of their parser, and the wrench that their library computes."""
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from export_cases import CONFIG, close, estimate, motions, wrench_of
+
+from uvms_adaptive_dynamics.export import rdml
+from uvms_adaptive_dynamics.model.rotations import skew
+
+
+def their_wrench(block, R, nu, nu_dot):
+    """As their page and source define it: M nu_dot + C nu + D nu + g, rotation body to NED."""
+    def numbers(path, keys):
+        return np.array([float(block.find(path).get(key)) for key in keys])
+
+    mass = numbers("inertial/mass", ["value"])[0]
+    cog, cob = numbers("inertial/center_of_gravity", "xyz"), numbers(
+        "hydrostatics/center_of_buoyancy", "xyz")
+    M = np.zeros((6, 6))
+    M[:3, :3], M[:3, 3:], M[3:, :3] = mass * np.eye(3), -mass * skew(cog), mass * skew(cog)
+    M[3:, 3:] = np.diag(numbers("inertial/inertia", ("ixx", "iyy", "izz")))
+    M -= np.diag(numbers("inertial/added_mass", ("Xdu", "Ydv", "Zdw", "Kdp", "Mdq", "Ndr")))
+    a, b = np.split(M @ nu, 2)
+    C = np.block([[np.zeros((3, 3)), -skew(a)], [-skew(a), -skew(b)]])
+    D = -np.diag(numbers("damping/linear", ("Xu", "Yv", "Zw", "Kp", "Mq", "Nr"))) - np.diag(
+        numbers("damping/quadratic", ("Xuu", "Yvv", "Zww", "Kpp", "Mqq", "Nrr"))) * np.abs(nu)
+    buoyancy = numbers("hydrostatics/buoyancy", ["value"])[0]
+    weight, lift = (R.T @ [0, 0, force] for force in (9.81 * mass, -buoyancy))
+    g = -np.concatenate([weight + lift, np.cross(cog, weight) + np.cross(cob, lift)])
+    return M @ nu_dot + C @ nu + D @ nu + g
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_their_library_computes_the_same_wrench(seed):
+    """Of a hull whose couplings a diagonal added mass can have."""
+    identified = estimate(seed, symmetric=True)
+    block = ET.fromstring(rdml.write(identified).text).find("hydrodynamics")
+    for _, R, nu, nu_dot in motions(seed):
+        assert close(their_wrench(block, R, nu, nu_dot), wrench_of(identified, R, nu, nu_dot))
+
+
+def test_signs_and_buoyancy_are_as_they_take_them():
+    """Added mass and damping negative; B = 9.81 m - (W - B)."""
+    identified = estimate(1)
+    block = ET.fromstring(rdml.write(identified).text).find("hydrodynamics")
+    for path in ("inertial/added_mass", "damping/linear", "damping/quadratic"):
+        assert all(float(value) <= 0 for value in block.find(path).attrib.values())
+    W, B = identified.pick(("W", "B"))
+    mass = float(block.find("inertial/mass").get("value"))
+    assert close(float(block.find("hydrostatics/buoyancy").get("value")), 9.81 * mass - (W - B))
+
+
+def test_it_is_read_back():
+    """All but the couplings of a hull that is not symmetric."""
+    identified = estimate(2, symmetric=True)
+    found = rdml.read(rdml.write(identified).text, CONFIG)
+    for name in set(found) - {"W", "B"}:
+        assert abs(found[name] - identified.pick([name])[0]) < 1e-9, name

@@ -1,0 +1,133 @@
+"""All formats by name, and the one way to make a file: write, read back, and say what is lost."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from ..config import Config
+from ..model.parameters import LINK, ParameterTable
+from . import (
+    fossen_simulator,
+    gazebo,
+    hippocampus,
+    holoocean,
+    marinegym,
+    rdml,
+    stonefish,
+    urdf,
+    uvms_simlab,
+    xml_text,
+    yaml_parts,
+)
+from .identified import Draft, ExportError, Identified
+
+# Of a number that was read back: more is no rounding but a loss.
+ROUNDING = 1e-9
+# W and B act as their difference alone, in which form a file has them; [N] as their scales.
+NET, REFERENCE_FORCE = "W - B", 100.0
+
+
+class Format(NamedTuple):
+    """write(identified), read(text, config) by name, commented(text, lines), and what it is."""
+
+    write: Callable[[Identified], Draft]
+    read: Callable[[str, Config], dict[str, float]]
+    commented: Callable[[str, Iterable[str]], str]
+    meaning: str
+
+
+FORMATS: Mapping[str, Format] = {
+    "urdf": Format(urdf.write, urdf.read, xml_text.commented, "robot description"),
+    "rdml": Format(rdml.write, rdml.read, xml_text.commented,
+                   "<hydrodynamics> of the Robotic Decision Making Lab's auv_controllers"),
+    "gazebo": Format(gazebo.write, gazebo.read, xml_text.commented,
+                     "model for Gazebo Harmonic (SDF)"),
+    "uvms-simlab": Format(uvms_simlab.write, uvms_simlab.read, uvms_simlab.commented,
+                          "dynamics profile (JSON)"),
+    "hippocampus": Format(hippocampus.write, hippocampus.read, yaml_parts.commented,
+                          "model_params.yaml of HippoCampus' uvms"),
+    "marinegym": Format(marinegym.write, marinegym.read, yaml_parts.commented,
+                        "vehicle of MarineGym (YAML)"),
+    "stonefish": Format(stonefish.write, stonefish.read, xml_text.commented,
+                        "scenario for Stonefish, a fit"),
+    "fossen": Format(fossen_simulator.write, fossen_simulator.read, yaml_parts.commented,
+                     "vehicle class for Fossen's PythonVehicleSimulator"),
+    "holoocean": Format(holoocean.write, holoocean.read, yaml_parts.commented,
+                        "callable for HoloOcean's custom dynamics (Python)"),
+}
+
+
+class Exported(NamedTuple):
+    """The file's text, with `notes` (what was assumed and lost) in its comment, and the names of
+    the parameters that it holds to 1e-9."""
+
+    text: str
+    notes: tuple[str, ...]
+    held: tuple[str, ...]
+
+
+def export_as(identified: Identified, name: str) -> Exported:
+    """The estimate in a format; raises ExportError where the format cannot hold it honestly."""
+    form = chosen(name)
+    draft = form.write(identified)
+    table = identified.robot.table
+    own = _net(dict(zip(table.names, identified.values.tolist())))
+    size = dict(zip(table.names, table.scale.tolist())) | {NET: REFERENCE_FORCE}
+    found = _net(form.read(draft.text, identified.config))
+    changed = {key: (own[key], value) for key, value in found.items()
+               if abs(value - own[key]) > ROUNDING * max(abs(own[key]), size[key])}
+    notes = (*draft.notes, *_changes(changed), *_absences(table, own, set(own) - set(found)),
+             *_unmeasured(identified))
+    head = f"{form.meaning}, by uvms_adaptive_dynamics {identified.parameters.version}"
+    return Exported(form.commented(draft.text, (head, *notes)), notes,
+                    tuple(key for key in found if key not in changed))
+
+
+def read_export(name: str, text: str, config: Config) -> dict[str, float]:
+    """The parameters that a file of that format holds, by name, for the robot of `config`.
+
+    W and B are the file's own; only W - B is the estimate's. Raises ExportError or RobotError for a
+    text that is not of the format.
+    """
+    return chosen(name).read(text, config)
+
+
+def chosen(name: str) -> Format:
+    """The format of that name; raises ExportError for another."""
+    if name not in FORMATS:
+        raise ExportError(f"format '{name}' does not exist; expected one of {', '.join(FORMATS)}.")
+    return FORMATS[name]
+
+
+def _net(values: dict[str, float]) -> dict[str, float]:
+    if "W" in values:
+        values[NET] = values.pop("W") - values.pop("B")
+    return values
+
+
+def _changes(changed: Mapping[str, tuple[float, float]]) -> list[str]:
+    listed = ", ".join(f"{key} {own:.4g} becomes {value:.4g}"
+                       for key, (own, value) in changed.items())
+    return [f"Lost, since the format has no place for it: {listed}."] if changed else []
+
+
+def _absences(table: ParameterTable, own: Mapping[str, float], absent: set[str]) -> list[str]:
+    """A sentence on what the file does not hold; nothing is lost with a parameter that is zero."""
+    wholes = {
+        "the vehicle's added mass, damping and weight in water (other formats have them)":
+            {*table.names[table.paper_slice], NET} & set(own),
+        "the arm (urdf and uvms-simlab have it)":
+            {f"{joint}.{entry}" for joint in table.joints for entry in LINK}}
+    parts = []
+    for words, names in wholes.items():
+        if names and names <= absent:
+            parts.append(words)
+            absent = absent - names
+    parts += [f"{key} = {own[key]:.4g}" for key in own if key in absent and own[key] != 0.0]
+    return [f"Not in this file: {', '.join(parts)}."] if parts else []
+
+
+def _unmeasured(identified: Identified) -> list[str]:
+    words = identified.parameters.known_from
+    names = [name for name, word in zip(identified.robot.table.names, words) if word == "prior"]
+    return [f"Set by the prior, not by data: {', '.join(names)}."] if names else []

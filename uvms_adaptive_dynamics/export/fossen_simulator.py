@@ -1,0 +1,67 @@
+"""A vehicle class for Fossen's PythonVehicleSimulator; NED and FRD, all 27 parameters.
+
+Its main loop calls `stepInput(t)` and `dynamics(eta, nu, u_actual, u_control, sampleTime)`
+(docs/exports.md, "Fossen's simulator").
+"""
+from __future__ import annotations
+
+from ..config import Config
+from .identified import Draft, Identified
+from .standalone import EQUATIONS, constants, read_constants
+
+WHAT = "the export for Fossen's simulator"
+CLASS = '''
+
+class IdentifiedVehicle:
+    """The identified vehicle, moved by a wrench about its body origin (thrusters are not modelled).
+
+    wrench: (6,) [N, N m] in FRD, or a function of time [s] that gives it; V_current [m/s] and
+    beta_current [deg]: speed of the water over ground, and the direction it flows to.
+    """
+
+    def __init__(self, wrench=(0.0,) * 6, V_current=0.0, beta_current=0.0):
+        self.name = "Identified vehicle"
+        self.L = 1.0    # m, printed and drawn; no estimate
+        self.controlMode = "stepInput"
+        self.controlDescription = "Wrench about the body origin"
+        self.controls = ["X (N)", "Y (N)", "Z (N)", "K (Nm)", "M (Nm)", "N (Nm)"]
+        self.dimU = len(self.controls)
+        self.nu = np.zeros(6)
+        self.u_actual = np.zeros(6)
+        self.wrench = wrench
+        self.V_c, self.beta_c = V_current, np.radians(beta_current)
+
+    def dynamics(self, eta, nu, u_actual, u_control, sampleTime):
+        """One step of Euler's method: (nu, u_actual) after sampleTime [s]."""
+        R = rotation(*eta[3:6])
+        current = R.T @ (self.V_c * np.array([np.cos(self.beta_c), np.sin(self.beta_c), 0.0]))
+        through_water = nu - np.concatenate([current, np.zeros(3)])
+        nu_dot = acceleration(through_water, R[2], np.asarray(u_control, float))
+        nu_dot[:3] += np.cross(current, nu[3:])   # the water's velocity turns in the body's axes
+        return nu + sampleTime * nu_dot, np.array(u_control, float)
+
+    def stepInput(self, t):
+        """The wrench (6,) [N, N m] at time t [s]."""
+        return np.array(self.wrench(t) if callable(self.wrench) else self.wrench, float)
+
+
+def rotation(phi, theta, psi):
+    """FRD to NED (3, 3) of Euler angles [rad], zyx."""
+    cf, sf, ct, st, cp, sp = (f(a) for a in (phi, theta, psi) for f in (np.cos, np.sin))
+    return np.array([[cp * ct, cp * st * sf - sp * cf, cp * st * cf + sp * sf],
+                     [sp * ct, sp * st * sf + cp * cf, sp * st * cf - cp * sf],
+                     [-st, ct * sf, ct * cf]])
+'''
+
+
+def write(identified: Identified) -> Draft:
+    """A Python file with the class IdentifiedVehicle."""
+    return Draft(constants(identified, WHAT) + EQUATIONS + CLASS, (
+        "Put this file into python_vehicle_simulator/vehicles/ and give main.py an "
+        "IdentifiedVehicle(wrench=...). Axes: FRD, NED.",
+        "The control input is the wrench: thrusters and their lag are not in it."))
+
+
+def read(text: str, config: Config) -> dict[str, float]:
+    """The vehicle's parameters by name, without running the file."""
+    return read_constants(text, WHAT)

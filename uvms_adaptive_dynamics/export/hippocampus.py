@@ -1,0 +1,53 @@
+"""`model_params.yaml` of HippoCampusRobotics' uvms: the vehicle of their model-based controller.
+
+FLU; added mass and damping are positive, inertia is about the centre of gravity, buoyancy is the
+mass of the displaced water (docs/exports.md, "HippoCampus").
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from ..config import Config
+from .identified import Draft, Identified
+from .vehicle_body import VehicleBody, body_notes, vehicle_body
+from .yaml_parts import numbers_at, parsed, written
+
+# [m/s^2] The value of their constant GRAVITY could not be looked up.
+GRAVITY = 9.81
+WHAT = "the HippoCampus export"
+PLACE = "/**", "ros__parameters", "model"
+
+
+def write(identified: Identified) -> Draft:
+    """Their block `model`; the counterweights of `manipulator_comp` are not in it."""
+    body = vehicle_body(identified, WHAT, GRAVITY).flipped()
+    content = {
+        "mass": body.mass,
+        "inertia": body.inertia.tolist(),
+        "cog": (body.gravity_centre + 0.0).tolist(),
+        "added_mass": np.diag(body.added_mass).tolist(),
+        "buoyancy": body.buoyancy / GRAVITY,
+        "cob": (body.buoyancy_centre + 0.0).tolist(),
+        "damping_linear": (0.0 - body.linear).tolist(),
+        "damping_nonlinear": (0.0 - body.quadratic).tolist(),
+    }
+    wildcard, parameters, model = PLACE
+    return Draft(written({wildcard: {parameters: {model: content}}}), (
+        "Axes: FLU. Replaces 'model' in bluerov_ctrl/config/model_params.yaml; 'manipulator_comp' "
+        "there stays yours.",
+        f"'buoyancy' is a mass [kg]; their gravity is taken as {GRAVITY} m/s^2.",
+        *body_notes(identified)))
+
+
+def read(text: str, config: Config) -> dict[str, float]:
+    """The vehicle's parameters by name."""
+    content = parsed(text, WHAT)
+
+    def numbers(key: str, count: int) -> np.ndarray:
+        return np.array(numbers_at(content, (*PLACE, key), count, WHAT))
+
+    mass, buoyancy = float(numbers("mass", 1)[0]), float(numbers("buoyancy", 1)[0])
+    return VehicleBody(
+        mass, mass * GRAVITY, buoyancy * GRAVITY, numbers("cog", 3), numbers("cob", 3),
+        numbers("inertia", 3), np.diag(numbers("added_mass", 6)), -numbers("damping_linear", 6),
+        -numbers("damping_nonlinear", 6)).flipped().parameters()

@@ -1,0 +1,47 @@
+"""A callable for HoloOcean's custom dynamics: DynamicsSensor in, accelerations in the world out.
+
+HoloOcean's axes are forward-left-up in the body and in the world, both right-handed
+(docs/exports.md, "HoloOcean").
+"""
+from __future__ import annotations
+
+from ..config import Config
+from .identified import Draft, Identified
+from .standalone import EQUATIONS, constants, read_constants
+
+WHAT = "the HoloOcean export"
+CALLABLE = '''
+# HoloOcean's axes (forward, left, up) from ours (forward, right, down), and back.
+FLIP = np.array([1.0, -1.0, -1.0, 1.0, -1.0, -1.0])
+
+
+def accelerations(state, wrench=np.zeros(6)):
+    """(6,) linear [m/s^2] and angular [rad/s^2] acceleration in HoloOcean's world.
+
+    state (19,): DynamicsSensor with UseRPY false, its velocity that of the body origin; wrench (6,)
+    [N, N m] of the thrusters about the body origin, forward-left-up.
+    """
+    x, y, z, w = state[15:19]
+    R = np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+                  [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+                  [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)]])
+    nu = np.concatenate([R.T @ state[3:6], R.T @ state[12:15]])
+    nu_dot = FLIP * acceleration(FLIP * nu, -FLIP[:3] * R[2], FLIP * np.asarray(wrench, float))
+    # nu_dot is the derivative in turning axes.
+    return np.concatenate([R @ (nu_dot[:3] + np.cross(nu[3:], nu[:3])), R @ nu_dot[3:]])
+'''
+
+
+def write(identified: Identified) -> Draft:
+    """A Python file with the function accelerations(state, wrench)."""
+    return Draft(constants(identified, WHAT) + EQUATIONS + CALLABLE, (
+        "Give the agent the control scheme 'custom dynamics' (2 of HoveringAUV and BlueROV2 in "
+        "HoloOcean 2) and a DynamicsSensor with UseRPY false; then "
+        "env.step(accelerations(state['DynamicsSensor'], wrench)).",
+        "The body origin of the estimate is taken for the origin of HoloOcean's agent, its centre "
+        "of mass."))
+
+
+def read(text: str, config: Config) -> dict[str, float]:
+    """The vehicle's parameters by name, without running the file."""
+    return read_constants(text, WHAT)

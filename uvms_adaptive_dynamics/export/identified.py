@@ -1,0 +1,66 @@
+"""What every export starts from, and what it makes."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..config import Config
+from ..errors import UvmsError
+from ..model.parameter_file import ParameterSet
+from ..model.robot import RobotModel
+
+
+class ExportError(UvmsError):
+    """A format cannot hold this estimate, or a file is not of the format."""
+
+
+@dataclass(frozen=True)
+class Identified:
+    """A robot with an estimate of it, in the order of the robot's table.
+
+    mass [kg]: of the vehicle without the arm's links, where a person states it; None otherwise.
+    """
+
+    config: Config
+    robot: RobotModel
+    parameters: ParameterSet
+    mass: float | None = None
+
+    @classmethod
+    def of(cls, config: Config, parameters: ParameterSet, mass: float | None = None) -> Identified:
+        """The robot of `config` with parameters in any order; raises ParameterError where they
+        belong to another robot."""
+        robot = RobotModel.from_config(config)
+        return cls(config, robot, parameters.for_table(robot.table), mass)
+
+    @property
+    def values(self) -> np.ndarray:
+        """(p,) the estimate."""
+        return self.parameters.values
+
+    def pick(self, names: Iterable[str]) -> np.ndarray:
+        """The estimate of the named parameters, in their order."""
+        return self.values[self.robot.table.places(names)]
+
+    def need_vehicle(self, name: str) -> None:
+        """Raise ExportError for an arm on a fixed base."""
+        if not self.robot.vehicle:
+            raise ExportError(f"{name}: the robot has no vehicle (robot.vehicle is false), and "
+                              "this format describes one; export 'urdf' or 'table'.")
+
+    def need_joints(self, name: str) -> None:
+        """Raise ExportError for a vehicle without an arm."""
+        if not self.robot.joints:
+            raise ExportError(f"{name}: the robot has no arm (robot.joints is empty), and this "
+                              "format describes one; export a vehicle's format.")
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A file's text without its comment, and sentences on what was assumed to write it."""
+
+    text: str
+    notes: tuple[str, ...] = ()
+

@@ -1,0 +1,62 @@
+"""`volume`, `coBM` and `hydro_coef` of a vehicle's YAML in MarineGym (Isaac Sim).
+
+Positive coefficients; buoyancy is 997 * 9.8 * volume, the centre of buoyancy lies coBM above the
+origin, and mass and inertia come from the USD asset (docs/exports.md, "MarineGym").
+"""
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..config import Config
+from .identified import Draft, ExportError, Identified
+from .vehicle_body import VehicleBody, body_notes, vehicle_body
+from .yaml_parts import numbers_at, parsed, written
+
+GRAVITY = 9.81            # [m/s^2] by which they take the asset's mass for a weight
+LIFT = 997 * 9.8          # [N/m^3] of their buoyancy
+WHAT = "the MarineGym export"
+# Keys of this file alone: what the asset must have, so that the sums are right.
+ASSET = "asset"
+
+
+def write(identified: Identified) -> Draft:
+    """The three keys, and what the USD asset must have as mass and inertia."""
+    body = vehicle_body(identified, WHAT, GRAVITY)
+    height = body.gravity_centre[2] * body.weight - body.buoyancy_centre[2] * body.buoyancy
+    inertia = np.diag(body.origin_inertia)
+    content = {
+        "volume": body.buoyancy / LIFT,
+        "coBM": float(height / body.buoyancy),
+        "hydro_coef": {
+            "added_mass": np.diag(body.added_mass).tolist(),
+            "linear_damping": (0.0 - body.linear).tolist(),
+            "quadratic_damping": (0.0 - body.quadratic).tolist(),
+        },
+        ASSET: {"mass": body.mass, "inertia": inertia.tolist()},
+    }
+    return Draft(written(content), (
+        "Replaces these keys in marinegym/robots/assets/usd/BlueROV/BlueROV.yaml; 'drag_coef' and "
+        "'rotor_configuration' there stay yours.",
+        "MarineGym takes mass and inertia from the USD asset: give its base_link those of "
+        f"'{ASSET}', which MarineGym itself does not read, and a centre of mass at the origin.",
+        *body_notes(identified)))
+
+
+def read(text: str, config: Config) -> dict[str, float]:
+    """The vehicle's parameters by name, with the asset's mass and inertia as stated."""
+    content = parsed(text, WHAT)
+
+    def array(count: int, *path: str) -> np.ndarray:
+        return np.array(numbers_at(content, path, count, WHAT))
+
+    mass, volume = float(array(1, ASSET, "mass")[0]), float(array(1, "volume")[0])
+    if volume <= 0:
+        raise ExportError(f"{WHAT}: volume is {volume:g}; expected more than zero.")
+    body = VehicleBody(
+        mass, mass * GRAVITY, volume * LIFT, np.zeros(3), np.zeros(3),
+        array(3, ASSET, "inertia"), np.diag(array(6, "hydro_coef", "added_mass")),
+        -array(6, "hydro_coef", "linear_damping"), -array(6, "hydro_coef", "quadratic_damping"))
+    above = np.array([0.0, 0.0, -float(array(1, "coBM")[0])])
+    return replace(body, buoyancy_centre=above).parameters()

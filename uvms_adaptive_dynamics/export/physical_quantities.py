@@ -1,0 +1,196 @@
+"""Quantities that people ask for: masses, centres, inertias about them, weight in water, with
+deviations and flags (docs/exports.md, "Physical quantities").
+
+Deviations are those of the estimate's covariance, and of what timing and calibration may be off,
+to first order (delta method).
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..model.parameters import LINK, RIGID
+from ..model.prior import prior_stddev
+from ..model.pseudo_inertia import TENSOR_PLACES, central_inertia
+from ..uncertainty.identifiability import MEASURED, WEAK
+from .identified import Identified
+from .vehicle_body import DIAGONAL, MOMENTS, rigid_mass_of
+
+# Of central differences, in a parameter's scale: rounding and curvature are both far below 1e-6.
+NUDGE = 1e-6
+# Flags from the worst to the best.
+ORDER = ("prior", "weak", "measured", "frozen")
+
+
+class Quantity(NamedTuple):
+    """value [unit] +- stddev (None without a covariance); known_from: measured, weak, prior,
+    frozen, 'stated' where no parameter enters, or '' where unknown; meaning: a phrase."""
+
+    name: str
+    unit: str
+    value: float
+    stddev: float | None
+    known_from: str
+    meaning: str
+
+
+class _Formula(NamedTuple):
+    """linear: a sum of parameters, which may be known far better than each of them."""
+
+    name: str
+    unit: str
+    meaning: str
+    of: Callable[[np.ndarray], float]
+    linear: bool = False
+
+
+def physical_quantities(identified: Identified) -> tuple[Quantity, ...]:
+    """All quantities of vehicle and links, of the estimate and what it is known from."""
+    formulas = (*_vehicle(identified), *_links(identified))
+    values = identified.values
+    J = _jacobian(formulas, values, np.array(identified.robot.table.scale))
+    stddev = _deviations(identified, J)
+    words = _flags(identified, formulas, J, stddev)
+    return tuple(
+        Quantity(formula.name, formula.unit, float(formula.of(values)),
+                 None if stddev is None else float(stddev[k]), words[k], formula.meaning)
+        for k, formula in enumerate(formulas))
+
+
+def _vehicle(identified: Identified) -> list[_Formula]:
+    robot, table = identified.config.robot, identified.robot.table
+    if not robot.vehicle:
+        return []
+    index, g, source = table.index, robot.gravity, rigid_mass_of(identified)[1]
+
+    def at(name: str) -> Callable[[np.ndarray], float]:
+        return lambda pi: pi[index[name]]
+
+    def mass(pi: np.ndarray) -> float:
+        return rigid_mass_of(identified, pi)[0]
+
+    def net(pi: np.ndarray) -> float:
+        return pi[index["W"]] - pi[index["B"]]
+
+    def buoyancy(pi: np.ndarray) -> float:
+        return mass(pi) * g - net(pi)
+
+    def added_mass(name: str) -> Callable[[np.ndarray], float]:
+        return lambda pi: pi[index[name]] - mass(pi)
+
+    def lever(name: str) -> Callable[[np.ndarray], float]:
+        return lambda pi: pi[index[name]] / (mass(pi) * g)
+
+    def gravity_height(pi: np.ndarray) -> float:
+        return (pi[index["mzg_X_dq"]] - pi[index["mzg_Y_dp"]]) / (2 * mass(pi))
+
+    def buoyancy_height(pi: np.ndarray) -> float:
+        moment = gravity_height(pi) * mass(pi) * g - pi[index[MOMENTS[2]]]
+        return moment / buoyancy(pi)
+
+    found = [_Formula("vehicle.net_weight", "N", "weight less buoyancy, W - B", net, True),
+             _Formula("vehicle.net_mass", "kg", "ballast that makes it neutral: -(W - B) / gravity",
+                      lambda pi: -net(pi) / g, True)]
+    along = tuple(zip("xyz", DIAGONAL[:3]))
+    found += [_Formula(f"vehicle.mass_with_added_{axis}", "kg",
+                       f"what accelerates along {axis}: {name}", at(name)) for axis, name in along]
+    found += [_Formula(f"vehicle.inertia_with_added_{axis}", "kg m^2",
+                       f"what turns about {axis}: {name}", at(name))
+              for axis, name in zip("xyz", DIAGONAL[3:])]
+    found.append(_Formula("vehicle.mass", "kg", f"without the arm's links; {source}", mass, True))
+    found += [_Formula(f"vehicle.added_mass_{axis}", "kg", f"{name} less vehicle.mass",
+                       added_mass(name), True) for axis, name in along]
+    found += [
+        _Formula("vehicle.buoyancy", "N", "vehicle.mass times gravity, less W - B", buoyancy,
+                 True),
+        _Formula("vehicle.volume", "m^3", "displaced by that buoyancy",
+                 lambda pi: buoyancy(pi) / (robot.water_density * g), True)]
+    found += [_Formula(
+        f"vehicle.gravity_from_buoyancy_{axis}", "m", "centre of gravity less centre of buoyancy "
+        f"(FRD): {name} / weight, exact for W = B", lever(name))
+        for axis, name in zip("xyz", MOMENTS)]
+    found += [
+        _Formula("vehicle.gravity_centre_z", "m", "centre of gravity below the origin, if added "
+                 "mass couples surge with pitch as sway with roll", gravity_height),
+        _Formula("vehicle.buoyancy_centre_z", "m", "centre of buoyancy below the origin, likewise",
+                 buoyancy_height)]
+    return found
+
+
+def _links(identified: Identified) -> list[_Formula]:
+    table = identified.robot.table
+    found: list[_Formula] = []
+    effective = "" if identified.config.robot.link_volumes else ", effective (weight in water too)"
+
+    def mass(place: slice) -> Callable[[np.ndarray], float]:
+        return lambda pi: pi[place][0]
+
+    def centre(place: slice, k: int) -> Callable[[np.ndarray], float]:
+        return lambda pi: central_inertia(pi[place][RIGID])[1][k]
+
+    def inertia(place: slice, of: tuple[int, int]) -> Callable[[np.ndarray], float]:
+        return lambda pi: central_inertia(pi[place][RIGID])[2][of]
+
+    for j, joint in enumerate(table.joints):
+        place = table.link_slice(j)
+        found.append(_Formula(f"{joint}.mass", "kg", f"of the link{effective}", mass(place)))
+        found += [_Formula(f"{joint}.centre_{axis}", "m", "centre of mass in the link's frame",
+                           centre(place, k)) for k, axis in enumerate("xyz")]
+        found += [_Formula(f"{joint}.{entry}_about_centre", "kg m^2",
+                           "about the centre, in the link's axes", inertia(place, of))
+                  for entry, of in zip(LINK[RIGID][4:], TENSOR_PLACES)]
+    if table.n > 1:
+        masses = table.places(f"{joint}.{LINK[0]}" for joint in table.joints)
+        found.append(_Formula("arm.mass", "kg", "of all moving links together",
+                              lambda pi: float(pi[masses].sum()), True))
+    return found
+
+
+def _jacobian(formulas: Sequence[_Formula], values: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """(k, p) derivatives of the quantities."""
+    J = np.zeros((len(formulas), values.size))
+    for i, step in enumerate(NUDGE * scale):
+        up, down = values.copy(), values.copy()
+        up[i] += step
+        down[i] -= step
+        J[:, i] = [(f.of(up) - f.of(down)) / (2 * step) for f in formulas]
+    return J
+
+
+def _deviations(identified: Identified, J: np.ndarray) -> np.ndarray | None:
+    """(k,) deviations, with what delays and scales may be off."""
+    covariance, systematic = identified.parameters.covariance, identified.parameters.systematic
+    if covariance is None:
+        return None
+    variance = np.einsum("kp,pq,kq->k", J, covariance, J)
+    if systematic is not None:
+        variance = variance + np.sum((J @ systematic.T) ** 2, axis=1)
+    return np.sqrt(np.maximum(variance, 0.0))
+
+
+def _flags(identified: Identified, formulas: Sequence[_Formula], J: np.ndarray,
+           stddev: np.ndarray | None) -> list[str]:
+    """Of a sum: by the share of the prior's deviation that is left, as for parameters. Of all else:
+    the worst word of the parameters that decide its deviation."""
+    words = np.array(identified.parameters.known_from)
+    own = identified.parameters.stddev
+    if not words.size or stddev is None or own is None:
+        return [""] * len(J)
+    before = prior_stddev(identified.values, identified.robot,
+                          identified.config.estimation.prior_stddev)
+    before = np.where(words == "frozen", 0.0, before)
+    found = []
+    for formula, row, left in zip(formulas, J, stddev):
+        involved = np.flatnonzero(row)
+        deciding = [i for i in involved if abs(row[i]) * own[i] > MEASURED * left]
+        at_start = float(np.linalg.norm(row * before))
+        if not involved.size:
+            found.append("stated")
+        elif formula.linear and involved.size > 1 and at_start > 0:
+            share = left / at_start
+            found.append("measured" if share < MEASURED else "weak" if share < WEAK else "prior")
+        else:
+            found.append(min(words[deciding or involved].tolist(), key=ORDER.index))
+    return found

@@ -1,0 +1,45 @@
+"""Physical quantities as a table for people, as JSON and as CSV."""
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable
+from pathlib import Path
+
+from .identified import ExportError
+from .physical_quantities import Quantity
+
+SCHEMA = 1
+SUFFIXES = (".json", ".csv")
+
+
+def shown(quantities: Iterable[Quantity]) -> str:
+    """Lines of name, value, deviation, unit, flag and meaning."""
+    lines = [f"{'quantity':<34}{'value':>12}{'stddev':>11}  {'unit':<8}{'known':<10}meaning"]
+    for q in quantities:
+        spread = "-" if q.stddev is None else f"{q.stddev:.2g}"
+        lines.append(f"{q.name:<34}{q.value:>12.4g}{spread:>11}  {q.unit:<8}"
+                     f"{q.known_from or '-':<10}{q.meaning}")
+    return "\n".join(lines)
+
+
+def saved(quantities: Iterable[Quantity], path: Path) -> str:
+    """The text for a file of that suffix; raises ExportError for another than .json and .csv."""
+    if path.suffix not in SUFFIXES:
+        raise ExportError(f"--output: got '{path}', expected a file that ends in "
+                          f"{' or '.join(SUFFIXES)} for the table.")
+    rows = [{**q._asdict(), "value": _finite(q.value), "stddev": _finite(q.stddev)}
+            for q in quantities]
+    if path.suffix == ".json":
+        return json.dumps({"schema": SCHEMA, "quantities": rows}, indent=1, allow_nan=False) + "\n"
+    text = io.StringIO()
+    writer = csv.DictWriter(text, Quantity._fields, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,81 @@
+"""Python files that need nothing but numpy: the estimate as constants, and Fossen's equations.
+
+Shared by the exports for Fossen's simulator and HoloOcean. The equations are those of
+`model/vehicle.py` in matrix form, since a file that stands alone cannot import them.
+"""
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+
+from ..model.parameters import INERTIA_PLACES
+from .identified import ExportError, Identified
+from .vehicle_body import INERTIA, LINEAR, MOMENTS, QUADRATIC, total_inertia
+
+EQUATIONS = '''
+
+def load(nu, down):
+    """C(nu) nu + D(nu) nu + g (6,) [N, N m]: what holds the vehicle's motion up.
+
+    nu (6,) velocity in FRD [m/s, rad/s]; down (3,) direction of gravity in FRD.
+    """
+    v, w = nu[:3], nu[3:]
+    a, b = np.split(MASS_MATRIX @ nu, 2)
+    coriolis = np.concatenate([np.cross(w, a), np.cross(v, a) + np.cross(w, b)])
+    damping = -(LINEAR_DAMPING + QUADRATIC_DAMPING * np.abs(nu)) * nu
+    restoring = -np.concatenate([NET_WEIGHT * down, np.cross(RESTORING_MOMENTS, down)])
+    return coriolis + damping + restoring
+
+
+def acceleration(nu, down, wrench):
+    """nu_dot (6,) in FRD under a wrench (6,) [N, N m] about the body origin in FRD."""
+    return np.linalg.solve(MASS_MATRIX, wrench - load(nu, down))
+'''
+
+
+def constants(identified: Identified, what: str) -> str:
+    """The head of such a file; raises ExportError for an estimate that is no vehicle's."""
+    M = total_inertia(identified, what)
+    net = float(np.diff(identified.pick(("B", "W")))[0])
+    rows = "".join(f"    {_listed(row)},\n" for row in M)
+    return ("import numpy as np\n\n"
+            "# Mass and added mass about the body origin [kg, kg m, kg m^2]; FRD.\n"
+            f"MASS_MATRIX = np.array([\n{rows}])\n"
+            "# X_u ... N_r and X_uu ... N_rr, none positive.\n"
+            f"LINEAR_DAMPING = np.array({_listed(identified.pick(LINEAR))})\n"
+            f"QUADRATIC_DAMPING = np.array({_listed(identified.pick(QUADRATIC))})\n"
+            "# W - B [N]; x_g W - x_b B, y_g W - y_b B, z_g W - z_b B [N m].\n"
+            f"NET_WEIGHT = {net!r}\n"
+            f"RESTORING_MOMENTS = np.array({_listed(identified.pick(MOMENTS))})\n")
+
+
+def _listed(values: np.ndarray) -> str:
+    return f"[{', '.join(repr(float(value) + 0.0) for value in values)}]"
+
+
+def read_constants(text: str, what: str) -> dict[str, float]:
+    """The vehicle's parameters by name, without running the file: W is that of a vehicle whose B is
+    zero."""
+    try:
+        tree = ast.parse(text)
+        found = {line.targets[0].id: np.array(_literal(line.value), float) for line in tree.body
+                 if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name)}
+        M, linear, quadratic = (found[name] for name in ("MASS_MATRIX", "LINEAR_DAMPING",
+                                                         "QUADRATIC_DAMPING"))
+        moments, net = found["RESTORING_MOMENTS"], float(found["NET_WEIGHT"])
+    except (SyntaxError, ValueError, TypeError, KeyError, RecursionError, MemoryError) as error:
+        raise ExportError(f"{what} cannot be read ({type(error).__name__}: {error}); expected the "
+                          "file as it was exported.") from None
+    if (M.shape, linear.shape, quadratic.shape, moments.shape) != ((6, 6), (6,), (6,), (3,)):
+        raise ExportError(f"{what} has constants of another shape; expected the file as it was "
+                          "exported.")
+    named = dict(zip(INERTIA, (M[place] for place in INERTIA_PLACES)))
+    named |= dict(zip(LINEAR, linear)) | dict(zip(QUADRATIC, quadratic))
+    named |= {"W": net, "B": 0.0} | dict(zip(MOMENTS, moments))
+    return {name: float(value) for name, value in named.items()}
+
+
+def _literal(value: ast.expr) -> object:
+    """The number, or the list inside `np.array(...)`."""
+    return ast.literal_eval(value.args[0] if isinstance(value, ast.Call) else value)

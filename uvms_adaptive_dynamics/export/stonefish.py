@@ -1,0 +1,99 @@
+"""A scenario for Stonefish: a fit, since it computes drag and added mass from shapes.
+
+NED and FRD. A floating box (`physics="floating"` has no added mass) whose mass is the mean of
+m - X_du, m - Y_dv and m - Z_dw, so that it accelerates as the vehicle does on the whole; W - B and
+the restoring moments are exact (docs/exports.md, "Stonefish").
+"""
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import numpy as np
+
+from ..config import Config
+from .identified import Draft, Identified
+from .vehicle_body import LINEAR, QUADRATIC, VehicleBody, rigid_part, total_inertia
+from .xml_text import element, find, numbers, parsed, value_of, values_of, written
+
+GRAVITY = 9.81    # [m/s^2] of their simulation manager
+# [m/s] where form drag fits: their law grows with the cube of the speed, that of their page with
+# its square, and at 1 m/s both are the same.
+FIT_SPEED = 1.0
+SIDES = 4         # faces of a cube along which water flows as it moves along an axis
+NO_ROTATION = "0 0 0"
+WHAT = "the Stonefish export"
+
+
+def write(identified: Identified) -> Draft:
+    """A scenario with the vehicle alone in the water."""
+    density = identified.config.robot.water_density
+    M = total_inertia(identified, WHAT)
+    mass = float(np.mean(np.diag(M)[:3]))
+    body = rigid_part(identified, WHAT, mass, np.diag(M)[3:], GRAVITY)
+    volume = body.buoyancy / (density * GRAVITY)
+    side = volume ** (1 / 3)
+    root = ET.Element("scenario")
+    _add_world(root, density)
+    dynamic = element(root, "dynamic", name="IdentifiedVehicle", type="box", physics="floating",
+                      buoyant="true")
+    element(dynamic, "dimensions", xyz=numbers([side] * 3))
+    element(dynamic, "origin", xyz=numbers(body.buoyancy_centre), rpy=NO_ROTATION)
+    element(dynamic, "material", name="Hull")
+    element(dynamic, "look", name="Hull")
+    element(dynamic, "mass", value=body.mass)
+    element(dynamic, "inertia", xyz=numbers(body.inertia))
+    element(dynamic, "cg", xyz=numbers(body.gravity_centre), rpy=NO_ROTATION)
+    viscous = -body.linear[:3] / (density * SIDES * side ** 2)
+    quadratic = -2 * body.quadratic[:3] / (density * side ** 2 * FIT_SPEED)
+    element(dynamic, "hydrodynamics", viscous_drag=numbers(viscous),
+            quadratic_drag=numbers(quadratic))
+    element(dynamic, "world_transform", xyz="0 0 5", rpy=NO_ROTATION)
+    return Draft(written(root), (
+        "Axes: NED, FRD. A fit: Stonefish computes drag from the shape, here a cube.",
+        f"Mass is the mean of m - X_du, m - Y_dv, m - Z_dw ({mass:.4g} kg, of "
+        f"{', '.join(f'{value:.4g}' for value in np.diag(M)[:3])}), and the body has no added mass "
+        "of its own; its volume is larger in proportion, so that W - B is as estimated.",
+        f"Linear drag along each axis is exact; quadratic drag at {FIT_SPEED:g} m/s. The source of "
+        "Stonefish multiplies form drag by the cube of the speed: below that speed it is too "
+        "small, above it too large.",
+        "Drag against turning follows from the cube, not from K_p ... N_rr. With a mesh of your "
+        "own in its place viscous_drag and quadratic_drag must be scaled by the areas."))
+
+
+
+def _add_world(root: ET.Element, density: float) -> None:
+    """What the parser demands before the first body."""
+    environment = element(root, "environment")
+    element(environment, "ned", latitude="0.0", longitude="0.0")
+    ocean = element(environment, "ocean")
+    element(ocean, "water", density=density, jerlov="0.2")
+    element(ocean, "waves", height="0.0")
+    materials = element(root, "materials")
+    element(materials, "material", name="Hull", density=density, restitution="0.5")
+    element(element(materials, "friction_table"), "friction", material1="Hull", material2="Hull",
+            static="0.5", dynamic="0.3")
+    element(element(root, "looks"), "look", name="Hull", gray="0.5", roughness="0.5")
+
+
+def read(text: str, config: Config) -> dict[str, float]:
+    """The vehicle's parameters by name, as far as the scenario states them: not the drag against
+    turning."""
+    dynamic = find(parsed(text, "scenario", WHAT), "dynamic", WHAT)
+
+    def vector(tag: str, attribute: str = "xyz") -> np.ndarray:
+        return np.array(values_of(find(dynamic, tag, WHAT).get(attribute), 3, tag))
+
+    density = value_of(find(parsed(text, "scenario", WHAT), "environment/ocean/water",
+                            WHAT).get("density"), "density")
+    mass = value_of(find(dynamic, "mass", WHAT).get("value"), "mass")
+    sides = vector("dimensions")
+    area = sides[0] * sides[1]
+    linear = -density * SIDES * area * vector("hydrodynamics", "viscous_drag")
+    quadratic = -density * area * FIT_SPEED / 2 * vector("hydrodynamics", "quadratic_drag")
+    none = np.zeros(3)
+    found = VehicleBody(
+        mass, mass * GRAVITY, float(np.prod(sides)) * density * GRAVITY, vector("cg"),
+        vector("origin"), vector("inertia"), np.zeros((6, 6)), np.concatenate([linear, none]),
+        np.concatenate([quadratic, none])).parameters()
+    return {name: value for name, value in found.items()
+            if name not in (*LINEAR[3:], *QUADRATIC[3:])}

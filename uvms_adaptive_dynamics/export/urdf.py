@@ -1,0 +1,180 @@
+"""The arm's URDF with the identified inertials and joint friction, below the vehicle's link.
+
+An identified link is all that moves with its joint, so what hangs on it by other joints, which the
+estimate holds still, has no inertial of its own any more (docs/exports.md, "URDF").
+"""
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable
+
+import numpy as np
+
+from ..config import Config
+from ..disk.reading import read_text
+from ..errors import RobotError, brief
+from ..model.manipulator import ManipulatorModel
+from ..model.parameters import FRICTION, LINK, RIGID
+from ..model.pseudo_inertia import TENSOR_PLACES, central_inertia
+from ..model.robot import resolve_urdf
+from ..model.urdf import LIMIT
+from .identified import Draft, ExportError, Identified
+from .vehicle_body import body_notes, vehicle_body
+from .xml_text import element, find, numbers, parsed, value_of, written
+
+WHAT = "the URDF export"
+TENSOR = tuple(entry.lower() for entry in LINK[RIGID][4:])     # ixx, iyy, izz, ixy, ixz, iyz
+# What a joint that is held still has no use for.
+OF_MOTION = ("axis", "limit", "dynamics", "mimic", "safety_controller", "calibration")
+
+
+def write(identified: Identified) -> Draft:
+    """The whole robot; raises ExportError for a link that no body can be."""
+    identified.need_joints(WHAT)
+    settings, joints = identified.config.robot, identified.robot.joints
+    root = _source(settings.urdf)
+    jointed = {joint.get("name", ""): joint for joint in root.findall("joint")}
+    links = {link.get("name", ""): link for link in root.findall("link")}
+    held: list[str] = []
+    for j, name in enumerate(joints):
+        child = _end(jointed[name], "child")
+        held += _make_part(_rigid_below(jointed, child, joints), links)
+        values = identified.values[identified.robot.table.link_slice(j)]
+        _set_inertial(links[child], *_body(values[RIGID], name))
+        _set_friction(jointed[name], values[FRICTION], name)
+    notes = [_about_links(identified)]
+    if settings.vehicle:
+        top = next(name for name in links
+                   if name not in {_end(joint, "child") for joint in jointed.values()})
+        _remove(links[top], ("inertial",))
+        held += _make_part(_rigid_below(jointed, top, joints), links)
+        notes += _add_vehicle(identified, root, top, links, jointed)
+    if held:
+        notes.append(f"Fixed here, as the estimate holds them: {', '.join(held)}.")
+    return Draft(written(root), tuple(notes))
+
+
+def _body(rigid: np.ndarray, joint: str) -> tuple[float, np.ndarray, np.ndarray]:
+    """Mass, centre and inertia about it of a link's rigid parameters (10,); raises ExportError
+    unless they are those of a body."""
+    if rigid[0] > 0:
+        body = central_inertia(rigid)
+        moments = np.linalg.eigvalsh(body[2])
+        if moments[0] > 0 and moments[2] <= moments[0] + moments[1]:
+            return body
+    raise ExportError(f"{WHAT}: the link of '{joint}' is no body (mass {rigid[0]:.4g} kg, or "
+                      "moments of inertia that break the triangle inequality); expected an "
+                      "estimate within the physical set. Save the parameters again.")
+
+
+def _source(address: str) -> ET.Element:
+    """The description with its comments; the robot's model has checked it already."""
+    path = resolve_urdf(address)
+    text = read_text(path, f"URDF {brief(path)}", LIMIT, RobotError, "the arm's description")
+    return ET.fromstring(text, ET.XMLParser(target=ET.TreeBuilder(insert_comments=True)))
+
+
+def _rigid_below(jointed: dict[str, ET.Element], link: str,
+                 moving: tuple[str, ...]) -> list[ET.Element]:
+    """Joints that hold something on the link while only `moving` joints move."""
+    found, waiting = [], [link]
+    while waiting:
+        parent = waiting.pop()
+        held = [joint for name, joint in jointed.items()
+                if name not in moving and _end(joint, "parent") == parent]
+        found += held
+        waiting += [_end(joint, "child") for joint in held]
+    return found
+
+
+def _make_part(held: list[ET.Element], links: dict[str, ET.Element]) -> list[str]:
+    """Take the inertials of what these joints hold, and fix the joints; names of those that were
+    not fixed."""
+    loose = []
+    for joint in held:
+        _remove(links[_end(joint, "child")], ("inertial",))
+        if joint.get("type") != "fixed":
+            loose.append(joint.get("name", ""))
+            joint.set("type", "fixed")
+            _remove(joint, OF_MOTION)
+    return loose
+
+
+def _end(joint: ET.Element, tag: str) -> str:
+    return find(joint, tag, WHAT).get("link", "")
+
+
+def _remove(parent: ET.Element, tags: Iterable[str]) -> None:
+    for tag in tags:
+        for child in parent.findall(tag):
+            parent.remove(child)
+    if not len(parent):
+        parent.text = None
+
+
+def _set_inertial(link: ET.Element, mass: float, centre: np.ndarray, inertia: np.ndarray) -> None:
+    _remove(link, ("inertial",))
+    inertial = element(link, "inertial")
+    element(inertial, "origin", xyz=numbers(centre), rpy="0 0 0")
+    element(inertial, "mass", value=mass)
+    element(inertial, "inertia", **{key: float(inertia[place])
+                                    for key, place in zip(TENSOR, TENSOR_PLACES)})
+
+
+def _set_friction(joint: ET.Element, friction: np.ndarray, name: str) -> None:
+    if min(friction) < 0:
+        raise ExportError(f"{WHAT}: friction of '{name}' is {min(friction):.4g}, which would drive "
+                          "the joint; expected no negative number. Save the parameters again.")
+    _remove(joint, ("dynamics",))
+    element(joint, "dynamics", damping=float(friction[0]), friction=float(friction[1]))
+
+
+def _add_vehicle(identified: Identified, root: ET.Element, top: str, links: dict[str, ET.Element],
+                 jointed: dict[str, ET.Element]) -> list[str]:
+    """The vehicle's link above the link `top`, with what an estimate can say of its inertial."""
+    settings = identified.config.robot
+    base = identified.config.output.base_frame
+    while base in links:
+        base += "_identified"
+    link = element(root, "link", name=base)
+    joint = element(root, "joint", name=_free_name(jointed, f"{base}_to_{top}"), type="fixed")
+    element(joint, "parent", link=base)
+    element(joint, "child", link=top)
+    element(joint, "origin", xyz=numbers(settings.mount_xyz), rpy=numbers(settings.mount_rpy))
+    try:
+        body = vehicle_body(identified, WHAT).flipped()
+    except ExportError as error:
+        return [f"'{base}' has no inertial: {error}"]
+    _set_inertial(link, body.mass, body.gravity_centre, np.diag(body.inertia))
+    return [f"'{base}' is the vehicle (FLU) with its rigid part alone: added mass, damping and "
+            "buoyancy have no place in a URDF. What is fixed to it below the first joint is part "
+            "of it and has no inertial.", *body_notes(identified)]
+
+
+def _free_name(taken: Iterable[str], name: str) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _about_links(identified: Identified) -> str:
+    if identified.config.robot.link_volumes:
+        return ("Links are those in air; the buoyancy of robot.link_volumes has no place in a "
+                "URDF.")
+    return ("Links are effective: one mass and centre explain weight in water and inertia "
+            "together, and are not what a scale shows (robot.link_volumes is empty).")
+
+
+def read(text: str, config: Config) -> dict[str, float]:
+    """The links' parameters and the joints' friction by name, of a robot with these joints."""
+    root, names = parsed(text, "robot", WHAT), config.robot.joints
+    rigid = ManipulatorModel.from_urdf(text, names).inertials()
+    found = {f"{joint}.{entry}": float(value)
+             for joint, values in zip(names, rigid) for entry, value in zip(LINK[RIGID], values)}
+    for joint in root.findall("joint"):
+        name = joint.get("name", "")
+        if name in names:
+            friction = find(joint, "dynamics", WHAT)
+            for entry, key in zip(LINK[FRICTION], ("damping", "friction")):
+                found[f"{name}.{entry}"] = value_of(friction.get(key), f"{name}: {key}")
+    return found

@@ -1,0 +1,95 @@
+"""XML of an export: written with all digits and a comment in front, read without entities."""
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Mapping
+
+from ..errors import brief
+from ..model.urdf import LIMIT
+from .identified import ExportError
+
+DECLARATION = '<?xml version="1.0"?>\n'
+
+
+def number(value: float) -> str:
+    """All digits of a number, so that reading gives it back; no negative zero, and a point before
+    any exponent, without which SDF's schema knows no number."""
+    mantissa, exponent, power = repr(float(value) + 0.0).partition("e")
+    return mantissa + (".0" if exponent and "." not in mantissa else "") + exponent + power
+
+
+def numbers(values: Iterable[float]) -> str:
+    """Numbers between blanks."""
+    return " ".join(map(number, values))
+
+
+def element(parent: ET.Element, tag: str, text: str | float | None = None,
+            **attributes: object) -> ET.Element:
+    """A new child with text or a number in it; attributes that are floats with all digits."""
+    child = ET.SubElement(parent, tag, {
+        key: number(value) if isinstance(value, float) else str(value)
+        for key, value in attributes.items()})
+    if text is not None:
+        child.text = number(text) if isinstance(text, float) else text
+    return child
+
+
+def written(root: ET.Element) -> str:
+    """The document's text, indented."""
+    ET.indent(root)
+    return DECLARATION + ET.tostring(root, "unicode") + "\n"
+
+
+def commented(text: str, lines: Iterable[str]) -> str:
+    """The text with a comment behind the declaration; XML allows no '--' in it."""
+    comment = re.sub("-(?=-)", "- ", "\n".join(f"  {line}" for line in lines))
+    return text.replace(DECLARATION, f"{DECLARATION}<!--\n{comment}\n-->\n", 1)
+
+
+def parsed(text: str, root: str, what: str) -> ET.Element:
+    """The outermost element; raises ExportError where the text is no XML or has another root."""
+    if len(text) > LIMIT:
+        raise ExportError(f"{what} is longer than {LIMIT / 1e6:g} MB; expected an export.")
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise ExportError(f"{what} declares entities (<!DOCTYPE ...>), which no export has.")
+    try:
+        found = ET.fromstring(text)
+    except ET.ParseError as error:
+        raise ExportError(f"{what} is not well-formed XML ({error}); export it again.") from None
+    if found.tag != root:
+        raise ExportError(f"{what} has the outermost element <{brief(found.tag)[1:-1]}>; expected "
+                          f"<{root}>.")
+    return found
+
+
+def find(parent: ET.Element, path: str, what: str) -> ET.Element:
+    """The element at a path below `parent`; raises ExportError where it is missing."""
+    found = parent.find(path)
+    if found is None:
+        raise ExportError(f"{what} has no <{path.replace('/', '> <')}> in <{parent.tag}>; expected "
+                          "one. Export it again.")
+    return found
+
+
+def value_of(text: str | None, what: str) -> float:
+    """A number; raises ExportError for anything else."""
+    return values_of(text, 1, what)[0]
+
+
+def values_of(text: str | None, count: int, what: str) -> list[float]:
+    """So many numbers between blanks; raises ExportError for anything else."""
+    try:
+        found = [float(word) for word in (text or "").split()]
+    except ValueError:
+        found = []
+    if len(found) != count or not all(abs(value) < float("inf") for value in found):
+        raise ExportError(f"{what} is {brief(text)}; expected {count} "
+                          f"finite number{'s' if count > 1 else ''}.")
+    return found
+
+
+def attributes(found: Mapping[str, str] | ET.Element, keys: Iterable[str],
+               what: str) -> list[float]:
+    """The numbers of these attributes; raises ExportError for a missing or unusable one."""
+    return [value_of(found.get(key), f"{what}: {key}") for key in keys]

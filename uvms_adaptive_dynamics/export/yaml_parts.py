@@ -1,0 +1,43 @@
+"""YAML of an export: numbers with all digits, a comment in front, read as data."""
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from ..disk.yaml_text import parse_yaml
+from ..errors import brief
+from .identified import ExportError
+
+
+def written(content: Mapping[str, Any]) -> str:
+    """The text of nested mappings; lists of numbers on one line."""
+    return yaml.safe_dump(dict(content), sort_keys=False, default_flow_style=None, width=100)
+
+
+def commented(text: str, lines: Iterable[str]) -> str:
+    """The text behind its comment, as in YAML and Python."""
+    return "".join(f"# {line}".rstrip() + "\n" for line in lines) + text
+
+
+def parsed(text: str, what: str) -> Any:
+    """The content; raises ExportError where it is no YAML."""
+    return parse_yaml(text, what, ExportError, "Export it again.")
+
+
+def numbers_at(content: Any, path: Sequence[str], count: int, what: str) -> list[float]:
+    """So many finite numbers at a path of keys, a single one standing for itself; raises
+    ExportError for anything else."""
+    found = content
+    for key in path:
+        if not isinstance(found, dict) or key not in found:
+            raise ExportError(f"{what} has no '{'.'.join(path)}'; expected one. Export it again.")
+        found = found[key]
+    found = [found] if count == 1 and not isinstance(found, Sequence) else found
+    if not isinstance(found, list) or len(found) != count or not all(
+            type(x) in (int, float) and abs(x) <= sys.float_info.max for x in found):
+        raise ExportError(f"{what}: '{'.'.join(path)}' is {brief(found)}; expected {count} finite "
+                          f"number{'s' if count > 1 else ''}.")
+    return [float(x) for x in found]
