@@ -103,8 +103,8 @@ class Estimator:
             self.free[a] = self.free[b] = self.free[a] and self.free[b]
         self._solver, notes = choose_solver(config.estimation.solver, self.table)
         self._note(*notes)
-        half_a_period = 0.5 * config.filter.period if real_time else None
-        self._deadline = config.estimation.deadline or half_a_period
+        self._half_period = 0.5 * config.filter.period if real_time else None
+        self._deadline = config.estimation.deadline or self._half_period
         self._check = SampleCheck(config.limits, self.table, config.filter.gates)
         self._low_pass = RowFilter(config.filter, self.table.channels, self.table.size)
         # White noise is so much larger before the low-pass.
@@ -348,9 +348,7 @@ class Estimator:
         self._covariance = MatrixCovariance(known.covariance)
         self._increments = IncrementCovariance(
             self.config.uncertainty, settings.relative_epsilon * np.array(self.table.scale))
-        self._detector = change_detector(self.config, self.table, self.free,
-                                         self.information.follows_changes,
-                                         self._low_pass.correlation_length, known.stddev)
+        self._detector = self._new_detector()
         self.effort_factor = np.ones(self.table.channels)
         self._residual_mean = ResidualMean(self.table.channels)
         self._inverse = None
@@ -360,6 +358,21 @@ class Estimator:
         self.prediction = None
         self.status, self.solved = "", False
         self._progress.restart("a saved estimate" if known.saved else "the prior")
+
+    def change_settings(self, config: Config) -> None:
+        """Go on with settings that differ in those that may change (config.LIVE); what has been
+        learnt stays. A detector of changes that is switched on begins anew."""
+        before, self.config = self.config.estimation, config
+        self._check = SampleCheck(config.limits, self.table, config.filter.gates)
+        self._low_pass.minimum_share = config.filter.minimum_share
+        self._deadline = config.estimation.deadline or self._half_period
+        if config.estimation.follow_changes != before.follow_changes:
+            self._detector = self._new_detector()
+
+    def _new_detector(self) -> ChangeDetector:
+        return change_detector(self.config, self.table, self.free,
+                               self.information.follows_changes,
+                               self._low_pass.correlation_length, self.information.prior.stddev)
 
     def break_off(self) -> None:
         """A gap or a jump of time, or another recording: the window closes, the estimate stays."""

@@ -174,8 +174,16 @@ class EstimatorNode(rclpy.node.Node):
             for s in statuses]))
 
     def _change(self, config: Config) -> None:
-        self.config = config
-        if self.worker is not None:
+        """Settings have changed: the inputs' thread follows at its next message, the worker after
+        the samples that wait."""
+        before, self.config = self.config, config
+        for name, (old, new) in before.differences(config).items():
+            self.get_logger().info(f"setting '{name}' changed from {old!r} to {new!r}")
+        if self.worker is None or self.inputs is None:
+            return
+        self.inputs.change_settings(config)
+        self.worker.request(lambda estimator: estimator.change_settings(config))
+        if config.output.diagnostics_period != before.output.diagnostics_period:
             self._report_timer.timer_period_ns = int(config.output.diagnostics_period * 1e9)
             self._report_timer.reset()  # or the old period would run out first
 
