@@ -77,7 +77,7 @@ def test_masked_and_resting_rows_are_not_learnt(running):
     np.testing.assert_allclose(estimator.snapshot().progress.row_age, age + 1.0, atol=1e-6)
     still = next(samples)
     estimator.learn = True
-    for k in range(300):
+    for k in range(450):
         estimator.step(replace(still, t=still.t + PERIOD * k))
     assert (estimator.snapshot().progress.row_age > 2.0).all()
     assert estimator.snapshot().progress.solve_age == 0
