@@ -70,6 +70,18 @@ class World:
         return {status.name: status for status in found}
 
 
+def test_failure_is_said_as_on_the_status_topic(table):
+    """One judgement for both: state and trust among the values, the reason as an error."""
+    world = World(table)
+    values = world.report()["estimate"].values
+    assert (values["state"], values["trusted"]) == ("learning", True)
+    world.validity = Validity("failed", False, "the last 12 solves failed")
+    found = world.report()
+    assert (found["estimate"].level, found["estimate"].message) == (ERROR,
+                                                                    "the last 12 solves failed")
+    assert found["overall"].level == ERROR
+
+
 def test_a_healthy_node_is_ok(table):
     """All statuses OK; R^2, coverage, width and NLL per channel; rank; times of solves."""
     world = World(table)
