@@ -1,6 +1,7 @@
 """What consumers of the parameters are told of them: states, ages, jumps and the trusted lane, over
 real DDS. Samples are given to the worker directly, so that minutes pass within seconds."""
 import threading
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -267,6 +268,20 @@ def test_commands_are_said_at_once(watched):
     node.learn(1.0)
     node.said("learning", trusted="false", reset_count="2")
     assert node.heard["trusted_parameters"][-1].header.frame_id == "learning"
+
+
+def test_status_costs_little(watched):
+    """What an estimate's messages take, judged, built and published, is below 5 % of a tick."""
+    node = watched()
+    node.learn(JUDGED_S)
+    assert node.node._parameter_outputs._monitor.latest.trusted
+    times = []
+    for _ in range(200):
+        begin = time.perf_counter()
+        node.asked(lambda _: node.node._parameter_outputs.estimate())
+        times.append(1e3 * (time.perf_counter() - begin))
+    print(f"median {np.median(times):.2f} ms, 99th percentile {np.percentile(times, 99):.2f} ms")
+    assert np.median(times) < 1.0
 
 
 def test_parameters_may_come_more_rarely(watched):
