@@ -47,8 +47,8 @@ STILL = np.array([LATE, LATE])
     ({"alive": False}, "failed", False, "restart the node"),
     ({"alive": False, "learn": False}, "failed", False, "restart the node"),
     ({"finite": False}, "failed", False, "not finite"),
-    ({"busy": True, "tick_age": LATE}, "failed", False, "worked on one sample"),
-    ({"busy": True}, "learning", True, "all channels learn"),
+    ({"stuck": LATE, "tick_age": LATE}, "failed", False, "worked on one sample"),
+    ({"tick_age": LATE, "stuck": 0.1}, "holding", False, "no sample for"),
 ])
 def test_state_and_trust(change, state, trusted, words):
     """The table of docs/validity.md, row by row."""
@@ -62,8 +62,8 @@ AGES = st.one_of(st.just(np.inf), st.floats(0, 1e6))
 
 @given(row_age=st.lists(AGES, min_size=2, max_size=2), tick_age=AGES, solve_age=AGES,
        flags=st.fixed_dictionaries({name: st.booleans() for name in (
-           "alive", "learn", "finite", "saved", "judged", "busy")}),
-       failed_solves=st.integers(0, 20), lost_samples=st.integers(0, 20),
+           "alive", "learn", "finite", "saved", "judged")}),
+       stuck=AGES, failed_solves=st.integers(0, 20), lost_samples=st.integers(0, 20),
        wrong=st.sets(st.sampled_from(HEALTHY.channels)))
 def test_nothing_is_trusted_that_speaks_against_itself(row_age, flags, **others):
     """Whatever comes together: a state and a reason, and trust only where nothing forbids it."""
@@ -73,7 +73,7 @@ def test_nothing_is_trusted_that_speaks_against_itself(row_age, flags, **others)
     if found.trusted:
         assert found.state not in ("waiting", "failed")
         assert now.alive and now.finite and now.judged and not now.wrong
-        assert now.tick_age <= NONE_FOR and now.lost_samples < FAILED_IN_A_ROW
+        assert max(now.tick_age, now.stuck) <= NONE_FOR and now.lost_samples < FAILED_IN_A_ROW
         assert now.failed_solves < FAILED_IN_A_ROW or not now.learn
         assert now.saved or np.isfinite(now.solve_age)
 

@@ -25,10 +25,10 @@ class Situation:
     alive: whether the estimator's thread runs; learn: whether it may learn; finite: whether values
     and deviations are finite; saved: whether they come from a saved estimate with a covariance;
     judged: whether residuals have been judged since the values last jumped; wrong: channels whose
-    residuals contradict the model; failed_solves, lost_samples: in a row, until now; busy: whether
-    samples wait. Ages [s], inf before the first: tick_age of the newest tick, row_age (C,) of the
-    newest row learnt, per channel of `channels`; solve_age: what has been learnt since the newest
-    solve that succeeded.
+    residuals contradict the model; failed_solves, lost_samples: in a row, until now; stuck [s]: for
+    how long one sample has been worked on. Ages [s], inf before the first: tick_age of the newest
+    tick, row_age (C,) of the newest row learnt, per channel of `channels`; solve_age: what has been
+    learnt since the newest solve that succeeded.
     """
 
     channels: Sequence[str]
@@ -43,7 +43,7 @@ class Situation:
     wrong: Sequence[str] = ()
     failed_solves: int = 0
     lost_samples: int = 0
-    busy: bool = False
+    stuck: float = 0.0
 
 
 class Validity(NamedTuple):
@@ -93,8 +93,8 @@ def _failure(now: Situation) -> str:
         return f"the last {now.failed_solves} solves failed"
     if not now.finite:
         return "values or deviations are not finite"
-    if now.busy and now.tick_age > NONE_FOR:
-        return f"the estimator has worked on one sample for {now.tick_age:.1f} s"
+    if now.stuck > NONE_FOR:
+        return f"the estimator has worked on one sample for {now.stuck:.1f} s"
     if now.learn and NONE_FOR < now.solve_age < np.inf:
         return f"samples come, but no solve has ended well for {now.solve_age:.1f} s"
     return ""

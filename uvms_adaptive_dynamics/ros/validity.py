@@ -39,7 +39,7 @@ class ValidityMonitor:
                  now: Callable[[], float]):
         """now [s]: a clock that does not step, or the simulation's."""
         self._worker, self._channels, self._table, self._now = worker, channels, table, now
-        self._done, self._tick_at = 0, -np.inf
+        self._done, self._tick_at, self._busy_since = 0, -np.inf, np.inf
         self._knowledge: Knowledge | None = None
         self._measured: tuple[str, ...] = ()
         self.latest = self.report().validity
@@ -49,7 +49,7 @@ class ValidityMonitor:
         to be done with the sample behind it."""
         worker, state = self._worker, self._worker.snapshot
         progress, parameters = state.progress, state.parameters
-        tick_age = self._tick_age(worker.done + new_tick)
+        tick_age, stuck = self._ages(worker.done + new_tick)
         # With ticks, ages are as of the newest one's stamp.
         row_age = progress.row_age + (tick_age if np.isfinite(tick_age) else 0.0)
         self.latest = validity(Situation(
@@ -59,7 +59,7 @@ class ValidityMonitor:
             wrong=[channel for channel, level in zip(self._channels, state.trust)
                    if level == "wrong"],
             failed_solves=progress.failed_in_a_row, lost_samples=worker.exceptions_in_a_row,
-            busy=worker.backlog > 0))
+            stuck=stuck))
         return Report(self.latest, state, row_age)
 
     def figures(self, report: Report) -> dict[str, object]:
@@ -81,12 +81,14 @@ class ValidityMonitor:
             **{f"noise {channel}": noise for channel, noise in zip(self._channels,
                                                                    snapshot.noise_stddev.tolist())}}
 
-    def _tick_age(self, done: int) -> float:
-        """[s] since the newest of the samples that are `done`, inf before the first."""
+    def _ages(self, done: int) -> tuple[float, float]:
+        """[s] since the newest of the samples that are `done`, inf before the first; [s] for which
+        the next one has been worked on, as far as was seen."""
         now = self._now()
-        if done != self._done or now < self._tick_at:
-            self._done, self._tick_at = done, now
-        return now - self._tick_at
+        if done != self._done or now < self._tick_at:       # or the clock jumped back
+            self._done, self._tick_at, self._busy_since = done, now, np.inf
+        self._busy_since = min(self._busy_since, now) if self._worker.backlog else np.inf
+        return now - self._tick_at, max(now - self._busy_since, 0.0)
 
 
 def _finite(values: np.ndarray) -> bool:
