@@ -18,6 +18,7 @@ from rclpy.utilities import remove_ros_args
 from ..config import NODE_NAME
 from ..errors import UvmsError
 from .estimator_node import EstimatorNode
+from .log import last_words
 from .parameter_files import check_reached, read_parameter_files
 
 
@@ -39,13 +40,17 @@ def main(args: list[str] | None = None) -> int:
     except (KeyboardInterrupt, ExternalShutdownException):
         return 0
     except (UvmsError, ParameterException) as error:
-        return _refuse(str(error))
+        return _refuse(str(error), node, arguments)
     except RuntimeError as error:  # rcl refuses arguments and parameter files with this kind
         if node is None:
-            return _refuse(_without_places(str(error)))
+            return _refuse(_without_places(str(error)), node, arguments)
         if node.context.ok():
             raise
         return 0     # a signal came between two waits: the executor finds the context gone
+    except Exception as error:
+        _refuse(f"{type(error).__name__}: {error}. This is an error of the program; please report "
+                "it with the traceback", node, arguments)
+        raise
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         if node is not None:
@@ -60,8 +65,8 @@ def _parser() -> argparse.ArgumentParser:
         "-p NAME:=VALUE.")
 
 
-def _refuse(sentence: str) -> int:
-    print(f"{NODE_NAME}: {sentence}", file=sys.stderr)
+def _refuse(sentence: str, node: EstimatorNode | None, arguments: list[str]) -> int:
+    last_words(sentence, node, NODE_NAME, arguments)
     return 1
 
 
