@@ -220,6 +220,29 @@ def test_friction_follows_the_speed_that_is_wanted():
     np.testing.assert_allclose((some - none)[6:], [.1, 0, 0, -.1], atol=1e-9)
 
 
+def test_disengaged_it_fades_to_nothing_and_comes_back():
+    """As with a state that is too old; no step is above max_step."""
+    ff = feedforward()
+    run = [ff.efforts(k * PERIOD, state(), NU_DOT, MU_DDOT, engaged=not 100 <= k < 500)
+           for k in range(1000)]
+    tau = np.array([each.tau for each in run])
+    assert np.abs(np.diff(tau, axis=0) / ff.limits).max() <= .05 + 1e-12
+    assert np.abs(tau[499] / ff.limits).max() < 1e-3 and run[499].source == "nothing"
+    np.testing.assert_allclose(tau[-1], tau[0], atol=2e-4 * ff.limits.max())
+
+
+@pytest.mark.parametrize("change", [{"robot.joints": []}, {"robot.vehicle": False}])
+def test_robots_without_an_arm_or_a_vehicle(change):
+    """They have their own channels, and no reaction."""
+    config = CONFIG.with_values(change)
+    robot = RobotModel.from_config(config)
+    prior, n = prior_from_config(config, robot), robot.table.n
+    still = State(np.eye(3), np.zeros(6), np.full(n, 2.0), np.zeros(n))
+    got = Feedforward(robot, prior, config).efforts(0.0, still, NU_DOT, np.zeros(n))
+    assert got.tau.shape == got.stddev.shape == (robot.table.channels,)
+    assert np.abs(got.tau).max() > .01 and not got.arm_reaction.any()
+
+
 def test_a_joint_needs_a_limit():
     """Of the settings or of the URDF."""
     with pytest.raises(RobotError, match="has 3 numbers; expected none or 4"):

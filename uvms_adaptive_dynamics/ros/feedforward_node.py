@@ -37,10 +37,10 @@ from .status import ERROR, OK, WARN
 from .subscriptions import InputPoll, InputSubscription, Received, Repeated
 
 NAME = "uvms_feedforward"
-# [s] between statuses that say the same, and between looks at parameters and at who listens: new
+# [s] between statuses that say the same, and between looks at the estimator and at who listens: new
 # parameters come in over feedforward.blend_time, so that more of them would show nothing.
 SLOW_PERIOD = 0.1
-SLOW = ("trusted_parameters", "trusted_covariance")
+SLOW = ("trusted_parameters", "trusted_covariance", "estimator_status")
 RELIABLE = QoSProfile(depth=10)     # a trajectory that is sent once must not get lost
 QOS = {"vehicle_trajectory": RELIABLE, "arm_trajectory": RELIABLE, "trusted_parameters": LATCHED,
        "trusted_covariance": LATCHED, "estimator_status": LATCHED}
