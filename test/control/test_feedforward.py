@@ -204,11 +204,14 @@ def test_time_in_any_order_makes_no_bump(times, seed):
         before = tau
 
 
-def test_a_motion_that_is_not_finite_is_refused_and_changes_nothing():
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e308])
+def test_a_motion_that_is_not_finite_is_refused_and_changes_nothing(value):
+    """Nor one of which the efforts overflow."""
     ff = feedforward()
     first = ff.efforts(0.0, state(), NU_DOT, MU_DDOT)
     with pytest.raises(ParameterError, match="not finite"):
-        ff.efforts(0.01, state(), np.full(6, np.nan), MU_DDOT)
+        ff.efforts(0.01, state(), np.full(6, value), MU_DDOT)
     np.testing.assert_array_equal(ff.efforts(0.02, state(), NU_DOT, MU_DDOT).tau, first.tau)
 
 

@@ -141,6 +141,9 @@ class Feedforward:
         E = self._regressor(state, nu_dot, mu_ddot, friction_speed)
         wanted = self._wanted(t) if engaged else self._nothing
         before, after = E @ self._x, E @ wanted.x
+        if not np.isfinite(before + after).all():     # NaN in state or motion, or an overflow
+            raise ParameterError("state or wanted motion of the feedforward is not finite, or "
+                                 "absurd; expected numbers [SI].")
         share = min(self._share_of_time(t), self._share_of_step(before, after))
         self._x = self._x + share * (wanted.x - self._x)
         # A mix has at most the mix of the variances (Jensen), however the two correlate.
@@ -163,11 +166,7 @@ class Feedforward:
         raw = rows_of(self.robot, state, accelerations)
         raw.Y[self._own, self._coulomb] = smooth_sign(
             state.mu_dot if friction_speed is None else friction_speed)
-        E = np.concatenate([raw.Y, raw.known[:, None]], axis=1)
-        if not np.isfinite(E).all():
-            raise ParameterError("state or wanted motion of the feedforward is not finite; "
-                                 "expected numbers [SI].")
-        return E
+        return np.concatenate([raw.Y, raw.known[:, None]], axis=1)
 
     def _wanted(self, t: float) -> _Parameters:
         """What should act at time t."""
