@@ -24,6 +24,7 @@ from ..config import Config
 from ..control.feedforward import Feedforward, FeedforwardEfforts, checked_covariance
 from ..control.wanted_motion import WantedMotion, WantedMotions
 from ..errors import ParameterError
+from ..garbage import ShortCollections
 from ..model.prior import prior_from_config
 from ..model.robot import RobotModel
 from ..signals.latest_state import ROLES, LatestState, LatestStateFilter
@@ -58,6 +59,7 @@ class FeedforwardNode(rclpy.node.Node):
         self.config: Config = config_from_parameters(self)
         self.dropped: Counter = Counter()       # messages, by role
         self.calls = 0
+        self._collections = ShortCollections()
         self._repeated: Repeated | None = None
 
     def begin(self) -> None:
@@ -93,12 +95,14 @@ class FeedforwardNode(rclpy.node.Node):
                  f"'{self.resolve_topic_name(config.feedforward.estimator)}'; without it: "
                  f"{config.feedforward.fallback}")
         log.info(changes_sentence(config))
+        self._collections.begin()
         self._repeated = Repeated(1 / config.feedforward.rate, self._tick, self._failed)
 
     def close(self) -> None:
         """Join the thread and leave the graph."""
         if self._repeated is not None:
             self._repeated.stop()
+        self._collections.end()
         self.destroy_node()
 
     # --- on its own thread ------------------------------------------------------------------------
