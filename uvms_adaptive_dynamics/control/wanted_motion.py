@@ -42,7 +42,7 @@ class WantedMotions:
     """Keeps the last wanted motion of vehicle and arm; times [s] are on the receiver's clock."""
 
     def __init__(self, joints: Sequence[str], settings: Feedforward):
-        self._joints, self._settings = tuple(joints), settings
+        self._joints, self.settings = tuple(joints), settings
         self._vehicle: _Points | None = None
         self._arm: _Points | None = None
         world = settings.axes.startswith("world")
@@ -110,7 +110,7 @@ class WantedMotions:
         """Accelerations and velocities of points at t, None before them and after they ended."""
         if points is None:
             return None
-        hold = self._settings.motion_timeout if len(points.times) == 1 else 0.0
+        hold = self.settings.motion_timeout if len(points.times) == 1 else 0.0
         if not points.times[0] <= t <= points.times[-1] + hold:
             return None
         return (_interpolated(t, points.times, points.accelerations),

@@ -64,7 +64,7 @@ class FeedforwardNode(rclpy.node.Node):
 
     def begin(self) -> None:
         """Start at once, or as soon as the robot's description arrives; raises UvmsError."""
-        watch_changes(self, lambda: self.config, lambda config: None)
+        watch_changes(self, lambda: self.config, self._change)
         self._description = Description(self, self.config, Clock(
             clock_type=ClockType.STEADY_TIME), self._start)
 
@@ -97,6 +97,12 @@ class FeedforwardNode(rclpy.node.Node):
         log.info(changes_sentence(config))
         self._collections.begin()
         self._repeated = Repeated(1 / config.feedforward.rate, self._tick, self._failed)
+
+    def _change(self, config: Config) -> None:
+        """Settings have changed, to take effect at the next call."""
+        self.config = config
+        if self._repeated is not None:     # else it has not begun
+            self.feedforward.settings = self._motions.settings = config.feedforward
 
     def close(self) -> None:
         """Join the thread and leave the graph."""
