@@ -122,6 +122,17 @@ def test_old_parameters_hold_while_the_estimator_lives():
     assert source == "prior"
 
 
+def test_a_clock_that_jumps_back_ends_trust_until_the_next_sign_of_life():
+    """Stamps of before the jump are no sign of life, however late they say it is."""
+    ff = feedforward()
+    ff.update(PRIOR.values, None, 1000.0, True)
+    assert ff.efforts(1000.0, state(), NU_DOT, MU_DDOT).source == "trusted"
+    ff.efforts(10.0, state(), NU_DOT, MU_DDOT)
+    assert ff._wanted(10.0).source == "prior"
+    ff.confirm(10.0)
+    assert ff.efforts(10.1, state(), NU_DOT, MU_DDOT).source == "trusted"
+
+
 @pytest.mark.parametrize("change, part", [
     (lambda pi: pi[:-1], "74 values, expected 75"),
     (lambda pi: np.where(np.arange(75) == 3, np.nan, pi), "'mzg_X_dq' is not finite"),

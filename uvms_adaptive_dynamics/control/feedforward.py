@@ -105,7 +105,7 @@ class Feedforward:
         """A sign of life of the estimator at `stamp` [s]: its last trusted parameters still hold.
         """
         if math.isfinite(stamp):
-            self._sign_of_life = max(stamp, self._sign_of_life)
+            self._sign_of_life = stamp
 
     def distrust(self) -> None:
         """The estimator has failed: the fallback acts from the next call of `efforts` on."""
