@@ -6,7 +6,6 @@ arm. Points are interpolated linearly in time; one point alone holds from its ti
 """
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -16,6 +15,10 @@ from ..config import Feedforward
 from ..errors import MessageError
 from ..model.rotations import FRD_FROM_FLU, NED_FROM_ENU
 from ..model.state import State
+
+
+# A hundred thousand times what a robot reaches; interpolation cannot overflow within it.
+LARGEST = 1e6
 
 
 class WantedMotion(NamedTuple):
@@ -160,6 +163,7 @@ def _six(twist: Any) -> list[float]:
 
 
 def _finite(values: np.ndarray, what: str) -> np.ndarray:
-    if not math.isfinite(float(np.sum(values))):
-        raise MessageError(f"{what}: a number is not finite; expected numbers")
+    if not (np.abs(values) <= LARGEST).all():     # NaN too
+        raise MessageError(f"{what}: a number is not finite, or beyond {LARGEST:g}; expected "
+                           "velocities and accelerations [SI]")
     return values
