@@ -223,6 +223,8 @@ def test_a_motion_that_is_not_finite_is_refused_and_changes_nothing(value):
     first = ff.efforts(0.0, state(), NU_DOT, MU_DDOT)
     with pytest.raises(ParameterError, match="not finite"):
         ff.efforts(0.01, state(), np.full(6, value), MU_DDOT)
+    with pytest.raises(ParameterError, match="not finite"):
+        ff.efforts(np.nan, state(), NU_DOT, MU_DDOT)
     np.testing.assert_array_equal(ff.efforts(0.02, state(), NU_DOT, MU_DDOT).tau, first.tau)
 
 

@@ -136,14 +136,15 @@ class Feedforward:
         friction_speed (n,) [rad/s or m/s]: at which Coulomb friction is taken, by default
         state.mu_dot; the wanted speed keeps noise of the measured one out of the joints. engaged
         False: the efforts fade to nothing, as where a state is too old. Raises ParameterError
-        where state or accelerations are not finite; nothing has changed then.
+        where time, state or accelerations are not finite; nothing has changed then.
         """
         E = self._regressor(state, nu_dot, mu_ddot, friction_speed)
         wanted = self._wanted(t) if engaged else self._nothing
         before, after = E @ self._x, E @ wanted.x
-        if not np.isfinite(before + after).all():     # NaN in state or motion, or an overflow
-            raise ParameterError("state or wanted motion of the feedforward is not finite, or "
-                                 "absurd; expected numbers [SI].")
+        # NaN in state or motion, or an overflow
+        if not (math.isfinite(t) and np.isfinite(before + after).all()):
+            raise ParameterError("time, state or wanted motion of the feedforward is not finite, "
+                                 "or absurd; expected numbers [SI].")
         share = min(self._share_of_time(t), self._share_of_step(before, after))
         self._x = self._x + share * (wanted.x - self._x)
         # A mix has at most the mix of the variances (Jensen), however the two correlate.

@@ -16,7 +16,6 @@ from ..errors import MessageError
 from ..model.rotations import FRD_FROM_FLU, NED_FROM_ENU
 from ..model.state import State
 
-
 # A hundred thousand times what a robot reaches; interpolation cannot overflow within it.
 LARGEST = 1e6
 
