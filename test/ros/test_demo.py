@@ -58,7 +58,7 @@ def test_a_child_that_fails_shows_its_last_lines(tmp_path):
     with pytest.raises(UvmsError) as caught:
         child.check()
     assert "estimator ended with status 1" in str(caught.value)
-    assert "| uvms_estimator: setting 'filter.period' is -1.0" in str(caught.value)
+    assert "[uvms_estimator]: setting 'filter.period' is -1.0" in str(caught.value)
     assert str(tmp_path / "log") in str(caught.value)
 
 

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.estimation.progress import ProgressRecord
 from uvms_adaptive_dynamics.estimation.snapshot import EstimatorSnapshot
+from uvms_adaptive_dynamics.estimation.validity import Validity
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.ros.diagnostics import ERROR, OK, WARN, Diagnostics
 from uvms_adaptive_dynamics.ros.recent_fit import RecentFit
@@ -17,7 +19,7 @@ PERIOD = 0.02
 QUIET = EstimatorSnapshot(
     learn=True, t=5.0, status="optimal", solver="native", solver_counts={"active set": 100},
     failures=0, noise_stddev=np.ones(2), window_filled=100, changes=0, last_change="",
-    started_from_file=False)
+    started_from_file=False, parameters=None, progress=ProgressRecord(np.zeros(2)))
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +50,9 @@ class World:
             update_ms=[2.0, 3.0], request_knowledge=self._ask)
         self.front_end = SimpleNamespace(status=lambda now: [], masked={}, inputs={}, resets={})
         self.topics = {}
-        self.diagnostics = Diagnostics(Config(), table, self.worker, fit or filled())
+        self.validity = Validity("learning", True, "all channels learn")
+        self.diagnostics = Diagnostics(Config(), table, self.worker, fit or filled(),
+                                       lambda: self.validity)
         self.now, self.samples, self.dropped = 100.0, 50_000, {}
 
     def _ask(self):
@@ -64,6 +68,18 @@ class World:
         found = self.diagnostics.statuses(self.front_end, self.now, self.samples, self.dropped,
                                             None, self.topics)
         return {status.name: status for status in found}
+
+
+def test_failure_is_said_as_on_the_status_topic(table):
+    """One judgement for both: state and trust among the values, the reason as an error."""
+    world = World(table)
+    values = world.report()["estimate"].values
+    assert (values["state"], values["trusted"]) == ("learning", True)
+    world.validity = Validity("failed", False, "the last 12 solves failed")
+    found = world.report()
+    assert (found["estimate"].level, found["estimate"].message) == (ERROR,
+                                                                    "the last 12 solves failed")
+    assert found["overall"].level == ERROR
 
 
 def test_a_healthy_node_is_ok(table):

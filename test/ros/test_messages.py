@@ -4,9 +4,11 @@ import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 
 from uvms_adaptive_dynamics.config import Output
+from uvms_adaptive_dynamics.errors import MessageError
 from uvms_adaptive_dynamics.ros import messages
 
 FLU, FRD = Output(), Output(frame="frd")
+NAMES = ("W", "X_u", "axis_e.m")
 SIX = np.array([1., 2., 3., 4., 5., 6.])
 
 
@@ -63,17 +65,43 @@ def test_parameters_carry_name_estimate_and_standard_deviation():
 def test_covariance_is_row_by_row_with_labelled_dimensions():
     """Whoever reads data[stride * row + column] gets C[row, column]."""
     covariance = np.arange(9.).reshape(3, 3)
-    message = through_the_wire(messages.covariance_message(covariance))
-    rows, columns = message.layout.dim
-    assert (rows.label, rows.size, rows.stride, columns.label, columns.size,
-            columns.stride) == ("rows", 3, 9, "columns", 3, 3)
+    message = through_the_wire(messages.covariance_message(12.5, NAMES, covariance))
+    rows, columns, stamp = message.layout.dim
+    assert (rows.label, rows.size, rows.stride) == ("rows: W,X_u,axis_e.m", 3, 9)
+    assert (columns.label, columns.size, columns.stride) == ("columns: W,X_u,axis_e.m", 3, 3)
+    assert (stamp.label, stamp.size, stamp.stride) == ("stamp: 12.500000000", 1, 1)
     assert message.data[columns.stride * 1 + 2] == covariance[1, 2]
+
+
+def test_a_covariance_is_read_back():
+    """Names, the stamp of the parameters and the matrix, to the last bit."""
+    matrix = np.random.default_rng(0).normal(size=(3, 3)) / 3
+    sent = through_the_wire(messages.covariance_message(1_800_000_000.02, NAMES, matrix))
+    read = messages.read_covariance(sent)
+    assert read.names == NAMES and read.stamp == messages.time_message(1_800_000_000.02)
+    np.testing.assert_array_equal(read.matrix, matrix)
+
+
+@pytest.mark.parametrize("spoil, words", [
+    (lambda m: m.layout.dim.pop(), "labelled"),
+    (lambda m: setattr(m.layout.dim[0], "label", "rows"), "same names"),
+    (lambda m: setattr(m.layout.dim[1], "label", "columns: X_u,W,axis_e.m"), "same names"),
+    (lambda m: setattr(m.layout.dim[2], "label", "stamp: now"), "nine digits"),
+    (lambda m: setattr(m.layout.dim[0], "size", 4), "3 x 3 x 1"),
+    (lambda m: m.data.pop(), "8 numbers")])
+def test_another_array_is_no_covariance(spoil, words):
+    """What has not the form is refused with what was got."""
+    message = messages.covariance_message(1.0, NAMES, np.eye(3))
+    spoil(message)
+    with pytest.raises(MessageError, match=words):
+        messages.read_covariance(message)
 
 
 def test_covariance_of_another_memory_order_is_the_same():
     """A transposed view is not laid out in C order; the message must not care."""
     covariance = np.arange(9.).reshape(3, 3)
-    assert list(messages.covariance_message(covariance.T).data) == list(covariance.T.ravel())
+    message = messages.covariance_message(0.0, NAMES, covariance.T)
+    assert list(message.data) == list(covariance.T.ravel())
 
 
 def test_float32_and_integers_become_doubles():
@@ -93,7 +121,7 @@ def test_what_is_not_finite_is_not_published(bad):
     assert messages.wrench_stddev_message(0., six, FLU) is None
     assert messages.acceleration_message(0., six, FLU) is None
     assert messages.acceleration_message(0., None, FLU) is None
-    assert messages.covariance_message(np.full((2, 2), bad)) is None
+    assert messages.covariance_message(0.0, NAMES, np.full((2, 2), bad)) is None
     assert messages.parameters_message(0., ("W",), np.array([bad]), np.ones(1)) is None
     assert messages.parameters_message(0., ("W",), np.ones(1), np.array([bad])) is None
 

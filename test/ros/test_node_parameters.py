@@ -6,10 +6,9 @@ from rcl_interfaces.msg import ParameterType
 from rclpy.parameter import Parameter
 from ros_bus import bus
 
-from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.config import LIVE, Config
 from uvms_adaptive_dynamics.errors import ConfigError
 from uvms_adaptive_dynamics.ros.parameters import (
-    CHANGEABLE,
     TYPES,
     changes_sentence,
     config_from_parameters,
@@ -66,8 +65,8 @@ def test_every_setting_is_declared_with_its_type_and_words(declared):
         stored = node.get_parameter(name)
         assert stored.type_ is TYPES[meta["kind"]], name
         assert (tuple(stored.value) if isinstance(value, tuple) else stored.value) == value
-        assert described.read_only == (name not in CHANGEABLE)
-        assert ("restart" in described.additional_constraints) == (name not in CHANGEABLE)
+        assert ("Fixed at start: " in described.additional_constraints) == (name not in LIVE)
+        assert ("May change" in described.additional_constraints) == (name in LIVE)
 
 
 def test_ranges_are_in_the_descriptors(declared):
@@ -149,17 +148,58 @@ def test_the_log_says_how_many_settings_differ():
         "2 settings differ from the defaults: imu.delay, estimation.horizon")
 
 
-def test_settings_that_may_change_are_checked_and_applied(declared):
-    """A good value reaches the config, a bad one is refused with the sentence, a fixed one is
-    read-only."""
+def watched(declared):
+    """(node, settings at first, [settings now])"""
     node, config = declared()
     held = [config]
     watch_changes(node, lambda: held[0], lambda new: held.__setitem__(0, new))
+    return node, config, held
+
+
+def test_settings_that_may_change_are_checked_and_applied(declared):
+    """A good value reaches the config, a bad one is refused with the sentence, a fixed one with why
+    it is."""
+    node, config, held = watched(declared)
     good, bad, fixed = node.set_parameters([
         Parameter("output.file", value="other.yaml"),
         Parameter("output.diagnostics_period", value=0.0),
         Parameter("estimation.horizon", value=50)])
     assert good.successful and held[0].output.file == "other.yaml"
     assert not bad.successful and "output.diagnostics_period" in bad.reason
-    assert not fixed.successful and "read-only" in fixed.reason
+    assert not fixed.successful
+    for words in ("'estimation.horizon'", "what has been learnt was weighed by it", "restart"):
+        assert words in fixed.reason
     assert held[0].output.diagnostics_period == config.output.diagnostics_period
+
+
+def test_of_settings_that_are_set_together_all_change_or_none(declared):
+    """One bad or fixed setting refuses the others with it."""
+    node, config, held = watched(declared)
+    good = Parameter("dvl.timeout", value=0.5)
+    for spoilt in (Parameter("joint_states.effort_masked", value=["elbow"]),
+                   Parameter("filter.period", value=0.05)):
+        answer = node.set_parameters_atomically([good, spoilt])
+        assert not answer.successful and spoilt.name in answer.reason
+        assert held[0] == config and node.get_parameter("dvl.timeout").value == 0.35
+    assert node.set_parameters_atomically([good, Parameter("imu.timeout", value=0.2)]).successful
+    assert (held[0].dvl.timeout, held[0].imu.timeout) == (0.5, 0.2)
+
+
+def test_a_running_node_takes_what_a_file_may_hold(declared):
+    """Whole numbers for floats, `[]` without a type, and fixed settings as they are: a parameter
+    file that was saved from a node can be loaded into it."""
+    node, config, held = watched(declared)
+    assert node.set_parameters_atomically([
+        Parameter("depth.maximum", value=50), Parameter("estimation.horizon", value=100),
+        Parameter("robot.mount_rpy", value=list(config.robot.mount_rpy)),
+        Parameter("joint_states.effort_masked", value=["axis_b"])]).successful
+    assert held[0].depth.maximum == 50.0
+    assert node.get_parameter("depth.maximum").type_ is Parameter.Type.DOUBLE
+    for empty in (Parameter("joint_states.effort_masked", Parameter.Type.NOT_SET),
+                  Parameter("joint_states.effort_masked", Parameter.Type.STRING_ARRAY, [])):
+        node.set_parameters([Parameter("joint_states.effort_masked", value=["axis_b"])])
+        assert held[0].joint_states.effort_masked == ("axis_b",)
+        assert node.set_parameters([empty])[0].successful
+        assert held[0].joint_states.effort_masked == ()
+    assert not node.set_parameters([Parameter("imu.timeout", Parameter.Type.NOT_SET)])[0].successful
+    assert node.set_parameters([Parameter("use_sim_time", value=True)])[0].successful

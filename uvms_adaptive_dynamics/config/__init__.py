@@ -3,6 +3,7 @@
 from .control import Feedforward
 from .estimation import SOLVER_NAMES, Estimation, Filter, Limits, Uncertainty
 from .files import NODE_NAME, ROS_OWN, flatten, load_config
+from .live import LIVE, fixed_because
 from .output import Output
 from .robot import Prior, Robot
 from .sensors import Battery, Depth, Dvl, Imu, Joints
@@ -10,6 +11,6 @@ from .thrusters import Thrusters
 from .whole import Config
 
 __all__ = [
-    "NODE_NAME", "ROS_OWN", "SOLVER_NAMES", "Battery", "Config", "Depth", "Dvl", "Estimation",
-    "Feedforward", "Filter", "Imu", "Joints", "Limits", "Output", "Prior", "Robot", "Thrusters",
-    "Uncertainty", "flatten", "load_config"]
+    "LIVE", "NODE_NAME", "ROS_OWN", "SOLVER_NAMES", "Battery", "Config", "Depth", "Dvl",
+    "Estimation", "Feedforward", "Filter", "Imu", "Joints", "Limits", "Output", "Prior", "Robot",
+    "Thrusters", "Uncertainty", "fixed_because", "flatten", "load_config"]

@@ -20,5 +20,8 @@ class Output(Section):
     record: str = setting(
         "", "Record what the node receives into this bag (a folder that does not exist yet); "
             "empty: no.")
+    parameters_period: float = setting(
+        0.0, "Least time between messages of parameters and their status, but for a change of "
+             "state; 0: at every estimate.", "s", 0.0, 10.0)
     covariance_period: float = setting(1.0, "Time between covariance messages.", "s", 0.0)
     diagnostics_period: float = setting(1.0, "Time between diagnostics.", "s", 0.1)

@@ -29,8 +29,8 @@ HEAD = """\
 # - Lines that start with '#' and a name are lists that are empty by default.
 # - The QoS of an input can be set as for any ROS node, for example
 #   qos_overrides./imu/data.subscription.reliability: "reliable"
-# - output.file, output.covariance_period and output.diagnostics_period may be changed while the
-#   node runs; everything else takes effect at its next start.
+# - Timeouts, gates, masks, estimation.follow_changes and the periods of outputs may be changed
+#   while the node runs (docs/ros_interface.md); everything else takes effect at its next start.
 """
 
 

@@ -91,9 +91,13 @@ class Config:
 
     def changed_settings(self) -> dict[str, tuple[Any, Any]]:
         """`(default, value)` of each setting that differs from its default, by dotted name."""
-        default = {name: value for name, _, value in Config().settings()}
-        return {name: (default[name], value) for name, _, value in self.settings()
-                if value != default[name]}
+        return Config().differences(self)
+
+    def differences(self, other: Config) -> dict[str, tuple[Any, Any]]:
+        """`(own value, value of other)` of each setting that differs, by dotted name."""
+        values = {name: value for name, _, value in other.settings()}
+        return {name: (value, values[name]) for name, _, value in self.settings()
+                if value != values[name]}
 
     def with_values(self, values: Mapping[str, Any]) -> Config:
         """A copy with settings replaced by dotted name; ConfigError for a bad name or value."""

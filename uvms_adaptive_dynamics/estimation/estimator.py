@@ -45,9 +45,10 @@ from .information import InformationState
 from .low_pass import RowFilter
 from .prediction import Estimate, Prediction, predict
 from .prior_information import PriorInformation, prior_information
+from .progress import Progress
 from .row_excitation import Excited
 from .sample_check import SampleCheck, leverage_points
-from .snapshot import EstimatorSnapshot
+from .snapshot import EstimatorSnapshot, PresentParameters
 
 log = logging.getLogger(__name__)
 
@@ -102,8 +103,8 @@ class Estimator:
             self.free[a] = self.free[b] = self.free[a] and self.free[b]
         self._solver, notes = choose_solver(config.estimation.solver, self.table)
         self._note(*notes)
-        half_a_period = 0.5 * config.filter.period if real_time else None
-        self._deadline = config.estimation.deadline or half_a_period
+        self._half_period = 0.5 * config.filter.period if real_time else None
+        self._deadline = config.estimation.deadline or self._half_period
         self._check = SampleCheck(config.limits, self.table, config.filter.gates)
         self._low_pass = RowFilter(config.filter, self.table.channels, self.table.size)
         # White noise is so much larger before the low-pass.
@@ -113,6 +114,7 @@ class Estimator:
         self.trust = ChannelTrust(self.table.channels, config.filter.period,
                                   self._low_pass.correlation_length)
         self._cause: tuple[np.ndarray | None, str] = None, ""
+        self._progress = Progress(self.table.channels)
         self.solver_failures = 0
         self.changes, self.last_change = 0, ""
         self.implausible = 0        # rows that claimed to be valid and cannot be
@@ -162,6 +164,7 @@ class Estimator:
         if self.learn:
             # the window, the old data and the gradient's covariance
             self.information.add_row(prediction, excited)
+            self._progress.note_rows(excited.counts, self.config.filter.period)
             # the part of the robot that has changed, if any, is re-estimated
             change = self._detector.judge(prediction, excited, self.information)
             if change is not None:
@@ -189,6 +192,7 @@ class Estimator:
             solution = self._minimum(problem)
             covariance = self._covariance_at(problem, solution.pi)
             self._accept(problem, solution.pi, covariance)
+            self._progress.note_solve()
             self.status, seconds = solution.status, solution.seconds
             self._failed_in_a_row = 0
         except SolverError as error:
@@ -202,6 +206,7 @@ class Estimator:
         refused."""
         last = self._last_t
         if last is not None:
+            self._progress.advance(t - last)
             ticks = (t - last) / self.config.filter.period
             if abs(ticks) < STAMP_JITTER:
                 self.repeated_stamps += 1
@@ -243,7 +248,13 @@ class Estimator:
         since = t - change.ticks * self.config.filter.period - (self._first_t or 0.0)
         self.changes += 1
         self.last_change = change.sentence(since)
+        self._values_jump(self.last_change)
         self._note(self.last_change)
+
+    def _values_jump(self, reason: str) -> None:
+        """Earlier residuals say nothing of the values that come now."""
+        self._progress.note_jump(reason)
+        self.trust.begin_anew()
 
     def _minimum(self, problem: HorizonProblem) -> Solution:
         solution = self._solver.solve(problem, self._deadline)
@@ -287,11 +298,13 @@ class Estimator:
     def _keep_last(self, error: SolverError) -> None:
         self.solver_failures += 1
         self._failed_in_a_row += 1
+        self._progress.note_failure()
         self.status = f"kept the last estimate: {error}"
         t = self.prediction.t if self.prediction is not None else 0.0
         log.warning("solve at t = %.2f s failed, the last estimate is kept: %s", t, error)
         if self._failed_in_a_row >= RECOVER_AFTER:
             self.recoveries += 1
+            self._values_jump("recovery after solves that failed in a row")
             self._note(
                 f"{RECOVER_AFTER} solves failed in a row up to t = {t:.2f} s; the data behind them "
                 "are dropped, and the estimation restarts from the last good estimate")
@@ -335,9 +348,7 @@ class Estimator:
         self._covariance = MatrixCovariance(known.covariance)
         self._increments = IncrementCovariance(
             self.config.uncertainty, settings.relative_epsilon * np.array(self.table.scale))
-        self._detector = change_detector(self.config, self.table, self.free,
-                                         self.information.follows_changes,
-                                         self._low_pass.correlation_length, known.stddev)
+        self._detector = self._new_detector()
         self.effort_factor = np.ones(self.table.channels)
         self._residual_mean = ResidualMean(self.table.channels)
         self._inverse = None
@@ -346,6 +357,22 @@ class Estimator:
         self._failed_in_a_row = 0
         self.prediction = None
         self.status, self.solved = "", False
+        self._progress.restart("a saved estimate" if known.saved else "the prior")
+
+    def change_settings(self, config: Config) -> None:
+        """Go on with settings that differ in those that may change (config.LIVE); what has been
+        learnt stays. A detector of changes that is switched on begins anew."""
+        before, self.config = self.config.estimation, config
+        self._check = SampleCheck(config.limits, self.table, config.filter.gates)
+        self._low_pass.minimum_share = config.filter.minimum_share
+        self._deadline = config.estimation.deadline or self._half_period
+        if config.estimation.follow_changes != before.follow_changes:
+            self._detector = self._new_detector()
+
+    def _new_detector(self) -> ChangeDetector:
+        return change_detector(self.config, self.table, self.free,
+                               self.information.follows_changes,
+                               self._low_pass.correlation_length, self.information.prior.stddev)
 
     def break_off(self) -> None:
         """A gap or a jump of time, or another recording: the window closes, the estimate stays."""
@@ -422,7 +449,9 @@ class Estimator:
                                  self.status, self.solver_name, self.solver_counts,
                                  self.solver_failures, noise, self.information.window.filled,
                                  self.changes, self.last_change, self.information.prior.saved,
-                                 self.implausible, self.repeated_stamps, self.recoveries,
+                                 PresentParameters(self.pi, self._covariance, self._systematic),
+                                 self._progress.record(), self.trust.judged, self.implausible,
+                                 self.repeated_stamps, self.recoveries,
                                  tuple(STATES[level] for level in self.trust.levels),
                                  self.trust_cause())
 

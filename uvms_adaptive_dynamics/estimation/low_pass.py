@@ -29,13 +29,16 @@ class Row:
 
 
 class RowFilter:
-    """Raw rows in, low-passed rows out, `delay` later; contiguous ticks only."""
+    """Raw rows in, low-passed rows out, `delay` later; contiguous ticks only.
+
+    minimum_share: of the weight that must be valid for a row to count.
+    """
 
     def __init__(self, settings: Filter, channels: int, size: int):
         self.kernel = gaussian_kernel(settings)
         self.correlation_length = correlation_length(self.kernel)
         self.delay = (len(self.kernel) // 2) * settings.period
-        self._share = settings.minimum_share
+        self.minimum_share = settings.minimum_share
         K = len(self.kernel)
         # Each instant is written twice, K apart, so that the last K are always one contiguous view.
         self._values = np.zeros((2 * K, channels, size + 2))
@@ -72,4 +75,4 @@ class RowFilter:
                                                                                    1e-12)[:, None]
         t_centre, valid_centre, nu_dot_centre = self._instants[(self._place + K // 2) % K]
         return Row(t_centre, sums[:, :-2], sums[:, -2], sums[:, -1],
-                   (share >= self._share) & valid_centre, nu_dot_centre)
+                   (share >= self.minimum_share) & valid_centre, nu_dot_centre)

@@ -65,6 +65,12 @@ def predict(row: Row, pi: np.ndarray, covariance: ParameterCovariance, noise: Ch
                       trust)
 
 
+def parameter_stddev(covariance: ParameterCovariance, systematic: np.ndarray) -> np.ndarray:
+    """(p,) deviations of parameters with this covariance, read-only, with systematic (4, p): what
+    one deviation of each delay and scale moves them by."""
+    return _frozen(np.sqrt(covariance.stddev ** 2 + np.sum(systematic ** 2, axis=0)))
+
+
 @dataclass(frozen=True)
 class Estimate:
     """An estimate after a tick, and the prediction that was made before it (prequential).
@@ -93,8 +99,7 @@ class Estimate:
     @cached_property
     def stddev(self) -> np.ndarray:
         """(p,) of the new parameters, read-only, with what timing and calibration may be off."""
-        variance = self.parameter_covariance.stddev ** 2 + np.sum(self.systematic ** 2, axis=0)
-        return _frozen(np.sqrt(variance))
+        return parameter_stddev(self.parameter_covariance, self.systematic)
 
     @property
     def t(self) -> float:

@@ -3,8 +3,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+
+from ..uncertainty.parameter_covariance import ParameterCovariance
+from .prediction import parameter_stddev
+from .progress import ProgressRecord
+
+
+@dataclass(frozen=True)
+class PresentParameters:
+    """The parameters as they are: pi (p,), read-only, with their covariance and systematic (4, p)
+    as in `Estimate`."""
+
+    pi: np.ndarray
+    parameter_covariance: ParameterCovariance
+    systematic: np.ndarray
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """(p, p), read-only; see `Estimate`."""
+        return self.parameter_covariance.matrix
+
+    @cached_property
+    def stddev(self) -> np.ndarray:
+        """(p,), read-only; see `Estimate`."""
+        return parameter_stddev(self.parameter_covariance, self.systematic)
 
 
 @dataclass(frozen=True)
@@ -19,7 +44,9 @@ class EstimatorSnapshot:
     whether the estimate goes on from a saved one that has a covariance; implausible: rows refused
     as absurd or not finite; repeated_stamps: samples refused because their stamp had come before;
     recoveries: restarts after solves that failed in a row; trust (C,): 'ok', 'doubtful' or 'wrong'
-    per channel, and trust_cause: what is likely where one is not ok (docs/uncertainty.md).
+    per channel, and trust_cause: what is likely where one is not ok (docs/uncertainty.md); judged:
+    whether any channel has been judged since the values last jumped; progress: what was learnt and
+    solved when, and how often the values jumped; parameters: the present ones.
     """
 
     learn: bool
@@ -33,6 +60,9 @@ class EstimatorSnapshot:
     changes: int
     last_change: str
     started_from_file: bool
+    parameters: PresentParameters
+    progress: ProgressRecord
+    judged: bool = False
     implausible: int = 0
     repeated_stamps: int = 0
     recoveries: int = 0

@@ -5,11 +5,12 @@ Made from what the front end counts and the worker publishes; the estimator itse
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..config import Config
 from ..estimation.snapshot import EstimatorSnapshot
+from ..estimation.validity import FAILED, Validity
 from ..model.metrics import timing
 from ..model.parameters import ParameterTable
 from ..uncertainty.advisories import block_warnings, channel_warnings, link_note
@@ -47,10 +48,12 @@ class Diagnostics:
     when a status left OK. `late`: what this report says of late solves, '' where there were none.
     """
 
-    def __init__(self, config: Config, table: ParameterTable, worker: Worker, fit: RecentFit):
+    def __init__(self, config: Config, table: ParameterTable, worker: Worker, fit: RecentFit,
+                 validity: Callable[[], Validity]):
+        """validity: as ~/status says it."""
         self._horizon, self._table, self._worker = config.estimation.horizon, table, worker
         self._learning_samples = LEARNING_S / config.filter.period
-        self._fit = fit
+        self._fit, self._validity = fit, validity
         self._before: Counter = Counter()
         self._masked: deque = deque(maxlen=REPORTS)
         self._solves: deque = deque(maxlen=REPORTS)
@@ -174,11 +177,15 @@ class Diagnostics:
         return Status(OK, "solver", state.solver, values)
 
     def _estimate(self, state: EstimatorSnapshot) -> Status:
-        values = {"parameters": self._table.size, **self._knowledge(),
+        validity = self._validity()
+        values = {"state": validity.state, "trusted": validity.trusted,
+                  "parameters": self._table.size, **self._knowledge(),
                   "window filled": state.window_filled, "horizon": self._horizon,
                   "started from a saved estimate": state.started_from_file}
         if state.changes:
             values |= {"changes of the robot": state.changes, "last change": state.last_change}
+        if validity.state == FAILED:
+            return Status(ERROR, "estimate", validity.reason, values)
         if self._since("changes", state.changes):
             return Status(WARN, "estimate", state.last_change, values)
         if self._since("recoveries", state.recoveries):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import time
 
 import rclpy.node
 from diagnostic_msgs.msg import DiagnosticArray
@@ -22,9 +23,11 @@ from .diagnostics import Diagnostics
 from .inputs import NodeInputs
 from .log import CORE_LOG, RosLogHandler
 from .outputs import OutputPublishers
+from .parameter_outputs import LOOK_S, ParameterOutputs
 from .parameters import changes_sentence, config_from_parameters, watch_changes
 from .recent_fit import RecentFit
 from .services import NodeServices
+from .validity import ValidityMonitor
 from .worker import Worker
 
 SPEAK_S = 0.5     # between looks at the inputs: what happens is in the log within a second
@@ -67,21 +70,30 @@ class EstimatorNode(rclpy.node.Node):
         # Nothing but the worker keeps the estimator: other threads read what the worker publishes.
         worker = Worker(
             Estimator(config, robot=self.robot, real_time=True), config.filter.period,
-            self._predicted, self._outputs.estimate,
-            lambda error: self._worker_failed(error, worker.exceptions))
+            self._predicted, lambda _: self._parameter_outputs.estimate(),
+            lambda error: self._worker_failed(error, worker.exceptions),
+            lambda: self._parameter_outputs.announce())
+        validity = ValidityMonitor(worker, self.robot.channels, self.robot.table, self._seconds)
+        self._parameter_outputs = ParameterOutputs(
+            self._outputs.publish, self.robot.table.names, validity, self._now,
+            lambda: self.config.output, self.get_fully_qualified_name().lstrip("/"))
 
         def time_jumped() -> None:
             worker.request(lambda estimator: estimator.break_off())
 
         inputs = self.inputs = NodeInputs(self, config, self.robot, worker.submit, time_jumped)
-        self._reporter = Diagnostics(config, self.robot.table, worker, self._fit)
+        self._reporter = Diagnostics(config, self.robot.table, worker, self._fit,
+                                     lambda: validity.latest)
         self._answers = NodeServices(self, worker, self.robot.table, lambda: self.config,
                                      inputs.restart_front_end)
         self._report_timer = self.create_timer(
             config.output.diagnostics_period, lambda: self._report(inputs), clock=self._wall)
+        self._look_timer = self.create_timer(LOOK_S, self._parameter_outputs.announce,
+                                             clock=self._wall)
         self._voice_timer = self.create_timer(SPEAK_S, inputs.speak, clock=self._wall)
         self.worker = worker
         self._log_start(worker.snapshot, inputs)
+        self._parameter_outputs.announce()
         worker.start()
         inputs.start()
 
@@ -111,6 +123,14 @@ class EstimatorNode(rclpy.node.Node):
         self._fit.add(prediction)
         self._outputs.prediction(prediction)
 
+    def _now(self) -> float:
+        """[s] on the node's clock."""
+        return self.get_clock().now().nanoseconds * 1e-9
+
+    def _seconds(self) -> float:
+        """[s] on a clock that does not step; a simulation's stands still with it."""
+        return self._now() if self.get_clock().ros_time_is_active else time.monotonic()
+
     def _worker_failed(self, error: Exception, so_far: int) -> None:
         if self.context.ok():     # else shutting down: there is nobody left to publish to
             self.get_logger().error(
@@ -119,7 +139,7 @@ class EstimatorNode(rclpy.node.Node):
                 "(output.record)", throttle_duration_sec=5.0)
 
     def _report(self, inputs: NodeInputs) -> None:
-        now = self.get_clock().now().nanoseconds * 1e-9
+        now = self._now()
         with inputs.lock:
             dropped = {**inputs.dropped,
                        "results not finite, not published": self._outputs.not_finite}
@@ -133,8 +153,16 @@ class EstimatorNode(rclpy.node.Node):
             for s in statuses]))
 
     def _change(self, config: Config) -> None:
-        self.config = config
-        if self.worker is not None:
+        """Settings have changed: the inputs' thread follows at its next message, the worker after
+        the samples that wait."""
+        before, self.config = self.config, config
+        for name, (old, new) in before.differences(config).items():
+            self.get_logger().info(f"setting '{name}' changed from {old!r} to {new!r}")
+        if self.worker is None or self.inputs is None:
+            return
+        self.inputs.change_settings(config)
+        self.worker.request(lambda estimator: estimator.change_settings(config))
+        if config.output.diagnostics_period != before.output.diagnostics_period:
             self._report_timer.timer_period_ns = int(config.output.diagnostics_period * 1e9)
             self._report_timer.reset()  # or the old period would run out first
 

@@ -66,6 +66,11 @@ class NodeInputs:
         if self.recorder is not None:
             self.recorder.close()
 
+    def change_settings(self, config: Config) -> None:
+        """Have the front end go on with other settings."""
+        with self.lock:
+            self.front_end.change_settings(config)
+
     def restart_front_end(self) -> None:
         """Forget all signals."""
         with self.lock:

@@ -1,11 +1,20 @@
-"""Forwards the core's log messages, which know nothing of ROS, to the node's log."""
+"""The node's log: what the core says, which knows nothing of ROS, and why a node ends."""
 from __future__ import annotations
 
 import logging
+import sys
+import time
+from collections.abc import Iterator, Sequence
 
+import rclpy
+from rclpy.context import Context
 from rclpy.node import Node
 
 CORE_LOG = logging.getLogger(__package__.rpartition(".")[0])
+
+ROSOUT = "/rosout"
+DISCOVERY_S = 0.5    # that a node which ends waits for listeners: on one computer a tenth of it
+DELIVERY_S = 0.2     # and then for its last line to reach them
 
 
 class RosLogHandler(logging.Handler):
@@ -24,3 +33,40 @@ class RosLogHandler(logging.Handler):
             self._logger.warning(text)
         else:
             self._logger.info(text)
+
+
+def last_words(sentence: str, node: Node | None, name: str, arguments: Sequence[str]) -> None:
+    """Say why the node ends: FATAL in the log file, on /rosout and on stderr.
+
+    Where no node came to be, because its settings or arguments cannot be used, one of this name
+    says it, in the namespace of the arguments.
+    """
+    if node is not None and node.context.ok():
+        _say(sentence, node)
+        return
+    context = Context()
+    try:
+        rclpy.init(args=["", "--ros-args", *_names(arguments)], context=context)
+        speaker = rclpy.create_node(name, context=context, start_parameter_services=False)
+        _say(sentence, speaker)
+        speaker.destroy_node()
+    except Exception:     # whatever is wrong with ROS, the sentence must not be lost
+        print(f"{name}: {sentence}", file=sys.stderr)
+    finally:
+        rclpy.try_shutdown(context=context)
+
+
+def _say(sentence: str, node: Node) -> None:
+    end = time.monotonic() + DISCOVERY_S
+    while not node.count_subscribers(ROSOUT) and time.monotonic() < end:
+        time.sleep(0.02)
+    node.get_logger().fatal(sentence)
+    if node.count_subscribers(ROSOUT):
+        time.sleep(DELIVERY_S)
+
+
+def _names(arguments: Sequence[str]) -> Iterator[str]:
+    """The remappings of a node's name and namespace among the arguments."""
+    for flag, value in zip(arguments, arguments[1:]):
+        if flag in ("-r", "--remap") and value.startswith(("__ns:=", "__node:=", "__name:=")):
+            yield from (flag, value)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import array
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from builtin_interfaces.msg import Time
@@ -24,6 +25,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension, MultiArrayLayout
 
 from ..config import Output
+from ..errors import MessageError, brief
 
 # Components of a six-vector that change sign between FRD and FLU.
 FLU_SIGNS = np.array([1., -1., -1., 1., -1., -1.])
@@ -56,23 +58,57 @@ def in_output_axes(six: np.ndarray, output: Output) -> np.ndarray:
 
 
 def parameters_message(t: float, names: Sequence[str], pi: np.ndarray,
-                       stddev: np.ndarray) -> JointState | None:
-    """name: parameter, position: estimate, effort: standard deviation; SI, FRD."""
+                       stddev: np.ndarray, state: str = "") -> JointState | None:
+    """name: parameter, position: estimate, effort: standard deviation; SI, FRD; frame_id: the
+    state of docs/validity.md."""
     if not _finite(pi, stddev):
         return None
-    return JointState(header=header(t), name=list(names), position=doubles(pi),
+    return JointState(header=header(t, state), name=list(names), position=doubles(pi),
                       effort=doubles(stddev))
 
 
-def covariance_message(covariance: np.ndarray) -> Float64MultiArray | None:
-    """Covariance (p, p) row by row, in the order of ~/parameters."""
+def covariance_message(t: float, names: Sequence[str],
+                       covariance: np.ndarray) -> Float64MultiArray | None:
+    """Covariance (p, p) row by row of the parameters `names`, those stamped t; the labels of its
+    dimensions bear names and stamp, which the type has no place for (docs/validity.md)."""
     if not _finite(covariance):
         return None
-    rows, columns = covariance.shape
-    dimensions = [MultiArrayDimension(label="rows", size=rows, stride=rows * columns),
-                  MultiArrayDimension(label="columns", size=columns, stride=columns)]
+    (rows, columns), listed, stamp = covariance.shape, ",".join(names), time_message(t)
+    dimensions = [
+        MultiArrayDimension(label=f"rows: {listed}", size=rows, stride=rows * columns),
+        MultiArrayDimension(label=f"columns: {listed}", size=columns, stride=columns),
+        MultiArrayDimension(label=f"stamp: {stamp.sec}.{stamp.nanosec:09d}", size=1, stride=1)]
     return Float64MultiArray(layout=MultiArrayLayout(dim=dimensions, data_offset=0),
                              data=doubles(covariance))
+
+
+class NamedCovariance(NamedTuple):
+    """names of the parameters; stamp: of the parameters that it belongs to; matrix (p, p)."""
+
+    names: tuple[str, ...]
+    stamp: Time
+    matrix: np.ndarray
+
+
+def read_covariance(message: Float64MultiArray) -> NamedCovariance:
+    """What ~/covariance and ~/trusted_covariance hold; raises MessageError for anything else."""
+    dims = message.layout.dim
+    words = [dimension.label.partition(": ") for dimension in dims]
+    if [word for word, _, _ in words] != ["rows", "columns", "stamp"]:
+        raise MessageError("a covariance has dimensions labelled 'rows: NAMES', 'columns: NAMES' "
+                           f"and 'stamp: TIME'; got {brief([d.label for d in dims])}.")
+    names, (seconds, _, nanoseconds) = words[0][2].split(","), words[2][2].partition(".")
+    sizes = [dimension.size for dimension in dims] + [len(message.data)]
+    p = len(names)
+    if words[1][2] != words[0][2] or sizes != [p, p, 1, p * p]:
+        raise MessageError(f"a covariance of {p} parameters has the same names in rows and columns "
+                           f"and {p} x {p} x 1 numbers; got sizes {sizes[:3]} and {sizes[3]} "
+                           "numbers.")
+    if not (seconds.isdecimal() and nanoseconds.isdecimal() and len(nanoseconds) == 9):
+        raise MessageError(f"the stamp of a covariance is {brief(words[2][2])}; expected seconds, "
+                           "a point and nine digits.")
+    return NamedCovariance(tuple(names), Time(sec=int(seconds), nanosec=int(nanoseconds)),
+                           np.array(message.data).reshape(p, p))
 
 
 def wrench_message(t: float, wrench: np.ndarray, output: Output) -> WrenchStamped | None:

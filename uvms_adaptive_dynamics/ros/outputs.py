@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import AccelStamped, WrenchStamped
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
@@ -19,22 +19,26 @@ from .publishers import LATCHED, NO_EVENTS
 CLASSES = {"sensor_msgs/msg/JointState": JointState,
            "std_msgs/msg/Float64MultiArray": Float64MultiArray,
            "geometry_msgs/msg/WrenchStamped": WrenchStamped,
-           "geometry_msgs/msg/AccelStamped": AccelStamped}
+           "geometry_msgs/msg/AccelStamped": AccelStamped,
+           "diagnostic_msgs/msg/DiagnosticArray": DiagnosticArray}
 
 QUEUED = QoSProfile(depth=10)
-LATCHED_OUTPUTS = ("parameters",)
+LATCHED_OUTPUTS = ("parameters", "trusted_parameters", "status", "covariance",
+                   "trusted_covariance")
 
 NEED_VEHICLE = ("predicted_wrench", "wrench_stddev", "acceleration")
 NEED_ARM = ("predicted_joint_states", "joint_stddev")
 
 
 class OutputPublishers:
-    """Publishes predictions and estimates; called on the worker's thread."""
+    """Publishes predictions, on the worker's thread, and what `ParameterOutputs` makes.
+
+    not_finite: results that were not published for that reason.
+    """
 
     def __init__(self, node: Node, robot: RobotModel):
         self._robot = robot
         self._output = lambda: node.config.output  # its periods may change while the node runs
-        self._covariance_at = -np.inf
         self.not_finite = 0
         self._publishers = {
             output.name: node.create_publisher(CLASSES[output.type], f"~/{output.name}",
@@ -62,24 +66,14 @@ class OutputPublishers:
             self._publish("joint_stddev", messages.effort_message, t, joints,
                           prediction.predicted_stddev[arm])
 
-    def estimate(self, estimate: Any) -> None:
-        """Parameters of every tick, and their covariance from time to time."""
-        names = self._robot.table.names
-        self._publish("parameters", messages.parameters_message, estimate.t, names, estimate.pi,
-                      estimate.stddev)
-        elapsed = estimate.t - self._covariance_at
-        # Negative: data time has jumped back.
-        if elapsed >= self._output().covariance_period or elapsed < 0:
-            self._covariance_at = estimate.t
-            self._publish("covariance", messages.covariance_message, estimate.covariance)
-
-    def _publish(self, name: str, make: Callable[..., Any], *content: Any) -> None:
-        publisher = self._publishers[name]
-        # Building a message costs most here; only latched ones may get listeners later.
-        if name not in LATCHED_OUTPUTS and not publisher.get_subscription_count():
-            return
-        message = make(*content)
+    def publish(self, name: str, message: Any) -> None:
+        """Publish a message, or count it where it could not be made (None)."""
         if message is None:
             self.not_finite += 1
         else:
-            publisher.publish(message)
+            self._publishers[name].publish(message)
+
+    def _publish(self, name: str, make: Callable[..., Any], *content: Any) -> None:
+        # Building a message costs most here; only latched ones may get listeners later.
+        if self._publishers[name].get_subscription_count():
+            self.publish(name, make(*content))

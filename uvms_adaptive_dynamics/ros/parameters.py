@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from rcl_interfaces.msg import (
@@ -13,12 +14,8 @@ from rcl_interfaces.msg import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from ..config import ROS_OWN, Config
+from ..config import LIVE, ROS_OWN, Config, fixed_because
 from ..errors import ConfigError
-
-# Settings that take effect while the node runs. Everything else shapes memory, filters or the
-# problem: read-only.
-CHANGEABLE = ("output.file", "output.covariance_period", "output.diagnostics_period")
 
 TYPES = {"bool": Parameter.Type.BOOL, "int": Parameter.Type.INTEGER, "float": Parameter.Type.DOUBLE,
          "string": Parameter.Type.STRING, "floats": Parameter.Type.DOUBLE_ARRAY,
@@ -57,28 +54,53 @@ def changes_sentence(config: Config) -> str:
     return f"{len(names)} {differ} from the defaults: {', '.join(names)}"
 
 
-def watch_changes(node: Node, get_config, set_config) -> None:
-    """Check changes of CHANGEABLE settings at run time; `set_config(new)` after a valid one."""
-    def changed(parameters) -> Config:
-        return get_config().with_values({p.name: p.value
-                                         for p in parameters if p.name in CHANGEABLE})
+def watch_changes(node: Node, get_config: Callable[[], Config],
+                  set_config: Callable[[Config], None]) -> None:
+    """Check changes of settings at run time as at start; `set_config(new)` after a valid one. Of
+    settings that are set together all change or none."""
+    kinds = {name: entry.metadata["kind"] for name, entry, _ in get_config().settings()}
 
-    def check(parameters) -> SetParametersResult:
+    def changed(parameters: Iterable[Parameter]) -> Config:
+        now = get_config()
+        new = now.with_values({p.name: p.value for p in parameters if p.name in kinds})
+        for name in now.differences(new):
+            if reason := fixed_because(name):
+                raise ConfigError(f"setting '{name}' cannot change while the node runs, since "
+                                  f"{reason}. Set it in the parameter file and restart the node.")
+        return new
+
+    def check(parameters: list[Parameter]) -> SetParametersResult:
         try:
             changed(parameters)
         except ConfigError as error:
+            node.get_logger().warning(f"nothing was changed: {error}")
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
 
+    node.add_pre_set_parameters_callback(
+        lambda parameters: [_as_declared(p, kinds.get(p.name)) for p in parameters])
     node.add_on_set_parameters_callback(check)
     node.add_post_set_parameters_callback(lambda parameters: set_config(changed(parameters)))
+
+
+def _as_declared(parameter: Parameter, kind: str | None) -> Parameter:
+    """Whole numbers for a float and `[]` without a type as the setting's own type, as at start."""
+    given, value = parameter.type_, parameter.value
+    if kind == "float" and given is Parameter.Type.INTEGER:
+        return Parameter(parameter.name, TYPES[kind], float(value))
+    if kind == "floats" and given is Parameter.Type.INTEGER_ARRAY:
+        return Parameter(parameter.name, TYPES[kind], [float(each) for each in value])
+    if kind in ("floats", "strings") and (given is Parameter.Type.NOT_SET or value is not None
+                                          and not isinstance(value, str) and len(value) == 0):
+        return Parameter(parameter.name, TYPES[kind], [])
+    return parameter
 
 
 def descriptor(name: str, entry: Any) -> ParameterDescriptor:
     """Description, unit and range of a setting, as `ros2 param describe` shows them."""
     meta = entry.metadata
-    fixed = name not in CHANGEABLE
-    made = ParameterDescriptor(name=name, type=TYPES[meta["kind"]].value, read_only=fixed,
+    # Not read-only where it is fixed: ROS would refuse a change without saying why.
+    made = ParameterDescriptor(name=name, type=TYPES[meta["kind"]].value,
                                description=meta["doc"] + (f" [{meta['unit']}]" if meta["unit"]
                                                           else ""))
     low, high = meta["low"], meta["high"]
@@ -97,8 +119,8 @@ def descriptor(name: str, entry: Any) -> ParameterDescriptor:
         constraints.append("Every element" + (f" at least {low:g}" if low is not None else "")
                            + (" and" if low is not None and high is not None else "")
                            + (f" at most {high:g}" if high is not None else "") + ".")
-    if fixed:
-        constraints.append("Fixed at start: set it in the parameter file and restart the node.")
+    constraints.append("May change while the node runs." if name in LIVE else
+                       f"Fixed at start: {fixed_because(name)}.")
     made.additional_constraints = " ".join(constraints)
     return made
 
@@ -107,7 +129,7 @@ def _declare(node: Node, name: str, entry: Any, value: Any) -> None:
     made = descriptor(name, entry)
     if isinstance(value, tuple) and not value:
         # rclpy takes the type of an empty list for BYTE_ARRAY: declare the type, set the value,
-        # then make it read-only.
+        # then describe it.
         kind = TYPES[entry.metadata["kind"]]
         node.declare_parameter(name, kind, ParameterDescriptor(name=name), ignore_override=True)
         node.set_parameters([Parameter(name, kind, [])])

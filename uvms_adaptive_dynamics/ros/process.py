@@ -3,16 +3,17 @@ from __future__ import annotations
 
 import argparse
 import signal
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import rclpy
 from rclpy.exceptions import ParameterException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
 from rclpy.utilities import remove_ros_args
 
 from ..errors import UvmsError
+from .log import last_words
 from .parameter_files import check_reached, read_parameter_files
 
 
@@ -35,13 +36,17 @@ def run_node(arguments: Sequence[str], make: Callable[[], Any], parser: argparse
     except (KeyboardInterrupt, ExternalShutdownException):
         return 0
     except (UvmsError, ParameterException) as error:
-        return _refuse(name, str(error))
+        return _refuse(name, str(error), node, arguments)
     except RuntimeError as error:  # rcl refuses arguments and parameter files with this kind
         if node is None:
-            return _refuse(name, _without_places(str(error)))
+            return _refuse(name, _without_places(str(error)), node, arguments)
         if node.context.ok():
             raise
         return 0     # a signal came between two waits: the executor finds the context gone
+    except Exception as error:
+        _refuse(name, f"{type(error).__name__}: {error}. This is an error of the program; please "
+                "report it with the traceback", node, arguments)
+        raise
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         if node is not None:
@@ -49,8 +54,8 @@ def run_node(arguments: Sequence[str], make: Callable[[], Any], parser: argparse
         rclpy.try_shutdown()
 
 
-def _refuse(name: str, sentence: str) -> int:
-    print(f"{name}: {sentence}", file=sys.stderr)
+def _refuse(name: str, sentence: str, node: Node | None, arguments: Sequence[str]) -> int:
+    last_words(sentence, node, name, arguments)
     return 1
 
 

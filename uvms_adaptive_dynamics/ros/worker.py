@@ -52,20 +52,22 @@ class Knowledge:
 class Worker:
     """Runs an Estimator off the executor.
 
-    `on_prediction(prediction)` and `on_estimate(estimate)` are called on this thread, and so is
-    `on_error(exception)` for whatever is raised here; that costs one sample and never the thread.
+    `on_prediction(prediction)`, `on_estimate(estimate)` and, before a request is answered,
+    `on_request()` are called on this thread, and so is `on_error(exception)` for whatever is raised
+    here; that costs one sample and never the thread.
 
     Published for other threads, replaced and never changed: `snapshot` after each sample and each
-    request, `knowledge` after `request_knowledge`. They reach the estimator itself by `request`
-    and `call` alone.
+    request, and before others hear of either; `knowledge` after `request_knowledge`. They reach the
+    estimator itself by `request` and `call` alone.
     """
 
     def __init__(self, estimator: Any, period: float, on_prediction: Callable[[Any], None],
-                 on_estimate: Callable[[Any], None], on_error: Callable[[Exception], None]):
+                 on_estimate: Callable[[Any], None], on_error: Callable[[Exception], None],
+                 on_request: Callable[[], None] = lambda: None):
         """`period` [s]: time between samples."""
         self._estimator, self._late_after = estimator, LATE_AFTER_PERIODS * period
         self._on_prediction, self._on_estimate = on_prediction, on_estimate
-        self._on_error = on_error
+        self._on_error, self._on_request = on_error, on_request
         self._queue: queue.SimpleQueue = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="estimator")
         self._collections = ShortCollections()
@@ -76,7 +78,7 @@ class Worker:
         self.knowledge: Knowledge | None = None
         self.skipped = 0
         self.out_of_time = 0
-        self.exceptions = 0
+        self.exceptions = self.exceptions_in_a_row = 0
         self.last_error = ""
         self.solve_ms: deque[float] = deque(maxlen=TIMES_KEPT)
         self.update_ms: deque[float] = deque(maxlen=TIMES_KEPT)
@@ -85,6 +87,16 @@ class Worker:
     def backlog(self) -> int:
         """Samples that wait or are worked on."""
         return self._submitted - self._done
+
+    @property
+    def done(self) -> int:
+        """Samples that have been worked on."""
+        return self._done
+
+    @property
+    def ended(self) -> bool:
+        """Whether the thread was started and runs no more."""
+        return self._thread.ident is not None and not self._thread.is_alive()
 
     def start(self) -> None:
         """Start the thread; call it when everything else is set up (see ShortCollections)."""
@@ -141,34 +153,42 @@ class Worker:
                 continue
             try:
                 self._work(*item)
+                self.exceptions_in_a_row = 0
             except Exception as error:  # whatever it is: the node must go on, and say so
                 self.exceptions += 1
+                self.exceptions_in_a_row += 1
                 self.last_error = f"{type(error).__name__}: {error}"
                 self._on_error(error)
             finally:
                 self._done += 1
 
     def _work(self, sample: Sample, submitted: float) -> None:
-        begin = time.perf_counter()
         try:
-            prediction = self._estimator.add(sample)
-            if prediction is None:
-                return
-            self._on_prediction(prediction)
-            if not self._estimator.learn:
-                return
-            waiting = self._submitted - self._done - 1
-            if waiting and time.perf_counter() - submitted > self._late_after:
-                self.skipped += 1
-                return
-            estimate = self._estimator.solve()
-            if estimate is not None:
-                self.out_of_time += estimate.status in OUT_OF_TIME
-                self.solve_ms.append(estimate.solve_ms)
-                self.update_ms.append(1e3 * (time.perf_counter() - begin))
-                self._on_estimate(estimate)
+            estimate = self._estimate(sample, submitted)
         finally:
             self.snapshot = self._estimator.snapshot()
+        if estimate is not None:
+            self._on_estimate(estimate)
+
+    def _estimate(self, sample: Sample, submitted: float) -> Any:
+        """The estimate with this sample, None where there is none."""
+        begin = time.perf_counter()
+        prediction = self._estimator.add(sample)
+        if prediction is None:
+            return None
+        self._on_prediction(prediction)
+        if not self._estimator.learn:
+            return None
+        waiting = self._submitted - self._done - 1
+        if waiting and time.perf_counter() - submitted > self._late_after:
+            self.skipped += 1
+            return None
+        estimate = self._estimator.solve()
+        if estimate is not None:
+            self.out_of_time += estimate.status in OUT_OF_TIME
+            self.solve_ms.append(estimate.solve_ms)
+            self.update_ms.append(1e3 * (time.perf_counter() - begin))
+        return estimate
 
     def _answer(self, action: Callable[[Any], Any], answer: Future) -> None:
         if not answer.set_running_or_notify_cancel():
@@ -178,6 +198,7 @@ class Worker:
                 result = action(self._estimator)
             finally:
                 self.snapshot = self._estimator.snapshot()
+                self._on_request()
         except Exception as error:  # handed to the caller, who can say what was asked
             answer.set_exception(error)
         else:

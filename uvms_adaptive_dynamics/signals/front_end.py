@@ -30,6 +30,7 @@ from .filters.joints import CONTRADICT, NO_STATE, JointFilter, JointMotion
 from .filters.thrusters import ThrusterModel
 from .filters.wrench import MeasuredWrench, NoWrench
 from .gates.choose import frozen_sensor_gate
+from .gates.frozen import FrozenSensorGate
 from .health import frames_status, signal_warnings
 from .masks import RowMasks
 from .ticks import TickGrid
@@ -52,8 +53,7 @@ class SignalFrontEnd:
         self.config, self.robot = config, robot
         self._reader = MessageReader(config)
         self.inputs = self._reader.inputs
-        self._frozen_gate = frozen_sensor_gate(config.filter.gates,
-                                               config.joint_states.rest_velocity)
+        self._frozen_gate = _frozen_gate(config)
         self.frames = FrameChecks(config, robot)
         self.delay = DelayMonitor(config)
         self._checks_delay = config.robot.vehicle and config.thrusters.source != "zero"
@@ -92,6 +92,18 @@ class SignalFrontEnd:
         elif isinstance(self._wrench, MeasuredWrench):
             filters |= {"wrench": self._wrench.add}
         return filters
+
+    def change_settings(self, config: Config) -> None:
+        """Go on with settings that differ in those that may change (config.LIVE): what comes next
+        is judged by them, and nothing is forgotten but what gates know of their signals."""
+        gates_change = config.filter.gates != self.config.filter.gates
+        if gates_change or (config.joint_states.rest_velocity
+                            != self.config.joint_states.rest_velocity):
+            self._frozen_gate = _frozen_gate(config)
+        self.config = config
+        self._reader.change_settings(config)
+        for part in (self._inertial, self._joints, self._depth, self._wrench):
+            part.change_settings(config, gates_change)
 
     def reset(self) -> None:
         """Forget all signals, as between bags; counts stay."""
@@ -243,3 +255,7 @@ class SignalFrontEnd:
         inputs = [input_status(state, now, SILENCE_TIMEOUTS.get(role, DEFAULT_SILENCE_TIMEOUT))
                   for role, state in self.inputs.items()]
         return inputs + [frames_status(self.warnings, self.frames.waiting_for)]
+
+
+def _frozen_gate(config: Config) -> FrozenSensorGate:
+    return frozen_sensor_gate(config.filter.gates, config.joint_states.rest_velocity)

@@ -56,9 +56,15 @@ def inputs(config: Config) -> tuple[Input, ...]:
 
 OUTPUTS = (
     Output("parameters", "sensor_msgs/msg/JointState",
-           "name: parameter, position: estimate, effort: standard deviation"),
+           "name: parameter, position: estimate, effort: standard deviation; frame_id: state"),
+    Output("trusted_parameters", "sensor_msgs/msg/JointState",
+           "the last of them that were trusted"),
+    Output("status", "diagnostic_msgs/msg/DiagnosticArray",
+           "validity of the parameters of the same stamp"),
     Output("covariance", "std_msgs/msg/Float64MultiArray",
-           "covariance of the parameters, rows and columns labelled"),
+           "covariance of the parameters, labelled with their names and stamp"),
+    Output("trusted_covariance", "std_msgs/msg/Float64MultiArray",
+           "covariance of the trusted parameters"),
     Output("predicted_wrench", "geometry_msgs/msg/WrenchStamped",
            "thruster wrench that the model predicts, arm included"),
     Output("wrench_stddev", "geometry_msgs/msg/WrenchStamped", "its standard deviation"),

@@ -76,6 +76,17 @@ def link_note(table: ParameterTable, words: Sequence[str]) -> str | None:
         "itself") if links else None
 
 
+def measured_blocks(table: ParameterTable, words: Sequence[str]) -> tuple[str, ...]:
+    """The blocks, links included, of whose free parameters at least half are measured; words (p,)
+    as of `known_from`."""
+    found = []
+    for block, places in table.parts.items():
+        measured, free = _measured(words, places)
+        if free and measured >= LEAST_MEASURED * free:
+            found.append(block)
+    return tuple(found)
+
+
 def _measured(words: Sequence[str], places: np.ndarray) -> tuple[int, int]:
     free = [words[place] for place in places if words[place] != "frozen"]
     return sum(word == "measured" for word in free), len(free)

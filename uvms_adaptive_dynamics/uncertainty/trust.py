@@ -41,6 +41,9 @@ class ChannelTrust:
     `doubtful`: not explained to an extent that matters, or an interval of half the effort.
     Parameters that are not learned excuse nothing: v counts only while learning. Nor does a noise
     that is merely assumed where half of the effort is left.
+
+    levels (C,): the states; judged: whether any channel has been judged since the parameters were
+    last replaced.
     """
 
     def __init__(self, channels: int, period: float, correlation_length: float):
@@ -58,7 +61,14 @@ class ChannelTrust:
         self._reference = None if reference is None else np.array(reference, float)
         self.levels = np.full(C, OK if known else DOUBTFUL)
         self.levels.setflags(write=False)
+        self.judged = False
         self._effort, self._moving = np.zeros((2, C)), np.zeros(C)   # mean, mean square; rows
+        self.break_off()
+
+    def begin_anew(self) -> None:
+        """Other parameters: residuals of the earlier ones say nothing of them. The states stay
+        until the channels are judged again."""
+        self.judged = False
         self.break_off()
 
     def break_off(self) -> None:
@@ -117,6 +127,7 @@ class ChannelTrust:
         rows = self.batches[:, ROWS]
         count = (rows > 0).sum(axis=0)
         judged = count >= MIN_BLOCKS
+        self.judged = self.judged or bool(judged.any())
         n = np.maximum(rows.sum(axis=0), 1)
         mean, error = self.excess()
         total, power = self.batches.sum(axis=0), self.effort_power

@@ -58,14 +58,13 @@ class Decoder:
     """Decodes the messages of each role; raises MessageError for what cannot be used."""
 
     def __init__(self, config: Config):
-        self._config = config
+        self.change_settings(config)
         self._imu_axes = _flat(_axes(config.imu.frame) @ from_rpy(*config.imu.rpy))
         # R_nb = left Q right; the message's Q takes the IMU's axes to its world.
         self._left = _flat(NED_FROM_ENU if config.imu.world == "enu" else np.eye(3))
         self._right = _flat(from_rpy(*config.imu.rpy).T @ _axes(config.imu.frame))
         self._dvl_axes = _flat(_axes(config.dvl.frame) @ from_rpy(*config.dvl.rpy))
         self._dvl_axes_back = _flat(np.reshape(self._dvl_axes, (3, 3)).T)
-        self._max_dvl_variance = 3 * config.dvl.max_stddev ** 2    # of the three axes together
         self._wrench_axes = _flat(_axes(config.thrusters.wrench_frame))
         self._pascal_per_metre = config.robot.water_density * config.robot.gravity
         self._thrusters = len(config.thrusters.signs)
@@ -79,6 +78,11 @@ class Decoder:
         self._oriented = False     # an Imu message had an orientation: zeros are an error then
         self._last_names: Any = None
         self._order: list[int] = []     # places of the configured joints among the last names
+
+    def change_settings(self, config: Config) -> None:
+        """Decode by settings that differ in what may change while messages come."""
+        self._config = config
+        self._max_dvl_variance = 3 * config.dvl.max_stddev ** 2    # of the three axes together
 
     def decode(self, role: str, message: Any) -> list[float]:
         """The values of one message, as listed in the module's docstring."""

@@ -59,6 +59,10 @@ class MessageReader:
                         "battery": 0.0}
         self.reset()
 
+    def change_settings(self, config: Config) -> None:
+        """See `Decoder.change_settings`."""
+        self._decoder.change_settings(config)
+
     def reset(self) -> None:
         """Forget all times, as between bags; counts stay."""
         self.origin: float | None = None

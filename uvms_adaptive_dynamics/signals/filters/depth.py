@@ -22,6 +22,13 @@ class DepthFilter:
         self._gate = spike_gate(config.filter.gates, [DEPTH_FLOOR], DEPTH_LOOKAHEAD)
         self._series = Series(1)
 
+    def change_settings(self, config: Config, gates_change: bool) -> None:
+        """Judge what comes by other settings; gates_change: `filter.gates` is another one."""
+        self._settings = config.depth
+        if gates_change:
+            self.flush()
+            self._gate = spike_gate(config.filter.gates, [DEPTH_FLOOR], DEPTH_LOOKAHEAD)
+
     def reset(self) -> None:
         """Forget all depths."""
         self._gate.reset()

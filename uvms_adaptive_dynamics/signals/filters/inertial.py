@@ -99,16 +99,27 @@ class InertialFilter:
         self._imu_from_dvl = [a - b for a, b in zip(self._r_imu, self._r_dvl)]
         self._current = config.robot.current_ned
         self._source = AttitudeSource(config)
-        self._imu_gate = spike_gate(config.filter.gates, IMU_FLOOR)
         self._thin = BlockAverage(newest=[9])
-        self._consistency = imu_consistency(config.filter.gates)
         self._imu = ImuIntegral(config.robot.gravity, config.imu.gravity_time)
         self._offset = VelocityOffset(config.filter.dvl_window, config.dvl.stddev)
+        self._make_gates(config.filter.gates)
+        self.reset()
+
+    def _make_gates(self, gates: bool) -> None:
+        self._imu_gate = spike_gate(gates, IMU_FLOOR)
+        self._consistency = imu_consistency(gates)
         wander, steepest = ((DVL_WANDER, LARGEST_BIAS) if self._has_force
                             else (VEHICLE_WANDER, LARGEST_ACCELERATION))
-        self.dvl_gate = innovation_gate(config.filter.gates, DVL_FLOOR, wander, DVL_PATIENCE,
-                                        steepest)
-        self.reset()
+        self.dvl_gate = innovation_gate(gates, DVL_FLOOR, wander, DVL_PATIENCE, steepest)
+
+    def change_settings(self, config: Config, gates_change: bool) -> None:
+        """Judge what comes by other settings; gates_change: `filter.gates` is another one."""
+        self._settings = config.filter
+        self._imu_timeout, self._dvl_timeout = config.imu.timeout, config.dvl.timeout
+        if gates_change:
+            self.flush()
+            self._undecided.clear()
+            self._make_gates(config.filter.gates)
 
     def reset(self) -> None:
         """Forget all signals."""

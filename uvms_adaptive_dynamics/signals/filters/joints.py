@@ -65,19 +65,30 @@ class JointFilter:
         self._ratio = settings.position_stddev / settings.velocity_stddev
         low, high = joint_limits(config, robot)
         self._low, self._high = low.tolist(), high.tolist()
-        self._effort_masked = [joint in settings.effort_masked for joint in config.robot.joints]
+        self._effort_masked = _masked(config)
         self._effort_limits = robot.effort_limits.tolist()
-        effort_floor = [RELATIVE_EFFORT_FLOOR * (limit if math.isfinite(limit) else 1.0)
-                        for limit in self._effort_limits]
-        self._gate = spike_gate(config.filter.gates, [settings.position_stddev] * n
-                                + [settings.velocity_stddev] * n + effort_floor)
-        self._consistency = joint_consistency(config.filter.gates, n, settings.position_stddev)
+        self._make_gates(config.filter.gates)
         self._contradictions = Contradictions()
         self._thin = BlockAverage()
         # position, velocity, effort, and 1 where one of them is erratic
         self._series = Series(4 * n)
         self._none_erratic = [0.0] * n
         self.reset()
+
+    def change_settings(self, config: Config, gates_change: bool) -> None:
+        """Judge what comes by other settings; gates_change: `filter.gates` is another one."""
+        self._settings, self._effort_masked = config.joint_states, _masked(config)
+        if gates_change:
+            self.flush()
+            self._make_gates(config.filter.gates)
+
+    def _make_gates(self, gates: bool) -> None:
+        settings, n = self._settings, self._n
+        effort_floor = [RELATIVE_EFFORT_FLOOR * (limit if math.isfinite(limit) else 1.0)
+                        for limit in self._effort_limits]
+        self._gate = spike_gate(gates, [settings.position_stddev] * n
+                                + [settings.velocity_stddev] * n + effort_floor)
+        self._consistency = joint_consistency(gates, n, settings.position_stddev)
 
     def reset(self) -> None:
         """Forget all signals."""
@@ -231,6 +242,11 @@ class JointFilter:
                 stalled = abs(effort[j]) > STALL_EFFORT * self._effort_limits[j]
                 reasons[j] = "joint stalled" if stalled else "joint at rest"
         return reasons
+
+
+def _masked(config: Config) -> list[bool]:
+    """Of each joint, whether its effort means nothing."""
+    return [joint in config.joint_states.effort_masked for joint in config.robot.joints]
 
 
 def joint_limits(config: Config, robot: RobotModel) -> tuple[np.ndarray, np.ndarray]:

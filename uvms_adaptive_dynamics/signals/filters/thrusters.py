@@ -60,6 +60,14 @@ class ThrusterModel:
         self._low = share * float(self._thrust_of_pwm.min())
         self._high = share * float(self._thrust_of_pwm.max())
 
+    def change_settings(self, config: Config, gates_change: bool) -> None:
+        """Judge what comes by other settings; gates_change: `filter.gates` is another one."""
+        self._settings = config.thrusters
+        self.voltage = self._voltage            # with it the thrust from which one is saturated
+        if gates_change:
+            self.flush()
+            self._gate = spike_gate(config.filter.gates, [THRUST_FLOOR] * self.count)
+
     def reset(self) -> None:
         """Rotors at rest, no command known; the voltage stays."""
         self._pending: deque[tuple[float, np.ndarray, bool]] = deque()

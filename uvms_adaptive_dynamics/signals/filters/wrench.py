@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...config import Config
 from ..gates.choose import spike_gate
-from ..gates.spikes import GatedRow
+from ..gates.spikes import GatedRow, SpikeGate
 from .series import Series
 
 FORCE_FLOOR = 0.4         # [N] smallest scale of the gate
@@ -30,8 +31,15 @@ class MeasuredWrench:
 
     def __init__(self, timeout: float, on_reject: Callable[[str, str], None], gates: bool = True):
         self._timeout, self._on_reject = timeout, on_reject
-        self._gate = spike_gate(gates, [FORCE_FLOOR] * 3 + [TORQUE_FLOOR] * 3)
+        self._gate = _gate(gates)
         self._series = Series(6)
+
+    def change_settings(self, config: Config, gates_change: bool) -> None:
+        """Judge what comes by other settings; gates_change: `filter.gates` is another one."""
+        self._timeout = config.thrusters.timeout
+        if gates_change:
+            self.flush()
+            self._gate = _gate(config.filter.gates)
 
     def reset(self) -> None:
         """Forget all messages."""
@@ -60,8 +68,15 @@ class MeasuredWrench:
         return BodyWrench(wrench, "")
 
 
+def _gate(gates: bool) -> SpikeGate:
+    return spike_gate(gates, [FORCE_FLOOR] * 3 + [TORQUE_FLOOR] * 3)
+
+
 class NoWrench:
     """A robot without thrusters: its wrench is zero."""
+
+    def change_settings(self, config: Config, gates_change: bool) -> None:
+        """Nothing to judge."""
 
     def reset(self) -> None:
         """Nothing to forget."""

@@ -1,0 +1,109 @@
+"""Settings of the estimator that change while it runs: each takes effect at the next sample."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from analytic import AnalyticMotion
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.estimation.changes import NoChangeDetection
+from uvms_adaptive_dynamics.estimation.estimator import Estimator
+from uvms_adaptive_dynamics.model.robot import RobotModel
+
+
+@pytest.fixture
+def running():
+    """(estimator, the next sample) after two seconds."""
+    robot = RobotModel.from_config(Config())
+    estimator = Estimator(Config(), robot=robot)
+    motion, pi = AnalyticMotion(0, joints=4), estimator.prior.values
+    samples = (motion.sample(0.02 * k, robot, pi) for k in range(10**6))
+    for _ in range(100):
+        estimator.step(next(samples))
+    return estimator, lambda: next(samples)
+
+
+def change(estimator, **values):
+    estimator.change_settings(estimator.config.with_values(
+        {name.replace("__", "."): value for name, value in values.items()}))
+
+
+@pytest.mark.parametrize("limit, value", [
+    ("speed", 0.1), ("rate", 0.1), ("acceleration", 0.1), ("angular_acceleration", 0.1),
+    ("joint_speed", 0.1), ("joint_acceleration", 0.1), ("force", 1.0), ("torque", 1.0)])
+def test_limits(running, limit, value):
+    """What was plausible no longer is; what has been learnt stays."""
+    estimator, following = running
+    learnt = estimator.pi
+    for _ in range(50):
+        estimator.add(following())
+    assert estimator.implausible == 0
+    change(estimator, **{f"limits__{limit}": value})
+    assert np.array_equal(estimator.pi, learnt) and estimator.snapshot().window_filled == 100
+    for _ in range(50):
+        estimator.add(following())
+    assert estimator.implausible > 0
+
+
+def test_gates(running):
+    """Without gates an absurd sample counts as long as it is finite."""
+    estimator, following = running
+    absurd = replace(following(), nu=np.full(6, 1e3))
+    assert estimator._believable(absurd, estimator.robot.raw_rows(absurd)).sum() == 0
+    change(estimator, filter__gates=False)
+    assert estimator._believable(absurd, estimator.robot.raw_rows(absurd)).all()
+
+
+def test_minimum_share(running):
+    """Of the low-pass weight, how much must be valid: with every third row masked .6 are too few
+    for .9."""
+    estimator, following = running
+
+    def counted():
+        found = []
+        for k in range(60):
+            sample = following()
+            found.append(estimator.add(replace(sample, valid=sample.valid & (k % 3 > 0))))
+        return sum(p.valid.sum() for p in found[30:])
+    assert counted() > 100
+    change(estimator, filter__minimum_share=0.9)
+    assert counted() == 0
+
+
+def test_gap(running):
+    """A gap that is shorter than the new setting leaves the window."""
+    estimator, following = running
+    change(estimator, filter__gap=5.0)
+    last = following()
+    estimator.add(replace(last, t=last.t + 3.0))
+    assert estimator.snapshot().window_filled > 0
+    change(estimator, filter__gap=1.0)
+    estimator.add(replace(last, t=last.t + 6.0))
+    assert estimator.snapshot().window_filled == 0
+
+
+def test_deadline(running):
+    """The solver is given the new one, and none again."""
+    estimator, following = running
+    given = []
+    solve = estimator._solver.solve
+    estimator._solver.solve = lambda problem, deadline: (given.append(deadline),
+                                                         solve(problem, deadline))[1]
+    estimator.step(following())
+    change(estimator, estimation__deadline=5.0)
+    estimator.step(following())
+    change(estimator, estimation__deadline=0.0)
+    estimator.step(following())
+    assert given == [None, 5.0, None]
+
+
+def test_follow_changes(running):
+    """The detector goes and comes back; another change of settings leaves it alone."""
+    estimator, _ = running
+    before = estimator._detector
+    change(estimator, limits__speed=5.0)
+    assert estimator._detector is before
+    change(estimator, estimation__follow_changes=False)
+    assert isinstance(estimator._detector, NoChangeDetection)
+    change(estimator, estimation__follow_changes=True)
+    assert type(estimator._detector) is type(before) and estimator._detector is not before

@@ -1,0 +1,83 @@
+"""Which state and trust follow from what is learnt, solved and judged, and what is said."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from uvms_adaptive_dynamics.estimation.estimator import RECOVER_AFTER
+from uvms_adaptive_dynamics.estimation.validity import (
+    FAILED_IN_A_ROW,
+    NONE_FOR,
+    STATES,
+    Situation,
+    validity,
+)
+
+NONE, LATE = np.inf, NONE_FOR + 0.1
+HEALTHY = Situation(("surge", "axis_e"), np.array([0.0, 0.02]), tick_age=0.0, solve_age=0.0)
+STILL = np.array([LATE, LATE])
+
+
+@pytest.mark.parametrize("change, state, trusted, words", [
+    ({}, "learning", True, "all channels learn"),
+    ({"row_age": np.array([LATE, 0.0])}, "learning", True, "nothing learnt lately on surge"),
+    ({"row_age": np.array([NONE, 0.0])}, "learning", True, "lately on surge"),
+    ({"judged": False}, "learning", False, "not been judged"),
+    ({"wrong": ("surge",)}, "learning", False, "wrong on surge"),
+    ({"row_age": STILL}, "holding", True, f"any channel for {LATE:.1f} s"),
+    ({"row_age": STILL, "wrong": ("axis_e",)}, "holding", False, "wrong on axis_e"),
+    ({"row_age": np.full(2, NONE)}, "holding", True, "on any channel yet"),
+    ({"row_age": STILL, "tick_age": LATE}, "holding", False,
+     f"no sample for {LATE:.1f} s"),
+    ({"learn": False, "row_age": STILL, "solve_age": LATE}, "frozen", True, "learning is off"),
+    ({"learn": False, "failed_solves": FAILED_IN_A_ROW}, "frozen", True, "learning is off"),
+    ({"learn": False, "tick_age": LATE}, "frozen", False, "nothing shows"),
+    ({"learn": False, "solve_age": NONE}, "frozen", False, "the prior's"),
+    ({"learn": False, "solve_age": NONE, "saved": True}, "frozen", True, "learning is off"),
+    ({"solve_age": NONE}, "waiting", False, "the prior"),
+    ({"solve_age": NONE, "saved": True}, "waiting", False, "the saved estimate"),
+    ({"solve_age": NONE, "tick_age": NONE}, "waiting", False, "no estimate yet"),
+    ({"failed_solves": FAILED_IN_A_ROW - 1}, "learning", True, "all channels learn"),
+    ({"failed_solves": FAILED_IN_A_ROW}, "failed", False, "solves failed"),
+    ({"failed_solves": FAILED_IN_A_ROW, "solve_age": NONE}, "failed", False, "solves failed"),
+    ({"lost_samples": FAILED_IN_A_ROW}, "failed", False, "internal error"),
+    ({"solve_age": LATE}, "failed", False, "no solve has ended well"),
+    ({"alive": False}, "failed", False, "restart the node"),
+    ({"alive": False, "learn": False}, "failed", False, "restart the node"),
+    ({"finite": False}, "failed", False, "not finite"),
+    ({"stuck": LATE, "tick_age": LATE}, "failed", False, "worked on one sample"),
+    ({"tick_age": LATE, "stuck": 0.1}, "holding", False, "no sample for"),
+])
+def test_state_and_trust(change, state, trusted, words):
+    """The table of docs/validity.md, row by row."""
+    found = validity(replace(HEALTHY, **change))
+    assert (found.state, found.trusted) == (state, trusted)
+    assert words in found.reason
+
+
+AGES = st.one_of(st.just(np.inf), st.floats(0, 1e6))
+
+
+@given(row_age=st.lists(AGES, min_size=2, max_size=2), tick_age=AGES, solve_age=AGES,
+       flags=st.fixed_dictionaries({name: st.booleans() for name in (
+           "alive", "learn", "finite", "saved", "judged")}),
+       stuck=AGES, failed_solves=st.integers(0, 20), lost_samples=st.integers(0, 20),
+       wrong=st.sets(st.sampled_from(HEALTHY.channels)))
+def test_nothing_is_trusted_that_speaks_against_itself(row_age, flags, **others):
+    """Whatever comes together: a state and a reason, and trust only where nothing forbids it."""
+    now = Situation(HEALTHY.channels, np.array(row_age), **flags, **others)
+    found = validity(now)
+    assert found.state in STATES and found.reason
+    if found.trusted:
+        assert found.state not in ("waiting", "failed")
+        assert now.alive and now.finite and now.judged and not now.wrong
+        assert max(now.tick_age, now.stuck) <= NONE_FOR and now.lost_samples < FAILED_IN_A_ROW
+        assert now.failed_solves < FAILED_IN_A_ROW or not now.learn
+        assert now.saved or np.isfinite(now.solve_age)
+
+
+def test_solves_fail_as_often_as_the_estimator_bears():
+    """Failure is published when the estimator itself gives the data up."""
+    assert FAILED_IN_A_ROW == RECOVER_AFTER

@@ -1,0 +1,78 @@
+"""Settings that change while the node runs: by the parameter services, to both threads, logged."""
+import time
+
+import pytest
+from rcl_interfaces.msg import Log
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
+from ros_bus import bus
+
+from uvms_adaptive_dynamics.estimation.changes import NoChangeDetection
+from uvms_adaptive_dynamics.ros.estimator_node import EstimatorNode
+
+NAME = "/uvms_estimator/"
+
+
+@pytest.fixture
+def ros():
+    with bus() as made:
+        yield made
+
+
+@pytest.fixture
+def node(ros, tmp_path):
+    made = EstimatorNode(context=ros.context, use_global_arguments=False, parameter_overrides=[
+        Parameter("output.directory", value=str(tmp_path))])
+    ros.executor.add_node(made)
+    made.begin()
+    yield made
+    ros.executor.remove_node(made)
+    made.close()
+
+
+def messages(values):
+    return [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+
+
+def test_both_threads_follow_and_the_log_says_so(ros, node):
+    """Front end and estimator have the new settings; the log names old and new value."""
+    log = ros.collect(Log, "/rosout", QoSProfile(depth=100))
+    answer = ros.call(SetParametersAtomically, NAME + "set_parameters_atomically",
+                      SetParametersAtomically.Request(parameters=messages({
+                          "dvl.timeout": 0.8, "limits.speed": 3.0, "output.diagnostics_period": 0.3,
+                          "estimation.follow_changes": False})))
+    assert answer.result.successful
+    assert node.inputs.front_end.config == node.config and node.config.dvl.timeout == 0.8
+    detector, config = node.worker.call(lambda e: (e._detector, e.config))
+    assert config == node.config and isinstance(detector, NoChangeDetection)
+    assert node._report_timer.timer_period_ns == 300_000_000
+    ros.until(lambda: any("'dvl.timeout' changed from 0.35 to 0.8" in line.msg for line in log),
+              what="the log")
+
+
+def test_what_cannot_change_is_refused_with_the_reason(ros, node):
+    """By `ros2 param set`'s service, which asks for each; nothing of the node has changed."""
+    before = node.config
+    answer = ros.call(SetParameters, NAME + "set_parameters", SetParameters.Request(
+        parameters=messages({"imu.topic": "imu", "estimation.horizon": 50,
+                             "joint_states.effort_masked": ["elbow"], "dvl.timeout": -1.0})))
+    reasons = [result.reason for result in answer.results]
+    assert not any(result.successful for result in answer.results) and node.config == before
+    for reason, words in zip(reasons, (
+            "'imu.topic' cannot change while the node runs, since topics are subscribed at start",
+            "'estimation.horizon' cannot change", "names out of robot.joints", "dvl.timeout")):
+        assert words in reason
+
+
+def test_a_change_waits_for_neither_thread(ros, node):
+    """The worker is busy and the input thread reads: the service answers, the change comes after
+    what was asked before."""
+    order = []
+    node.worker.request(lambda estimator: (time.sleep(0.3), order.append(estimator.config)))
+    before = node.config
+    ros.call(SetParameters, NAME + "set_parameters",
+             SetParameters.Request(parameters=messages({"limits.force": 500.0})))
+    assert not order
+    assert node.worker.call(lambda estimator: estimator.config).limits.force == 500.0
+    assert order == [before]

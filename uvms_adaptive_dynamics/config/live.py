@@ -1,0 +1,47 @@
+"""Which settings may change while the node runs, and why the others may not."""
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+# Each acts on what comes next and on nothing that has been learnt: timeouts, gates, masks, whether
+# changes of the robot are followed, outputs.
+LIVE = frozenset((
+    "imu.timeout", "dvl.timeout", "depth.timeout", "joint_states.timeout", "thrusters.timeout",
+    "filter.gap", "estimation.deadline",
+    "filter.gates", "dvl.max_stddev", "dvl.max_speed", "limits.speed", "limits.rate",
+    "limits.acceleration", "limits.angular_acceleration", "limits.joint_speed",
+    "limits.joint_acceleration", "limits.force", "limits.torque",
+    "joint_states.effort_masked", "joint_states.rest_velocity", "joint_states.stop_margin",
+    "depth.minimum", "depth.maximum", "thrusters.saturation", "filter.minimum_share",
+    "estimation.follow_changes",
+    "feedforward.fallback", "feedforward.timeout", "feedforward.max_age", "feedforward.blend_time",
+    "feedforward.max_step", "feedforward.velocity", "feedforward.motion_timeout",
+    "feedforward.state_timeout",
+    "output.file", "output.parameters_period", "output.covariance_period",
+    "output.diagnostics_period"))
+
+# Of the first pattern that fits.
+REASONS = (
+    ("*.topic", "topics are subscribed at start"),
+    ("*.type", "topics are subscribed at start"),
+    ("*.enabled", "topics are subscribed at start"),
+    ("thrusters.source", "topics are subscribed at start"),
+    ("thrusters.wrench_topic", "topics are subscribed at start"),
+    ("output.record", "a recording begins at start"),
+    ("output.directory", "the directory is checked at start"),
+    ("output.*", "consumers take all messages of a run for one frame"),
+    ("prior.*", "it is read at start; ~/load and ~/reset change the estimate of a running node"),
+    ("robot.*", "parameters and regressors are made for one robot"),
+    ("filter.*", "grid, filters and window are made for it"),
+    ("estimation.*", "what has been learnt was weighed by it"),
+    ("uncertainty.*", "what has been learnt was weighed by it"),
+    ("feedforward.*", "the node feedforward reads it at start"),
+    ("*", "rows that have been learnt were made with it"),
+)
+
+
+def fixed_because(name: str) -> str:
+    """Why a setting, by dotted name, takes effect at start alone; '' where it may change."""
+    if name in LIVE:
+        return ""
+    return next(reason for pattern, reason in REASONS if fnmatchcase(name, pattern))

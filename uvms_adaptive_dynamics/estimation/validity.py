@@ -1,0 +1,113 @@
+"""Whether a consumer may rely on the published parameters now, and why not (docs/validity.md)."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+WAITING, LEARNING, HOLDING, FROZEN, FAILED = STATES = (
+    "waiting", "learning", "holding", "frozen", "failed")
+
+# [s] without a tick, a row learnt or a solve, after which there is none: longer than the front end
+# lets ticks wait for a slow sensor, and than a row counts for after its motion has ended.
+NONE_FOR = 2.0
+# Solves, or samples, that failed in a row: as many as the estimator takes before it drops the data
+# behind them. Fewer are single bad rows, which cost a fifth of a second.
+FAILED_IN_A_ROW = 10
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What validity follows from, at one moment.
+
+    alive: whether the estimator's thread runs; learn: whether it may learn; finite: whether values
+    and deviations are finite; saved: whether they come from a saved estimate with a covariance;
+    judged: whether residuals have been judged since the values last jumped; wrong: channels whose
+    residuals contradict the model; failed_solves, lost_samples: in a row, until now; stuck [s]: for
+    how long one sample has been worked on. Ages [s], inf before the first: tick_age of the newest
+    tick, row_age (C,) of the newest row learnt, per channel of `channels`; solve_age: what has been
+    learnt since the newest solve that succeeded.
+    """
+
+    channels: Sequence[str]
+    row_age: np.ndarray
+    tick_age: float
+    solve_age: float
+    alive: bool = True
+    learn: bool = True
+    finite: bool = True
+    saved: bool = False
+    judged: bool = True
+    wrong: Sequence[str] = ()
+    failed_solves: int = 0
+    lost_samples: int = 0
+    stuck: float = 0.0
+
+
+class Validity(NamedTuple):
+    """state: one of STATES; trusted: whether the values are to be preferred to what a consumer
+    would use without them; reason: a sentence on both."""
+
+    state: str
+    trusted: bool
+    reason: str
+
+
+def validity(now: Situation) -> Validity:
+    """State, trust and reason of the present parameters."""
+    state, reason = _state(now)
+    doubt = "" if state in (WAITING, FAILED) else _doubt(now)
+    trusted = state not in (WAITING, FAILED) and not doubt
+    return Validity(state, trusted, "; ".join(filter(None, (reason, doubt))))
+
+
+def _state(now: Situation) -> tuple[str, str]:
+    failure = _failure(now)
+    if failure:
+        return FAILED, f"{failure}; the values are those of the last good solve"
+    if not now.learn:
+        return FROZEN, "learning is off; the values stay as they are"
+    if np.isinf(now.solve_age):
+        return WAITING, ("no estimate yet; the values are those of "
+                         + ("the saved estimate" if now.saved else "the prior"))
+    if now.tick_age > NONE_FOR:
+        return HOLDING, f"no sample for {now.tick_age:.1f} s; the values stay as they are"
+    newest = now.row_age.min()
+    if newest > NONE_FOR:
+        since = f"for {newest:.1f} s" if np.isfinite(newest) else "yet"
+        return HOLDING, (f"nothing learnt on any channel {since} (robot at rest, or rows masked); "
+                         "the values stay as they are")
+    old = [channel for channel, age in zip(now.channels, now.row_age) if age > NONE_FOR]
+    return LEARNING, f"nothing learnt lately on {', '.join(old)}" if old else "all channels learn"
+
+
+def _failure(now: Situation) -> str:
+    """Why no solve can be expected any more, '' where it can."""
+    if not now.alive:
+        return "the estimator's thread has ended: restart the node"
+    if now.lost_samples >= FAILED_IN_A_ROW:
+        return f"the last {now.lost_samples} samples were lost to an internal error"
+    if now.learn and now.failed_solves >= FAILED_IN_A_ROW:
+        return f"the last {now.failed_solves} solves failed"
+    if not now.finite:
+        return "values or deviations are not finite"
+    if now.stuck > NONE_FOR:
+        return f"the estimator has worked on one sample for {now.stuck:.1f} s"
+    if now.learn and NONE_FOR < now.solve_age < np.inf:
+        return f"samples come, but no solve has ended well for {now.solve_age:.1f} s"
+    return ""
+
+
+def _doubt(now: Situation) -> str:
+    """Why the values of a working estimator are not trusted, '' where they are."""
+    if now.wrong:
+        return f"not trusted: the model is wrong on {', '.join(now.wrong)}"
+    if now.tick_age > NONE_FOR:
+        return "not trusted: nothing shows whether they still hold"
+    if np.isinf(now.solve_age) and not now.saved:
+        return "not trusted: they are the prior's"
+    if not now.judged:
+        return "not trusted yet: their predictions have not been judged"
+    return ""

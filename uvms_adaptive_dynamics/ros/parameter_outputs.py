@@ -1,0 +1,111 @@
+"""The parameters on their topics, each with what may be relied on: ~/parameters, ~/status and
+~/covariance of the same stamp, and the last of them that were trusted (docs/validity.md)."""
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from sensor_msgs.msg import JointState
+
+from ..config import Output
+from . import messages
+from .validity import Report, ValidityMonitor
+
+LOOK_S = 0.25       # between looks for what no tick would show: that none comes
+STATUS_S = 0.5      # between statuses at most: silence means that the node is gone
+LANES = "", "trusted_"      # of topics' names
+ROUNDING_S = 1e-6   # of stamps
+
+
+class ParameterOutputs:
+    """Publishes a new estimate on the worker's thread, and on any thread what changed without one.
+    """
+
+    def __init__(self, publish: Callable[[str, Any], None], names: tuple[str, ...],
+                 monitor: ValidityMonitor, clock: Callable[[], float],
+                 output: Callable[[], Output], node_name: str):
+        """publish(topic's name, message); clock [s]: stamps values that belong to no tick; output:
+        the settings as they are now."""
+        self._publish, self._names, self._monitor = publish, names, monitor
+        self._clock, self._output, self._node_name = clock, output, node_name
+        self._started = messages.time_message(time.time())
+        self._lock = threading.Lock()
+        self._t = 0.0                               # stamp of the values published last
+        self._message: JointState | None = None     # the values published last
+        self._said: tuple = ()                      # state, trust, jumps as published last
+        self._status_at = 0.0                       # [s] steady
+        self._covariance_t: dict[str, float | None] = dict.fromkeys(LANES)
+
+    def estimate(self) -> None:
+        """Publish the estimate of the worker's snapshot."""
+        with self._lock:
+            report = self._monitor.report(new_tick=True)
+            t = report.snapshot.t
+            assert t is not None     # an estimate has a tick
+            elapsed = t - self._t
+            early = 0 <= elapsed < self._output().parameters_period - ROUNDING_S
+            if not early or _saying(report) != self._said:
+                self._publish_values(report, t)
+
+    def announce(self) -> None:
+        """Publish what is not as it was said last; a status at least every STATUS_S."""
+        with self._lock:
+            report = self._monitor.report()
+            if not self._said or report.snapshot.progress.jumps != self._said[-1]:
+                # Values of a command belong to no tick.
+                self._publish_values(report, self._clock() if report.snapshot.t is None
+                                     else self._t)
+            elif _saying(report) != self._said:
+                self._publish_values(report, self._t)
+            elif time.monotonic() - self._status_at >= STATUS_S:
+                self._publish_status(report)
+
+    def _publish_values(self, report: Report, t: float) -> None:
+        """Everything about the values of a snapshot, stamped t; values that are not finite are
+        replaced by the last ones."""
+        state, trusted, _ = report.validity
+        values = report.snapshot.parameters
+        message = messages.parameters_message(t, self._names, values.pi, values.stddev, state)
+        jumped = not self._said or report.snapshot.progress.jumps != self._said[-1]
+        self._said = _saying(report)
+        if message is not None:
+            self._t, self._message = t, message
+            self._publish("parameters", message)
+            if trusted:
+                self._publish("trusted_parameters", message)
+            self._publish_covariance(report, t, LANES if trusted else LANES[:1], jumped)
+        else:
+            self._publish("parameters", None)       # is counted
+            if self._message is not None:
+                self._message.header.frame_id = state
+                self._publish("parameters", self._message)
+        self._publish_status(report)
+
+    def _publish_status(self, report: Report) -> None:
+        values = {**self._monitor.figures(report),
+                  "started": f"{self._started.sec}.{self._started.nanosec:09d}"}
+        status = messages.diagnostic_status(
+            report.level, f"{self._node_name}: estimate",
+            f"{report.validity.state}: {report.validity.reason}", values, self._node_name)
+        self._publish("status", messages.diagnostic_array(self._t, [status]))
+        self._status_at = time.monotonic()
+
+    def _publish_covariance(self, report: Report, t: float, lanes: tuple[str, ...],
+                            jumped: bool) -> None:
+        """Of the values stamped t, where it is due; a lane's first one at once."""
+        period, message = self._output().covariance_period, None
+        for lane in lanes:
+            last = self._covariance_t[lane]
+            # Less than none: data time has jumped back.
+            if last is None or jumped or not 0 <= t - last < period:
+                message = message or messages.covariance_message(
+                    t, self._names, report.snapshot.parameters.covariance)
+                self._publish(f"{lane}covariance", message)
+                self._covariance_t[lane] = t
+
+
+def _saying(report: Report) -> tuple:
+    """What is published at once when it changes."""
+    return (report.validity.state, report.validity.trusted, report.snapshot.progress.jumps)

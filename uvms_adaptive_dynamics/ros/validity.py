@@ -1,0 +1,95 @@
+"""How valid the present parameters are, from the worker, its snapshot and the time since its newest
+tick; docs/validity.md."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ..estimation.snapshot import EstimatorSnapshot
+from ..estimation.validity import FAILED, Situation, Validity, validity
+from ..model.parameters import ParameterTable
+from ..uncertainty.advisories import measured_blocks
+from .status import ERROR, OK, WARN
+from .worker import Knowledge, Worker
+
+
+class Report(NamedTuple):
+    """The validity of a snapshot's parameters, and row_age (C,) [s]: since the newest row of each
+    channel that was learnt, as of now."""
+
+    validity: Validity
+    snapshot: EstimatorSnapshot
+    row_age: np.ndarray
+
+    @property
+    def level(self) -> int:
+        """As of a diagnostic status."""
+        if self.validity.trusted:
+            return OK
+        wrong = self.validity.state == FAILED or "wrong" in self.snapshot.trust
+        return ERROR if wrong else WARN
+
+
+class ValidityMonitor:
+    """Makes reports; one thread at a time. `latest`: the last validity, for any thread."""
+
+    def __init__(self, worker: Worker, channels: tuple[str, ...], table: ParameterTable,
+                 now: Callable[[], float]):
+        """now [s]: a clock that does not step, or the simulation's."""
+        self._worker, self._channels, self._table, self._now = worker, channels, table, now
+        self._done, self._tick_at, self._busy_since = 0, -np.inf, np.inf
+        self._knowledge: Knowledge | None = None
+        self._measured: tuple[str, ...] = ()
+        self.latest = self.report().validity
+
+    def report(self, new_tick: bool = False) -> Report:
+        """The validity of the worker's snapshot at this moment; new_tick: the worker is just about
+        to be done with the sample behind it."""
+        worker, state = self._worker, self._worker.snapshot
+        progress, parameters = state.progress, state.parameters
+        tick_age, stuck = self._ages(worker.done + new_tick)
+        # With ticks, ages are as of the newest one's stamp.
+        row_age = progress.row_age + (tick_age if np.isfinite(tick_age) else 0.0)
+        self.latest = validity(Situation(
+            self._channels, row_age, tick_age, progress.solve_age, alive=not worker.ended,
+            learn=state.learn, finite=_finite(parameters.pi) and _finite(parameters.stddev),
+            saved=state.started_from_file, judged=state.judged,
+            wrong=[channel for channel, level in zip(self._channels, state.trust)
+                   if level == "wrong"],
+            failed_solves=progress.failed_in_a_row, lost_samples=worker.exceptions_in_a_row,
+            stuck=stuck))
+        return Report(self.latest, state, row_age)
+
+    def figures(self, report: Report) -> dict[str, object]:
+        """Keys and values of ~/status."""
+        (state, trusted, reason), snapshot, row_age = report
+        progress = snapshot.progress
+        knowledge = self._worker.knowledge
+        if knowledge is not None and knowledge is not self._knowledge:
+            self._knowledge = knowledge
+            self._measured = measured_blocks(self._table, knowledge.known_from)
+        return {
+            "state": state, "reason": reason, "trusted": "true" if trusted else "false",
+            "reset_count": progress.jumps, "reset_reason": progress.jump_reason,
+            "solver": snapshot.solver, "rank": knowledge.identifiable_rank if knowledge else 0,
+            "measured": ",".join(self._measured),
+            **{f"trust {channel}": level for channel, level in zip(self._channels,
+                                                                   snapshot.trust)},
+            **{f"age {channel}": age for channel, age in zip(self._channels, row_age.tolist())},
+            **{f"noise {channel}": noise for channel, noise in zip(self._channels,
+                                                                   snapshot.noise_stddev.tolist())}}
+
+    def _ages(self, done: int) -> tuple[float, float]:
+        """[s] since the newest of the samples that are `done`, inf before the first; [s] for which
+        the next one has been worked on, as far as was seen."""
+        now = self._now()
+        if done != self._done or now < self._tick_at:       # or the clock jumped back
+            self._done, self._tick_at, self._busy_since = done, now, np.inf
+        self._busy_since = min(self._busy_since, now) if self._worker.backlog else np.inf
+        return now - self._tick_at, max(now - self._busy_since, 0.0)
+
+
+def _finite(values: np.ndarray) -> bool:
+    return bool(np.isfinite(values).all())
