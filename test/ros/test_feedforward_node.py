@@ -236,10 +236,11 @@ def test_it_falls_back_when_the_estimator_is_silent_failed_or_mad(ros, start):
     estimator.say(np.full(75, np.nan))
     heard.source("prior")
     ros.until(lambda: "refused" in heard.statuses[-1].status[0].message)
-    estimator.say(pi[:3], ROBOT.table.names[:3])
-    ros.until(lambda: node.dropped["trusted_parameters"] == 2)
     estimator.say(pi[::-1], ROBOT.table.names[::-1])
     heard.source("trusted")
+    estimator.say(pi[:3], ROBOT.table.names[:3])
+    heard.source("prior")
+    ros.until(lambda: "got 3 parameters" in heard.statuses[-1].status[0].message)
 
 
 def test_without_sensors_the_efforts_fade_and_the_status_says_so(ros, start):
