@@ -215,7 +215,7 @@ def test_it_gives_the_efforts_of_the_wanted_motion(ros, start):
 
 def test_it_falls_back_when_the_estimator_is_silent_failed_or_mad(ros, start):
     """Each ends trust; the status says why, and trust comes back with the estimator."""
-    node, heard = start(timeout=.3, blend_time=.02, estimator="uvms_estimator")
+    node, heard = start(timeout=.3, blend_time=.02, estimator_node="uvms_estimator")
     heard.source("prior")
     estimator = Estimator(ros)
     pi = node.feedforward._prior.x[:-1].copy()

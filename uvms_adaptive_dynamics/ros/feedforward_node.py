@@ -92,7 +92,7 @@ class FeedforwardNode(rclpy.node.Node):
         self._actions = self._by_role()
         log = self.get_logger()
         log.info(f"{config.feedforward.rate:g} efforts per second from "
-                 f"'{self.resolve_topic_name(config.feedforward.estimator)}'; without it: "
+                 f"'{self.resolve_topic_name(config.feedforward.estimator_node)}'; without it: "
                  f"{config.feedforward.fallback}")
         log.info(changes_sentence(config))
         self._collections.begin()
