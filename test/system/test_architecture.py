@@ -26,14 +26,15 @@ BELOW = {
     "solvers": {"config", "model"},
     "uncertainty": {"config", "model"},
     "estimation": {"config", "model", "solvers", "uncertainty"},
+    "control": {"config", "model"},
     "evaluation": {"config", "model", "signals", "solvers", "uncertainty", "estimation", "options",
                    "garbage"},
     # What the demonstration shows is a simulated robot; the node imports none, see below.
     "ros": {"config", "model", "signals", "solvers", "uncertainty", "estimation", "simulation",
-            "options", "garbage"},
+            "control", "options", "garbage"},
     "simulation": {"signals", "options"},
     "studies": {"config", "model", "signals", "solvers", "uncertainty", "estimation", "evaluation",
-                "simulation", "options", "garbage"},
+                "simulation", "control", "options", "garbage"},
     "export": {"config", "model", "uncertainty", "options"},
     "options": {"config"},
     "errors": set(),
@@ -57,7 +58,7 @@ WAYS_IN = {
 }
 ROS_MESSAGES = ("_msgs", "_interfaces", "_srvs")
 
-NODE = "ros.node"
+NODES = ("ros.node", "ros.feedforward_node")
 NOT_AT_RUN_TIME = ("evaluation", "studies", "simulation")
 
 
@@ -162,9 +163,10 @@ def test_messages_of_ros_are_imported_by_its_room_alone():
     assert not wrong, wrong
 
 
-def test_what_the_node_loads_is_the_product_alone():
+@pytest.mark.parametrize("node", NODES)
+def test_what_a_node_loads_is_the_product_alone(node):
     """Neither evaluation nor studies nor the simulated robot is on a vehicle's computer."""
-    loaded = {name for name in reachable(NODE) if room(name) in NOT_AT_RUN_TIME}
+    loaded = {name for name in reachable(node) if room(name) in NOT_AT_RUN_TIME}
     assert not loaded, sorted(loaded)
 
 

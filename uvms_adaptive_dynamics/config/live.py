@@ -14,6 +14,9 @@ LIVE = frozenset((
     "joint_states.effort_masked", "joint_states.rest_velocity", "joint_states.stop_margin",
     "depth.minimum", "depth.maximum", "thrusters.saturation", "filter.minimum_share",
     "estimation.follow_changes",
+    "feedforward.fallback", "feedforward.timeout", "feedforward.max_age", "feedforward.blend_time",
+    "feedforward.max_step", "feedforward.velocity", "feedforward.motion_timeout",
+    "feedforward.state_timeout",
     "output.file", "output.parameters_period", "output.covariance_period",
     "output.diagnostics_period"))
 
@@ -32,6 +35,7 @@ REASONS = (
     ("filter.*", "grid, filters and window are made for it"),
     ("estimation.*", "what has been learnt was weighed by it"),
     ("uncertainty.*", "what has been learnt was weighed by it"),
+    ("feedforward.*", "the node feedforward reads it at start"),
     ("*", "rows that have been learnt were made with it"),
 )
 

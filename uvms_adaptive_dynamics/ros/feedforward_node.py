@@ -1,0 +1,238 @@
+"""The ROS node `uvms_feedforward`: `ros2 run uvms_adaptive_dynamics feedforward`.
+
+Its interface: docs/feedforward.md.
+"""
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+# Before numpy: its matrices are 75 x 75 here, where BLAS threads cost more than they win.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import rclpy.node
+from rclpy.clock import Clock, ClockType
+from rclpy.qos import QoSProfile
+
+from ..config import Config
+from ..control.feedforward import Feedforward, FeedforwardEfforts
+from ..control.wanted_motion import WantedMotion, WantedMotions
+from ..garbage import ShortCollections
+from ..model.prior import prior_from_config
+from ..model.robot import RobotModel
+from ..signals.latest_state import ROLES, LatestState, LatestStateFilter
+from ..signals.topics import feedforward_inputs
+from .description import Description
+from .feedforward_outputs import FeedforwardPublishers
+from .parameters import changes_sentence, config_from_parameters, watch_changes
+from .process import run_node
+from .publishers import LATCHED
+from .status import ERROR, OK, WARN
+from .subscriptions import InputPoll, InputSubscription, Received, Repeated
+from .trusted_lane import TrustedLane
+
+NAME = "uvms_feedforward"
+# [s] between statuses that say the same, and between looks at the estimator and at who listens: new
+# parameters come in over feedforward.blend_time, so that more of them would show nothing.
+SLOW_PERIOD = 0.1
+SLOW = ("trusted_parameters", "trusted_covariance", "estimator_status")
+RELIABLE = QoSProfile(depth=10)     # a trajectory that is sent once must not get lost
+QOS = {"vehicle_trajectory": RELIABLE, "arm_trajectory": RELIABLE, "trusted_parameters": LATCHED,
+       "trusted_covariance": LATCHED, "estimator_status": LATCHED}
+
+
+class FeedforwardNode(rclpy.node.Node):
+    """One thread reads, computes and publishes at feedforward.rate; the executor has the rest.
+
+    Create it, call `begin()`, spin it on a SingleThreadedExecutor, and `close()` it.
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(NAME, **kwargs)
+        self.config: Config = config_from_parameters(self)
+        self.dropped: Counter = Counter()       # messages, by role
+        self.calls = 0
+        self._collections = ShortCollections()
+        self._repeated: Repeated | None = None
+
+    def begin(self) -> None:
+        """Start at once, or as soon as the robot's description arrives; raises UvmsError."""
+        watch_changes(self, lambda: self.config, self._change)
+        self._description = Description(self, self.config, Clock(
+            clock_type=ClockType.STEADY_TIME), self._start)
+
+    def _start(self, description: str | None) -> None:
+        config = self.config
+        robot = self._robot = RobotModel.from_config(config, description)
+        self.feedforward = Feedforward(robot, prior_from_config(config, robot), config)
+        self._states = LatestStateFilter(config, robot)
+        self._motions = WantedMotions(robot.joints, config.feedforward)
+        self._lane = TrustedLane(self.feedforward, robot.table,
+                                 lambda receive: self._states.now(receive) or receive)
+        self._outputs = FeedforwardPublishers(self, config, robot)
+        self._last: LatestState | None = None
+        self._said: tuple[int, str] = (-1, "")
+        self._said_at = -math.inf
+        by_topic: dict[str, list] = {}
+        for wanted in feedforward_inputs(config):
+            by_topic.setdefault(wanted.topic, []).append(wanted)
+        # imu before dvl where both read one topic: a velocity needs the rates of its instant
+        sources = [InputSubscription(self, of[0], sorted((each.role for each in of), reverse=True),
+                                     QOS.get(of[0].role)) for of in by_topic.values()]
+        self._poll, self._slow_poll = (
+            InputPoll(self, [source for source in sources if (source.input.role in SLOW) == slow])
+            for slow in (False, True))
+        self._looked = -math.inf
+        self._actions = self._by_role()
+        log = self.get_logger()
+        log.info(f"{config.feedforward.rate:g} efforts per second from "
+                 f"'{self.resolve_topic_name(config.feedforward.estimator_node)}'; without it: "
+                 f"{config.feedforward.fallback}")
+        log.info(changes_sentence(config))
+        self._collections.begin()
+        self._repeated = Repeated(1 / config.feedforward.rate, self._tick, self._failed)
+
+    def _change(self, config: Config) -> None:
+        """Settings have changed, to take effect at the next call."""
+        self.config = config
+        if self._repeated is not None:     # else it has not begun
+            self.feedforward.settings = self._motions.settings = config.feedforward
+
+    def close(self) -> None:
+        """Join the thread and leave the graph."""
+        if self._repeated is not None:
+            self._repeated.stop()
+        self._collections.end()
+        self.destroy_node()
+
+    # --- on its own thread ------------------------------------------------------------------------
+
+    def _tick(self) -> None:
+        came, jumped = self._poll.collect()
+        if jumped:
+            self._states.reset()
+        if time.monotonic() - self._looked >= SLOW_PERIOD:
+            self._looked = time.monotonic()
+            self._outputs.look_around()
+            came += self._slow_poll.collect()[0]
+        for message in came:
+            self._receive(message)
+        now = self.get_clock().now().nanoseconds * 1e-9
+        if now > 0.0:      # else simulated time has not begun
+            self._compute(now)
+
+    def _compute(self, now: float) -> None:
+        t, latest = self._states.now(now), self._states.latest()
+        fresh = latest is not None and t is not None and (
+            t - latest.t <= self.config.feedforward.state_timeout)
+        if latest is None or t is None:
+            if self._last is None:
+                return self._say(now, ERROR, "no state yet: waiting for " + " and ".join(
+                    role for role in ROLES if role in self._needed), {})
+            t, latest = now, self._last     # lost, as with a clock that jumped: fade out
+        motion = self._motions.at(now, latest.state)
+        efforts = self._efforts(t, latest, motion, fresh)
+        self._outputs.efforts(now, efforts)
+        if fresh:
+            self._outputs.motion(now, latest)
+        self.calls += 1
+        self._judge(now, t, latest, motion, efforts, fresh)
+
+    def _efforts(self, t: float, latest: LatestState, motion: WantedMotion,
+                 fresh: bool) -> FeedforwardEfforts:
+        state = latest.state
+        if self.config.feedforward.velocity == "wanted":
+            state = type(state)(state.R_nb, state.nu if motion.nu is None else motion.nu, state.mu,
+                                state.mu_dot if motion.mu_dot is None else motion.mu_dot)
+        # At the first call nothing acts, and the efforts come in from there.
+        engaged = fresh and self._last is not None
+        self._last = latest
+        return self.feedforward.efforts(t, state, motion.nu_dot, motion.mu_ddot, motion.mu_dot,
+                                        engaged)
+
+    def _judge(self, now: float, t: float, latest: LatestState, motion: WantedMotion,
+               efforts: FeedforwardEfforts, fresh: bool) -> None:
+        dvl_age, vehicle = t - latest.velocity_t, self._robot.vehicle
+        level, said = OK, f"efforts from the {efforts.source} parameters"
+        if efforts.source == "blend":
+            said = "efforts on their way to other parameters"
+        elif efforts.source != "trusted":
+            level, said = WARN, (f"efforts from {efforts.source}: no trusted parameters, or no "
+                                 "sign of life of the estimator" if efforts.source == "prior" else
+                                 "no efforts: no trusted parameters")
+        if self._lane.refused:
+            level, said = WARN, f"parameters refused: {self._lane.refused}"
+        if vehicle and self.config.dvl.enabled and dvl_age > self.config.dvl.timeout:
+            level, said = WARN, "no velocity of the DVL: carried on by the IMU alone, fading"
+        if not fresh:
+            level, said = ERROR, "the state is too old, efforts fade to zero; check the sensors"
+        self._say(now, level, said, {
+            "source": efforts.source, "age of state [s]": t - latest.t,
+            **({"age of velocity [s]": dvl_age} if vehicle else {}),
+            "age of parameters [s]": efforts.age,
+            "wanted motion": "given" if motion.given else "none: zero accelerations",
+            **{f"dropped {role}": count for role, count in self.dropped.items()}})
+
+    def _say(self, now: float, level: int, message: str, values: dict[str, Any]) -> None:
+        if (level, message) != self._said or not 0.0 <= now - self._said_at < SLOW_PERIOD:
+            if level != OK and (level, message) != self._said:
+                self.get_logger().warning(message, throttle_duration_sec=5.0)
+            self._said, self._said_at = (level, message), now
+            self._outputs.status(now, level, message, values)
+
+    def _failed(self, error: Exception) -> None:
+        if self.context.ok():     # else shutting down
+            self.get_logger().error(f"a call was lost ({type(error).__name__}: {error})",
+                                    throttle_duration_sec=5.0)
+
+    # --- messages ---------------------------------------------------------------------------------
+
+    @property
+    def _needed(self) -> tuple[str, ...]:
+        return (("imu",) if self._robot.vehicle else ()) + (
+            ("joint_states",) if self._robot.joints else ())
+
+    def _by_role(self) -> dict[str, Callable[[Any, float], None]]:
+        motions = self._motions
+
+        def sensor(role: str) -> Callable[[Any, float], None]:
+            return lambda message, receive: self._states.add_message(role, message, receive)
+
+        return {**{role: sensor(role) for role in ROLES},
+                "vehicle_trajectory": motions.add_vehicle_trajectory,
+                "vehicle_acceleration": motions.add_vehicle_acceleration,
+                "arm_trajectory": motions.add_arm_trajectory,
+                "trusted_parameters": self._lane.add_parameters,
+                "trusted_covariance": self._lane.add_covariance,
+                "estimator_status": self._lane.add_status}
+
+    def _receive(self, message: Received) -> None:
+        source, receive_ns, data = message
+        if receive_ns == 0:     # simulated time has not begun
+            return
+        for role in source.roles:
+            try:
+                self._actions[role](source.decode(data), receive_ns * 1e-9)
+            except Exception as error:  # garbage raises anything; one message is lost
+                self.dropped[role] += 1
+                self.get_logger().warning(
+                    f"message on '{source.topic}' dropped ({error}); {self.dropped[role]} so far",
+                    throttle_duration_sec=10.0)
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node until SIGINT or SIGTERM; 0, or 1 after a sentence about what cannot be used."""
+    return run_node(sys.argv if args is None else args, FeedforwardNode, argparse.ArgumentParser(
+        prog="feedforward", description="Wrench and joint efforts for a wanted motion, from the "
+        "estimator's trusted parameters (node uvms_feedforward). Settings are ROS parameters: "
+        "--ros-args --params-file FILE, or -p NAME:=VALUE."), NAME)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
