@@ -3,6 +3,7 @@
 from types import SimpleNamespace as Message
 
 import numpy as np
+import pytest
 from analytic import START, AnalyticMotion
 from hypothesis import given
 from hypothesis import strategies as st
@@ -95,6 +96,16 @@ def test_a_step_steeper_than_any_bias_is_garbage_for_ten_seconds_and_believed_af
     values[150:] = 0.5 + noise(350, stddev=0.003)
     gate, accepted = decisions(values, steepest=1.0)
     assert not accepted[150:299].any() and accepted[310:].mean() > 0.97 and gate.restarts == 1
+
+
+@pytest.mark.parametrize("period", [2.0, 3.0, 4.0, 5.0])
+def test_a_wrong_scale_that_crosses_the_truth_is_not_followed(period):
+    """Ten seconds of a velocity that counts three times, which is right whenever the robot turns: a
+    few values of a hundred are accepted, and what comes after it counts in less than 2.5 s."""
+    values, t = noise(500), 0.1 * np.arange(500)[:, None]
+    values[150:250] += 2 * 0.3 * np.sin(2 * np.pi * t[:100] / period) * [1.0, 0.4, 0.1]
+    _, accepted = decisions(values, patience=2.5, steepest=1.0)
+    assert accepted[150:250].sum() <= 8 and accepted[275:].mean() > 0.97
 
 
 def test_nothing_is_begun_on_a_slope_that_no_bias_has():

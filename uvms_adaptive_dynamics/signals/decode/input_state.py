@@ -19,6 +19,7 @@ RECENT_MESSAGES, MIN_MESSAGES = 100, 20
 # [s] over which doubted values are worth a warning, if there are so many, and that share
 DOUBT_TIME, FEWEST_DOUBTS = 2.0, 3
 MOST_DOUBTS = 1000
+EVERY_SECOND = (0.35, 0.65)     # of the messages: as of two drivers that publish in turns
 # Reasons and characters of a sentence that are kept, so that diagnostics stay small whatever comes.
 MOST_REASONS, LONGEST_SENTENCE = 20, 300
 OTHER_REASONS = "other reasons"
@@ -127,10 +128,16 @@ def input_status(state: InputState, now: float, timeout: float) -> InputStatus:
     if doubts:
         return InputStatus(WARN, name, (
             f"{doubts} values on {topic} were doubted or missing in the last {DOUBT_TIME:g} s: "
-            f"{reason}"), figures)
+            f"{reason}{_perhaps_two(doubts, state)}"), figures)
     if sentence := clock_sentence(state.clock):
         return InputStatus(WARN, name, sentence, figures)
     return InputStatus(OK, name, f"{state.used} messages used", figures)
+
+
+def _perhaps_two(doubts: int, state: InputState) -> str:
+    """A recording does not tell who published."""
+    low, high = (share * DOUBT_TIME * (state.clock.rate or 0.0) for share in EVERY_SECOND)
+    return " (about every second message: are there two publishers?)" if low < doubts < high else ""
 
 
 def _clock_figures(state: InputState) -> dict[str, str]:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,9 +11,45 @@ from .scale import MedianScale
 INNOVATION_SIGMAS = 5.0
 INNOVATION_SCALE_STEP = 0.05   # of the running scale, for each value
 START_VALUES = 5               # whose median the gate starts from
-# Rejected in a row, after which the measurement is doubted; and that fit, after which it is not.
-FITTING_VALUES = 3
+START_SLOPE = 100.0            # variance of its slope then [1/s^2], in those of the floor
+# Rejected values, after which the measurement is doubted, and those in a row that have to fit until
+# it is not: two for the line through them, two that confirm it; for a share of the time of doubt;
+# with a mean square, in deviations, that one in 3000 sets of twelve normal values exceeds.
+DOUBTED_VALUES, FITTING_VALUES = 3, 4
+FITTING_SHARE, FITTING_SQUARE = 0.1, 3.0
 JUMP_PATIENCE = 15.0           # [s] longer than a burst of garbage lasts
+
+
+class _Track(NamedTuple):
+    """A line at t [s]: state (2, 3), value and slope; variance of the value, covariance with the
+    slope, variance of the slope, the same for all axes."""
+
+    t: float
+    state: np.ndarray
+    variances: tuple[float, float, float]
+
+    def at(self, t: float, q: float) -> _Track:
+        """Predicted to t, with the random walk of the slope, `q` its variance per second."""
+        dt, (a, b, c) = t - self.t, self.variances
+        return _Track(t, np.array([self.state[0] + dt * self.state[1], self.state[1]]),
+                      (a + 2 * dt * b + dt * dt * c + q * dt ** 3 / 3,
+                       b + dt * c + q * dt * dt / 2, c + q * dt))
+
+    def with_value(self, value: np.ndarray, variance: float) -> _Track:
+        """Updated with a value (3,) of its time and its variance (Kalman)."""
+        a, b, c = self.variances
+        k0, k1 = a / (a + variance), b / (a + variance)
+        return _Track(self.t, self.state + np.array([[k0], [k1]]) * (value - self.state[0]),
+                      ((1 - k0) * a, (1 - k0) * b, c - k1 * b))
+
+
+class _Return(NamedTuple):
+    """Values in a row that fit: the track with them, the time [s] of the first, and their errors
+    (k, 3) in deviations."""
+
+    track: _Track
+    begin: float
+    errors: np.ndarray
 
 
 class InnovationGate:
@@ -29,7 +66,7 @@ class InnovationGate:
     """
 
     def __init__(self, floor: float, wander: float, patience: float, steepest: float = math.inf):
-        self._floor, self._q = floor, (wander / floor) ** 2
+        self._floor, self._q = floor, wander ** 2
         self._usual_patience, self._steepest = patience, steepest
         self.restarts = 0
         self.reset()
@@ -37,14 +74,11 @@ class InnovationGate:
     def reset(self) -> None:
         """Forget everything but the count of restarts."""
         self._scale = MedianScale([self._floor] * 3, INNOVATION_SCALE_STEP)
-        self._state: np.ndarray | None = None     # (2, 3) value and slope
-        self._t = self._accepted = 0.0            # [s] of the last value, and the last accepted
-        # variance of the value, covariance with the slope, variance of the slope, in units of the
-        # measurement's variance; the same for all axes
-        self._variances = (1.0, 0.0, 100.0)
+        self._track: _Track | None = None
+        self._accepted = 0.0        # [s] of the last accepted value
         self._rejected: list[tuple[float, np.ndarray]] = []
         self._jump = 0.0            # size of the jump that the rejected values began with
-        self._fitting = 0           # values in a row that fit
+        self._return: _Return | None = None
 
     @property
     def _patience(self) -> float:
@@ -55,36 +89,27 @@ class InnovationGate:
 
         `axes` (3, 3) maps the sensor's axes, in which the scale is kept, to those of `value`.
         """
-        if self._state is None:
+        if self._track is None:
             self._rejected.append((t, value))
             return self._start() if len(self._rejected) >= START_VALUES else []
-        spacing = t - self._t
-        state, (a, b, c) = self._predict(self._state, t)
-        self._state = state
-        error = (value - state[0]) @ axes
-        spread = np.sqrt(a + 1.0)
-        limit = INNOVATION_SIGMAS * spread * np.array(self._scale.value)
-        size = np.abs(error)
+        spacing = t - self._track.t
+        self._track = self._track.at(t, self._q)
+        back = self._return or _Return(self._track, t, np.zeros((0, 3)))
+        track = back.track.at(t, self._q)
+        scale = np.array(self._scale.value)
+        error = (value - track.state[0]) @ axes
+        spread = np.sqrt(track.variances[0] + scale ** 2)
+        limit = INNOVATION_SIGMAS * spread
         if self._jump:
             limit = np.minimum(limit, 0.5 * self._jump)
-        fits = bool((size < limit).all())
-        if fits:
-            self._scale.add((size / spread).tolist())
+        if (np.abs(error) < limit).all():
+            self._return = _Return(track.with_value(value, float(np.mean(scale ** 2))), back.begin,
+                                   np.vstack([back.errors, np.abs(error) / spread]))
+            if not self._is_doubted(t):
+                return self._accept()
         else:
             self._scale.doubt(spacing)
-        self._fitting = self._fitting + 1 if fits else 0
-        doubted = len(self._rejected) >= FITTING_VALUES
-        if fits and (not doubted or self._fitting >= FITTING_VALUES):
-            # The limit widens while nothing is accepted: a wrong gate may also open this way.
-            self.restarts += (not self._jump and len(self._rejected) >= 2 * START_VALUES
-                              and self._rejected_agree())
-            self._accepted = t
-            k0, k1 = a / (a + 1.0), b / (a + 1.0)
-            self._state = state + np.array([[k0], [k1]]) * (value - state[0])
-            self._variances = ((1 - k0) * a, (1 - k0) * b, c - k1 * b)
-            self._rejected.clear()
-            self._jump = 0.0
-            return [(t, True)]
+            self._return = None
         if not self._rejected and np.linalg.norm(error) > (
                 np.linalg.norm(limit) + self._steepest * (t - self._accepted)):
             self._jump = float(np.linalg.norm(error))
@@ -101,16 +126,26 @@ class InnovationGate:
         self._scale = MedianScale([self._floor] * 3, INNOVATION_SCALE_STEP)
         return [(at, True) for at, good in self._start() if good and at == t] or [(t, False)]
 
-    def _predict(self, state: np.ndarray,
-                 t: float) -> tuple[np.ndarray, tuple[float, float, float]]:
-        """(state (2, 3), variances) at t."""
-        dt = t - self._t
-        a, b, c = self._variances
-        q = self._q
-        self._variances = (a + 2 * dt * b + dt * dt * c + q * dt ** 3 / 3,
-                           b + dt * c + q * dt * dt / 2, c + q * dt)
-        self._t = t
-        return np.array([state[0] + dt * state[1], state[1]]), self._variances
+    def _is_doubted(self, t: float) -> bool:
+        """Whether the values that fit say too little yet against the rejected ones before them."""
+        assert self._return is not None
+        _, begin, errors = self._return
+        if len(self._rejected) - len(errors) < DOUBTED_VALUES - 1:
+            return False
+        return bool(len(errors) < FITTING_VALUES or np.mean(errors ** 2) > FITTING_SQUARE
+                    or t - begin < FITTING_SHARE * (begin - self._accepted))
+
+    def _accept(self) -> list[tuple[float, bool]]:
+        assert self._return is not None
+        # The limit widens while nothing is accepted: a wrong gate may also open this way.
+        self.restarts += (not self._jump and len(self._rejected) >= 2 * START_VALUES
+                          and self._rejected_agree())
+        for error in self._return.errors:
+            self._scale.add((error * self._scale.value).tolist())
+        self._track = self._return.track
+        self._accepted, self._return, self._jump = self._track.t, None, 0.0
+        self._rejected.clear()
+        return [(self._track.t, True)]
 
     def _start(self) -> list[tuple[float, bool]]:
         """Begin at the median of the values held; those near it are accepted."""
@@ -121,21 +156,24 @@ class InnovationGate:
         size = np.max(np.abs(values - median), axis=1)
         near = size <= max(5 * np.median(size), 10 * self._floor)
         decided = [(t, bool(ok)) for (t, _), ok in zip(self._rejected, near)]
-        self._t = self._accepted = self._rejected[-1][0]
-        self._jump, self._fitting = 0.0, 0
-        self._state = np.array([median, np.zeros(3)])
-        self._variances = (1.0, 0.0, 100.0)
+        self._accepted, self._jump, self._return = self._rejected[-1][0], 0.0, None
+        self._track = _Track(self._accepted, np.array([median, np.zeros(3)]),
+                             (self._floor ** 2, 0.0, START_SLOPE * self._floor ** 2))
         self._rejected = []
         return decided
 
     def _rejected_agree(self) -> bool:
-        """Whether the rejected values lie near a line, as a good sensor's do and noise does not."""
+        """Whether the rejected values lie near a line, as a good sensor's do and noise does not,
+        with a slope that the believed one may have become: of a scale it is the motion's."""
         if len(self._rejected) < START_VALUES:
             return False
+        assert self._track is not None
         t, values, slope = self._line()
         left = values - slope * (t - t[0])[:, None]
         spread = np.median(np.abs(left - np.median(left, axis=0)), axis=0)
-        return bool((spread < 10 * self._floor).all()) and not self._is_steep(slope)
+        turned = np.abs(slope - self._track.state[1])
+        return bool((spread < 10 * self._floor).all() and not self._is_steep(slope) and (
+            turned < INNOVATION_SIGMAS * math.sqrt(self._track.variances[2])).all())
 
     def _is_steep(self, slope: np.ndarray) -> bool:
         """Whether a slope (3,) per second is none that values can have."""

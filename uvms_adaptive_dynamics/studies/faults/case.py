@@ -41,7 +41,7 @@ class Said:
 
     def __str__(self) -> str:
         number = [] if self.seconds is None else [f"{abs(self.seconds):g} s"]
-        words = [word.replace("|", " or ").replace("\\", "") for word in self.words]
+        words = [word.replace("|", " or ").replace(r"\b", "") for word in self.words]
         role = "any" if self.role == ANY else f"`{self.role.replace('|', '` or `')}`"
         return f"{role}: " + ", ".join(words + number)
 

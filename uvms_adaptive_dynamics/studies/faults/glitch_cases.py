@@ -11,11 +11,12 @@ from ...simulation.faults.delivery import Frozen, Lost
 from ...simulation.faults.values import altered, filled, huge, plus, times, turned
 from .case import ARM, NONE, VEHICLE, Case, Limits, Said
 
-GLITCH = 0.6    # [s]
+GLITCH, LONG_GLITCH = 0.6, 10.0    # [s]
 OUTAGES = (0.1, 0.5, 2.0, 10.0, 30.0)   # [s]
 ROLES = ("imu", "dvl", "depth", "joint_states", "thrusters")
 # What is rejected costs its own time; rows come back within 3 s, filters' windows included.
 WRONG = Limits(wrong=NONE, recover=3.0, rmse=1.3)
+# (The arm's rows go on in the attitude that was seen last: after ten seconds that is worth less.)
 # A second after the silence counts as one; 2 s and half a window of the DVL's filter (1 s) after.
 SILENT = Limits(wrong=NONE, recover=3.0)
 REJECTED = ("reject|refus|wrong|implausib|outlier|spike|finite|range|fit|frozen|identical|restart",)
@@ -42,6 +43,9 @@ def glitch_cases(onset: float) -> list[Case]:
     found = [Case(f"{name} for {GLITCH} s", "glitch", MASKED, (altered(f, change, onset, end),),
                   Said(FIELDS[f], REJECTED), WRONG, short=name in ("gyro +2 rad/s", "dvl x 3"))
              for name, f, change in wrong]
+    found += [Case(f"{name} for {LONG_GLITCH:g} s", "glitch", MASKED,
+                   (altered(f, change, onset, onset + LONG_GLITCH),), Said(FIELDS[f], REJECTED),
+                   replace(WRONG, rmse=None)) for name, f, change in wrong]
     found += [Case(f"{role} frozen for {GLITCH} s", "glitch", "cut off from when it froze",
                    (Frozen(role, onset, end),),
                    None if role in SLOW else Said(role, ("frozen|identical",)), WRONG)

@@ -10,7 +10,7 @@ from .case import ARM, COUNT_ERROR, EVERYTHING, NONE, OFFSET_ERROR, VEHICLE, Cas
 from .judge import AFTER, BACK, BACK_SHARE, WRONG
 from .recordings import LONG, SHORT
 from .runner import POLL, SOLVE_EVERY
-from .table import KINDS, table
+from .table import KINDS, SHORT_LOSS, table
 
 HEAD = f"""# Faults
 
@@ -54,7 +54,8 @@ last 30 % is tested on. The limits are these, where a fault has them:
   the physical set.
 
 Faults with a * are the short form (`--short`: {SHORT.learnt:g} s of data, faults at
-{SHORT.onset:g} s), which is a test of the package (`test_short_form`).
+{SHORT.onset:g} s, losses of up to {SHORT_LOSS:g}: so little data determine R^2 no better), which
+is a test of the package (`test_short_form`).
 """
 
 
