@@ -1,5 +1,6 @@
 """Every setting of the package as frozen dataclasses, and the ROS parameter files they come from.
 """
+from .control import Feedforward
 from .estimation import SOLVER_NAMES, Estimation, Filter, Limits, Uncertainty
 from .files import NODE_NAME, ROS_OWN, flatten, load_config
 from .output import Output
@@ -10,5 +11,5 @@ from .whole import Config
 
 __all__ = [
     "NODE_NAME", "ROS_OWN", "SOLVER_NAMES", "Battery", "Config", "Depth", "Dvl", "Estimation",
-    "Filter", "Imu", "Joints", "Limits", "Output", "Prior", "Robot", "Thrusters", "Uncertainty",
-    "flatten", "load_config"]
+    "Feedforward", "Filter", "Imu", "Joints", "Limits", "Output", "Prior", "Robot", "Thrusters",
+    "Uncertainty", "flatten", "load_config"]

@@ -7,6 +7,7 @@ from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any
 
 from ..errors import ConfigError, brief
+from .control import Feedforward
 from .estimation import Estimation, Filter, Limits, Uncertainty
 from .output import Output
 from .robot import Prior, Robot
@@ -31,6 +32,7 @@ class Config:
     uncertainty: Uncertainty = field(default_factory=Uncertainty)
     prior: Prior = field(default_factory=Prior)
     output: Output = field(default_factory=Output)
+    feedforward: Feedforward = field(default_factory=Feedforward)
 
     def __post_init__(self) -> None:
         for section in (self.imu, self.dvl, self.depth):

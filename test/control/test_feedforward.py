@@ -1,0 +1,238 @@
+"""The feedforward without ROS: what it gives, and what a mad estimator can do to it."""
+import math
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.control.feedforward import Feedforward
+from uvms_adaptive_dynamics.errors import ParameterError, RobotError
+from uvms_adaptive_dynamics.model.dynamics import State, inverse_dynamics
+from uvms_adaptive_dynamics.model.physical_set import PhysicalSet
+from uvms_adaptive_dynamics.model.prior import prior_from_config
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.rotations import from_rpy
+
+CONFIG = Config()
+ROBOT = RobotModel.from_config(CONFIG)
+PRIOR = prior_from_config(CONFIG, ROBOT)
+PERIOD = 0.01
+NU_DOT, MU_DDOT = np.array([.3, -.2, .1, .2, -.1, .3]), np.array([.4, -.3, .2, .5])
+
+
+def state(seed=0):
+    rng = np.random.default_rng(seed)
+    return State(from_rpy(*rng.uniform(-.5, .5, 3)), rng.normal(size=6) * .3, rng.uniform(1, 3, 4),
+                 rng.choice([-1, 1], 4) * rng.uniform(.2, .4, 4))
+
+
+def feedforward(**settings):
+    return Feedforward(ROBOT, PRIOR, CONFIG.with_values(
+        {f"feedforward.{name}": value for name, value in settings.items()}))
+
+
+def inside_P(rng, size=1.0):
+    """Parameters of P, up to some e^(3 size) times the prior's: scaled links and vehicles."""
+    pi, table = PRIOR.values.copy(), ROBOT.table
+    for places in table.blocks.values():
+        pi[places] *= math.exp(size * rng.normal())
+    weight = table.index["W"]
+    pi[weight] = np.clip(pi[weight], CONFIG.estimation.weight_min, CONFIG.estimation.weight_max)
+    return pi
+
+
+def test_it_is_the_inverse_dynamics():
+    """With trusted parameters from the start: Y pi and the deviation of Y Sigma Y^T, to rounding.
+    """
+    rng, ff = np.random.default_rng(0), feedforward()
+    pi = PRIOR.values * 1.1
+    A = rng.normal(size=(75, 75)) * .01
+    ff.update(pi, A @ A.T, 5.0, True)
+    got, expected = ff.efforts(5.5, state(), NU_DOT, MU_DDOT), inverse_dynamics(
+        ROBOT, state(), NU_DOT, MU_DDOT, pi, A @ A.T)
+    np.testing.assert_allclose(got.tau, np.clip(expected.tau, -ff.limits, ff.limits), atol=1e-9)
+    np.testing.assert_allclose(got.stddev, np.sqrt(np.diag(expected.covariance)), rtol=1e-9)
+    assert (got.source, got.age) == ("trusted", 0.5)
+
+
+def test_the_arms_reaction_is_what_the_vehicle_feels_of_the_arm():
+    """The vehicle's wrench with the arm, without it, differ by the reaction."""
+    vehicle = RobotModel.from_config(CONFIG.with_values({"robot.joints": []}))
+    alone = inverse_dynamics(vehicle, State(state().R_nb, state().nu, np.zeros(0), np.zeros(0)),
+                             NU_DOT, np.zeros(0), PRIOR.values[:27]).tau
+    got = feedforward().efforts(0.0, state(), NU_DOT, MU_DDOT)
+    np.testing.assert_allclose(got.tau[:6] + got.arm_reaction, alone, atol=1e-9)
+
+
+def test_new_parameters_come_without_a_bump_and_are_reached():
+    """No step above max_step of a limit; within five time constants it is the new ones' efforts."""
+    ff, pi = feedforward(), 0.5 * (PRIOR.values + inside_P(np.random.default_rng(3)))
+    run, sources = [], []
+    for k in range(300):
+        if k >= 10:
+            ff.update(pi, None, k * PERIOD, True)
+        got = ff.efforts(k * PERIOD, state(), NU_DOT, MU_DDOT)
+        run.append(got.tau)
+        sources.append(got.source)
+    steps = np.abs(np.diff(run, axis=0)) / ff.limits
+    assert steps[:9].max() == 0 < steps.max() <= .05 + 1e-12
+    expected = inverse_dynamics(ROBOT, state(), NU_DOT, MU_DDOT, pi).tau
+    np.testing.assert_allclose(run[-1], np.clip(expected, -ff.limits, ff.limits),
+                               atol=.01 * ff.limits.max())
+    assert sources[0] == "prior" and sources[10] == "blend" and sources[-1] == "trusted"
+
+
+@pytest.mark.parametrize("fallback, there", [("prior", "prior"), ("nothing", "nothing"),
+                                             ("trusted", "trusted")])
+def test_a_dead_estimator_is_left_within_one_period(fallback, there):
+    """In the first call after the timeout the efforts move, at most a step each, to the fallback's.
+    """
+    ff, pi = feedforward(fallback=fallback, timeout=.5), inside_P(np.random.default_rng(1), .5)
+    ff.update(pi, None, 0.0, True)
+    run = [ff.efforts(k * PERIOD, state(), NU_DOT, MU_DDOT) for k in range(400)]
+    tau = np.array([each.tau for each in run])
+    steps = np.abs(np.diff(tau, axis=0)) / ff.limits
+    assert not steps[:49].any() and steps.max() <= .05 + 1e-12
+    assert steps[50].any() == (fallback != "trusted")
+    last = ff.efforts(4.0, state(), NU_DOT, MU_DDOT)
+    assert last.source == there and last.age == 4.0
+    goal = {"prior": feedforward().efforts(0.0, state(), NU_DOT, MU_DDOT).tau,
+            "nothing": np.zeros(10), "trusted": tau[0]}[fallback]
+    np.testing.assert_allclose(tau[-1], goal, atol=2e-3 * ff.limits.max())
+    if fallback == "nothing":
+        assert (last.stddev < .05 * run[0].stddev).all()
+
+
+def test_old_parameters_hold_while_the_estimator_lives():
+    """Its status alone, or an estimate that is not trusted, keeps the last trusted ones."""
+    ff, pi = feedforward(), inside_P(np.random.default_rng(1), .2)
+    ff.update(pi, None, 0.0, True)
+    for k in range(1, 1000):
+        ff.confirm(float(k)) if k % 2 else ff.update(np.full(75, np.nan), None, float(k), False)
+        assert ff.efforts(float(k), state(), NU_DOT, MU_DDOT).source == "trusted"
+    aging = feedforward(max_age=60.0)
+    aging.update(pi, None, 0.0, True)
+    for k in range(1, 200):
+        aging.confirm(float(k))
+        source = aging.efforts(float(k), state(), NU_DOT, MU_DDOT).source
+        assert source == "trusted" if k <= 60 else source in ("blend", "prior")
+    assert source == "prior"
+
+
+@pytest.mark.parametrize("change, part", [
+    (lambda pi: pi[:-1], "74 values, expected 75"),
+    (lambda pi: np.where(np.arange(75) == 3, np.nan, pi), "'mzg_X_dq' is not finite"),
+    (lambda pi: -pi, "violate physical consistency")])
+def test_an_impossible_estimate_is_refused_and_ends_trust(change, part):
+    """With its reason; the next call is on its way to the prior, a good estimate mends it."""
+    ff, good = feedforward(), inside_P(np.random.default_rng(2), .5)
+    ff.update(good, None, 0.0, True)
+    first = ff.efforts(0.0, state(), NU_DOT, MU_DDOT)
+    with pytest.raises(ParameterError, match=part):
+        ff.update(change(good), None, 0.01, True)
+    after = ff.efforts(0.01, state(), NU_DOT, MU_DDOT)
+    assert first.source == "trusted" and np.any(after.tau != first.tau)
+    ff.update(good, None, 0.02, True)
+    assert ff.efforts(60.0, state(), NU_DOT, MU_DDOT).source != "trusted"    # dead since
+    with pytest.raises(ParameterError, match="are no covariance"):
+        ff.update(good, np.full((75, 75), np.nan), 60.0, True)
+    ff.update(good, None, 60.01, True)
+    assert ff.efforts(70.0 - 8.5, state(), NU_DOT, MU_DDOT).source == "trusted"
+
+
+def test_ten_thousand_mad_updates():
+    """Withheld, stale, NaN, outside P or anywhere inside it: every effort is within its limit, no
+    step is above 5 % of it, and parameters stay within P."""
+    rng, ff = np.random.default_rng(0), feedforward(timeout=.1)
+    physical = PhysicalSet(ROBOT.table, CONFIG.estimation)
+    before, refused, sources = None, 0, set()
+    for k in range(10_000):
+        t, kind = k * PERIOD, rng.integers(6)
+        if kind == 0:
+            pi = np.full(75, np.nan)
+        elif kind == 1:
+            pi = -inside_P(rng)
+        else:
+            pi = inside_P(rng, rng.choice([.1, 1.0, 5.0]))
+        stamp = t - 1e3 if kind == 2 else t
+        if kind != 3 and k // 500 % 4:         # withheld for 5 s out of 20
+            try:
+                ff.update(pi, np.eye(75) * rng.exponential(), stamp, True)
+            except ParameterError:
+                refused += 1
+        got = ff.efforts(t, state(), NU_DOT, MU_DDOT)
+        assert np.isfinite(got.stddev).all() and (np.abs(got.tau) <= ff.limits).all()
+        if before is not None:
+            assert (np.abs(got.tau - before) <= (.05 + 1e-12) * ff.limits).all(), k
+        before = got.tau
+        sources.add(got.source)
+        if k % 100 == 0:
+            assert physical.violation(ff._x[:-1], 0.0) < 1e-6
+    assert refused > 1000 and sources == {"prior", "blend", "trusted"}
+
+
+def test_what_was_learnt_at_rest_cannot_hold_the_efforts_at_their_limits():
+    """At rest a mass does nothing, so that an absurd one comes in at once; after it is gone, motion
+    must not be at the limits for longer than a way of steps of 5 %."""
+    ff = feedforward(blend_time=.05)
+    rest = State(np.eye(3), np.zeros(6), np.full(4, 2.0), np.zeros(4))
+    mad = PRIOR.values.copy()
+    mad[ROBOT.table.places(["m_X_du", "m_Y_dv", "m_Z_dw"])] = 1e9
+    for k in range(100):
+        ff.update(mad, None, k * PERIOD, True)
+        ff.efforts(k * PERIOD, rest, np.zeros(6), np.zeros(4))
+    got = []
+    for k in range(100, 260):
+        ff.update(PRIOR.values, None, k * PERIOD, True)
+        got.append(ff.efforts(k * PERIOD, rest, NU_DOT, np.zeros(4)))
+    assert abs(got[0].tau[0]) == ff.limits[0] and got[-1].source == "trusted"
+    assert np.abs(np.diff([each.tau for each in got], axis=0) / ff.limits).max() <= .05 + 1e-12
+
+
+@given(st.lists(st.floats(-10, 10), min_size=2, max_size=20), st.integers(0, 2**32 - 1))
+def test_time_in_any_order_makes_no_bump(times, seed):
+    """Clocks that stand, jump or run back: at most a step a call."""
+    rng, ff, before = np.random.default_rng(seed), feedforward(), None
+    for t in times:
+        ff.update(inside_P(rng), None, rng.uniform(-10, 10), True)
+        tau = ff.efforts(t, state(), NU_DOT, MU_DDOT).tau
+        if before is not None:
+            assert (np.abs(tau - before) <= (.05 + 1e-12) * ff.limits).all()
+        before = tau
+
+
+def test_a_motion_that_is_not_finite_is_refused_and_changes_nothing():
+    ff = feedforward()
+    first = ff.efforts(0.0, state(), NU_DOT, MU_DDOT)
+    with pytest.raises(ParameterError, match="not finite"):
+        ff.efforts(0.01, state(), np.full(6, np.nan), MU_DDOT)
+    np.testing.assert_array_equal(ff.efforts(0.02, state(), NU_DOT, MU_DDOT).tau, first.tau)
+
+
+def test_friction_follows_the_speed_that_is_wanted():
+    """Coulomb friction at rest of the measured joint but with a wanted speed, and smooth."""
+    ff, still = feedforward(), State(np.eye(3), np.zeros(6), np.full(4, 2.0), np.zeros(4))
+    none = ff.efforts(0.0, still, np.zeros(6), np.zeros(4)).tau
+    some = ff.efforts(0.0, still, np.zeros(6), np.zeros(4), np.array([.5, 0, 0, -.5])).tau
+    np.testing.assert_allclose((some - none)[6:], [.1, 0, 0, -.1], atol=1e-9)
+
+
+def test_a_joint_needs_a_limit():
+    """Of the settings or of the URDF."""
+    with pytest.raises(RobotError, match="has 3 numbers; expected none or 4"):
+        feedforward(joint_limits=[1.0, 1.0, 1.0])
+    assert feedforward(joint_limits=[1.0] * 4).limits[6:].tolist() == [1.0] * 4
+
+
+def test_a_call_takes_less_than_a_millisecond():
+    """With the deviation; the least of several, as the machine is shared."""
+    ff, s = feedforward(), state()
+    best = math.inf
+    for k in range(200):
+        start = time.perf_counter()
+        ff.efforts(k * PERIOD, s, NU_DOT, MU_DDOT)
+        best = min(best, time.perf_counter() - start)
+    assert best < 1e-3

@@ -1,0 +1,38 @@
+"""What a controller gets of an estimate: limits, blending and fallback of the feedforward."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .settings import Section, setting
+
+
+@dataclass(frozen=True)
+class Feedforward(Section):
+    """Efforts for a wanted motion, from the trusted parameters (node feedforward)."""
+
+    NAME = "feedforward"
+    fallback: str = setting(
+        "prior", "What the efforts come from where no estimate may be trusted: 'prior', 'trusted' "
+                 "(the last estimate that was, else the prior) or 'nothing' (fading to zero).",
+        choices=("prior", "trusted", "nothing"))
+    timeout: float = setting(
+        2.0, "Without a sign of life of the estimator for this time its parameters are left for "
+             "the fallback; its stamps lie some 0.6 s back by the low-pass.", "s", 0.05, 3600.0)
+    max_age: float = setting(
+        0.0, "Trusted parameters older than this are left for the fallback; 0: never, since "
+             "parameters do not age as states do.", "s", 0.0)
+    blend_time: float = setting(
+        0.5, "Time constant with which new parameters replace those before.", "s", 0.0, 60.0)
+    max_step: float = setting(
+        0.05, "Most that new parameters change an effort by within one call, as a share of its "
+              "limit.", "", 1e-3, 0.05)
+    wrench_limits: tuple[float, ...] = setting(
+        (129.0, 129.0, 182.0, 50.0, 32.0, 34.0),
+        "Largest wrench X Y Z K M N, either way; the default is what eight T200 at 16 V give along "
+        "each axis alone.", "N, N m", 1e-3, 1e6)
+    joint_limits: tuple[float, ...] = setting(
+        (), "Largest effort of each joint; empty: the URDF's.", "N m", 1e-3, 1e6)
+
+    def validate(self) -> None:
+        if len(self.wrench_limits) != 6:
+            self.refuse("wrench_limits", self.wrench_limits, "6 numbers (X Y Z K M N)")

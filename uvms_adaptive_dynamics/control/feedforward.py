@@ -1,0 +1,230 @@
+"""Efforts for a wanted motion from parameters that may change at any instant, without a bump.
+
+The efforts are tau = [Y, known] x with x = (pi, 1); x = 0 is no feedforward. What acts is an x on
+the straight line from the one before to the wanted one, so that it stays within the convex set P,
+and the part of the line that one call goes is limited by how far the efforts move. The change of
+parameters therefore never moves an effort by more than `feedforward.max_step` of its limit,
+whatever the estimator says; the wanted motion moves it as it likes within the limit.
+"""
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..config import Config
+from ..errors import ParameterError, RobotError
+from ..model.dynamics import State, rows_of
+from ..model.motion import smooth_sign
+from ..model.parameter_file import ParameterSet
+from ..model.parameters import ParameterTable
+from ..model.physical_set import PhysicalSet
+from ..model.prior import prior_stddev
+from ..model.robot import RobotModel
+
+# Violation of P (scaled) that rounding and a solver leave; what the estimator itself lets pass.
+OUTSIDE = 1e-6
+
+
+class FeedforwardEfforts(NamedTuple):
+    """tau (C,) within the limits and stddev (C,) [N, N m]: wrench in body FRD, then joint efforts;
+    the deviation is that of the parameters alone.
+
+    source: 'trusted', 'prior' or 'nothing', or 'blend' on the way from one to another; age [s] of
+    the last trusted parameters, infinite before any. arm_reaction (6,) [N, N m]: the part of the
+    arm in the vehicle's wrench with its sign turned, which is what the arm does to the vehicle.
+    """
+
+    tau: np.ndarray
+    stddev: np.ndarray
+    source: str
+    age: float
+    arm_reaction: np.ndarray
+
+
+class _Parameters(NamedTuple):
+    """x (p + 1,) = (pi, 1), or zero; covariance (p, p); where they come from."""
+
+    x: np.ndarray
+    covariance: np.ndarray
+    source: str
+    stamp: float = -math.inf
+
+
+class Feedforward:
+    """Inverse dynamics with the trusted parameters, at the rate of a controller.
+
+    `update` and `confirm` may be called by another thread than `efforts`.
+    """
+
+    def __init__(self, robot: RobotModel, prior: ParameterSet, config: Config | None = None):
+        """Raises ParameterError for a prior of another robot, RobotError for a joint without an
+        effort limit."""
+        config = config or Config()
+        self.robot, self.settings = robot, config.feedforward
+        self.limits = effort_limits(robot, config)
+        table = robot.table
+        self._physical = PhysicalSet(table, config.estimation)
+        prior = prior.for_table(table, "the feedforward's prior")
+        stddev = prior_stddev(prior.values, robot, config.estimation.prior_stddev)
+        self._prior = _Parameters(
+            np.append(prior.values, 1.0),
+            np.diag(stddev ** 2) if prior.covariance is None else prior.covariance, "prior")
+        self._nothing = _Parameters(np.zeros(table.size + 1), np.zeros((table.size,) * 2),
+                                    "nothing")
+        self._trusted: _Parameters | None = None
+        self._sign_of_life = -math.inf
+        self._x, self._covariance = self._wanted(0.0).x, self._wanted(0.0).covariance
+        self._before: float | None = None
+        self._coulomb = table.places(f"{joint}.fs" for joint in table.joints)
+        self._own = np.arange(robot.arm_rows.start, robot.arm_rows.stop)
+        self._arm_columns = slice(table.vehicle_slice.stop, table.size)
+
+    # --- what the estimator says ------------------------------------------------------------------
+
+    def update(self, pi: np.ndarray, covariance: np.ndarray | None, stamp: float,
+               trusted: bool) -> None:
+        """New parameters pi (p,) of time `stamp` [s], in the table's order.
+
+        covariance (p, p), None: as before. Those that are not trusted are a sign of life and else
+        ignored. Raises ParameterError for what cannot be used (shape, not finite, outside P); the
+        fallback then acts from the next call of `efforts` on, until a usable update comes.
+        """
+        if not trusted:
+            return self.confirm(stamp)
+        try:
+            self._trusted = self._checked(pi, covariance, stamp)
+        except ParameterError:
+            self.distrust()
+            raise
+        self._sign_of_life = stamp
+
+    def confirm(self, stamp: float) -> None:
+        """A sign of life of the estimator at `stamp` [s]: its last trusted parameters still hold.
+        """
+        if math.isfinite(stamp):
+            self._sign_of_life = max(stamp, self._sign_of_life)
+
+    def distrust(self) -> None:
+        """The estimator has failed: the fallback acts from the next call of `efforts` on."""
+        self._sign_of_life = -math.inf
+
+    def _checked(self, pi: np.ndarray, covariance: np.ndarray | None, stamp: float) -> _Parameters:
+        pi = self.robot.table.vector(pi, "trusted parameters")
+        if not math.isfinite(stamp):
+            raise ParameterError(f"trusted parameters have the stamp {stamp}; expected seconds.")
+        outside = self._physical.violation(pi, 0.0)
+        if not outside <= OUTSIDE:
+            raise ParameterError(
+                f"trusted parameters violate physical consistency by {outside:.2g} (scaled); "
+                "expected those of an estimate, which are within P.")
+        if covariance is None:
+            covariance = (self._trusted or self._prior).covariance
+        else:
+            covariance = checked_covariance(covariance, self.robot.table)
+        return _Parameters(np.append(pi, 1.0), covariance, "trusted", stamp)
+
+    # --- what the controller gets -----------------------------------------------------------------
+
+    def efforts(self, t: float, state: State, nu_dot: np.ndarray, mu_ddot: np.ndarray,
+                friction_speed: np.ndarray | None = None) -> FeedforwardEfforts:
+        """Efforts at time t [s] for wanted accelerations nu_dot (6,), mu_ddot (n,) in `state`.
+
+        friction_speed (n,) [rad/s or m/s]: at which Coulomb friction is taken, by default
+        state.mu_dot; the wanted speed keeps noise of the measured one out of the joints. Raises
+        ParameterError where state or accelerations are not finite; nothing has changed then.
+        """
+        E = self._regressor(state, nu_dot, mu_ddot, friction_speed)
+        wanted = self._wanted(t)
+        before, after = E @ self._x, E @ wanted.x
+        share = min(self._share_of_time(t), self._share_of_step(before, after))
+        self._x = self._x + share * (wanted.x - self._x)
+        # A mix has at most the mix of the variances (Jensen), however the two correlate.
+        self._covariance = self._covariance + share * (wanted.covariance - self._covariance)
+        self._before = t
+        Y, tau = E[:, :-1], self._limited(E @ self._x)
+        there = np.abs(self._limited(after) - tau) <= self.settings.max_step * self.limits
+        variance = np.einsum("ij,ij->i", Y @ self._covariance, Y)
+        arm = E[:6, self._arm_columns] @ self._x[self._arm_columns] + E[:6, -1] * self._x[-1]
+        return FeedforwardEfforts(
+            tau, np.sqrt(np.maximum(variance, 0.0)), wanted.source if there.all() else "blend",
+            t - self._trusted.stamp if self._trusted else math.inf,
+            -arm if self.robot.vehicle else np.zeros(6))
+
+    def _regressor(self, state: State, nu_dot: np.ndarray, mu_ddot: np.ndarray,
+                   friction_speed: np.ndarray | None) -> np.ndarray:
+        """[Y, known] (C, p + 1)."""
+        accelerations = np.concatenate([nu_dot, mu_ddot]) if self.robot.vehicle else mu_ddot
+        raw = rows_of(self.robot, state, accelerations)
+        raw.Y[self._own, self._coulomb] = smooth_sign(
+            state.mu_dot if friction_speed is None else friction_speed)
+        E = np.column_stack([raw.Y, raw.known])
+        if not np.isfinite(E).all():
+            raise ParameterError("state or wanted motion of the feedforward is not finite; "
+                                 "expected numbers [SI].")
+        return E
+
+    def _wanted(self, t: float) -> _Parameters:
+        """What should act at time t."""
+        trusted, settings = self._trusted, self.settings
+        if trusted is not None and (
+                settings.fallback == "trusted" or
+                # either way: a stamp from the future is no sign of life either
+                abs(t - self._sign_of_life) <= settings.timeout
+                and (settings.max_age == 0.0 or t - trusted.stamp <= settings.max_age)):
+            return trusted
+        return self._nothing if settings.fallback == "nothing" else self._prior
+
+    def _share_of_time(self, t: float) -> float:
+        """Share of the way to the wanted parameters by the time since the last call: all of it at
+        the first call, none where time stands or jumps back."""
+        if self._before is None:
+            return 1.0
+        elapsed = max(t - self._before, 0.0)
+        if self.settings.blend_time == 0.0:
+            return 1.0
+        return -math.expm1(-elapsed / self.settings.blend_time)
+
+    def _share_of_step(self, before: np.ndarray, after: np.ndarray) -> float:
+        """Largest share of the way from efforts `before` to `after` (C,), without limits, by which
+        no limited effort moves further than a step."""
+        if self._before is None:
+            return 1.0
+        step, way = self.settings.max_step * self.limits, after - before
+        start = np.where(way < 0, -before, before)     # as if all efforts rose
+        # A step within the limits, after what lies below them; what goes beyond them is free.
+        free = np.maximum(-self.limits - start, 0.0) + step
+        bound = np.clip(start, -self.limits, self.limits) + step < self.limits
+        return float(np.min(free[bound] / np.maximum(np.abs(way[bound]), free[bound]),
+                            initial=1.0))
+
+    def _limited(self, tau: np.ndarray) -> np.ndarray:
+        return np.clip(tau, -self.limits, self.limits)
+
+
+def effort_limits(robot: RobotModel, config: Config) -> np.ndarray:
+    """(C,) largest efforts of vehicle [N, N m] and joints [N m or N] by settings and URDF; raises
+    RobotError for a joint without one."""
+    joints = config.feedforward.joint_limits or tuple(robot.effort_limits)
+    if len(joints) != len(robot.joints):
+        raise RobotError(f"setting 'feedforward.joint_limits' has {len(joints)} numbers; expected "
+                         f"none or {len(robot.joints)}, one for each of robot.joints.")
+    without = [name for name, limit in zip(robot.joints, joints) if not math.isfinite(limit)]
+    if without:
+        raise RobotError(
+            f"joint '{without[0]}' has no effort limit in the URDF, by which its feedforward would "
+            "be bounded; set feedforward.joint_limits.")
+    return np.array([*(config.feedforward.wrench_limits if robot.vehicle else ()), *joints])
+
+
+def checked_covariance(covariance: np.ndarray, table: ParameterTable) -> np.ndarray:
+    """A covariance (p, p) of numbers with variances that are not negative; raises ParameterError.
+    """
+    covariance = np.asarray(covariance, float)
+    if (covariance.shape != (table.size,) * 2 or not np.isfinite(covariance).all()
+            or (np.diagonal(covariance) < 0).any()):
+        raise ParameterError(
+            f"the covariance of trusted parameters has shape {covariance.shape}, or entries that "
+            f"are no covariance; expected ({table.size}, {table.size}) numbers.")
+    return covariance
