@@ -15,7 +15,9 @@ _HOMES = {
     "RobotModel": "model.robot", "vehicle_regressor": "model.vehicle",
     "ManipulatorModel": "model.manipulator", "Mount": "model.manipulator",
     "inverse_dynamics": "model.dynamics", "forward_dynamics": "model.dynamics",
-    "State": "model.dynamics", "simulate": "model.forward_simulation",
+    "State": "model.state", "mass_matrix": "model.terms", "coriolis": "model.terms",
+    "damping": "model.terms", "gravity": "model.terms", "friction": "model.terms",
+    "Feedforward": "control.feedforward", "simulate": "model.forward_simulation",
     "Disturbance": "model.error_covariance",
 }
 __all__ = [*_HOMES, "__version__"]

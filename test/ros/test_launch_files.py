@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from uvms_adaptive_dynamics.config import NODE_NAME, Config
+from uvms_adaptive_dynamics.ros.feedforward_node import NAME
+from uvms_adaptive_dynamics.signals.topics import FEEDFORWARD_OUTPUTS
 
 ROOT = Path(__file__).resolve().parents[2]
 LAUNCH = ROOT / "launch"
@@ -133,6 +135,17 @@ def test_the_default_parameter_file_is_in_the_package(launch_file):
     declared = arguments(launch_file("estimator.launch.py").generate_launch_description())
     default = declared["params_file"]["default_value"]
     assert (ROOT / Path(*default.args[0][1:])).is_file()
+
+
+def test_the_feedforward_node_is_the_package_s_and_its_outputs_have_other_names(launch_file):
+    """Executable, node name and outputs are those of setup.py and of the topic table."""
+    node = estimator_node(launch_file("feedforward.launch.py"))
+    assert node.kwargs["executable"] in executables() and node.kwargs["name"] == NAME
+    outputs = {f"~/{output.name}" for output in FEEDFORWARD_OUTPUTS}
+    assert {name for name, _ in node.kwargs["remappings"]} <= outputs
+    declared = arguments(launch_file("feedforward.launch.py").generate_launch_description())
+    assert all(declared[name[2:]]["default_value"] == name
+               for name, _ in node.kwargs["remappings"])
 
 
 def test_the_demo_starts_both_and_ends_with_the_robot(launch_file):

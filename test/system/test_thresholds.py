@@ -36,6 +36,7 @@ NO_THRESHOLDS = {
     "uncertainty/trust.py": "OK DOUBTFUL WRONG EFFORT_MEMORY ROWS SQUARE NORMALIZED EXPECTED M P "
                             "MM PP MP",
     "signals/front_end.py": "THRUST_LOG_TICKS LONGEST_WAIT",
+    "signals/latest_state.py": "HISTORY ZERO",
     "signals/ticks.py": "MAX_TICKS_AT_ONCE",
     "signals/checks/delay.py": "MIN_SHIFT MAX_SHIFT SHIFT_STEP ROW_STRIDE INDEPENDENT "
                                "CONTRAST_SHIFT FIRST_ESTIMATE ESTIMATE_PERIOD MONITORED",

@@ -33,6 +33,26 @@ class Feedforward(Section):
     joint_limits: tuple[float, ...] = setting(
         (), "Largest effort of each joint; empty: the URDF's.", "N m", 1e-3, 1e6)
 
+    # --- the node alone ---
+    rate: float = setting(100.0, "Efforts per second.", "Hz", 1.0, 1000.0)
+    estimator: str = setting(
+        "uvms_estimator", "Name of the estimator node, whose trusted parameters are used.")
+    axes: str = setting(
+        "body_flu", "Axes of the vehicle's wanted velocities and accelerations: those of the body, "
+                    "where an acceleration is the derivative of the body velocity, or of the "
+                    "world.", choices=("body_flu", "body_frd", "world_enu", "world_ned"))
+    velocity: str = setting(
+        "measured", "Velocities that damping, Coriolis and viscous friction are taken at: "
+                    "'measured', or 'wanted' where the wanted motion has them, which keeps noise "
+                    "and wrong damping out of the loop.", choices=("measured", "wanted"))
+    motion_timeout: float = setting(
+        0.5, "How long a wanted motion of a single point holds; after it, as after the last of "
+             "several points, accelerations and velocities are zero.", "s", 0.01, 60.0)
+    state_timeout: float = setting(
+        0.2, "With a state older than this the efforts fade to zero.", "s", 0.01, 10.0)
+    acceleration_time: float = setting(
+        0.05, "Time constant of the low-pass of the published acceleration.", "s", 0.0, 10.0)
+
     def validate(self) -> None:
         if len(self.wrench_limits) != 6:
             self.refuse("wrench_limits", self.wrench_limits, "6 numbers (X Y Z K M N)")

@@ -75,7 +75,8 @@ class Feedforward:
                                     "nothing")
         self._trusted: _Parameters | None = None
         self._sign_of_life = -math.inf
-        self._x, self._covariance = self._wanted(0.0).x, self._wanted(0.0).covariance
+        self._x, self._covariance = self._wanted(0.0).x, self._wanted(0.0).covariance.copy()
+        self._workspace = np.empty_like(self._covariance)
         self._before: float | None = None
         self._coulomb = table.places(f"{joint}.fs" for joint in table.joints)
         self._own = np.arange(robot.arm_rows.start, robot.arm_rows.stop)
@@ -128,20 +129,23 @@ class Feedforward:
     # --- what the controller gets -----------------------------------------------------------------
 
     def efforts(self, t: float, state: State, nu_dot: np.ndarray, mu_ddot: np.ndarray,
-                friction_speed: np.ndarray | None = None) -> FeedforwardEfforts:
+                friction_speed: np.ndarray | None = None,
+                engaged: bool = True) -> FeedforwardEfforts:
         """Efforts at time t [s] for wanted accelerations nu_dot (6,), mu_ddot (n,) in `state`.
 
         friction_speed (n,) [rad/s or m/s]: at which Coulomb friction is taken, by default
-        state.mu_dot; the wanted speed keeps noise of the measured one out of the joints. Raises
-        ParameterError where state or accelerations are not finite; nothing has changed then.
+        state.mu_dot; the wanted speed keeps noise of the measured one out of the joints. engaged
+        False: the efforts fade to nothing, as where a state is too old. Raises ParameterError
+        where state or accelerations are not finite; nothing has changed then.
         """
         E = self._regressor(state, nu_dot, mu_ddot, friction_speed)
-        wanted = self._wanted(t)
+        wanted = self._wanted(t) if engaged else self._nothing
         before, after = E @ self._x, E @ wanted.x
         share = min(self._share_of_time(t), self._share_of_step(before, after))
         self._x = self._x + share * (wanted.x - self._x)
         # A mix has at most the mix of the variances (Jensen), however the two correlate.
-        self._covariance = self._covariance + share * (wanted.covariance - self._covariance)
+        self._covariance *= 1.0 - share
+        self._covariance += np.multiply(share, wanted.covariance, out=self._workspace)
         self._before = t
         Y, tau = E[:, :-1], self._limited(E @ self._x)
         there = np.abs(self._limited(after) - tau) <= self.settings.max_step * self.limits
@@ -159,7 +163,7 @@ class Feedforward:
         raw = rows_of(self.robot, state, accelerations)
         raw.Y[self._own, self._coulomb] = smooth_sign(
             state.mu_dot if friction_speed is None else friction_speed)
-        E = np.column_stack([raw.Y, raw.known])
+        E = np.concatenate([raw.Y, raw.known[:, None]], axis=1)
         if not np.isfinite(E).all():
             raise ParameterError("state or wanted motion of the feedforward is not finite; "
                                  "expected numbers [SI].")

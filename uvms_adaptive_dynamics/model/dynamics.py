@@ -4,13 +4,14 @@ Paper, "Use Cases".
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from .robot import RawRows, RobotModel
 from .sample import Sample
+from .state import State
 
 
 class Efforts(NamedTuple):
@@ -28,16 +29,6 @@ class Accelerations(NamedTuple):
     mu_ddot: np.ndarray
     covariance: np.ndarray | None
     M: np.ndarray
-
-
-@dataclass(frozen=True)
-class State:
-    """R_nb (3, 3), nu (6,), mu (n,), mu_dot (n,) in SI, body FRD, world NED."""
-
-    R_nb: np.ndarray
-    nu: np.ndarray
-    mu: np.ndarray
-    mu_dot: np.ndarray
 
 
 def inverse_dynamics(robot: RobotModel, state: State, nu_dot: np.ndarray, mu_ddot: np.ndarray,

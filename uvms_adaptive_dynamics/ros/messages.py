@@ -11,7 +11,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from geometry_msgs.msg import Accel, AccelStamped, Vector3, Wrench, WrenchStamped
+from geometry_msgs.msg import (
+    Accel,
+    AccelStamped,
+    Twist,
+    TwistStamped,
+    Vector3,
+    Wrench,
+    WrenchStamped,
+)
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension, MultiArrayLayout
 
@@ -101,6 +109,15 @@ def acceleration_message(t: float, nu_dot: np.ndarray, output: Output) -> AccelS
     linear, angular = _vectors(in_output_axes(nu_dot, output))
     return AccelStamped(header=header(t, frame_id(output)),
                         accel=Accel(linear=linear, angular=angular))
+
+
+def twist_message(t: float, six: np.ndarray, output: Output) -> TwistStamped | None:
+    """nu (6,) [m/s, rad/s], or nu_dot for those who want it so, given in FRD."""
+    if not _finite(six):
+        return None
+    linear, angular = _vectors(in_output_axes(six, output))
+    return TwistStamped(header=header(t, frame_id(output)),
+                        twist=Twist(linear=linear, angular=angular))
 
 
 def diagnostic_status(level: int, name: str, message: str, values: Mapping[str, object],

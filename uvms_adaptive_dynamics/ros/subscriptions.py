@@ -52,9 +52,11 @@ class InputSubscription:
     """One input topic: subscribed raw, decoded by us, so that a recording holds the bytes as they
     came."""
 
-    def __init__(self, node: Node, wanted: Input, roles: Sequence[str] = ()):
-        """Of all `roles` that read this topic, by default of one. Raises ConfigError where the
-        message's package is not installed, or the topic's name or QoS override is unusable."""
+    def __init__(self, node: Node, wanted: Input, roles: Sequence[str] = (),
+                 qos: QoSProfile | None = None):
+        """Of all `roles` that read this topic, by default of one, with a QoS, by default a
+        sensor's. Raises ConfigError where the message's package is not installed, or the topic's
+        name or QoS override is unusable."""
         self.input, self.roles = wanted, tuple(roles) or (wanted.role,)
         self.messages = 0      # read so far; counted by the reader
         # As of the last look_around: who publishes, and what an operator can do about silence.
@@ -62,7 +64,7 @@ class InputSubscription:
         self.why_silent = ""
         self._node = node
         self._type = message_class(wanted)
-        qos = QoSProfile(depth=SENSOR_DEPTH, reliability=ReliabilityPolicy.BEST_EFFORT)
+        qos = qos or QoSProfile(depth=SENSOR_DEPTH, reliability=ReliabilityPolicy.BEST_EFFORT)
         try:
             self.topic = node.resolve_topic_name(wanted.topic)
             self._subscription: Subscription = node.create_subscription(

@@ -26,6 +26,8 @@ class Output:
 
 def topic_setting(role: str, what: str = "topic") -> str:
     """The setting of an input's topic, or of its `what`."""
+    if role in ("trusted_parameters", "trusted_covariance", "estimator_status"):
+        return "feedforward.estimator"
     return "thrusters.wrench_topic" if role == "wrench" else f"{role}.{what}"
 
 
@@ -64,4 +66,39 @@ OUTPUTS = (
            "joint efforts that the model predicts"),
     Output("joint_stddev", "sensor_msgs/msg/JointState", "their standard deviation, in effort"),
     Output("acceleration", "geometry_msgs/msg/AccelStamped", "filtered nu_dot"),
+)
+
+
+def feedforward_inputs(config: Config) -> tuple[Input, ...]:
+    """The topics that the feedforward node reads: sensors, wanted motions, the estimator's."""
+    found = [each for each in inputs(config) if each.role in ("imu", "dvl", "joint_states")]
+    if config.robot.vehicle:
+        found += [Input("vehicle_trajectory", "~/vehicle_trajectory",
+                        "trajectory_msgs/msg/MultiDOFJointTrajectory"),
+                  Input("vehicle_acceleration", "~/vehicle_acceleration",
+                        "geometry_msgs/msg/AccelStamped")]
+    if config.robot.joints:
+        found.append(Input("arm_trajectory", "~/arm_trajectory",
+                           "trajectory_msgs/msg/JointTrajectory"))
+    estimator = config.feedforward.estimator
+    return (*found,
+            Input("trusted_parameters", f"{estimator}/trusted_parameters",
+                  "sensor_msgs/msg/JointState"),
+            Input("trusted_covariance", f"{estimator}/trusted_covariance",
+                  "std_msgs/msg/Float64MultiArray"),
+            Input("estimator_status", f"{estimator}/status", "diagnostic_msgs/msg/DiagnosticArray"))
+
+
+FEEDFORWARD_OUTPUTS = (
+    Output("wrench", "geometry_msgs/msg/WrenchStamped", "thruster wrench of the wanted motion"),
+    Output("wrench_reference", "geometry_msgs/msg/Wrench", "the same without a header"),
+    Output("wrench_stddev", "geometry_msgs/msg/WrenchStamped", "its standard deviation"),
+    Output("joint_efforts", "sensor_msgs/msg/JointState", "joint efforts of the wanted motion"),
+    Output("joint_stddev", "sensor_msgs/msg/JointState", "their standard deviation, in effort"),
+    Output("arm_reaction", "geometry_msgs/msg/WrenchStamped",
+           "wrench by which the arm acts on the vehicle"),
+    Output("velocity", "geometry_msgs/msg/TwistStamped", "body velocity of now"),
+    Output("acceleration", "geometry_msgs/msg/AccelStamped", "filtered nu_dot of now"),
+    Output("accelerations", "geometry_msgs/msg/TwistStamped", "the same in a twist"),
+    Output("status", "diagnostic_msgs/msg/DiagnosticArray", "source, ages, whether to use it"),
 )

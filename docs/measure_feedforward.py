@@ -1,0 +1,151 @@
+"""Measures the feedforward node: python docs/measure_feedforward.py [--duration 60].
+
+Needs ROS 2 or the wheels of bootstrap.py.
+
+The node with its default settings and the simulated robot run as processes of their own, over real
+DDS. This one says every 20 ms what an estimator would, covariance each second, and hears all
+outputs. It prints the node's processor time from /proc, the rate of efforts, the age of states and
+the time of one call without ROS.
+"""
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import numpy as np
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from measure_node import processor_time
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from uvms_adaptive_dynamics import Config, Feedforward, RobotModel, State
+from uvms_adaptive_dynamics.model.prior import prior_from_config
+from uvms_adaptive_dynamics.ros.feedforward_outputs import CLASSES
+from uvms_adaptive_dynamics.ros.messages import covariance_message, parameters_message
+from uvms_adaptive_dynamics.ros.publishers import LATCHED
+from uvms_adaptive_dynamics.signals.topics import FEEDFORWARD_OUTPUTS
+
+STARTING = 6.0      # [s] of imports and discovery, which do not count
+KEYS = 45           # of an estimator's status: trust, age and noise of ten channels, and the rest
+
+
+class Estimator(Node):
+    """Says what a living estimator says, and hears the feedforward."""
+
+    def __init__(self, robot, prior):
+        super().__init__("measure_feedforward")
+        name, self._k = "uvms_estimator", 0
+        self._table, self._prior = robot.table, prior
+        self._parameters = self.create_publisher(
+            JointState, f"{name}/trusted_parameters", LATCHED)
+        self._covariance = self.create_publisher(
+            Float64MultiArray, f"{name}/trusted_covariance", LATCHED)
+        self._status = self.create_publisher(DiagnosticArray, f"{name}/status", LATCHED)
+        self.create_timer(0.02, self._say)
+        self.came: dict[str, int] = {output.name: 0 for output in FEEDFORWARD_OUTPUTS}
+        self.times: list[float] = []
+        self.ages: list[float] = []
+        for output in FEEDFORWARD_OUTPUTS:
+            self.create_subscription(
+                CLASSES[output.type], f"uvms_feedforward/{output.name}",
+                lambda message, name=output.name: self._hear(name, message), 100)
+
+    def _say(self):
+        t, values = time.time(), self._prior.values
+        self._parameters.publish(parameters_message(t, self._table.names, values, 0.1 * values))
+        self._status.publish(DiagnosticArray(status=[DiagnosticStatus(values=[
+            KeyValue(key="state", value="learning"),
+            *(KeyValue(key=f"trust {k}", value="ok") for k in range(KEYS))])]))
+        if self._k % 50 == 0:
+            message = covariance_message(np.diag((0.1 * values) ** 2 + 1e-6))
+            message.layout.dim[0].label = f"rows: {','.join(self._table.names)}"
+            self._covariance.publish(message)
+        self._k += 1
+
+    def _hear(self, name, message):
+        self.came[name] += 1
+        if name == "wrench":
+            self.times.append(time.monotonic())
+        if name == "status":
+            self.ages += [float(pair.value) for pair in message.status[0].values
+                          if pair.key == "age of state [s]"]
+
+
+def main() -> int:
+    """Run, print, and return 0."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--duration", type=float, default=60.0,
+                        help="measured time [s]; default 60")
+    duration = parser.parse_args().duration
+    config = Config()
+    robot = RobotModel.from_config(config)
+    prior = prior_from_config(config, robot)
+    one_call(robot, prior)
+    os.environ.update({"ROS_DOMAIN_ID": str(100 + os.getpid() % 100),
+                       "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+                       "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]),
+                                                      os.environ.get("PYTHONPATH", "")])})
+    module = "uvms_adaptive_dynamics.ros"
+    node, simulated = (subprocess.Popen([sys.executable, "-m", f"{module}.{name}"])
+                       for name in ("feedforward_node", "demo.simulated_robot"))
+    rclpy.init()
+    listener = Estimator(robot, prior)
+    try:
+        listen(listener, STARTING)
+        listener.times.clear()
+        listener.ages.clear()
+        before, begin = processor_time(node.pid), time.monotonic()
+        came = dict(listener.came)
+        listen(listener, duration)
+        elapsed = time.monotonic() - begin
+        print(f"{(processor_time(node.pid) - before) / elapsed:.3f} of a core over {elapsed:.0f} s")
+        gaps = 1e3 * np.diff(listener.times)
+        print(f"wrench: {len(listener.times) / elapsed:.1f} Hz, between two of them median "
+              f"{np.median(gaps):.1f} ms, 99 % {np.percentile(gaps, 99):.1f} ms, most "
+              f"{gaps.max():.1f} ms")
+        ages = 1e3 * np.array(listener.ages)
+        print(f"age of the state: median {np.median(ages):.1f} ms, 99 % "
+              f"{np.percentile(ages, 99):.1f} ms, most {ages.max():.1f} ms")
+        print("messages per second: " + ", ".join(
+            f"{name} {(count - came[name]) / elapsed:.0f}"
+            for name, count in listener.came.items()))
+        return 0
+    finally:
+        for process in (simulated, node):
+            process.terminate()
+            process.wait(20)
+        listener.destroy_node()
+        rclpy.try_shutdown()
+
+
+def one_call(robot, prior) -> None:
+    """Print the time of one call with its deviation."""
+    feedforward = Feedforward(robot, prior)
+    n = robot.table.n
+    state, times = State(np.eye(3), np.full(6, .1), np.full(n, 2.0), np.full(n, .2)), []
+    for k in range(2000):
+        begin = time.perf_counter()
+        feedforward.efforts(0.01 * k, state, np.full(6, .1), np.full(n, .1))
+        times.append(1e3 * (time.perf_counter() - begin))
+    print(f"one call: median {np.median(times):.3f} ms, 99 % {np.percentile(times, 99):.3f} ms, "
+          f"most {max(times):.3f} ms")
+
+
+def listen(listener: Node, duration: float) -> None:
+    """Spin for a duration [s]."""
+    end = time.monotonic() + duration
+    while time.monotonic() < end:
+        rclpy.spin_once(listener, timeout_sec=0.01)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

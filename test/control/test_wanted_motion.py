@@ -1,0 +1,125 @@
+"""Wanted motions from messages: interpolation, axes, orders of joints, ends, and refusals."""
+from types import SimpleNamespace as Message
+
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.config import Feedforward
+from uvms_adaptive_dynamics.control.wanted_motion import WantedMotions
+from uvms_adaptive_dynamics.errors import MessageError
+from uvms_adaptive_dynamics.model.rotations import FRD_FROM_FLU, NED_FROM_ENU, from_rpy
+from uvms_adaptive_dynamics.model.state import State
+
+JOINTS = ("a", "b")
+STATE = State(from_rpy(.2, -.3, 1.1), np.array([.3, -.1, .2, .1, -.2, .4]), np.zeros(2),
+              np.zeros(2))
+
+
+def vector(x):
+    return Message(x=float(x[0]), y=float(x[1]), z=float(x[2]))
+
+
+def six(values):
+    return Message(linear=vector(values[:3]), angular=vector(values[3:]))
+
+
+def time(t):
+    return Message(sec=int(t // 1), nanosec=int(round(t % 1 * 1e9)))
+
+
+def trajectory(points, stamp=0.0, **more):
+    """points: (time, velocities, accelerations)."""
+    return Message(header=Message(stamp=time(stamp)), points=[
+        Message(time_from_start=time(t), velocities=v, accelerations=a) for t, v, a in points],
+        **more)
+
+
+def vehicle(points, stamp=0.0):
+    return trajectory([(t, [] if v is None else [six(v)], [] if a is None else [six(a)])
+                       for t, v, a in points], stamp)
+
+
+def wanted(**settings):
+    return WantedMotions(JOINTS, Feedforward(**settings))
+
+
+ONE, TWO = np.arange(1., 7.), np.array([3., 1., -2., 0., 2., 5.])
+
+
+def test_points_are_interpolated_and_end():
+    """Between two points linearly; before and after them nothing is wanted."""
+    motions = wanted(axes="body_frd")
+    motions.add_vehicle_trajectory(vehicle([(1, ONE, TWO), (3, TWO, ONE)], stamp=100.0), 5.0)
+    got = motions.at(102.5, STATE)
+    np.testing.assert_allclose(got.nu_dot, .25 * TWO + .75 * ONE)
+    np.testing.assert_allclose(got.nu, .25 * ONE + .75 * TWO)
+    assert got.given and got.mu_dot is None and not got.mu_ddot.any()
+    for t in (100.9, 103.1):
+        after = motions.at(t, STATE)
+        assert not after.given and after.nu is None and not after.nu_dot.any()
+
+
+def test_a_single_point_holds_for_its_time():
+    """As sent by a controller at every period; without a stamp from its reception."""
+    motions = wanted(axes="body_frd", motion_timeout=.5)
+    motions.add_vehicle_trajectory(vehicle([(0, None, ONE)]), 5.0)
+    np.testing.assert_allclose(motions.at(5.4, STATE).nu_dot, ONE)
+    assert not motions.at(5.6, STATE).given and not motions.at(4.9, STATE).given
+
+
+def test_velocities_alone_are_differentiated():
+    """Quadratic velocities: the acceleration at the middle point is exact."""
+    motions = wanted(axes="body_frd")
+    motions.add_vehicle_trajectory(
+        vehicle([(t, ONE * t ** 2, None) for t in (0, 1, 2)], stamp=10.0), 0.0)
+    np.testing.assert_allclose(motions.at(11.0, STATE).nu_dot, 2 * ONE)
+
+
+def test_axes_are_turned():
+    """Body FLU, and a world's: the derivative of R^T v by differences."""
+    flu = wanted()
+    flu.add_vehicle_acceleration(Message(accel=six(ONE)), 1.0)
+    np.testing.assert_allclose(flu.at(1.1, STATE).nu_dot,
+                               np.concatenate([FRD_FROM_FLU @ ONE[:3], FRD_FROM_FLU @ ONE[3:]]))
+    h, w = 1e-6, STATE.R_nb @ STATE.nu[3:]
+    velocity, acceleration = STATE.R_nb @ STATE.nu[:3], np.array([.5, -.4, .3])
+
+    def body(t):
+        turn = np.eye(3) + t * np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]])
+        return (turn @ STATE.R_nb).T @ (velocity + t * acceleration)
+    for axes, flip in (("world_ned", np.eye(3)), ("world_enu", NED_FROM_ENU)):
+        motions = wanted(axes=axes)
+        motions.add_vehicle_acceleration(
+            Message(accel=six(np.concatenate([flip @ acceleration, np.zeros(3)]))), 1.0)
+        np.testing.assert_allclose(motions.at(1.0, STATE).nu_dot[:3],
+                                   (body(h) - body(-h)) / (2 * h), atol=1e-8)
+        motions.add_vehicle_trajectory(vehicle(
+            [(0, np.concatenate([flip @ velocity, flip @ w]), np.zeros(6))], 1.0), 1.0)
+        np.testing.assert_allclose(motions.at(1.0, STATE).nu, STATE.nu, atol=1e-12)
+
+
+def test_joints_come_in_any_order():
+    motions = wanted()
+    motions.add_arm_trajectory(trajectory([(0, [9, 2, 1], [9, 4, 3])],
+                                          joint_names=["c", "b", "a"]), 1.0)
+    got = motions.at(1.0, STATE)
+    assert got.mu_dot.tolist() == [1, 2] and got.mu_ddot.tolist() == [3, 4]
+
+
+@pytest.mark.parametrize("add, part", [
+    (lambda m: m.add_vehicle_trajectory(vehicle([]), 1.0), "got 0 points"),
+    (lambda m: m.add_vehicle_trajectory(vehicle([(1, ONE, ONE), (1, ONE, ONE)]), 1.0), "increases"),
+    (lambda m: m.add_vehicle_trajectory(vehicle([(0, ONE, None)]), 1.0), "no accelerations"),
+    (lambda m: m.add_vehicle_trajectory(vehicle([(0, None, ONE * np.nan)]), 1.0), "not finite"),
+    (lambda m: m.add_vehicle_trajectory(Message(), 1.0), "lacks a field"),
+    (lambda m: m.add_vehicle_acceleration(Message(accel=six(ONE * np.inf)), 1.0), "not finite"),
+    (lambda m: m.add_vehicle_acceleration(Message(), 1.0), "vehicle_acceleration"),
+    (lambda m: m.add_arm_trajectory(trajectory([], joint_names=["a"]), 1.0), "'b' is missing"),
+    (lambda m: m.add_arm_trajectory(trajectory([(0, [], [1.0])], joint_names=["a", "b"]), 1.0),
+     "has 1 accelerations, expected 2")])
+def test_what_is_no_motion_is_refused_and_changes_nothing(add, part):
+    motions = wanted(axes="body_frd")
+    motions.add_vehicle_acceleration(Message(accel=six(ONE)), 1.0)
+    with pytest.raises(MessageError, match=part):
+        add(motions)
+    np.testing.assert_allclose(motions.at(1.0, STATE).nu_dot, ONE)

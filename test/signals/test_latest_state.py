@@ -1,0 +1,153 @@
+"""The state of now: exact on exact messages, without delay, and what outages and garbage do."""
+from types import SimpleNamespace as Message
+
+import numpy as np
+import pytest
+from analytic import AnalyticMotion, stamp, stream, vector
+from frame_cases import decoded
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.errors import ConfigError, MessageError
+from uvms_adaptive_dynamics.model.prior import prior_from_config
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.signals.latest_state import LatestStateFilter
+from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
+
+CONFIG = Config()
+ROBOT = RobotModel.from_config(CONFIG)
+PI = prior_from_config(CONFIG, ROBOT).values
+ROLES = {"imu/data": "imu", "dvl/twist": "dvl", "joint_states": "joint_states"}
+
+
+def followed(messages, config=CONFIG, robot=ROBOT, begin=0.0):
+    """[(receive time, its time on the states' clock, latest)] after each message from begin on."""
+    states, found = LatestStateFilter(config, robot), []
+    for role, message, receive in messages:
+        if role in ROLES.values():
+            states.add_message(role, message, receive)
+            latest = states.latest()
+            if latest is not None and receive >= begin:
+                found.append((receive, states.now(receive), latest))
+    return found
+
+
+@pytest.fixture(scope="module")
+def motion():
+    return AnalyticMotion(2, high=.3)
+
+
+@pytest.fixture(scope="module")
+def messages(motion):
+    return stream(motion, ROBOT, PI, 12.0)
+
+
+def test_the_state_is_that_of_its_own_time(motion, messages):
+    """On exact messages: attitude, rates and joints to what 20 ms between readings move, the
+    velocity to 1 cm/s although the DVL is 0.1 s late, the acceleration to its low-pass's delay."""
+    start = messages[0][2] - 0.01
+    found = followed(messages, begin=start + 3.0)
+    assert len(found) > 1000
+    velocity, acceleration = [], []
+    for _, _, latest in found[::20]:
+        truth = motion.sample(latest.t - (1_700_000_000.0), ROBOT)
+        np.testing.assert_allclose(latest.state.R_nb[2], truth.R_nb[2], atol=.02)
+        np.testing.assert_allclose(latest.state.nu[3:], truth.nu[3:], atol=.03)
+        np.testing.assert_allclose(latest.state.mu, truth.mu, atol=.01)
+        np.testing.assert_allclose(latest.state.mu_dot, truth.mu_dot, atol=.01)
+        velocity.append(latest.state.nu[:3] - truth.nu[:3])
+        acceleration.append(latest.nu_dot - truth.nu_dot)
+    assert np.sqrt(np.mean(np.square(velocity))) < .01
+    assert np.sqrt(np.mean(np.square(acceleration))) < .1
+
+
+def test_the_age_is_that_of_the_slower_of_imu_and_joints(messages):
+    """Below 30 ms with an IMU of 100 Hz and joints of 50 Hz."""
+    found = followed(messages, begin=messages[0][2] + 2.0)
+    ages = [now - latest.t for _, now, latest in found]
+    assert max(ages) < .03 and min(ages) >= 0
+
+
+def test_the_simulated_robots_velocity_is_better_than_its_late_dvl():
+    """With the noise of real sensors: 2 cm/s of the truth, all of it now."""
+    run = SimulatedRobot(4, 20.0, start_ns=1_767_225_600 * 10**9, truth_period=.01)
+    came = sorted(([ROLES[m.topic], decoded(m)] for m in run if m.topic in ROLES),
+                  key=lambda item: item[1][2])
+    truth = run.truth()
+    found = followed([(role, message, receive) for role, (_, message, receive) in came],
+                     begin=truth.t[0] + 5.0)
+    assert len(found) > 500
+    errors = [latest.state.nu[:3] - truth.nu[int(np.argmin(np.abs(truth.t - latest.t)))][:3]
+              for _, _, latest in found[::10]]
+    assert np.sqrt(np.mean(np.square(errors))) < .02
+
+
+def test_a_silent_dvl_is_bridged_then_fades(messages):
+    """A second by the IMU to a few cm/s; after it the velocity dies away instead of running off."""
+    start = messages[0][2]
+    silent = [m for m in messages if m[0] != "dvl" or m[2] < start + 4]
+    whole = {r: latest for r, _, latest in followed(messages)}
+    part = {r: latest for r, _, latest in followed(silent)}
+    times = [r for r in part if r in whole and start + 4 < r < start + 4.4]
+    assert max(np.abs(part[r].state.nu[:3] - whole[r].state.nu[:3]).max() for r in times) < .05
+    end = max(part)
+    assert end - part[end].velocity_t > 7
+    assert np.abs(part[end].state.nu[:3]).max() < 1.0
+
+
+def test_a_single_wrong_velocity_is_not_used(messages):
+    """3 m/s once, as if the reading were missing; five in a row are believed."""
+    k = [i for i, m in enumerate(messages) if m[0] == "dvl" and m[2] > messages[0][2] + 4][:5]
+
+    def wrong(places):
+        return [(role, Message(header=m.header, twist=Message(twist=Message(
+            linear=vector([3, 0, 0])), covariance=m.twist.covariance)) if i in places else m, r)
+            for i, (role, m, r) in enumerate(messages)]
+
+    at = messages[k[-1]][2]
+    good, once, often = ({r: s for r, _, s in followed(wrong(places))}[at].state.nu[0]
+                         for places in ([], k[-1:], k))
+    assert abs(once - good) < 2e-3 and abs(often - good) > .5
+
+
+def test_without_an_orientation_the_attitude_is_found(motion, messages):
+    """As the front end does: no state until the tilt is known, then it is right to a degree."""
+    bare = [(role, Message(header=m.header, orientation=Message(x=0., y=0., z=0., w=0.),
+                           angular_velocity=m.angular_velocity,
+                           linear_acceleration=m.linear_acceleration) if role == "imu" else m, r)
+            for role, m, r in messages]
+    found = followed(bare)
+    assert found[0][0] > bare[0][2] + .5
+    _, _, latest = found[-1]
+    truth = motion.sample(latest.t - 1_700_000_000.0, ROBOT)
+    np.testing.assert_allclose(latest.state.R_nb[2], truth.R_nb[2], atol=.03)
+
+
+def test_what_cannot_be_a_state_is_refused():
+    """Garbage of a message, and settings that would need differentiation."""
+    states = LatestStateFilter(CONFIG, ROBOT)
+    with pytest.raises(MessageError):
+        states.add_message("joint_states", Message(header=stamp(1.0), name=["x"], position=[0.0],
+                                                   velocity=[], effort=[]), 1.0)
+    assert states.latest() is None and states.now(1.0) is None
+    with pytest.raises(ConfigError, match="expects measured rates"):
+        LatestStateFilter(CONFIG.with_values({
+            "imu.type": "geometry_msgs/msg/PoseStamped", "filter.linear_acceleration": "dvl"}),
+            ROBOT)
+
+
+def test_an_arm_on_a_fixed_base_needs_joints_alone(messages):
+    config = CONFIG.with_values({"robot.vehicle": False})
+    robot = RobotModel.from_config(config)
+    found = followed([m for m in messages if m[0] == "joint_states"], config, robot)
+    assert found and not found[-1][2].state.nu.any()
+
+
+def test_a_clock_that_jumps_begins_anew(messages):
+    """Nothing of before it is left; half a second later there is a state again."""
+    states, start = LatestStateFilter(CONFIG, ROBOT), messages[0][2]
+    for role, message, receive in [m for m in messages if m[2] < start + 3]:
+        if role in ROLES.values():
+            states.add_message(role, message, receive)
+    assert states.latest() is not None
+    states.add_message(*messages[0])
+    assert states.latest() is None

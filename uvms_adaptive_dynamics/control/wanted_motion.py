@@ -1,0 +1,165 @@
+"""The motion that a planner or a controller wants, from messages, at any time.
+
+Messages are read by their field names: trajectory_msgs/MultiDOFJointTrajectory (its first body is
+the vehicle) or geometry_msgs/AccelStamped for the vehicle, trajectory_msgs/JointTrajectory for the
+arm. Points are interpolated linearly in time; one point alone holds from its time on.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..config import Feedforward
+from ..errors import MessageError
+from ..model.rotations import FRD_FROM_FLU, NED_FROM_ENU
+from ..model.state import State
+
+
+class WantedMotion(NamedTuple):
+    """nu_dot (6,) [m/s^2, rad/s^2] derivative of the body velocity, FRD; mu_ddot (n,); nu (6,) and
+    mu_dot (n,) the velocities, None where no one said them. given: whether any motion is in force.
+    """
+
+    nu_dot: np.ndarray
+    mu_ddot: np.ndarray
+    nu: np.ndarray | None
+    mu_dot: np.ndarray | None
+    given: bool
+
+
+class _Points(NamedTuple):
+    """Times (k,) [s], velocities (k, d) or None, accelerations (k, d)."""
+
+    times: np.ndarray
+    velocities: np.ndarray | None
+    accelerations: np.ndarray
+
+
+class WantedMotions:
+    """Keeps the last wanted motion of vehicle and arm; times [s] are on the receiver's clock."""
+
+    def __init__(self, joints: Sequence[str], settings: Feedforward):
+        self._joints, self._settings = tuple(joints), settings
+        self._vehicle: _Points | None = None
+        self._arm: _Points | None = None
+        world = settings.axes.startswith("world")
+        flip = {"body_flu": FRD_FROM_FLU, "world_enu": NED_FROM_ENU}.get(settings.axes, np.eye(3))
+        self._world, self._flip = world, np.kron(np.eye(2), flip)     # of linear and angular
+
+    # --- messages; each raises MessageError for what cannot be used -------------------------------
+
+    def add_vehicle_trajectory(self, message: Any, receive: float) -> None:
+        """trajectory_msgs/MultiDOFJointTrajectory in the axes of feedforward.axes."""
+        self._vehicle = _points(message, receive, "vehicle_trajectory", lambda point, what: [
+            six for twist in list(getattr(point, what))[:1] for six in _six(twist)], 6)
+
+    def add_vehicle_acceleration(self, message: Any, receive: float) -> None:
+        """geometry_msgs/AccelStamped in the same axes; it holds from now on."""
+        try:
+            acceleration = np.array(_six(message.accel), float)
+        except (AttributeError, TypeError, ValueError) as error:
+            raise MessageError(f"vehicle_acceleration: {error}") from None
+        self._vehicle = _Points(np.array([receive]), None, _finite(
+            acceleration[None], "vehicle_acceleration"))
+
+    def add_arm_trajectory(self, message: Any, receive: float) -> None:
+        """trajectory_msgs/JointTrajectory with all joints of the robot, in any order."""
+        names = list(message.joint_names)
+        missing = [joint for joint in self._joints if joint not in names]
+        if missing:
+            raise MessageError(f"arm_trajectory: joint '{missing[0]}' is missing; the message has "
+                               f"{', '.join(names) or 'no names'}")
+        places = [names.index(joint) for joint in self._joints]
+
+        def values(point: Any, what: str) -> list[float]:
+            given = list(getattr(point, what))
+            if given and len(given) != len(names):
+                raise MessageError(f"arm_trajectory: a point has {len(given)} {what}, expected "
+                                   f"{len(names)}, one for each joint")
+            return [given[k] for k in places] if given else []
+
+        self._arm = _points(message, receive, "arm_trajectory", values, len(self._joints))
+
+    # --- the motion -------------------------------------------------------------------------------
+
+    def at(self, t: float, state: State) -> WantedMotion:
+        """The motion at time t [s] on the receiver's clock; `state` turns what is in world axes.
+        Zeros where none is in force."""
+        vehicle = self._in_force(self._vehicle, t)
+        arm = self._in_force(self._arm, t)
+        nu_dot, nu = np.zeros(6), None
+        if vehicle is not None:
+            acceleration, velocity = vehicle
+            nu_dot = self._flip @ acceleration
+            nu = None if velocity is None else self._flip @ velocity
+            if self._world:
+                turn = np.kron(np.eye(2), state.R_nb.T)
+                nu_dot, nu = turn @ nu_dot, None if nu is None else turn @ nu
+                # d(R^T v)/dt = R^T dv/dt - w x (R^T v)
+                carried = state.nu if nu is None else nu
+                nu_dot[:3] -= np.cross(carried[3:], carried[:3])
+        mu_ddot, mu_dot = (np.zeros(len(self._joints)), None) if arm is None else arm
+        return WantedMotion(nu_dot, mu_ddot, nu, mu_dot,
+                            vehicle is not None or arm is not None)
+
+    def _in_force(self, points: _Points | None,
+                  t: float) -> tuple[np.ndarray, np.ndarray | None] | None:
+        """Accelerations and velocities of points at t, None before them and after they ended."""
+        if points is None:
+            return None
+        hold = self._settings.motion_timeout if len(points.times) == 1 else 0.0
+        if not points.times[0] <= t <= points.times[-1] + hold:
+            return None
+        return (_interpolated(t, points.times, points.accelerations),
+                None if points.velocities is None
+                else _interpolated(t, points.times, points.velocities))
+
+
+def _points(message: Any, receive: float, what: str, values: Any, size: int) -> _Points:
+    """The points of a trajectory message; values(point, "velocities" or "accelerations")."""
+    try:
+        stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+        begin = stamp if stamp else receive
+        points = list(message.points)
+        times = np.array([begin + p.time_from_start.sec + 1e-9 * p.time_from_start.nanosec
+                          for p in points], float)
+        velocities, accelerations = (
+            [values(point, field) for point in points] for field in ("velocities", "accelerations"))
+    except (AttributeError, TypeError, ValueError) as error:
+        raise MessageError(f"{what}: message lacks a field of its type ({error})") from None
+    if not points or (np.diff(times) <= 0).any():
+        raise MessageError(f"{what}: got {len(points)} points; expected one or more with "
+                           "time_from_start that increases")
+    has_velocities = all(len(v) == size for v in velocities)
+    if has_velocities and len(points) > 1 and not any(map(len, accelerations)):
+        v = _finite(np.array(velocities, float), what)
+        return _Points(times, v, np.gradient(v, times, axis=0))
+    if not all(len(a) == size for a in accelerations):
+        raise MessageError(f"{what}: a point has no accelerations of {size} numbers; expected them "
+                           "at every point, or velocities at two points or more")
+    return _Points(times, _finite(np.array(velocities, float), what) if has_velocities else None,
+                   _finite(np.array(accelerations, float), what))
+
+
+def _interpolated(t: float, times: np.ndarray, values: np.ndarray) -> np.ndarray:
+    if t <= times[0] or len(times) == 1:
+        return values[0]
+    if t >= times[-1]:
+        return values[-1]
+    k = int(np.searchsorted(times, t))
+    share = (t - times[k - 1]) / (times[k] - times[k - 1])
+    return values[k - 1] + share * (values[k] - values[k - 1])
+
+
+def _six(twist: Any) -> list[float]:
+    linear, angular = twist.linear, twist.angular
+    return [linear.x, linear.y, linear.z, angular.x, angular.y, angular.z]
+
+
+def _finite(values: np.ndarray, what: str) -> np.ndarray:
+    if not math.isfinite(float(np.sum(values))):
+        raise MessageError(f"{what}: a number is not finite; expected numbers")
+    return values

@@ -1,0 +1,79 @@
+"""State of the robot that its dynamics depend on."""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import MessageError
+from .rotations import FRD_FROM_FLU, NED_FROM_ENU, from_quaternion
+
+# Of a quaternion's length from one: more than single precision and three decimals leave.
+LENGTH_TOLERANCE = 0.05
+
+
+@dataclass(frozen=True)
+class State:
+    """R_nb (3, 3), nu (6,), mu (n,), mu_dot (n,) in SI, body FRD, world NED."""
+
+    R_nb: np.ndarray
+    nu: np.ndarray
+    mu: np.ndarray
+    mu_dot: np.ndarray
+
+    @classmethod
+    def from_messages(cls, imu: Any = None, twist: Any = None, joint_state: Any = None,
+                      joints: Sequence[str] = ()) -> State:
+        """The state of one instant from messages in REP-103 axes at the body's origin (body FLU,
+        world ENU), read by their field names.
+
+        imu: sensor_msgs/Imu, or nav_msgs/Odometry for attitude and rates. twist: velocity of the
+        body in its own axes, of geometry_msgs/TwistStamped, TwistWithCovarianceStamped or
+        nav_msgs/Odometry (twist in child_frame_id); its angular part is not used. joint_state:
+        sensor_msgs/JointState with position and velocity of `joints` (robot.joints), in any order.
+        What a robot does not have stays None: level, at rest, without joints. Raises MessageError.
+        For sensors elsewhere on the body, with other axes or rates of their own: node feedforward.
+        """
+        R_nb, rates, velocity = np.eye(3), np.zeros(3), np.zeros(3)
+        try:
+            if imu is not None:
+                odometry = hasattr(imu, "pose")
+                R_nb = _attitude(imu.pose.pose.orientation if odometry else imu.orientation)
+                rates = _frd(imu.twist.twist.angular if odometry else imu.angular_velocity,
+                             "angular velocity")
+            if twist is not None:
+                velocity = _frd(getattr(twist.twist, "twist", twist.twist).linear, "velocity")
+            places = [list(joint_state.name).index(joint) for joint in joints]
+            mu = _joints(joint_state.position, places, "position") if places else np.zeros(0)
+            mu_dot = _joints(joint_state.velocity, places, "velocity") if places else np.zeros(0)
+        except (AttributeError, TypeError, ValueError, LookupError) as error:
+            raise MessageError(f"state: a message lacks a field or a joint ({error}); expected "
+                               f"those of its type, with the joints {list(joints)}.") from None
+        return cls(R_nb, np.concatenate([velocity, rates]), mu, mu_dot)
+
+
+def _attitude(q: Any) -> np.ndarray:
+    x, y, z, w = q.x, q.y, q.z, q.w
+    length = math.sqrt(x * x + y * y + z * z + w * w)
+    if not abs(length - 1) < LENGTH_TOLERANCE:
+        raise MessageError(f"state: orientation has length {length:.3g}, expected 1; an IMU "
+                           "without orientation needs a filter, such as that of node feedforward.")
+    R = np.reshape(from_quaternion(x / length, y / length, z / length, w / length), (3, 3))
+    return NED_FROM_ENU @ R @ FRD_FROM_FLU
+
+
+def _frd(xyz: Any, what: str) -> np.ndarray:
+    return FRD_FROM_FLU @ _finite(np.array([xyz.x, xyz.y, xyz.z], float), what)
+
+
+def _joints(values: Any, places: list[int], what: str) -> np.ndarray:
+    return _finite(np.array([values[k] for k in places], float), f"joint {what}")
+
+
+def _finite(values: np.ndarray, what: str) -> np.ndarray:
+    if not np.isfinite(values).all():
+        raise MessageError(f"state: {what} is not finite; expected numbers.")
+    return values

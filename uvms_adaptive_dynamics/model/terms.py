@@ -1,0 +1,70 @@
+"""The equations of motion term by term: M a + coriolis + damping + gravity + friction = tau.
+
+Names as in ROS 2's inverse dynamics solvers. Rows are the robot's channels: thruster wrench X Y Z
+[N], K M N [N m] in body FRD, where there is a vehicle, then joint efforts [N m or N]; columns of M
+belong to nu_dot [m/s^2, rad/s^2] and mu_ddot [rad/s^2 or m/s^2] in the same order. Water counts: M
+holds the added mass, coriolis its part, gravity the buoyancy. Each term is one of the regressor
+times pi (paper, "Use Cases"), so that all are exactly those of `inverse_dynamics`.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from .dynamics import generalized_inertia, rows_of
+from .parameters import FRICTION, LINK
+from .robot import RobotModel
+from .state import State
+
+
+def mass_matrix(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
+    """M (C, C) [kg, kg m, kg m^2] of vehicle, added mass and arm together, symmetric and positive
+    definite for pi (p,) in P.
+
+    With estimation.coupling 'none' the arm's block on the vehicle's rows is missing, as in the
+    regressor, so that M is not symmetric.
+    """
+    return generalized_inertia(robot, state, pi)
+
+
+def coriolis(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
+    """C(v) v (C,) [N, N m] with v = (nu, mu_dot): Coriolis and centripetal efforts, added mass
+    included."""
+    moving = rows_of(robot, state, np.zeros(robot.table.channels))
+    lossless = pi.copy()
+    lossless[_losses(robot)] = 0.0
+    return moving.Y @ lossless + moving.known - gravity(robot, state, pi)
+
+
+def damping(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
+    """D(nu) nu (C,) [N, N m], linear and quadratic; positive against a positive velocity."""
+    return _part(robot, state, pi, robot.table.nonpositive)
+
+
+def gravity(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
+    """g (C,) [N, N m]: what the robot needs at rest, of weight, buoyancy and constant offsets."""
+    still = replace(state, nu=np.zeros(6), mu_dot=np.zeros(robot.table.n))
+    raw = rows_of(robot, still, np.zeros(robot.table.channels))
+    return raw.Y @ pi + raw.known
+
+
+def friction(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
+    """Viscous and Coulomb friction (C,) of the joints [N m or N]; Coulomb's is zero at rest."""
+    return _part(robot, state, pi, _joint_friction(robot))
+
+
+def _part(robot: RobotModel, state: State, pi: np.ndarray, places: np.ndarray) -> np.ndarray:
+    Y = rows_of(robot, state, np.zeros(robot.table.channels)).Y
+    return Y[:, places] @ pi[places]
+
+
+def _losses(robot: RobotModel) -> np.ndarray:
+    return np.concatenate([robot.table.nonpositive, _joint_friction(robot)])
+
+
+def _joint_friction(robot: RobotModel) -> np.ndarray:
+    names: Iterable[str] = (f"{joint}.{name}" for joint in robot.table.joints
+                            for name in LINK[FRICTION])
+    return robot.table.places(names)

@@ -1,0 +1,268 @@
+"""The ROS node `uvms_feedforward`: `ros2 run uvms_adaptive_dynamics feedforward`.
+
+Its interface: docs/feedforward.md.
+"""
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+# Before numpy: its matrices are 75 x 75 here, where BLAS threads cost more than they win.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+import rclpy.node
+from rclpy.clock import Clock, ClockType
+from rclpy.qos import QoSProfile
+
+from ..config import Config
+from ..control.feedforward import Feedforward, FeedforwardEfforts, checked_covariance
+from ..control.wanted_motion import WantedMotion, WantedMotions
+from ..errors import ParameterError
+from ..model.prior import prior_from_config
+from ..model.robot import RobotModel
+from ..signals.latest_state import ROLES, LatestState, LatestStateFilter
+from ..signals.topics import feedforward_inputs
+from .description import Description
+from .feedforward_outputs import FeedforwardPublishers
+from .parameters import changes_sentence, config_from_parameters, watch_changes
+from .process import run_node
+from .publishers import LATCHED
+from .status import ERROR, OK, WARN
+from .subscriptions import InputPoll, InputSubscription, Received, Repeated
+
+NAME = "uvms_feedforward"
+# [s] between statuses that say the same, and between looks at parameters and at who listens: new
+# parameters come in over feedforward.blend_time, so that more of them would show nothing.
+SLOW_PERIOD = 0.1
+SLOW = ("trusted_parameters", "trusted_covariance")
+RELIABLE = QoSProfile(depth=10)     # a trajectory that is sent once must not get lost
+QOS = {"vehicle_trajectory": RELIABLE, "arm_trajectory": RELIABLE, "trusted_parameters": LATCHED,
+       "trusted_covariance": LATCHED, "estimator_status": LATCHED}
+FAILED = "failed"       # the estimator's state in which its parameters are not to be used
+
+
+class FeedforwardNode(rclpy.node.Node):
+    """One thread reads, computes and publishes at feedforward.rate; the executor has the rest.
+
+    Create it, call `begin()`, spin it on a SingleThreadedExecutor, and `close()` it.
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(NAME, **kwargs)
+        self.config: Config = config_from_parameters(self)
+        self.dropped: Counter = Counter()       # messages, by role
+        self.calls = 0
+        self._repeated: Repeated | None = None
+
+    def begin(self) -> None:
+        """Start at once, or as soon as the robot's description arrives; raises UvmsError."""
+        watch_changes(self, lambda: self.config, lambda config: None)
+        self._description = Description(self, self.config, Clock(
+            clock_type=ClockType.STEADY_TIME), self._start)
+
+    def _start(self, description: str | None) -> None:
+        config = self.config
+        robot = self._robot = RobotModel.from_config(config, description)
+        self.feedforward = Feedforward(robot, prior_from_config(config, robot), config)
+        self._states = LatestStateFilter(config, robot)
+        self._motions = WantedMotions(robot.joints, config.feedforward)
+        self._covariance: np.ndarray | None = None
+        self._publishers_of = FeedforwardPublishers(self, config, robot)
+        self._last: LatestState | None = None
+        self._said: tuple[int, str] = (-1, "")
+        self._said_at, self._refused = -np.inf, ""
+        by_topic: dict[str, list] = {}
+        for wanted in feedforward_inputs(config):
+            by_topic.setdefault(wanted.topic, []).append(wanted)
+        # imu before dvl where both read one topic: a velocity needs the rates of its instant
+        sources = [InputSubscription(self, of[0], sorted((each.role for each in of), reverse=True),
+                                     QOS.get(of[0].role)) for of in by_topic.values()]
+        self._poll, self._slow_poll = (
+            InputPoll(self, [source for source in sources if (source.input.role in SLOW) == slow])
+            for slow in (False, True))
+        self._looked = -np.inf
+        self._actions = self._by_role()
+        log = self.get_logger()
+        log.info(f"{config.feedforward.rate:g} efforts per second from "
+                 f"'{self.resolve_topic_name(config.feedforward.estimator)}'; without it: "
+                 f"{config.feedforward.fallback}")
+        log.info(changes_sentence(config))
+        self._repeated = Repeated(1 / config.feedforward.rate, self._tick, self._failed)
+
+    def close(self) -> None:
+        """Join the thread and leave the graph."""
+        if self._repeated is not None:
+            self._repeated.stop()
+        self.destroy_node()
+
+    # --- on its own thread ------------------------------------------------------------------------
+
+    def _tick(self) -> None:
+        came, jumped = self._poll.collect()
+        if jumped:
+            self._states.reset()
+            self._last = None
+        if time.monotonic() - self._looked >= SLOW_PERIOD:
+            self._looked = time.monotonic()
+            self._publishers_of.look_around()
+            came += self._slow_poll.collect()[0]
+        for message in came:
+            self._receive(message)
+        now = self.get_clock().now().nanoseconds * 1e-9
+        if now > 0.0:      # else simulated time has not begun
+            self._compute(now)
+
+    def _compute(self, now: float) -> None:
+        t = self._states.now(now)
+        latest = self._states.latest()
+        if latest is None or t is None:
+            return self._say(now, ERROR, "no state yet: waiting for "
+                             + " and ".join(role for role in ROLES if role in self._needed), {})
+        fresh = t - latest.t <= self.config.feedforward.state_timeout
+        motion = self._motions.at(now, latest.state)
+        efforts = self._efforts(t, latest, motion, fresh)
+        self._publishers_of.efforts(now, efforts)
+        if fresh:
+            self._publishers_of.motion(now, latest)
+        self.calls += 1
+        self._judge(now, t, latest, motion, efforts, fresh)
+
+    def _efforts(self, t: float, latest: LatestState, motion: WantedMotion,
+                 fresh: bool) -> FeedforwardEfforts:
+        state = latest.state
+        if self.config.feedforward.velocity == "wanted":
+            state = type(state)(state.R_nb, state.nu if motion.nu is None else motion.nu, state.mu,
+                                state.mu_dot if motion.mu_dot is None else motion.mu_dot)
+        # At the first call nothing acts, and the efforts come in from there.
+        engaged = fresh and self._last is not None
+        self._last = latest
+        return self.feedforward.efforts(t, state, motion.nu_dot, motion.mu_ddot, motion.mu_dot,
+                                        engaged)
+
+    def _judge(self, now: float, t: float, latest: LatestState, motion: WantedMotion,
+               efforts: FeedforwardEfforts, fresh: bool) -> None:
+        dvl_age, vehicle = t - latest.velocity_t, self._robot.vehicle
+        level, said = OK, f"efforts from the {efforts.source} parameters"
+        if efforts.source == "blend":
+            said = "efforts on their way to other parameters"
+        elif efforts.source != "trusted":
+            level, said = WARN, (f"efforts from {efforts.source}: no trusted parameters, or no "
+                                 "sign of life of the estimator" if efforts.source == "prior" else
+                                 "no efforts: no trusted parameters")
+        if self._refused:
+            level, said = WARN, f"parameters refused: {self._refused}"
+        if vehicle and self.config.dvl.enabled and dvl_age > self.config.dvl.timeout:
+            level, said = WARN, "no velocity of the DVL: carried on by the IMU alone, fading"
+        if not fresh:
+            level, said = ERROR, "the state is too old, efforts fade to zero; check the sensors"
+        self._say(now, level, said, {
+            "source": efforts.source, "age of state [s]": t - latest.t,
+            **({"age of velocity [s]": dvl_age} if vehicle else {}),
+            "age of parameters [s]": efforts.age,
+            "wanted motion": "given" if motion.given else "none: zero accelerations",
+            **{f"dropped {role}": count for role, count in self.dropped.items()}})
+
+    def _say(self, now: float, level: int, message: str, values: dict[str, Any]) -> None:
+        if (level, message) != self._said or not 0.0 <= now - self._said_at < SLOW_PERIOD:
+            if level != OK and (level, message) != self._said:
+                self.get_logger().warning(message, throttle_duration_sec=5.0)
+            self._said, self._said_at = (level, message), now
+            self._publishers_of.status(now, level, message, values)
+
+    def _failed(self, error: Exception) -> None:
+        if self.context.ok():     # else shutting down
+            self.get_logger().error(f"a call was lost ({type(error).__name__}: {error})",
+                                    throttle_duration_sec=5.0)
+
+    # --- messages ---------------------------------------------------------------------------------
+
+    @property
+    def _needed(self) -> tuple[str, ...]:
+        return (("imu",) if self._robot.vehicle else ()) + (
+            ("joint_states",) if self._robot.joints else ())
+
+    def _by_role(self) -> dict[str, Callable[[Any, float], None]]:
+        motions = self._motions
+
+        def sensor(role: str) -> Callable[[Any, float], None]:
+            return lambda message, receive: self._states.add_message(role, message, receive)
+
+        return {**{role: sensor(role) for role in ROLES},
+                "vehicle_trajectory": motions.add_vehicle_trajectory,
+                "vehicle_acceleration": motions.add_vehicle_acceleration,
+                "arm_trajectory": motions.add_arm_trajectory,
+                "trusted_parameters": self._trusted_parameters,
+                "trusted_covariance": self._trusted_covariance,
+                "estimator_status": self._estimator_status}
+
+    def _receive(self, message: Received) -> None:
+        source, receive_ns, data = message
+        if receive_ns == 0:     # simulated time has not begun
+            return
+        for role in source.roles:
+            try:
+                self._actions[role](source.decode(data), receive_ns * 1e-9)
+            except Exception as error:  # garbage raises anything; one message is lost
+                self.dropped[role] += 1
+                self.get_logger().warning(
+                    f"message on '{source.topic}' dropped ({error}); {self.dropped[role]} so far",
+                    throttle_duration_sec=10.0)
+
+    def _trusted_parameters(self, message: Any, receive: float) -> None:
+        """~/trusted_parameters of the estimator, by name."""
+        values = np.array(message.position, float)[self._places(message.name)]
+        stamp = message.header.stamp
+        try:
+            self.feedforward.update(values, self._covariance, stamp.sec + 1e-9 * stamp.nanosec,
+                                    True)
+        except Exception as error:
+            self._refused = str(error)
+            raise
+        self._refused = ""
+        self.feedforward.confirm(self._states.now(receive) or receive)
+
+    def _trusted_covariance(self, message: Any, receive: float) -> None:
+        """~/trusted_covariance, by the names in the label of its rows; it goes with the next
+        parameters."""
+        order = self._places(message.layout.dim[0].label.removeprefix("rows: ").split(","))
+        covariance = np.array(message.data, float).reshape((self._robot.table.size,) * 2)
+        self._covariance = checked_covariance(covariance[np.ix_(order, order)], self._robot.table)
+
+    def _places(self, names: Sequence[str]) -> list[int]:
+        """Place of each parameter of this robot among names."""
+        if tuple(names) == self._robot.table.names:
+            return list(range(len(names)))
+        places = {name: k for k, name in enumerate(names)}
+        missing = [name for name in self._robot.table.names if name not in places]
+        if missing or len(places) != self._robot.table.size:
+            raise ParameterError(
+                f"got {len(names)} parameters, expected the {self._robot.table.size} of this robot"
+                + (f" ('{missing[0]}' is missing)" if missing else "")
+                + ". Give both nodes the same settings.")
+        return [places[name] for name in self._robot.table.names]
+
+    def _estimator_status(self, message: Any, receive: float) -> None:
+        """~/status of the estimator: a sign of life, or that it has failed."""
+        values = {pair.key: pair.value for pair in message.status[0].values}
+        if values["state"] == FAILED:
+            self.feedforward.distrust()
+        else:
+            self.feedforward.confirm(self._states.now(receive) or receive)
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node until SIGINT or SIGTERM; 0, or 1 after a sentence about what cannot be used."""
+    return run_node(sys.argv if args is None else args, FeedforwardNode, argparse.ArgumentParser(
+        prog="feedforward", description="Wrench and joint efforts for a wanted motion, from the "
+        "estimator's trusted parameters (node uvms_feedforward). Settings are ROS parameters: "
+        "--ros-args --params-file FILE, or -p NAME:=VALUE."), NAME)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

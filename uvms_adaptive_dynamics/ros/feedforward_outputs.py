@@ -1,0 +1,96 @@
+"""What the feedforward node publishes, at every call."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import AccelStamped, TwistStamped, Wrench, WrenchStamped
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState
+
+from ..config import Config
+from ..control.feedforward import FeedforwardEfforts
+from ..model.robot import RobotModel
+from ..signals.latest_state import LatestState
+from ..signals.topics import FEEDFORWARD_OUTPUTS
+from . import messages
+from .publishers import LATCHED, NO_EVENTS
+
+CLASSES = {f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}": kind
+           for kind in (AccelStamped, DiagnosticArray, JointState, TwistStamped, Wrench,
+                        WrenchStamped)}
+NEED_ARM = ("joint_efforts", "joint_stddev", "arm_reaction")
+NEED_VEHICLE = ("wrench", "wrench_reference", "wrench_stddev", "arm_reaction", "velocity",
+                "acceleration", "accelerations")
+# The newest counts alone: an older effort is of another state.
+NEWEST = QoSProfile(depth=1)
+
+
+class FeedforwardPublishers:
+    """Publishes what has a subscriber; the status is latched and always published."""
+
+    def __init__(self, node: Node, config: Config, robot: RobotModel):
+        self._robot, self._output = robot, config.output
+        self._listened: dict[str, bool] = {}
+        self._name = node.get_fully_qualified_name().lstrip("/")
+        self._publishers = {
+            output.name: node.create_publisher(
+                CLASSES[output.type], f"~/{output.name}",
+                LATCHED if output.name == "status" else NEWEST, event_callbacks=NO_EVENTS)
+            for output in FEEDFORWARD_OUTPUTS
+            if (robot.vehicle or output.name not in NEED_VEHICLE)
+            and (robot.joints or output.name not in NEED_ARM)}
+
+    def efforts(self, t: float, efforts: FeedforwardEfforts) -> None:
+        """Efforts, their deviations and the arm's reaction of time t [s]."""
+        vehicle, arm, joints = self._robot.vehicle_rows, self._robot.arm_rows, self._robot.joints
+        output = self._output
+        if self._heard("wrench", "wrench_reference"):
+            wrench = messages.wrench_message(t, efforts.tau[vehicle], output)
+            if self._heard("wrench"):
+                self._publish("wrench", wrench)
+            if self._heard("wrench_reference"):
+                self._publish("wrench_reference", None if wrench is None else wrench.wrench)
+        if self._heard("wrench_stddev"):
+            self._publish("wrench_stddev", messages.wrench_stddev_message(
+                t, efforts.stddev[vehicle], output))
+        if self._heard("joint_efforts"):
+            self._publish("joint_efforts", messages.effort_message(t, joints, efforts.tau[arm]))
+        if self._heard("joint_stddev"):
+            self._publish("joint_stddev", messages.effort_message(t, joints, efforts.stddev[arm]))
+        if self._heard("arm_reaction"):
+            self._publish("arm_reaction",
+                          messages.wrench_message(t, efforts.arm_reaction, output))
+
+    def motion(self, t: float, latest: LatestState) -> None:
+        """Velocity and acceleration of time t [s]."""
+        if self._heard("velocity"):
+            self._publish("velocity", messages.twist_message(t, latest.state.nu, self._output))
+        if self._heard("acceleration"):
+            self._publish("acceleration",
+                          messages.acceleration_message(t, latest.nu_dot, self._output))
+        if self._heard("accelerations"):
+            self._publish("accelerations", messages.twist_message(t, latest.nu_dot, self._output))
+
+    def status(self, t: float, level: int, message: str, values: Mapping[str, Any]) -> None:
+        """The status of time t [s]; numbers get four significant digits."""
+        shown = {key: float(value) if isinstance(value, np.floating) else value
+                 for key, value in values.items()}
+        self._publish("status", messages.diagnostic_array(t, [messages.diagnostic_status(
+            level, f"{self._name}: feedforward", message, shown, self._name)]))
+
+    def look_around(self) -> None:
+        """Learn who listens, which asks the middleware; call it every tenth of a second or so."""
+        self._listened = {name: publisher.get_subscription_count() > 0
+                          for name, publisher in self._publishers.items()}
+
+    def _heard(self, *names: str) -> bool:
+        """Whether anyone listens: building a message costs most here."""
+        return any(self._listened.get(name, False) for name in names)
+
+    def _publish(self, name: str, message: Any) -> None:
+        if message is not None:
+            self._publishers[name].publish(message)

@@ -1,0 +1,198 @@
+"""The state of this moment for a controller: newest readings, without the front end's delay.
+
+The front end waits for both sides of an instant, which an estimate can and a controller cannot.
+Here attitude, rates and joints are the newest readings; the velocity is the DVL's, carried on from
+its instant by the IMU's specific force. There are no gates: what no sensor can measure is refused
+by the decoder, a DVL that contradicts the IMU by the filter; a spike passes.
+"""
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from ..config import Config
+from ..errors import ConfigError, MessageError
+from ..model.robot import RobotModel
+from ..model.rotations import FRD_FROM_FLU, cross, from_rpy
+from ..model.state import State
+from .decode.clocks import Clocks, Verdict
+from .decode.decoder import Decoder, stamp_of
+from .filters.attitude import OwnAttitude
+
+Vector: TypeAlias = Sequence[float]     # (3,)
+ZERO: Vector = (0.0, 0.0, 0.0)
+ROLES = ("imu", "dvl", "joint_states")
+# [m/s^2] by which acceleration from the IMU is off: half a degree of tilt and a cheap
+# accelerometer's bias; without a force, what a vehicle at work reaches.
+FORCE_ERROR, NO_FORCE_ERROR = 0.1, 1.0
+# [m/s], [s] of the velocity once the DVL is silent: a vehicle that nobody measures goes at up to
+# half a metre per second and turns round in some seconds, so that what is left fades.
+FADE_TIME = 2.0
+OUTLIER_SIGMAS = 5.0    # of the DVL's difference from the velocity carried on, beyond which it is
+LOST_AFTER = 5          # not used, until so many in a row say that the other is wrong
+HISTORY = 1.0           # [s] of velocities that a late DVL is compared with
+LONGEST_STEP = 0.2      # [s] between IMU readings over which is integrated
+
+
+class LatestState(NamedTuple):
+    """state; nu_dot (6,) filtered [m/s^2, rad/s^2]; t [s] of its oldest part (IMU or joints) and
+    velocity_t of the newest DVL reading, -inf before any, on the clock of `LatestStateFilter.now`.
+    """
+
+    state: State
+    nu_dot: np.ndarray
+    t: float
+    velocity_t: float
+
+
+class LatestStateFilter:
+    """Keeps the newest state of what `add_message` gives."""
+
+    def __init__(self, config: Config, robot: RobotModel):
+        """Raises ConfigError for an IMU or a velocity that is a pose to be differentiated."""
+        for section in (config.imu, config.dvl) if robot.vehicle else ():
+            if section.enabled and "Pose" in section.type:
+                raise ConfigError(f"setting '{section.NAME}.type' is {section.type!r}; the "
+                                  "feedforward expects measured rates and velocities. Give it an "
+                                  "IMU or odometry.")
+        self._decoder, self._config, self._vehicle = Decoder(config), config, robot.vehicle
+        self._n = len(robot.joints)
+        self._clocks = Clocks(ROLES)
+        self._delays = {"imu": config.imu.delay, "dvl": config.dvl.delay,
+                        "joint_states": config.joint_states.delay}
+        self._imu_place = (FRD_FROM_FLU @ np.array(config.imu.xyz)).tolist()
+        self._dvl_from_imu = _less((FRD_FROM_FLU @ np.array(config.dvl.xyz)).tolist(),
+                                   self._imu_place)
+        self._filter_time = config.feedforward.acceleration_time
+        self._attitude = OwnAttitude(config.robot.gravity, config.dvl.stddev)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything, as after a jump of a clock."""
+        self._clocks.reset()
+        self._attitude.reset()
+        self._imu_t = self._dvl_t = self._joints_t = -math.inf
+        self._down, self._heading = [0.0, 0.0, 1.0], 0.0
+        self._rates: Vector = ZERO
+        # of the IMU's place, FRD: velocity, its derivative and that of the rates, low-passed
+        self._velocity: Vector = ZERO
+        self._acceleration: Vector = ZERO
+        self._angular: Vector = ZERO
+        self._error, self._variance, self._outliers = NO_FORCE_ERROR, math.inf, 0
+        self._past: deque[tuple[float, Vector, Vector]] = deque()    # t, velocity, rates
+        self._mu, self._mu_dot = np.zeros(self._n), np.zeros(self._n)
+        self._known = True     # whether the attitude is
+
+    def add_message(self, role: str, message: Any, receive: float) -> None:
+        """A message of imu, dvl or joint_states, received at `receive` [s]; raises MessageError
+        for what cannot be used. One that is older than the last counts for nothing."""
+        values, stamp = self._decoder.decode(role, message), stamp_of(message)
+        unstamped = stamp is None and hasattr(message, "header")
+        verdict = self._clocks.observe(role, stamp, receive, unstamped)
+        if verdict is Verdict.JUMPED:
+            self.reset()
+            verdict = self._clocks.observe(role, stamp, receive, unstamped)
+        if verdict not in (Verdict.USE, Verdict.RELEASE):
+            return
+        t = self._clocks.data_time(role, stamp, receive) - self._delays[role]
+        getattr(self, f"_add_{role}")(t, values)
+
+    def now(self, receive: float) -> float | None:
+        """The time `receive` [s] of the receiver's clock on that of the states; None until known.
+        """
+        reference = self._clocks.reference
+        return None if reference is None else receive - reference
+
+    def latest(self) -> LatestState | None:
+        """The newest state; None before the first readings of IMU and joints, or while an attitude
+        of our own is not known."""
+        t = min(self._imu_t if self._vehicle else math.inf,
+                self._joints_t if self._n else math.inf)
+        if math.isinf(t) or not self._known:
+            return None
+        down, rates, place = self._down, self._rates, self._imu_place
+        R_nb = from_rpy(math.atan2(down[1], down[2]), -math.asin(min(max(down[0], -1.0), 1.0)),
+                        self._heading)
+        # to the body's origin: v_o = v_i - w x r, and its derivative less the centripetal part
+        velocity = _less(self._velocity, cross(rates, place))
+        angular = self._angular
+        linear = _less(self._acceleration, cross(angular, place))
+        return LatestState(State(R_nb, np.array([*velocity, *rates]), self._mu, self._mu_dot),
+                           np.array([*linear, *angular]), t, self._dvl_t)
+
+    # --- by role, on plain floats, since this runs at every message -------------------------------
+
+    def _add_imu(self, t: float, reading: list[float]) -> None:
+        if t <= self._imu_t:
+            return
+        has_force = math.isfinite(reading[6])
+        if not math.isfinite(reading[0]):
+            if not has_force:
+                raise MessageError("imu: neither orientation nor force")
+            reading = self._attitude.add(t, reading[3:6], reading[6:9])
+            self._known = math.isfinite(self._attitude.tilt_since)
+        dt, self._imu_t = t - self._imu_t, t
+        down, rates, force = reading[:3], reading[3:6], reading[6:9]
+        self._error = FORCE_ERROR if has_force else NO_FORCE_ERROR
+        acceleration: Vector = ZERO
+        if has_force:
+            g = self._config.robot.gravity
+            acceleration = _less([f + g * d for f, d in zip(force, down)],
+                                 cross(rates, self._velocity))
+        if dt > LONGEST_STEP:
+            self._velocity, self._variance = ZERO, math.inf
+            self._acceleration = self._angular = ZERO
+            self._past.clear()
+        else:
+            silent = t - self._dvl_t > self._config.dvl.timeout
+            kept = math.exp(-dt / FADE_TIME) if silent else 1.0
+            self._velocity = [kept * (v + dt * a) for v, a in zip(self._velocity, acceleration)]
+            share = -math.expm1(-dt / self._filter_time) if self._filter_time else 1.0
+            self._acceleration = [old + share * (new - old)
+                                  for old, new in zip(self._acceleration, acceleration)]
+            self._angular = [old + share * ((now - before) / dt - old)
+                             for old, now, before in zip(self._angular, rates, self._rates)]
+        self._down, self._rates, self._heading = down, rates, reading[9]
+        self._past.append((t, self._velocity, rates))
+        while t - self._past[0][0] > HISTORY:
+            self._past.popleft()
+
+    def _add_dvl(self, t: float, velocity: list[float]) -> None:
+        if t <= self._dvl_t or not self._past:
+            return
+        _, then, rates = min(self._past, key=lambda past: abs(past[0] - t))
+        of_imu = _less(velocity, cross(rates, self._dvl_from_imu))
+        self._attitude.add_velocity(min(t, self._imu_t), of_imu)
+        noise = self._config.dvl.stddev ** 2
+        elapsed = t - self._dvl_t
+        if math.isfinite(elapsed):
+            self._variance += (self._error * elapsed) ** 2
+        innovation = _less(of_imu, then)
+        if sum(e * e for e in innovation) > 3 * OUTLIER_SIGMAS ** 2 * (self._variance + noise):
+            self._outliers += 1
+            if self._outliers < LOST_AFTER:
+                return
+        self._outliers, self._dvl_t = 0, t
+        gain = 1.0 if math.isinf(self._variance) else self._variance / (self._variance + noise)
+        self._variance = noise * gain
+        # Nothing since then has changed the error but the turn of the axes, some degrees of a cm/s.
+        wrong = [-gain * e for e in innovation]
+        self._velocity = _less(self._velocity, wrong)
+        self._past = deque((s, _less(v, wrong), w) for s, v, w in self._past)
+
+    def _add_joint_states(self, t: float, reading: list[float]) -> None:
+        if t <= self._joints_t:
+            return
+        mu, mu_dot = np.array(reading[:self._n]), np.array(reading[self._n:2 * self._n])
+        if not np.isfinite(mu_dot).all():
+            dt = t - self._joints_t
+            mu_dot = (mu - self._mu) / dt if dt < LONGEST_STEP else np.zeros(self._n)
+        self._joints_t, self._mu, self._mu_dot = t, mu, mu_dot
+
+
+def _less(a: Vector, b: Vector) -> list[float]:
+    return [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
