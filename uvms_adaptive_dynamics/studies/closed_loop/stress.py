@@ -24,6 +24,7 @@ STALE_BY = 30.0             # [s]
 # two of them, which is within P too, since P is convex.
 CORNERS, WRONG_BY = 24, 4.0
 STRESS_SEED = 7
+QUIET = 60.0        # [s] of the run with true parameters that nobody touches, at most
 SETTLED = 10.0      # [s] from which errors count
 
 
@@ -99,7 +100,8 @@ def stress(config: Config, model: RobotModel, true: ParameterSet, gains: Gains, 
     duration = updates * UPDATE_PERIOD
     feedforward = Feedforward(model, wrong_prior(true, model, config, 2.0, seed), config)
     track = run_loop(config, model, seed, duration, gains, feedforward, trouble)
-    quiet = run_loop(config, model, seed, duration, gains, Feedforward(model, true, config))
+    quiet = run_loop(config, model, seed, min(duration, QUIET), gains,
+                     Feedforward(model, true, config))
     limits = feedforward.limits
     late = sum(told in ("stale", "not a number") and source == "trusted"
                for told, source in zip(trouble.told, track.source))
