@@ -24,14 +24,15 @@ from .desired_motion import DesiredMotion
 from .feedforward import Feedforward, FeedforwardEfforts
 from .state_filter import MotionState
 
-# Bandwidths [rad/s] of the PID, translation, rotation and joints: those with the smallest error
-# without any feedforward among those with a gain margin of two (docs/closed_loop.md, "The PID").
+# Bandwidths [rad/s] of the PID, translation, rotation and joints: Tyreus and Luyben's share of
+# those at which the loop without feedforward begins to oscillate (docs/closed_loop.md, "The PID").
 BANDWIDTH = (7.0, 7.0, 15.0)
 DAMPING_RATIO = 1.0
 # The integral acts a quarter as fast as the rest, which costs some 15 deg of phase.
 INTEGRAL_SHARE = 0.25
 # Share of the effort limits that the integral may hold: a wrong weight and a current, no more.
 INTEGRAL_LIMIT = 0.5
+NOT_GIVEN = 1e-6    # share of a limit: more that is withheld than rounding leaves
 INERTIAS = ("m_X_du", "m_Y_dv", "m_Z_dw", "Ix_K_dp", "Iy_M_dq", "Iz_N_dr")
 
 
@@ -136,6 +137,6 @@ class MotionController:
         """The integral goes on where the actuators give what is asked for, or where it helps."""
         step = self._period * self._gains.integral * error
         withheld = effort - given
-        stuck = (np.abs(withheld) > 1e-6 * self._limits) & (withheld * step > 0.0)
+        stuck = (np.abs(withheld) > NOT_GIVEN * self._limits) & (withheld * step > 0.0)
         bound = INTEGRAL_LIMIT * self._limits
         self._integral = np.clip(self._integral + np.where(stuck, 0.0, step), -bound, bound)

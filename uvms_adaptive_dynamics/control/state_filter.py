@@ -19,8 +19,8 @@ from ..model.rotations import FRD_FROM_FLU, from_rotation_vector, from_rpy, to_r
 # of a message's noise one sixth is left at 100 Hz.
 ATTITUDE_TIME = 0.3
 # Share of the DVL's innovation that the velocity takes, and the bias of the specific force per
-# second: the steady Kalman gain of 1 cm/s at 10 Hz beside an IMU that adds some 2 mm/s in between,
-# with critical damping.
+# second: the steady Kalman gain of 1 cm/s at 10 Hz beside an IMU that adds some 2 mm/s in between;
+# their loop has time constants of .8 s and 4 s.
 DVL_SHARE, BIAS_RATE = 0.15, 0.3
 DEPTH_SHARE = 0.2       # of the depth's innovation; 20 Pa are 2 mm
 JOINT_SHARE = 0.6       # of the joints' innovations; encoders are good, speeds are differences
