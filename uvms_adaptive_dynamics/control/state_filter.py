@@ -120,8 +120,9 @@ class StateFilter:
             correction = DVL_SHARE * (of_origin - then)
             self._bias -= BIAS_RATE * dt * (of_origin - then)
         self._velocity = self._velocity + correction
-        # What was integrated since then was off by the same.
-        self._position += max(self._imu_at - t, 0.0) * (self._R @ correction)
+        # What was integrated since then was off by the same; before the first, all there is.
+        since = self._past[0][0] if math.isinf(dt) else t
+        self._position += max(self._imu_at - since, 0.0) * (self._R @ correction)
         self._past = deque((s, v + correction, w) for s, v, w in self._past)
 
     def _add_joints(self, t: float, mu: np.ndarray, mu_dot: np.ndarray) -> None:
