@@ -18,7 +18,10 @@ setup(
     data_files=[("share/ament_index/resource_index/packages", [f"resource/{package_name}"]),
                 (f"share/{package_name}", ["package.xml"]),
                 (f"share/{package_name}/launch", sorted(glob("launch/*.py"))),
-                (f"share/{package_name}/config", sorted(glob("config/*"))), ],
+                (f"share/{package_name}/config", sorted(glob("config/*"))),
+                # For C++: find_package(uvms_adaptive_dynamics), header alone.
+                (f"include/{package_name}", sorted(glob(f"include/{package_name}/*.hpp"))),
+                (f"share/{package_name}/cmake", sorted(glob("cmake/*.cmake"))), ],
     # Robot descriptions are opened by path, which a zipped package does not have.
     zip_safe=False,
     # The lowest numpy is Ubuntu 24.04's, which ROS 2 Jazzy is built against.

@@ -3,9 +3,9 @@
 Needs ROS 2 or the wheels of bootstrap.py.
 
 The node with its default settings and the simulated robot run as processes of their own, over real
-DDS. This one says every 20 ms what an estimator would, covariance each second, and hears all
-outputs. It prints the node's processor time from /proc, the rate of efforts, the age of states and
-the time of one call without ROS.
+DDS. This one says every 20 ms what an estimator would, covariance each second, and hears what a
+controller does, then all outputs. It prints the time of one call without ROS, the node's processor
+time from /proc, the rate of efforts and the age of states.
 """
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ from uvms_adaptive_dynamics.ros.publishers import LATCHED
 from uvms_adaptive_dynamics.signals.topics import FEEDFORWARD_OUTPUTS
 
 STARTING = 6.0      # [s] of imports and discovery, which do not count
+CONTROLLERS = {"wrench", "joint_efforts", "status"}
 KEYS = 45           # of an estimator's status: trust, age and noise of ten channels, and the rest
 
 
@@ -51,13 +52,16 @@ class Estimator(Node):
             Float64MultiArray, f"{name}/trusted_covariance", LATCHED)
         self._status = self.create_publisher(DiagnosticArray, f"{name}/status", LATCHED)
         self.create_timer(0.02, self._say)
-        self.came: dict[str, int] = {output.name: 0 for output in FEEDFORWARD_OUTPUTS}
         self.times: list[float] = []
         self.ages: list[float] = []
+
+    def listen_to(self, names):
+        """Hear outputs from now on."""
         for output in FEEDFORWARD_OUTPUTS:
-            self.create_subscription(
-                CLASSES[output.type], f"uvms_feedforward/{output.name}",
-                lambda message, name=output.name: self._hear(name, message), 100)
+            if output.name in names:
+                self.create_subscription(
+                    CLASSES[output.type], f"uvms_feedforward/{output.name}",
+                    lambda message, name=output.name: self._hear(name, message), 100)
 
     def _say(self):
         t, values = time.time(), self._prior.values
@@ -72,7 +76,6 @@ class Estimator(Node):
         self._k += 1
 
     def _hear(self, name, message):
-        self.came[name] += 1
         if name == "wrench":
             self.times.append(time.monotonic())
         if name == "status":
@@ -100,24 +103,10 @@ def main() -> int:
     rclpy.init()
     listener = Estimator(robot, prior)
     try:
-        listen(listener, STARTING)
-        listener.times.clear()
-        listener.ages.clear()
-        before, begin = processor_time(node.pid), time.monotonic()
-        came = dict(listener.came)
-        listen(listener, duration)
-        elapsed = time.monotonic() - begin
-        print(f"{(processor_time(node.pid) - before) / elapsed:.3f} of a core over {elapsed:.0f} s")
-        gaps = 1e3 * np.diff(listener.times)
-        print(f"wrench: {len(listener.times) / elapsed:.1f} Hz, between two of them median "
-              f"{np.median(gaps):.1f} ms, 99 % {np.percentile(gaps, 99):.1f} ms, most "
-              f"{gaps.max():.1f} ms")
-        ages = 1e3 * np.array(listener.ages)
-        print(f"age of the state: median {np.median(ages):.1f} ms, 99 % "
-              f"{np.percentile(ages, 99):.1f} ms, most {ages.max():.1f} ms")
-        print("messages per second: " + ", ".join(
-            f"{name} {(count - came[name]) / elapsed:.0f}"
-            for name, count in listener.came.items()))
+        for names in (CONTROLLERS, {output.name for output in FEEDFORWARD_OUTPUTS} - CONTROLLERS):
+            listener.listen_to(names)
+            listen(listener, STARTING)
+            measure(listener, node.pid, duration)
         return 0
     finally:
         for process in (simulated, node):
@@ -125,6 +114,22 @@ def main() -> int:
             process.wait(20)
         listener.destroy_node()
         rclpy.try_shutdown()
+
+
+def measure(listener: Estimator, pid: int, duration: float) -> None:
+    """Print the node's share of a core, rate and ages over a duration [s]."""
+    listener.times.clear()
+    listener.ages.clear()
+    before, begin = processor_time(pid), time.monotonic()
+    listen(listener, duration)
+    elapsed = time.monotonic() - begin
+    gaps, ages = 1e3 * np.diff(listener.times), 1e3 * np.array(listener.ages)
+    print(f"{(processor_time(pid) - before) / elapsed:.3f} of a core over {elapsed:.0f} s, "
+          f"{len(listener.times) / elapsed:.1f} Hz, load of the machine {os.getloadavg()[0]:.1f}\n"
+          f"  between two wrenches median {np.median(gaps):.1f} ms, 99 % "
+          f"{np.percentile(gaps, 99):.1f} ms\n"
+          f"  age of the state median {np.median(ages):.1f} ms, 99 % "
+          f"{np.percentile(ages, 99):.1f} ms", flush=True)
 
 
 def one_call(robot, prior) -> None:

@@ -122,6 +122,17 @@ def test_old_parameters_hold_while_the_estimator_lives():
     assert source == "prior"
 
 
+def test_a_clock_that_jumps_back_ends_trust_until_the_next_sign_of_life():
+    """Stamps of before the jump are no sign of life, however late they say it is."""
+    ff = feedforward()
+    ff.update(PRIOR.values, None, 1000.0, True)
+    assert ff.efforts(1000.0, state(), NU_DOT, MU_DDOT).source == "trusted"
+    ff.efforts(10.0, state(), NU_DOT, MU_DDOT)
+    assert ff._wanted(10.0).source == "prior"
+    ff.confirm(10.0)
+    assert ff.efforts(10.1, state(), NU_DOT, MU_DDOT).source == "trusted"
+
+
 @pytest.mark.parametrize("change, part", [
     (lambda pi: pi[:-1], "74 values, expected 75"),
     (lambda pi: np.where(np.arange(75) == 3, np.nan, pi), "'mzg_X_dq' is not finite"),
@@ -204,11 +215,16 @@ def test_time_in_any_order_makes_no_bump(times, seed):
         before = tau
 
 
-def test_a_motion_that_is_not_finite_is_refused_and_changes_nothing():
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e308])
+def test_a_motion_that_is_not_finite_is_refused_and_changes_nothing(value):
+    """Nor one of which the efforts overflow."""
     ff = feedforward()
     first = ff.efforts(0.0, state(), NU_DOT, MU_DDOT)
     with pytest.raises(ParameterError, match="not finite"):
-        ff.efforts(0.01, state(), np.full(6, np.nan), MU_DDOT)
+        ff.efforts(0.01, state(), np.full(6, value), MU_DDOT)
+    with pytest.raises(ParameterError, match="not finite"):
+        ff.efforts(np.nan, state(), NU_DOT, MU_DDOT)
     np.testing.assert_array_equal(ff.efforts(0.02, state(), NU_DOT, MU_DDOT).tau, first.tau)
 
 
@@ -218,6 +234,29 @@ def test_friction_follows_the_speed_that_is_wanted():
     none = ff.efforts(0.0, still, np.zeros(6), np.zeros(4)).tau
     some = ff.efforts(0.0, still, np.zeros(6), np.zeros(4), np.array([.5, 0, 0, -.5])).tau
     np.testing.assert_allclose((some - none)[6:], [.1, 0, 0, -.1], atol=1e-9)
+
+
+def test_disengaged_it_fades_to_nothing_and_comes_back():
+    """As with a state that is too old; no step is above max_step."""
+    ff = feedforward()
+    run = [ff.efforts(k * PERIOD, state(), NU_DOT, MU_DDOT, engaged=not 100 <= k < 500)
+           for k in range(1000)]
+    tau = np.array([each.tau for each in run])
+    assert np.abs(np.diff(tau, axis=0) / ff.limits).max() <= .05 + 1e-12
+    assert np.abs(tau[499] / ff.limits).max() < 1e-3 and run[499].source == "nothing"
+    np.testing.assert_allclose(tau[-1], tau[0], atol=2e-4 * ff.limits.max())
+
+
+@pytest.mark.parametrize("change", [{"robot.joints": []}, {"robot.vehicle": False}])
+def test_robots_without_an_arm_or_a_vehicle(change):
+    """They have their own channels, and no reaction."""
+    config = CONFIG.with_values(change)
+    robot = RobotModel.from_config(config)
+    prior, n = prior_from_config(config, robot), robot.table.n
+    still = State(np.eye(3), np.zeros(6), np.full(n, 2.0), np.zeros(n))
+    got = Feedforward(robot, prior, config).efforts(0.0, still, NU_DOT, np.zeros(n))
+    assert got.tau.shape == got.stddev.shape == (robot.table.channels,)
+    assert np.abs(got.tau).max() > .01 and not got.arm_reaction.any()
 
 
 def test_a_joint_needs_a_limit():

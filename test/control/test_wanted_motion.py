@@ -3,6 +3,8 @@ from types import SimpleNamespace as Message
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from uvms_adaptive_dynamics.config import Feedforward
 from uvms_adaptive_dynamics.control.wanted_motion import WantedMotions
@@ -123,3 +125,23 @@ def test_what_is_no_motion_is_refused_and_changes_nothing(add, part):
     with pytest.raises(MessageError, match=part):
         add(motions)
     np.testing.assert_allclose(motions.at(1.0, STATE).nu_dot, ONE)
+
+
+FLOATS = st.one_of(st.floats(), st.sampled_from([1e308, -1e308]), st.floats(-10, 10))
+
+
+@given(st.lists(st.tuples(st.floats(0, 1e9), FLOATS, FLOATS), max_size=4),
+       st.sampled_from(["both", "velocities", "accelerations"]), st.floats(0, 1e9))
+def test_any_trajectory_is_refused_or_gives_a_finite_motion(points, fields, t):
+    """Whatever stands in it; also differences of numbers that overflow."""
+    motions = wanted(axes="body_frd")
+    message = vehicle([(max(at, 0.0), None if fields == "accelerations" else np.full(6, v),
+                        None if fields == "velocities" else np.full(6, a))
+                       for at, v, a in points], 1.0)
+    with np.errstate(all="ignore"):
+        try:
+            motions.add_vehicle_trajectory(message, 1.0)
+        except MessageError:
+            return
+        got = motions.at(t, STATE)
+    assert np.isfinite(got.nu_dot).all() and (got.nu is None or np.isfinite(got.nu).all())

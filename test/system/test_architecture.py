@@ -59,7 +59,7 @@ WAYS_IN = {
 }
 ROS_MESSAGES = ("_msgs", "_interfaces", "_srvs")
 
-NODE = "ros.node"
+NODES = ("ros.node", "ros.feedforward_node")
 NOT_AT_RUN_TIME = ("evaluation", "studies", "simulation")
 
 
@@ -164,9 +164,10 @@ def test_messages_of_ros_are_imported_by_its_room_alone():
     assert not wrong, wrong
 
 
-def test_what_the_node_loads_is_the_product_alone():
+@pytest.mark.parametrize("node", NODES)
+def test_what_a_node_loads_is_the_product_alone(node):
     """Neither evaluation nor studies nor the simulated robot is on a vehicle's computer."""
-    loaded = {name for name in reachable(NODE) if room(name) in NOT_AT_RUN_TIME}
+    loaded = {name for name in reachable(node) if room(name) in NOT_AT_RUN_TIME}
     assert not loaded, sorted(loaded)
 
 

@@ -105,7 +105,7 @@ class Feedforward:
         """A sign of life of the estimator at `stamp` [s]: its last trusted parameters still hold.
         """
         if math.isfinite(stamp):
-            self._sign_of_life = max(stamp, self._sign_of_life)
+            self._sign_of_life = stamp
 
     def distrust(self) -> None:
         """The estimator has failed: the fallback acts from the next call of `efforts` on."""
@@ -136,11 +136,15 @@ class Feedforward:
         friction_speed (n,) [rad/s or m/s]: at which Coulomb friction is taken, by default
         state.mu_dot; the wanted speed keeps noise of the measured one out of the joints. engaged
         False: the efforts fade to nothing, as where a state is too old. Raises ParameterError
-        where state or accelerations are not finite; nothing has changed then.
+        where time, state or accelerations are not finite; nothing has changed then.
         """
         E = self._regressor(state, nu_dot, mu_ddot, friction_speed)
         wanted = self._wanted(t) if engaged else self._nothing
         before, after = E @ self._x, E @ wanted.x
+        # NaN in state or motion, or an overflow
+        if not (math.isfinite(t) and np.isfinite(before + after).all()):
+            raise ParameterError("time, state or wanted motion of the feedforward is not finite, "
+                                 "or absurd; expected numbers [SI].")
         share = min(self._share_of_time(t), self._share_of_step(before, after))
         self._x = self._x + share * (wanted.x - self._x)
         # A mix has at most the mix of the variances (Jensen), however the two correlate.
@@ -163,11 +167,7 @@ class Feedforward:
         raw = rows_of(self.robot, state, accelerations)
         raw.Y[self._own, self._coulomb] = smooth_sign(
             state.mu_dot if friction_speed is None else friction_speed)
-        E = np.concatenate([raw.Y, raw.known[:, None]], axis=1)
-        if not np.isfinite(E).all():
-            raise ParameterError("state or wanted motion of the feedforward is not finite; "
-                                 "expected numbers [SI].")
-        return E
+        return np.concatenate([raw.Y, raw.known[:, None]], axis=1)
 
     def _wanted(self, t: float) -> _Parameters:
         """What should act at time t."""

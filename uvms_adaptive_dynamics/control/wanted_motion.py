@@ -6,7 +6,6 @@ arm. Points are interpolated linearly in time; one point alone holds from its ti
 """
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -16,6 +15,9 @@ from ..config import Feedforward
 from ..errors import MessageError
 from ..model.rotations import FRD_FROM_FLU, NED_FROM_ENU
 from ..model.state import State
+
+# A hundred thousand times what a robot reaches; interpolation cannot overflow within it.
+LARGEST = 1e6
 
 
 class WantedMotion(NamedTuple):
@@ -42,7 +44,7 @@ class WantedMotions:
     """Keeps the last wanted motion of vehicle and arm; times [s] are on the receiver's clock."""
 
     def __init__(self, joints: Sequence[str], settings: Feedforward):
-        self._joints, self._settings = tuple(joints), settings
+        self._joints, self.settings = tuple(joints), settings
         self._vehicle: _Points | None = None
         self._arm: _Points | None = None
         world = settings.axes.startswith("world")
@@ -110,7 +112,7 @@ class WantedMotions:
         """Accelerations and velocities of points at t, None before them and after they ended."""
         if points is None:
             return None
-        hold = self._settings.motion_timeout if len(points.times) == 1 else 0.0
+        hold = self.settings.motion_timeout if len(points.times) == 1 else 0.0
         if not points.times[0] <= t <= points.times[-1] + hold:
             return None
         return (_interpolated(t, points.times, points.accelerations),
@@ -160,6 +162,7 @@ def _six(twist: Any) -> list[float]:
 
 
 def _finite(values: np.ndarray, what: str) -> np.ndarray:
-    if not math.isfinite(float(np.sum(values))):
-        raise MessageError(f"{what}: a number is not finite; expected numbers")
+    if not (np.abs(values) <= LARGEST).all():     # NaN too
+        raise MessageError(f"{what}: a number is not finite, or beyond {LARGEST:g}; expected "
+                           "velocities and accelerations [SI]")
     return values

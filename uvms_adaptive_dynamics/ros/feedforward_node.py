@@ -24,6 +24,7 @@ from ..config import Config
 from ..control.feedforward import Feedforward, FeedforwardEfforts, checked_covariance
 from ..control.wanted_motion import WantedMotion, WantedMotions
 from ..errors import ParameterError
+from ..garbage import ShortCollections
 from ..model.prior import prior_from_config
 from ..model.robot import RobotModel
 from ..signals.latest_state import ROLES, LatestState, LatestStateFilter
@@ -37,10 +38,10 @@ from .status import ERROR, OK, WARN
 from .subscriptions import InputPoll, InputSubscription, Received, Repeated
 
 NAME = "uvms_feedforward"
-# [s] between statuses that say the same, and between looks at parameters and at who listens: new
+# [s] between statuses that say the same, and between looks at the estimator and at who listens: new
 # parameters come in over feedforward.blend_time, so that more of them would show nothing.
 SLOW_PERIOD = 0.1
-SLOW = ("trusted_parameters", "trusted_covariance")
+SLOW = ("trusted_parameters", "trusted_covariance", "estimator_status")
 RELIABLE = QoSProfile(depth=10)     # a trajectory that is sent once must not get lost
 QOS = {"vehicle_trajectory": RELIABLE, "arm_trajectory": RELIABLE, "trusted_parameters": LATCHED,
        "trusted_covariance": LATCHED, "estimator_status": LATCHED}
@@ -58,11 +59,12 @@ class FeedforwardNode(rclpy.node.Node):
         self.config: Config = config_from_parameters(self)
         self.dropped: Counter = Counter()       # messages, by role
         self.calls = 0
+        self._collections = ShortCollections()
         self._repeated: Repeated | None = None
 
     def begin(self) -> None:
         """Start at once, or as soon as the robot's description arrives; raises UvmsError."""
-        watch_changes(self, lambda: self.config, lambda config: None)
+        watch_changes(self, lambda: self.config, self._change)
         self._description = Description(self, self.config, Clock(
             clock_type=ClockType.STEADY_TIME), self._start)
 
@@ -93,12 +95,20 @@ class FeedforwardNode(rclpy.node.Node):
                  f"'{self.resolve_topic_name(config.feedforward.estimator)}'; without it: "
                  f"{config.feedforward.fallback}")
         log.info(changes_sentence(config))
+        self._collections.begin()
         self._repeated = Repeated(1 / config.feedforward.rate, self._tick, self._failed)
+
+    def _change(self, config: Config) -> None:
+        """Settings have changed, to take effect at the next call."""
+        self.config = config
+        if self._repeated is not None:     # else it has not begun
+            self.feedforward.settings = self._motions.settings = config.feedforward
 
     def close(self) -> None:
         """Join the thread and leave the graph."""
         if self._repeated is not None:
             self._repeated.stop()
+        self._collections.end()
         self.destroy_node()
 
     # --- on its own thread ------------------------------------------------------------------------
