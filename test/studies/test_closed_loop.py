@@ -25,8 +25,8 @@ GAINS = gains_for(prior_from_config(CONFIG, MODEL), MODEL.joints)
 
 @pytest.fixture(scope="module")
 def true():
-    """The robot's parameters from 8 s of its truth."""
-    return true_parameters(CONFIG, MODEL, duration=8.0)
+    """The robot's parameters from 6 s of its truth."""
+    return true_parameters(CONFIG, MODEL, duration=6.0)
 
 
 def made_up(error, t=None):
@@ -82,10 +82,10 @@ def test_a_feedforward_helps_and_a_payload_disturbs(true):
     tells of is seen by the arm."""
     def norms(parameters, payload=None):
         feedforward = None if parameters is None else Feedforward(MODEL, parameters, CONFIG)
-        track = run_loop(CONFIG, MODEL, 1, 5.0, GAINS, feedforward, payload=payload)
-        return {kind: np.sqrt(np.mean(values[track.t > 2.5] ** 2))
+        track = run_loop(CONFIG, MODEL, 1, 4.0, GAINS, feedforward, payload=payload)
+        return {kind: np.sqrt(np.mean(values[track.t > 2.0] ** 2))
                 for kind, values in track.norms().items()}
-    alone, known, loaded = norms(None), norms(true), norms(true, Payload(0.38, 2.5, 9.0))
+    alone, known, loaded = norms(None), norms(true), norms(true, Payload(0.38, 2.0, 9.0))
     for kind in ("position", "attitude", "joints"):
         assert known[kind] < 0.5 * alone[kind]
     assert loaded["joints"] > 1.5 * known["joints"]
@@ -107,7 +107,7 @@ def test_a_mad_estimate_is_bounded(true, monkeypatch):
 def test_the_command_writes_its_table_and_its_picture(tmp_path, monkeypatch, true, capsys):
     """All variants in all windows, and the ratios that are asked for beside them."""
     monkeypatch.setattr(command, "true_parameters", lambda *_: true)
-    assert main(["closed_loop", "--seeds", "1", "--duration", "6", "--output",
+    assert main(["closed_loop", "--seeds", "1", "--duration", "4", "--output",
                  str(tmp_path / "out")]) == 0
     written = json.loads((tmp_path / "out/closed_loop.json").read_text())
     errors = written["seeds"]["1"]["errors"]

@@ -26,7 +26,7 @@ from .truth import TRUTH_LENGTH, true_parameters
 from .tuning import tuning, tuning_table
 
 SCHEMA = 1
-SHORTEST = 6.0      # [s] of a run in which a payload can be picked up and dropped
+SHORTEST = 4.0      # [s] of a run in which a payload can be picked up and dropped
 LEAST_TRUTH = 20.0  # [s] of true motion from which parameters can be fitted
 
 
