@@ -11,7 +11,7 @@ from uvms_adaptive_dynamics.control.motion_controller import gains_for
 from uvms_adaptive_dynamics.model.physical_set import PhysicalSet
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
-from uvms_adaptive_dynamics.studies.closed_loop import command
+from uvms_adaptive_dynamics.studies.closed_loop import command, tuning
 from uvms_adaptive_dynamics.studies.closed_loop.command import zeroed
 from uvms_adaptive_dynamics.studies.closed_loop.loop import Payload, Track, run_loop
 from uvms_adaptive_dynamics.studies.closed_loop.runs import Schedule, back_after, errors_of
@@ -105,14 +105,21 @@ def test_a_mad_estimate_is_bounded(true, monkeypatch):
 
 
 def test_the_command_writes_its_table_and_its_picture(tmp_path, monkeypatch, true, capsys):
-    """All variants in all windows, and the ratios that are asked for beside them."""
+    """All variants in all windows, the ratios that are asked for beside them, the scan of the PID
+    and the stress."""
     monkeypatch.setattr(command, "true_parameters", lambda *_: true)
-    assert main(["closed_loop", "--seeds", "1", "--duration", "4", "--output",
-                 str(tmp_path / "out")]) == 0
+    monkeypatch.setattr(tuning, "TRIED", ((4.0, 4.0, 12.0),))
+    monkeypatch.setattr(tuning, "LENGTH", 1.5)
+    monkeypatch.setattr(tuning, "SETTLED", 1.0)
+    monkeypatch.setattr("uvms_adaptive_dynamics.studies.closed_loop.stress.CORNERS", 2)
+    assert main(["closed_loop", "--seeds", "1", "--duration", "4", "--tune", "--stress", "20",
+                 "--output", str(tmp_path / "out")]) == 0
     written = json.loads((tmp_path / "out/closed_loop.json").read_text())
     errors = written["seeds"]["1"]["errors"]
     assert set(errors) == {"pid", "prior", "adapted", "true"}
     assert errors["true"]["position"]["all"] < errors["pid"]["position"]["all"]
     assert "| fixed prior | joints |" in (tmp_path / "out/closed_loop.md").read_text()
     assert (tmp_path / "out/closed_loop.png").stat().st_size > 10_000
-    assert "at most 0.4" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "at most 0.4" in said and "| 4, 4, 12 |" in said and "Stress, jumping alone" in said
+    assert set(written["stress"]) == {"all kinds", "jumping alone"} and written["tuning"]

@@ -69,4 +69,4 @@ def wrong_prior(true: ParameterSet, model: RobotModel, config: Config, factor: f
     net = true.values[weight] - true.values[buoyancy]
     values[weight] = true.values[buoyancy] + net * factor ** signs[weight]
     wrong = ParameterSet(true.names, values, robot=true.robot)
-    return Estimator(config, wrong, model).prior
+    return Estimator(config, wrong, model, learn=False).prior
