@@ -8,8 +8,8 @@ from .motion import Motion, Reference
 # About these angles [rad] a payload of .38 kg hangs nearly below both elbows; at the centre of the
 # exciting motion it would take more than the 1 N m of their motors.
 CARRYING_CENTRE = np.array([3.1, 2.58, 2.1, 2.85])
-# Of the exciting motion's swing: the elbows' is less, so that the torques of seeds 1 to 5 stay
-# within the motors' limits with a payload too.
+# Of the exciting motion's swing: the elbows' is less, so that in seeds 1 to 5 with a payload a
+# motor is at its limit for 4 % of the time at most.
 CARRYING_SWING = np.array([1.0, 0.45, 0.6, 1.0])
 RAMP = 8.0      # [s] from the other motion to this one
 
