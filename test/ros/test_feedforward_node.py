@@ -215,7 +215,7 @@ def test_it_gives_the_efforts_of_the_wanted_motion(ros, start):
 
 def test_it_falls_back_when_the_estimator_is_silent_failed_or_mad(ros, start):
     """Each ends trust; the status says why, and trust comes back with the estimator."""
-    node, heard = start(timeout=.3, blend_time=.02, estimator="uvms_estimator")
+    node, heard = start(timeout=.3, blend_time=.02, estimator_node="uvms_estimator")
     heard.source("prior")
     estimator = Estimator(ros)
     pi = node.feedforward._prior.x[:-1].copy()
@@ -236,10 +236,11 @@ def test_it_falls_back_when_the_estimator_is_silent_failed_or_mad(ros, start):
     estimator.say(np.full(75, np.nan))
     heard.source("prior")
     ros.until(lambda: "refused" in heard.statuses[-1].status[0].message)
-    estimator.say(pi[:3], ROBOT.table.names[:3])
-    ros.until(lambda: node.dropped["trusted_parameters"] == 2)
     estimator.say(pi[::-1], ROBOT.table.names[::-1])
     heard.source("trusted")
+    estimator.say(pi[:3], ROBOT.table.names[:3])
+    heard.source("prior")
+    ros.until(lambda: "got 3 parameters" in heard.statuses[-1].status[0].message)
 
 
 def test_without_sensors_the_efforts_fade_and_the_status_says_so(ros, start):

@@ -69,7 +69,7 @@ def test_the_age_is_that_of_the_slower_of_imu_and_joints(messages):
 
 def test_the_simulated_robots_velocity_is_better_than_its_late_dvl():
     """With the noise of real sensors: 2 cm/s of the truth, all of it now."""
-    run = SimulatedRobot(4, 20.0, start_ns=1_767_225_600 * 10**9, truth_period=.01)
+    run = SimulatedRobot(4, 10.0, start_ns=1_767_225_600 * 10**9, truth_period=.01)
     came = sorted(([ROLES[m.topic], decoded(m)] for m in run if m.topic in ROLES),
                   key=lambda item: item[1][2])
     truth = run.truth()

@@ -35,7 +35,7 @@ class Feedforward(Section):
 
     # --- the node alone ---
     rate: float = setting(100.0, "Efforts per second.", "Hz", 1.0, 1000.0)
-    estimator: str = setting(
+    estimator_node: str = setting(
         "uvms_estimator", "Name of the estimator node, whose trusted parameters are used.")
     axes: str = setting(
         "body_flu", "Axes of the vehicle's wanted velocities and accelerations: those of the body, "

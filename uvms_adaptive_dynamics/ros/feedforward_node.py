@@ -5,25 +5,24 @@ Its interface: docs/feedforward.md.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 # Before numpy: its matrices are 75 x 75 here, where BLAS threads cost more than they win.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import numpy as np
 import rclpy.node
 from rclpy.clock import Clock, ClockType
 from rclpy.qos import QoSProfile
 
 from ..config import Config
-from ..control.feedforward import Feedforward, FeedforwardEfforts, checked_covariance
+from ..control.feedforward import Feedforward, FeedforwardEfforts
 from ..control.wanted_motion import WantedMotion, WantedMotions
-from ..errors import ParameterError
 from ..garbage import ShortCollections
 from ..model.prior import prior_from_config
 from ..model.robot import RobotModel
@@ -36,6 +35,7 @@ from .process import run_node
 from .publishers import LATCHED
 from .status import ERROR, OK, WARN
 from .subscriptions import InputPoll, InputSubscription, Received, Repeated
+from .trusted_lane import TrustedLane
 
 NAME = "uvms_feedforward"
 # [s] between statuses that say the same, and between looks at the estimator and at who listens: new
@@ -45,7 +45,6 @@ SLOW = ("trusted_parameters", "trusted_covariance", "estimator_status")
 RELIABLE = QoSProfile(depth=10)     # a trajectory that is sent once must not get lost
 QOS = {"vehicle_trajectory": RELIABLE, "arm_trajectory": RELIABLE, "trusted_parameters": LATCHED,
        "trusted_covariance": LATCHED, "estimator_status": LATCHED}
-FAILED = "failed"       # the estimator's state in which its parameters are not to be used
 
 
 class FeedforwardNode(rclpy.node.Node):
@@ -74,11 +73,12 @@ class FeedforwardNode(rclpy.node.Node):
         self.feedforward = Feedforward(robot, prior_from_config(config, robot), config)
         self._states = LatestStateFilter(config, robot)
         self._motions = WantedMotions(robot.joints, config.feedforward)
-        self._covariance: np.ndarray | None = None
-        self._publishers_of = FeedforwardPublishers(self, config, robot)
+        self._lane = TrustedLane(self.feedforward, robot.table,
+                                 lambda receive: self._states.now(receive) or receive)
+        self._outputs = FeedforwardPublishers(self, config, robot)
         self._last: LatestState | None = None
         self._said: tuple[int, str] = (-1, "")
-        self._said_at, self._refused = -np.inf, ""
+        self._said_at = -math.inf
         by_topic: dict[str, list] = {}
         for wanted in feedforward_inputs(config):
             by_topic.setdefault(wanted.topic, []).append(wanted)
@@ -88,11 +88,11 @@ class FeedforwardNode(rclpy.node.Node):
         self._poll, self._slow_poll = (
             InputPoll(self, [source for source in sources if (source.input.role in SLOW) == slow])
             for slow in (False, True))
-        self._looked = -np.inf
+        self._looked = -math.inf
         self._actions = self._by_role()
         log = self.get_logger()
         log.info(f"{config.feedforward.rate:g} efforts per second from "
-                 f"'{self.resolve_topic_name(config.feedforward.estimator)}'; without it: "
+                 f"'{self.resolve_topic_name(config.feedforward.estimator_node)}'; without it: "
                  f"{config.feedforward.fallback}")
         log.info(changes_sentence(config))
         self._collections.begin()
@@ -117,10 +117,9 @@ class FeedforwardNode(rclpy.node.Node):
         came, jumped = self._poll.collect()
         if jumped:
             self._states.reset()
-            self._last = None
         if time.monotonic() - self._looked >= SLOW_PERIOD:
             self._looked = time.monotonic()
-            self._publishers_of.look_around()
+            self._outputs.look_around()
             came += self._slow_poll.collect()[0]
         for message in came:
             self._receive(message)
@@ -129,17 +128,19 @@ class FeedforwardNode(rclpy.node.Node):
             self._compute(now)
 
     def _compute(self, now: float) -> None:
-        t = self._states.now(now)
-        latest = self._states.latest()
+        t, latest = self._states.now(now), self._states.latest()
+        fresh = latest is not None and t is not None and (
+            t - latest.t <= self.config.feedforward.state_timeout)
         if latest is None or t is None:
-            return self._say(now, ERROR, "no state yet: waiting for "
-                             + " and ".join(role for role in ROLES if role in self._needed), {})
-        fresh = t - latest.t <= self.config.feedforward.state_timeout
+            if self._last is None:
+                return self._say(now, ERROR, "no state yet: waiting for " + " and ".join(
+                    role for role in ROLES if role in self._needed), {})
+            t, latest = now, self._last     # lost, as with a clock that jumped: fade out
         motion = self._motions.at(now, latest.state)
         efforts = self._efforts(t, latest, motion, fresh)
-        self._publishers_of.efforts(now, efforts)
+        self._outputs.efforts(now, efforts)
         if fresh:
-            self._publishers_of.motion(now, latest)
+            self._outputs.motion(now, latest)
         self.calls += 1
         self._judge(now, t, latest, motion, efforts, fresh)
 
@@ -165,8 +166,8 @@ class FeedforwardNode(rclpy.node.Node):
             level, said = WARN, (f"efforts from {efforts.source}: no trusted parameters, or no "
                                  "sign of life of the estimator" if efforts.source == "prior" else
                                  "no efforts: no trusted parameters")
-        if self._refused:
-            level, said = WARN, f"parameters refused: {self._refused}"
+        if self._lane.refused:
+            level, said = WARN, f"parameters refused: {self._lane.refused}"
         if vehicle and self.config.dvl.enabled and dvl_age > self.config.dvl.timeout:
             level, said = WARN, "no velocity of the DVL: carried on by the IMU alone, fading"
         if not fresh:
@@ -183,7 +184,7 @@ class FeedforwardNode(rclpy.node.Node):
             if level != OK and (level, message) != self._said:
                 self.get_logger().warning(message, throttle_duration_sec=5.0)
             self._said, self._said_at = (level, message), now
-            self._publishers_of.status(now, level, message, values)
+            self._outputs.status(now, level, message, values)
 
     def _failed(self, error: Exception) -> None:
         if self.context.ok():     # else shutting down
@@ -207,9 +208,9 @@ class FeedforwardNode(rclpy.node.Node):
                 "vehicle_trajectory": motions.add_vehicle_trajectory,
                 "vehicle_acceleration": motions.add_vehicle_acceleration,
                 "arm_trajectory": motions.add_arm_trajectory,
-                "trusted_parameters": self._trusted_parameters,
-                "trusted_covariance": self._trusted_covariance,
-                "estimator_status": self._estimator_status}
+                "trusted_parameters": self._lane.add_parameters,
+                "trusted_covariance": self._lane.add_covariance,
+                "estimator_status": self._lane.add_status}
 
     def _receive(self, message: Received) -> None:
         source, receive_ns, data = message
@@ -223,47 +224,6 @@ class FeedforwardNode(rclpy.node.Node):
                 self.get_logger().warning(
                     f"message on '{source.topic}' dropped ({error}); {self.dropped[role]} so far",
                     throttle_duration_sec=10.0)
-
-    def _trusted_parameters(self, message: Any, receive: float) -> None:
-        """~/trusted_parameters of the estimator, by name."""
-        values = np.array(message.position, float)[self._places(message.name)]
-        stamp = message.header.stamp
-        try:
-            self.feedforward.update(values, self._covariance, stamp.sec + 1e-9 * stamp.nanosec,
-                                    True)
-        except Exception as error:
-            self._refused = str(error)
-            raise
-        self._refused = ""
-        self.feedforward.confirm(self._states.now(receive) or receive)
-
-    def _trusted_covariance(self, message: Any, receive: float) -> None:
-        """~/trusted_covariance, by the names in the label of its rows; it goes with the next
-        parameters."""
-        order = self._places(message.layout.dim[0].label.removeprefix("rows: ").split(","))
-        covariance = np.array(message.data, float).reshape((self._robot.table.size,) * 2)
-        self._covariance = checked_covariance(covariance[np.ix_(order, order)], self._robot.table)
-
-    def _places(self, names: Sequence[str]) -> list[int]:
-        """Place of each parameter of this robot among names."""
-        if tuple(names) == self._robot.table.names:
-            return list(range(len(names)))
-        places = {name: k for k, name in enumerate(names)}
-        missing = [name for name in self._robot.table.names if name not in places]
-        if missing or len(places) != self._robot.table.size:
-            raise ParameterError(
-                f"got {len(names)} parameters, expected the {self._robot.table.size} of this robot"
-                + (f" ('{missing[0]}' is missing)" if missing else "")
-                + ". Give both nodes the same settings.")
-        return [places[name] for name in self._robot.table.names]
-
-    def _estimator_status(self, message: Any, receive: float) -> None:
-        """~/status of the estimator: a sign of life, or that it has failed."""
-        values = {pair.key: pair.value for pair in message.status[0].values}
-        if values["state"] == FAILED:
-            self.feedforward.distrust()
-        else:
-            self.feedforward.confirm(self._states.now(receive) or receive)
 
 
 def main(args: list[str] | None = None) -> int:

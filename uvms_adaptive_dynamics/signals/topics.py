@@ -27,7 +27,7 @@ class Output:
 def topic_setting(role: str, what: str = "topic") -> str:
     """The setting of an input's topic, or of its `what`."""
     if role in ("trusted_parameters", "trusted_covariance", "estimator_status"):
-        return "feedforward.estimator"
+        return "feedforward.estimator_node"
     return "thrusters.wrench_topic" if role == "wrench" else f"{role}.{what}"
 
 
@@ -80,7 +80,7 @@ def feedforward_inputs(config: Config) -> tuple[Input, ...]:
     if config.robot.joints:
         found.append(Input("arm_trajectory", "~/arm_trajectory",
                            "trajectory_msgs/msg/JointTrajectory"))
-    estimator = config.feedforward.estimator
+    estimator = config.feedforward.estimator_node
     return (*found,
             Input("trusted_parameters", f"{estimator}/trusted_parameters",
                   "sensor_msgs/msg/JointState"),
