@@ -30,6 +30,8 @@ COMMANDS = {
                 "simulate a piece of a recording with a saved estimate, with its bands"),
     "faults": ("studies.faults.command",
                "put faults into a clean recording, one by one, and judge what comes of each"),
+    "closed_loop": ("studies.closed_loop.command",
+                    "follow a motion with a wrong, adapted, true and without a feedforward"),
     "benchmark": ("studies.benchmark.command",
                   "time the complete update beside CVXPY's, over horizons, joints and solvers"),
     "export": ("export.command",

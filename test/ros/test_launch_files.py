@@ -164,3 +164,17 @@ def test_the_demo_starts_both_and_ends_with_the_robot(launch_file):
                                                               "log_level"}
     handler, = actions(description, "RegisterEventHandler")
     assert handler.args[0].kwargs["target_action"] is robot
+
+
+def test_the_closed_loop_ends_with_its_controller(launch_file):
+    """Robot, estimator and controller; every argument is a parameter that one of them declares."""
+    description = launch_file("closed_loop.launch.py").generate_launch_description()
+    assert set(arguments(description)) == {"seed", "duration", "feedforward", "pick_up_at",
+                                           "drop_at"}
+    robot, controller = actions(description, "Node")
+    assert {robot.kwargs["executable"], controller.kwargs["executable"]} <= executables()
+    for node, file in ((robot, "simulated_robot"), (controller, "controller")):
+        source = (ROOT / f"uvms_adaptive_dynamics/ros/demo/{file}.py").read_text()
+        assert all(f'_declare("{name}"' in source for name in node.kwargs["parameters"][0])
+    handler, = actions(description, "RegisterEventHandler")
+    assert handler.args[0].kwargs["target_action"] is controller

@@ -47,9 +47,11 @@ BELOW = {
 WAYS_IN = {
     "rclpy": ("ros.",),
     "rosbag2_py": ("ros.",),
-    "rosbags": ("evaluation.bags", "simulation.bag", "ros.recorder", "studies.benchmark.samples"),
+    "rosbags": ("evaluation.bags", "simulation.bag", "ros.recorder", "studies.benchmark.samples",
+                "studies.closed_loop.loop"),
     "matplotlib": ("evaluation.canvas", "evaluation.figures", "evaluation.parameter_figures",
-                   "studies.benchmark.report", "studies.paper.overlays"),
+                   "studies.benchmark.report", "studies.closed_loop.picture",
+                   "studies.paper.overlays"),
     "jinja2": ("evaluation.report",),
     "cvxpy": ("solvers.",),
     "clarabel": ("solvers.",),

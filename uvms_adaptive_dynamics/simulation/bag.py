@@ -20,7 +20,7 @@ from ..errors import BagError
 from .faults.stream import Fault, Received, with_faults
 from .robot import SimulatedRobot, Truth
 from .rough import Roughness
-from .sensors import Message
+from .sensors import ROLES, Message
 from .true_robot import TrueRobot
 
 # [s since the epoch] 2026-01-01: a fixed start, so that the same call gives the same bag
@@ -29,9 +29,6 @@ STORAGES = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
 # Measured: 62 kB/s as mcap, 79 kB/s as sqlite3; the truth log takes less.
 BYTES_PER_SECOND = 100_000
 BODY_FRAME, DVL_FRAME = "base_link", "dvl_link"
-# The role in which the estimator takes each topic of the simulated robot.
-ROLES = {"imu/data": "imu", "dvl/twist": "dvl", "depth": "depth", "joint_states": "joint_states",
-         "thruster_commands": "thrusters"}
 
 
 def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage: str = "mcap",

@@ -135,6 +135,10 @@ class VehicleController:
         early = np.concatenate([R_nb.T @ ahead.acceleration[:3], turning])
         wrench = self.MASS * (early + feedback) + self.DAMPING * body_velocity(ahead, R_nb)
         wrench[3:5] += self.TILT_STIFFNESS * ahead.value[3:5]
+        return self.pwm(wrench)
+
+    def pwm(self, wrench: np.ndarray) -> np.ndarray:
+        """(8,) PWM [us] that gives a wrench (6,), as the mixer of an autopilot has it."""
         return np.round(self._curve.command(self._share @ wrench, self.ASSUMED_VOLTAGE))
 
 

@@ -79,11 +79,10 @@ class Physics:
 
     def __init__(self, robot: TrueRobot, dt: float = 0.0025,
                  water: StillWater | RoughWater | None = None):
-        self.robot, self.dt, self.t = robot, dt, 0.0
+        self.dt, self.t = dt, 0.0
         self._water = StillWater() if water is None else water
         self._tether = FLU_TO_FRD @ self._water.place
-        self.model, arm = build_model(robot)
-        self.data = self.model.createData()
+        arm = self.change_links(robot)
         self.n = len(robot.joints)
         rows = [arm.joints[arm.getJointId(name)].idx_q for name in robot.joints]
         self.lower = arm.lowerPositionLimit[rows].copy()
@@ -94,15 +93,23 @@ class Physics:
         joints = range(6, 6 + self.n)
         self._constant_mass[joints, joints] = robot.rotor_inertia
         self._is_upper = np.triu(np.ones((6 + self.n, 6 + self.n), dtype=bool))
-        links = (*robot.links[:-1], robot.last_link())
-        self._cob = [pin.SE3(np.eye(3), np.array(k.cob)) for k in links]
-        self._drag = [np.array(k.drag) for k in links]
-        self._lift = [robot.water_density * robot.gravity * k.volume for k in links]
         self._vehicle_cob = pin.SE3(np.eye(3), np.array(robot.cob))
         self._zero, self._no_moment = np.zeros(6 + self.n), np.zeros(3)
         self._external = pin.StdVec_Force()
         self._external.extend([pin.Force.Zero() for _ in range(self.model.njoints)])
         self.set_state(np.zeros(3), np.eye(3), (self.lower + self.upper) / 2)
+
+    def change_links(self, robot: TrueRobot) -> pin.Model:
+        """Give the links (the last with its payload) the figures of `robot`, from the next step on;
+        the state stays. Returns the arm's model as in the URDF."""
+        self.robot = robot
+        self.model, arm = build_model(robot)
+        self.data = self.model.createData()
+        links = (*robot.links[:-1], robot.last_link())
+        self._cob = [pin.SE3(np.eye(3), np.array(k.cob)) for k in links]
+        self._drag = [np.array(k.drag) for k in links]
+        self._lift = [robot.water_density * robot.gravity * k.volume for k in links]
+        return arm
 
     def set_state(self, position, R_nb, mu, nu=None, mu_dot=None) -> None:
         """Place the robot: position (3,) NED [m], R_nb (3, 3), mu (n,) [rad], nu (6,), mu_dot (n,).

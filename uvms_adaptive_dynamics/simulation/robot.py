@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import pinocchio as pin
 
 from ..signals.filters.thrust_curve import ThrustCurve
 from .individual import individual as individual_of
+from .inputs import INPUT_TIMEOUT, ExternalInputs, checked
 from .motion import ExcitingMotion, JointServo, Motion, VehicleController, body_velocity
 from .pauses import PausingMotion
 from .physics import Instant, Physics
@@ -61,12 +63,16 @@ class SimulatedRobot:
     truth_period    [s] between rows of the truth log; None keeps no log
     individual      which robot of its kind; 0 is `true_robot` itself, and seeds do not change it
     rough           tether, current, uneven thrusters, pauses, a worse DVL; by default none of it
+    input_timeout   [s] after which a command from outside no longer counts
+
+    It follows its own motion until the first command from outside: `command_pwm` or
+    `command_wrench` take the vehicle over, `command_joint_torque` the arm.
     """
 
     def __init__(self, seed: int = 0, duration: float | None = None,
                  true_robot: TrueRobot | None = None, start_ns: int = 0, dt: float = 0.0025,
                  truth_period: float | None = 0.02, rough: Roughness = Roughness(),
-                 individual: int = 0):
+                 individual: int = 0, input_timeout: float = INPUT_TIMEOUT):
         robot = individual_of(TrueRobot() if true_robot is None else true_robot, individual)
         self.robot = roughened(robot, rough)
         self.duration, self.start_ns = duration, int(start_ns)
@@ -82,6 +88,8 @@ class SimulatedRobot:
         self._pilot = VehicleController(self.motion, self.curve, self.robot.allocation,
                                         COMMAND_PERIOD, self.robot.rotor_lag)
         self._servo = JointServo(self.physics)
+        self._inputs = ExternalInputs(self.robot.allocation.shape[1], self.physics.torque_limit,
+                                      input_timeout)
         self.sensors = Sensors(self.robot, sensor_rng, self.start_ns, rough)
         self._thrust = np.zeros(self.robot.allocation.shape[1])
         self._target = self._thrust
@@ -129,6 +137,32 @@ class SimulatedRobot:
         self.start_ns = self.sensors.start_ns = int(start_ns)
         self._pending.clear()
 
+    # --- commands from outside --------------------------------------------------------------------
+
+    def command_pwm(self, pwm: Sequence[float] | np.ndarray) -> None:
+        """Drive the thrusters with (8,) PWM [us] from now on, as every command of the robot at
+        50 Hz; raises MessageError for what is no command."""
+        self._inputs.set_pwm(self.t, pwm)
+
+    def command_wrench(self, wrench: Sequence[float] | np.ndarray) -> None:
+        """The same with a wrench (6,) about the body origin, FRD [N, N m], which the robot's own
+        mixer turns into PWM."""
+        self._inputs.set_pwm(self.t, self._pilot.pwm(checked("wrench", wrench, 6)))
+
+    def command_joint_torque(self, torque: Sequence[float] | np.ndarray) -> None:
+        """Drive the joints with (n,) torques [N m] at the output shafts from now on."""
+        self._inputs.set_joint_torque(self.t, torque)
+
+    def grip(self, mass: float, volume: float = 0.0) -> None:
+        """Hold a payload of `mass` [kg] that displaces `volume` [m^3] from now on; 0 drops it.
+
+        Velocities do not jump: it is taken while it moves with the gripper.
+        """
+        self.robot = replace(self.robot, payload_mass=mass, payload_volume=volume)
+        self.physics.change_links(self.robot)
+
+    # --- time -------------------------------------------------------------------------------------
+
     def step(self) -> Instant:
         """Advance by one step with sensors and controllers; returns the step's middle."""
         command, instant = self._move()
@@ -145,10 +179,14 @@ class SimulatedRobot:
         """One step of controllers, rotors and physics: (command sent if any, the step's middle)."""
         physics, t, command = self.physics, self.physics.t, None
         if self._steps % self._steps_per_command == 0:
-            pwm = self._pilot.command(t, physics.position, physics.R_nb, physics.nu)
+            pwm = self._inputs.pwm(t)
+            if pwm is None:
+                pwm = self._pilot.command(t, physics.position, physics.R_nb, physics.nu)
             self._target = self.curve.thrust(pwm, self.voltage(t))
             command = self.sensors.thruster_command(t, pwm)
-        torque = self._servo.torque(self.motion.at(t), physics.mu)
+        torque = self._inputs.joint_torque(t)
+        if torque is None:
+            torque = self._servo.torque(self.motion.at(t), physics.mu)
         middle = self._target + (self._thrust - self._target) * self._decay
         self._thrust = self._target + (middle - self._target) * self._decay
         self._steps += 1

@@ -14,6 +14,10 @@ from .true_robot import TrueRobot
 
 ENU_FROM_NED = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
 
+# The role in which the estimator takes each topic of the simulated robot.
+ROLES = {"imu/data": "imu", "dvl/twist": "dvl", "depth": "depth", "joint_states": "joint_states",
+         "thruster_commands": "thrusters"}
+
 ATTITUDE_NOISE = np.radians(0.2)  # [rad] each axis
 GYRO_NOISE, GYRO_BIAS = 0.003, 0.0024  # [rad/s]
 ACCELEROMETER_NOISE, ACCELEROMETER_BIAS = 0.03, 0.02  # [m/s^2]

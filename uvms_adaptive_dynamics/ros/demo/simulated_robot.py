@@ -1,13 +1,22 @@
-"""ROS 2 node `simulated_robot`: the simulated robot in real time on the default topics."""
+"""ROS 2 node `simulated_robot`: the simulated robot in real time on the default topics.
+
+It follows a motion of its own until a command comes from outside: thrusters by `thruster_input`
+(PWM [us]) or `wrench_input` (body axes FLU), joints by `joint_effort_input` [N m], as
+ros2_control sends them. What the thrusters do is on `thruster_commands` either way.
+"""
 from __future__ import annotations
 
 import array
 import signal
 import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
+import numpy as np
 import rclpy
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import TwistWithCovarianceStamped
+from geometry_msgs.msg import TwistWithCovarianceStamped, WrenchStamped
 from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
@@ -15,8 +24,11 @@ from rclpy.qos import qos_profile_sensor_data
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from sensor_msgs.msg import FluidPressure, Imu, JointState
 from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool
 
-from ...errors import ConfigError
+from ...errors import ConfigError, MessageError
+from ...simulation.inputs import INPUT_TIMEOUT
+from ...simulation.physics import FLU_TO_FRD
 from ...simulation.robot import SimulatedRobot
 from ...simulation.sensors import Message
 
@@ -24,6 +36,9 @@ TYPES = {"imu/data": Imu, "dvl/twist": TwistWithCovarianceStamped, "depth": Flui
          "joint_states": JointState,
          "thruster_commands": Float64MultiArray}
 TICK = 0.005  # [s] between publications; every message leaves at most this late
+# [s] that one tick simulates at most while it obeys commands from outside: on a busy machine it
+# rather falls behind real time than moves on without hearing them.
+LONGEST_STEP = 0.01
 LONGEST_CATCH_UP = 1.0  # [s] of standstill that is simulated afterwards; a longer one is left out
 BODY_FRAME, DVL_FRAME = "base_link", "dvl_link"
 
@@ -39,18 +54,74 @@ class SimulatedRobotNode(Node):
         duration = self._declare("duration", 0.0, 1e6,
                                  "Length of the run [s]; 0 runs until stopped.")
         delay = self._declare("start_delay", 0.0, 3600.0, "Wait before the first message [s].")
+        timeout = self._declare("input_timeout", INPUT_TIMEOUT, 3600.0,
+                                "Without a command from outside for this time thrusters are "
+                                "neutral and joints limp [s].")
+        # The arm lifts no more than 2 kg.
+        self._payload = self._declare("payload", 0.38, 2.0, "Mass that ~/grip picks up [kg].")
+        self._pick_up_at = self._declare("pick_up_at", 0.0, 1e6,
+                                         "When the payload is picked up [s]; 0: by ~/grip alone.")
+        self._drop_at = self._declare("drop_at", 0.0, 1e6, "When it is dropped [s]; 0: never.")
         self._publishers_by_topic = {
             topic: self.create_publisher(
                 kind, topic, qos_profile_sensor_data,
                 qos_overriding_options=QoSOverridingOptions.with_default_policies())
             for topic, kind in TYPES.items()}
         self._duration, self._delay_ns = duration or None, round(delay * 1e9)
-        self._robot = SimulatedRobot(seed, self._duration, truth_period=None)
+        self._robot = SimulatedRobot(seed, self._duration, truth_period=None,
+                                     input_timeout=timeout)
+        self._listen()
         self._start: int | None = None
+        self._driven = False    # a command has come from outside
         self.finished = False
         until = f"{duration:g} s" if duration else "until stopped"
         self.get_logger().info(f"simulating seed {seed}, {until}")
         self.create_timer(TICK, self._tick)
+
+    def _listen(self) -> None:
+        """Take commands from outside."""
+        robot, flu = self._robot, FLU_TO_FRD.diagonal()
+
+        def wrench(message: WrenchStamped) -> None:
+            vectors = message.wrench.force, message.wrench.torque
+            robot.command_wrench(np.concatenate([flu * (v.x, v.y, v.z) for v in vectors]))
+
+        for kind, topic, command in (
+                (Float64MultiArray, "thruster_input", lambda m: robot.command_pwm(m.data)),
+                (WrenchStamped, "wrench_input", wrench),
+                (Float64MultiArray, "joint_effort_input",
+                 lambda m: robot.command_joint_torque(m.data))):
+            self.create_subscription(
+                kind, topic, partial(self._obey, topic, command), qos_profile_sensor_data,
+                qos_overriding_options=QoSOverridingOptions.with_default_policies())
+        self.create_service(SetBool, "~/grip", self._grip)
+
+    def _obey(self, topic: str, command: Callable[[Any], None], message: Any) -> None:
+        try:
+            command(message)
+            self._driven = True
+        except MessageError as error:
+            self.get_logger().warning(f"command on '{topic}' refused: {error}",
+                                      throttle_duration_sec=5.0)
+
+    def _grip(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        self._hold(request.data)
+        response.success, response.message = True, self._holding
+        return response
+
+    def _hold(self, held: bool) -> None:
+        self._robot.grip(self._payload if held else 0.0)
+        self._holding = f"{self._payload:g} kg in the gripper" if held else "gripper empty"
+        self.get_logger().info(self._holding)
+
+    def _handle_payload(self) -> None:
+        """Pick up and drop once each, when it is time."""
+        if 0.0 < self._pick_up_at <= self._robot.t:
+            self._pick_up_at = 0.0
+            self._hold(True)
+        if 0.0 < self._drop_at <= self._robot.t:
+            self._drop_at = 0.0
+            self._hold(False)
 
     def _declare(self, name: str, default, highest, meaning: str):
         """Value of a read-only parameter between 0 and `highest`; `duration:=30` is as good as
@@ -75,6 +146,9 @@ class SimulatedRobotNode(Node):
                                       "from where it was")
             self._set_start(now - round(self._robot.t * 1e9))
         until = (now - self._start) * 1e-9
+        if self._driven:
+            until = min(until, self._robot.t + LONGEST_STEP)
+        self._handle_payload()
         for message in self._robot.advance(until if self._duration is None
                                            else min(until, self._duration)):
             self._publishers_by_topic[message.topic].publish(ros_message(message))

@@ -68,6 +68,11 @@ class ThrustCurve:
         return cls(pwm, list(T200_KNOTS), np.column_stack(columns))
 
     @classmethod
+    def of_setting(cls, curve: str) -> ThrustCurve:
+        """The curve that the setting thrusters.curve names: 't200', or the path of a CSV."""
+        return cls.t200() if curve == "t200" else cls.from_csv(curve)
+
+    @classmethod
     def from_csv(cls, path: str | Path) -> ThrustCurve:
         """Read a table with header `pwm_us,thrust_10V_N,thrust_12V_N,...`.
 

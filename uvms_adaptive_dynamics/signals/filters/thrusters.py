@@ -40,8 +40,7 @@ class ThrusterModel:
         self.count = len(settings.signs)
         self.allocation = np.array(settings.allocation).reshape(6, self.count)
         self._sign = np.array(settings.signs) * np.array(settings.efficiency or (1.0,) * self.count)
-        self._curve = (ThrustCurve.t200() if settings.curve == "t200"
-                       else ThrustCurve.from_csv(settings.curve))
+        self._curve = ThrustCurve.of_setting(settings.curve)
         # In thrust, not in PWM: a command that crosses the dead band is no spike.
         self._gate = spike_gate(config.filter.gates, [THRUST_FLOOR] * self.count)
         self.voltage = settings.voltage

@@ -1,0 +1,59 @@
+"""The simulated robot under an example controller whose feedforward the estimator adapts, with a
+payload on the way; no vehicle needed: `ros2 launch uvms_adaptive_dynamics closed_loop.launch.py`.
+
+It ends by itself, with the tracking errors of each quarter of the run.
+"""
+from launch import LaunchDescription
+from launch.actions import (
+    DeclareLaunchArgument,
+    IncludeLaunchDescription,
+    RegisterEventHandler,
+    Shutdown,
+)
+from launch.event_handlers import OnProcessExit
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+from launch_ros.substitutions import FindPackageShare
+
+PACKAGE = "uvms_adaptive_dynamics"
+
+ARGUMENTS = (
+    ("seed", "0", "Another seed is another motion and other noise."),
+    ("duration", "120.0", "Length of the run [s]."),
+    ("feedforward", "adapted", "Parameters of the feedforward: adapted, prior or none."),
+    ("pick_up_at", "60.0", "When a payload of .38 kg is picked up [s]; 0: never."),
+    ("drop_at", "90.0", "When it is dropped [s]; 0: never."),
+)
+
+
+def setting(name, kind):
+    """A launch argument as a parameter of a node."""
+    return ParameterValue(LaunchConfiguration(name), value_type=kind)
+
+
+def generate_launch_description():
+    """Robot, estimator and controller; everything ends with the controller."""
+    robot = Node(
+        package=PACKAGE, executable="simulated_robot", name="simulated_robot", output="screen",
+        emulate_tty=True,
+        parameters=[{"seed": setting("seed", int), "pick_up_at": setting("pick_up_at", float),
+                     "drop_at": setting("drop_at", float)}])
+    controller = Node(
+        package=PACKAGE, executable="closed_loop_controller", name="closed_loop_controller",
+        output="screen", emulate_tty=True,
+        parameters=[{"seed": setting("seed", int), "duration": setting("duration", float),
+                     "feedforward": setting("feedforward", str)}])
+    estimator = IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(PathJoinSubstitution([FindPackageShare(PACKAGE), "launch",
+                                                            "estimator.launch.py"])))
+    return LaunchDescription([
+        *(DeclareLaunchArgument(name, default_value=default, description=meaning)
+          for name, default, meaning in ARGUMENTS),
+        estimator,
+        robot,
+        controller,
+        RegisterEventHandler(OnProcessExit(
+            target_action=controller, on_exit=[Shutdown(reason="the controller is done")])),
+    ])

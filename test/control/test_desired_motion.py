@@ -1,0 +1,36 @@
+"""A wanted pose over time in the body's own velocities and accelerations."""
+import numpy as np
+
+from uvms_adaptive_dynamics.control.desired_motion import desired_motion
+from uvms_adaptive_dynamics.model.rotations import to_rotation_vector
+
+RNG = np.random.default_rng(0)
+AMPLITUDE, OMEGA, PHASE = RNG.uniform(0.2, 0.6, 8), RNG.uniform(0.5, 3, 8), RNG.uniform(0, 6, 8)
+
+
+def motion(t):
+    angle = OMEGA * t + PHASE
+    return desired_motion(AMPLITUDE * np.sin(angle), AMPLITUDE * OMEGA * np.cos(angle),
+                          -AMPLITUDE * OMEGA ** 2 * np.sin(angle))
+
+
+def test_velocities_are_the_rates_of_the_pose():
+    """R nu is the rate of the position, R S(omega) that of R, by central differences."""
+    h = 1e-5
+    for t in np.linspace(0, 5, 11):
+        here, before, after = motion(t), motion(t - h), motion(t + h)
+        np.testing.assert_allclose(here.R_nb @ here.nu[:3],
+                                   (after.position - before.position) / (2 * h), atol=1e-8)
+        np.testing.assert_allclose(
+            here.nu[3:], to_rotation_vector(before.R_nb.T @ after.R_nb) / (2 * h), atol=1e-8)
+        np.testing.assert_allclose(here.mu_dot, (after.mu - before.mu) / (2 * h), atol=1e-8)
+
+
+def test_accelerations_are_the_rates_of_the_velocities():
+    """Also where the body turns: nu_dot is the derivative of the components in the body."""
+    h = 1e-5
+    for t in np.linspace(0, 5, 11):
+        here, before, after = motion(t), motion(t - h), motion(t + h)
+        np.testing.assert_allclose(here.nu_dot, (after.nu - before.nu) / (2 * h), atol=1e-7)
+        np.testing.assert_allclose(here.mu_ddot, (after.mu_dot - before.mu_dot) / (2 * h),
+                                   atol=1e-7)

@@ -1,0 +1,77 @@
+"""The controller's own state from the simulated robot's sensors."""
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.control.state_filter import SILENCE, StateFilter
+from uvms_adaptive_dynamics.model.rotations import FRD_FROM_FLU, from_quaternion, to_rotation_vector
+from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
+from uvms_adaptive_dynamics.simulation.sensors import ENU_FROM_NED
+from uvms_adaptive_dynamics.simulation.true_robot import TrueRobot
+
+CONFIG = Config().with_values({"robot.surface_pressure": TrueRobot().surface_pressure})
+PASCAL = CONFIG.robot.water_density * CONFIG.robot.gravity
+
+
+def reading(message):
+    """(role, values in the decoder's form) of a simulated message, by formulas of the test."""
+    p = message.payload
+    if message.topic == "imu/data":
+        R = np.reshape(from_quaternion(*p["orientation"]), (3, 3))
+        R = ENU_FROM_NED @ R @ FRD_FROM_FLU
+        return "imu", [*R[2], *(FRD_FROM_FLU @ p["angular_velocity"]),
+                       *(FRD_FROM_FLU @ p["linear_acceleration"]), np.arctan2(R[1, 0], R[0, 0])]
+    if message.topic == "dvl/twist":
+        return "dvl", list(p["linear"])
+    if message.topic == "depth":
+        return "depth", [(p["fluid_pressure"] - CONFIG.robot.surface_pressure) / PASCAL]
+    if message.topic == "joint_states":
+        return "joint_states", [*p["position"], *p["velocity"], *p["effort"]]
+    return "thrusters", list(p["data"])
+
+
+@pytest.fixture(scope="module")
+def run():
+    """Errors of 10 s of the filter at 100 Hz, and the filter at their end."""
+    robot = SimulatedRobot(4, truth_period=None)
+    filter_, errors = StateFilter(CONFIG, robot.physics.position), []
+    for k in range(1, 1000):
+        for message in robot.advance(0.01 * k):
+            filter_.add(reading(message)[0], message.stamp * 1e-9, reading(message)[1])
+        state, physics = filter_.motion(0.01 * k), robot.physics
+        if state is not None:
+            errors.append(np.concatenate([
+                state.position - physics.position,
+                to_rotation_vector(physics.R_nb.T @ state.R_nb), state.nu - physics.nu,
+                state.mu - physics.mu, state.mu_dot - physics.mu_dot]))
+    return np.array(errors), filter_
+
+
+def test_the_state_is_the_true_one_within_its_sensors(run):
+    """After 5 s: velocity to the DVL's 1 cm/s, attitude to .1 deg, rates to the gyro's noise and
+    bias, joints to what their messages have, position within 15 cm."""
+    errors, _ = run
+    rms = np.sqrt(np.mean(errors[500:] ** 2, axis=0))
+    assert np.all(rms[:3] < 0.15) and np.all(rms[3:6] < np.radians(0.1))
+    assert np.all(rms[6:9] < 0.012) and np.all(rms[9:12] < 0.005)
+    assert np.all(rms[12:16] < 0.0025) and np.all(rms[16:] < 0.03)
+
+
+def test_there_is_a_state_from_the_first_readings_on(run):
+    """IMU, joints and one DVL reading, which comes within a quarter of a second."""
+    assert len(run[0]) > 970
+
+
+def test_silence_and_garbage(run):
+    """Without IMU or joints there is no state; NaN and readings of the past count for nothing."""
+    _, filter_ = run
+    before = filter_.motion(10.0)
+    filter_.add("imu", 10.0, [np.nan] * 10)
+    filter_.add("dvl", 1.0, [5.0, 5.0, 5.0])
+    filter_.add("joint_states", 1.0, [0.0] * 12)
+    filter_.add("depth", 10.0, [np.nan])
+    filter_.add("battery", 10.0, [16.0])
+    for a, b in zip(before, filter_.motion(10.0)):
+        np.testing.assert_array_equal(a, b)
+    assert filter_.motion(10.0 + 2 * SILENCE) is None
+    assert StateFilter(CONFIG, np.zeros(3)).motion(0.0) is None

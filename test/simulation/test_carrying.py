@@ -1,0 +1,25 @@
+"""The motion with room for a payload."""
+import numpy as np
+
+from uvms_adaptive_dynamics.simulation.carrying import CARRYING_CENTRE, RAMP, CarryingMotion
+from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
+
+
+def test_it_begins_as_the_other_and_keeps_its_rates():
+    """No jump at the start; rate and acceleration are derivatives, also in between; the vehicle's
+    part is untouched; the arm stays within its limits."""
+    robot = SimulatedRobot(3, truth_period=None)
+    own, h = CarryingMotion(robot.motion), 1e-5
+    for a, b in zip(own.at(0.0), robot.motion.at(0.0)):
+        np.testing.assert_array_equal(a, b)
+    values = []
+    for t in np.linspace(0.1, 3 * RAMP, 60):
+        here, before, after = own.at(t), own.at(t - h), own.at(t + h)
+        np.testing.assert_allclose(here.rate, (after.value - before.value) / (2 * h), atol=1e-7)
+        np.testing.assert_allclose(here.acceleration, (after.rate - before.rate) / (2 * h),
+                                   atol=1e-6)
+        np.testing.assert_array_equal(here.value[:6], robot.motion.at(t).value[:6])
+        values.append(here.value[6:])
+    late = np.array(values)[20:]
+    assert np.all(late > robot.physics.lower) and np.all(late < robot.physics.upper)
+    np.testing.assert_array_equal(own.centre[6:], CARRYING_CENTRE)

@@ -1,0 +1,142 @@
+"""An example controller: computed torque of the wanted motion, and a PID of what is left.
+
+    wrench, joint efforts = Y(state, wanted velocity and acceleration) pi + known + PID
+
+The feedforward takes attitude and joint angles as they are and velocities as they are wanted
+(Sadegh and Horowitz, 1990): the PID alone decides on stability, and wrong damping or friction in
+pi is a disturbance instead of negative damping. The PID's gains are constants, so that what an
+estimate is worth shows.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ..config import Config
+from ..errors import ParameterError
+from ..model.dynamics import State
+from ..model.parameter_file import ParameterSet
+from ..model.rotations import from_rotation_vector, to_rotation_vector
+from .allocation import Curve, ThrusterAllocation
+from .desired_motion import DesiredMotion
+from .feedforward import Feedforward, FeedforwardEfforts
+from .state_filter import MotionState
+
+# Bandwidths [rad/s] of the PID, translation, rotation and joints: Tyreus and Luyben's share of
+# those at which the loop without feedforward begins to oscillate (docs/closed_loop.md, "The PID").
+BANDWIDTH = (7.0, 7.0, 15.0)
+DAMPING_RATIO = 1.0
+# The integral acts a quarter as fast as the rest, which costs some 15 deg of phase.
+INTEGRAL_SHARE = 0.25
+# Share of the effort limits that the integral may hold: a wrong weight and a current, no more.
+INTEGRAL_LIMIT = 0.5
+NOT_GIVEN = 1e-6    # share of a limit: more that is withheld than rounding leaves
+INERTIAS = ("m_X_du", "m_Y_dv", "m_Z_dw", "Ix_K_dp", "Iy_M_dq", "Iz_N_dr")
+
+
+class Gains(NamedTuple):
+    """Of the errors in body axes (6,) and joints (n,), stacked: proportional [N/m, N m/rad],
+    derivative [N s/m, N m s/rad], integral [N/(m s), N m/(rad s)]."""
+
+    proportional: np.ndarray
+    derivative: np.ndarray
+    integral: np.ndarray
+
+
+def gains_for(nominal: ParameterSet, joints: tuple[str, ...],
+              bandwidth: tuple[float, float, float] = BANDWIDTH) -> Gains:
+    """Gains for a vehicle of the nominal inertias and joints of the nominal viscous friction.
+
+    Vehicle: poles of M (s + w)^2. Joints: friction is their damping, so that a proportional gain of
+    fv w gives the bandwidth w and no derivative is needed.
+    """
+    value = dict(zip(nominal.names, nominal.values))
+    inertia = np.array([value[name] for name in INERTIAS])
+    friction = np.array([value[f"{joint}.fv"] for joint in joints])
+    w = np.repeat(bandwidth, (3, 3, len(joints)))
+    proportional = np.concatenate([inertia * w[:6] ** 2, friction * w[6:]])
+    derivative = np.concatenate([2 * DAMPING_RATIO * inertia * w[:6], np.zeros(len(joints))])
+    return Gains(proportional, derivative, INTEGRAL_SHARE * w * proportional)
+
+
+class ControlCommand(NamedTuple):
+    """pwm (k,) [us], joint_torque (n,) [N m]; effort (C,) that was asked for and its feedforward
+    part; limited: whether the thrusters cannot give it."""
+
+    pwm: np.ndarray
+    joint_torque: np.ndarray
+    effort: np.ndarray
+    feedforward: FeedforwardEfforts | None
+    limited: bool
+
+
+class MotionController:
+    """Follows a wanted motion with thrusters and joints.
+
+    `desired(t)` is the motion wanted at time t [s]; feedforward None: PID alone.
+    """
+
+    def __init__(self, config: Config, feedforward: Feedforward | None, gains: Gains,
+                 desired: Callable[[float], DesiredMotion], curve: Curve, limits: np.ndarray,
+                 period: float):
+        """limits (C,): largest efforts [N, N m]; period [s] of `command`."""
+        self.feedforward, self._gains, self._desired = feedforward, gains, desired
+        self._allocation = ThrusterAllocation(config.thrusters, curve)
+        self._limits, self._period = limits, period
+        # Rotors follow late, so their part is commanded early, half a period of holding included.
+        self._lead = config.thrusters.time_constant + config.thrusters.delay + 0.5 * period
+        self._integral = np.zeros(limits.size)
+        self.refused = 0    # feedforwards that could not be computed
+
+    def command(self, t: float, state: MotionState) -> ControlCommand:
+        """The commands at time t [s] for the state at that time."""
+        error, rate_error = self._errors(self._desired(t), state)
+        ahead = self._feedforward(t, state)
+        feedback = (self._gains.proportional * error + self._gains.derivative * rate_error
+                    + self._integral)
+        effort = feedback if ahead is None else feedback + ahead.tau
+        given = self._allocation.allocate(effort[:6])
+        torque = np.clip(effort[6:], -self._limits[6:], self._limits[6:])
+        self._integrate(error, effort, np.concatenate([given.wrench, torque]))
+        return ControlCommand(given.pwm, torque, effort, ahead, given.limited)
+
+    def _errors(self, desired: DesiredMotion,
+                state: MotionState) -> tuple[np.ndarray, np.ndarray]:
+        """Errors (C,) of pose and joints in body axes, and of their rates."""
+        R = state.R_nb
+        turn = R.T @ desired.R_nb
+        error = np.concatenate([R.T @ (desired.position - state.position),
+                                to_rotation_vector(turn), desired.mu - state.mu])
+        rate = np.concatenate([turn @ desired.nu[:3], turn @ desired.nu[3:], desired.mu_dot])
+        return error, rate - np.concatenate([state.nu, state.mu_dot])
+
+    def _feedforward(self, t: float, state: MotionState) -> FeedforwardEfforts | None:
+        """The efforts of the wanted motion: the wrench of when the rotors follow, the joints' now.
+        """
+        if self.feedforward is None:
+            return None
+        try:
+            later = self._efforts(t, self._lead, state)
+            now = self._efforts(t, 0.0, state)
+        except ParameterError:
+            self.refused += 1
+            return None
+        return later._replace(tau=np.concatenate([later.tau[:6], now.tau[6:]]),
+                              stddev=np.concatenate([later.stddev[:6], now.stddev[6:]]))
+
+    def _efforts(self, t: float, lead: float, state: MotionState) -> FeedforwardEfforts:
+        assert self.feedforward is not None
+        wanted = self._desired(t + lead)
+        there = State(state.R_nb @ from_rotation_vector(lead * wanted.nu[3:]), wanted.nu,
+                      state.mu + lead * wanted.mu_dot, wanted.mu_dot)
+        return self.feedforward.efforts(t, there, wanted.nu_dot, wanted.mu_ddot)
+
+    def _integrate(self, error: np.ndarray, effort: np.ndarray, given: np.ndarray) -> None:
+        """The integral goes on where the actuators give what is asked for, or where it helps."""
+        step = self._period * self._gains.integral * error
+        withheld = effort - given
+        stuck = (np.abs(withheld) > NOT_GIVEN * self._limits) & (withheld * step > 0.0)
+        bound = INTEGRAL_LIMIT * self._limits
+        self._integral = np.clip(self._integral + np.where(stuck, 0.0, step), -bound, bound)

@@ -1,0 +1,74 @@
+"""Commands from outside: what drives the simulated robot in place of its own controllers."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..errors import MessageError
+from ..signals.filters.thrust_curve import NEUTRAL_PWM_US
+
+LOWEST_PWM, HIGHEST_PWM = 1100.0, 1900.0  # [us] an ESC takes nothing beyond
+INPUT_TIMEOUT = 0.5  # [s] without a command, as ArduSub's failsafe of a lost pilot has it
+
+
+def checked(what: str, values: Sequence[float] | np.ndarray, size: int) -> np.ndarray:
+    """The command as an array (size,); raises MessageError for what is none."""
+    command = np.array(values, dtype=float)
+    bad = int(np.sum(~np.isfinite(command)))
+    if command.shape != (size,) or bad:
+        raise MessageError(f"{what}: got {command.size} numbers, {bad} of them not finite; "
+                           f"expected {size} finite ones")
+    return command
+
+
+class HeldCommand:
+    """The last command (size,) of one input, which counts for `timeout` [s] and is `neutral` then.
+
+    None before the first: until then the robot's own controller is in charge.
+    """
+
+    def __init__(self, what: str, size: int, neutral: float, timeout: float):
+        self._what, self._timeout = what, timeout
+        self._neutral = np.full(size, neutral)
+        self._value: np.ndarray | None = None
+        self._t = 0.0
+
+    def set(self, t: float, values: Sequence[float] | np.ndarray) -> None:
+        """Hold `values` (size,) from t [s] on; raises MessageError for what is no command."""
+        self._value, self._t = checked(self._what, values, self._neutral.size), t
+
+    def at(self, t: float) -> np.ndarray | None:
+        """The command (size,) at t [s]; None before the first."""
+        if self._value is None:
+            return None
+        return self._value if t - self._t <= self._timeout + 1e-9 else self._neutral
+
+
+class ExternalInputs:
+    """PWM of the thrusters and efforts of the joints from outside, each with its own timeout."""
+
+    def __init__(self, thrusters: int, torque_limit: np.ndarray, timeout: float = INPUT_TIMEOUT):
+        self._torque_limit = torque_limit
+        self._pwm = HeldCommand("thruster PWM", thrusters, NEUTRAL_PWM_US, timeout)
+        self._torque = HeldCommand("joint efforts", torque_limit.size, 0.0, timeout)
+
+    def set_pwm(self, t: float, pwm: Sequence[float] | np.ndarray) -> None:
+        """Command (k,) PWM [us] from t [s] on."""
+        self._pwm.set(t, pwm)
+
+    def set_joint_torque(self, t: float, torque: Sequence[float] | np.ndarray) -> None:
+        """Command (n,) motor torques [N m] at the output shafts from t [s] on."""
+        self._torque.set(t, torque)
+
+    def pwm(self, t: float) -> np.ndarray | None:
+        """(k,) PWM [us] as the ESCs take it; None while the robot's own pilot is in charge."""
+        pwm = self._pwm.at(t)
+        return None if pwm is None else np.round(np.clip(pwm, LOWEST_PWM, HIGHEST_PWM))
+
+    def joint_torque(self, t: float) -> np.ndarray | None:
+        """(n,) torque [N m] within the motors' limits; None while the own servo is in charge."""
+        torque = self._torque.at(t)
+        if torque is None:
+            return None
+        return np.minimum(np.maximum(torque, -self._torque_limit), self._torque_limit)

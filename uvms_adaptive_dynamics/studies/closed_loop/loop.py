@@ -1,0 +1,158 @@
+"""One closed-loop run: simulated robot, sensors, state filter, controller, and what it knows of
+the dynamics."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from rosbags.typesys import Stores, get_typestore
+
+from ...config import Config
+from ...control.desired_motion import DesiredMotion, desired_motion
+from ...control.feedforward import Feedforward, effort_limits
+from ...control.motion_controller import ControlCommand, Gains, MotionController
+from ...control.state_filter import StateFilter
+from ...errors import MessageError
+from ...model.robot import RobotModel
+from ...model.rotations import to_rotation_vector
+from ...signals.decode.decoder import Decoder, stamp_of
+from ...signals.filters.thrust_curve import ThrustCurve
+from ...simulation.bag import DEFAULT_START, received
+from ...simulation.carrying import CarryingMotion
+from ...simulation.faults.stream import Received
+from ...simulation.robot import SimulatedRobot
+
+PERIOD = 0.01       # [s] of the controller
+
+
+class Payload(NamedTuple):
+    """A payload of `mass` [kg], picked up and dropped at these times [s] of the run."""
+
+    mass: float
+    picked_up: float
+    dropped: float
+
+
+class Knowledge(Protocol):
+    """What acts on the feedforward while a run goes on."""
+
+    def hear(self, message: Received) -> None:
+        """A sensor message that the robot has sent."""
+
+    def tell(self, t: float, feedforward: Feedforward) -> None:
+        """Update the feedforward at time t [s since the epoch], before the controller's call."""
+
+
+@dataclass
+class Track:
+    """Errors of one run, a row for each period of the controller.
+
+    t (k,) [s] from the start; position (k, 3) NED [m] wanted less dead reckoning, which is what a
+    controller can act on; true_position (k, 3) wanted less true; attitude (k, 3) [rad], the
+    rotation vector from true to wanted; joints (k, n) [rad] wanted less true; effort, feedforward
+    (k, C) [N, N m] asked for; source of the feedforward; limited: thrusters at their end.
+    """
+
+    t: np.ndarray
+    position: np.ndarray
+    true_position: np.ndarray
+    attitude: np.ndarray
+    joints: np.ndarray
+    effort: np.ndarray
+    feedforward: np.ndarray
+    source: list[str]
+    limited: np.ndarray
+
+    def norms(self) -> dict[str, np.ndarray]:
+        """Error of position [m], attitude [rad] and arm [rad] at each row, all axes together."""
+        return {"position": np.linalg.norm(self.position, axis=1),
+                "attitude": np.linalg.norm(self.attitude, axis=1),
+                "joints": np.linalg.norm(self.joints, axis=1),
+                "true position": np.linalg.norm(self.true_position, axis=1)}
+
+
+def _track(rows: list[tuple]) -> Track:
+    t, position, true_position, attitude, joints, effort, feedforward, source, limited = zip(*rows)
+    return Track(np.array(t), np.array(position), np.array(true_position), np.array(attitude),
+                 np.array(joints), np.array(effort), np.array(feedforward), list(source),
+                 np.array(limited))
+
+
+def run_loop(config: Config, model: RobotModel, seed: int, duration: float, gains: Gains,
+             feedforward: Feedforward | None, knowledge: Knowledge | None = None,
+             payload: Payload | None = None) -> Track:
+    """Errors of `duration` [s] of the simulated robot of a seed, which follows its own motion under
+    the example controller.
+
+    feedforward None: PID alone. The same seed is the same motion and the same sensors' noise,
+    whatever drives the robot.
+    """
+    robot = SimulatedRobot(seed, duration, start_ns=round(DEFAULT_START * 1e9), truth_period=None)
+    limits = effort_limits(model, config)
+    wanted = _wanted(robot)
+    controller = MotionController(config, feedforward, gains, wanted,
+                                  ThrustCurve.of_setting(config.thrusters.curve), limits, PERIOD)
+    filter_ = StateFilter(config, robot.physics.position)
+    decoder, store = Decoder(config), get_typestore(Stores.ROS2_JAZZY)
+    rows: list[tuple] = []
+    for k in range(1, round(duration / PERIOD) + 1):
+        t = k * PERIOD
+        if payload is not None:
+            _handle(robot, payload, t)
+        for message in received(robot.advance(t), store):
+            if knowledge is not None:
+                knowledge.hear(message)
+            _sense(filter_, decoder, message)
+        state = filter_.motion(DEFAULT_START + t)
+        if state is None:
+            continue
+        if knowledge is not None and feedforward is not None:
+            knowledge.tell(DEFAULT_START + t, feedforward)
+        command = controller.command(DEFAULT_START + t, state)
+        robot.command_pwm(command.pwm)
+        robot.command_joint_torque(command.joint_torque)
+        rows.append(_row(t, wanted(DEFAULT_START + t), robot, state.position, command))
+    return _track(rows)
+
+
+def _wanted(robot: SimulatedRobot) -> Callable[[float], DesiredMotion]:
+    """The robot's own motion with an arm that can carry, at times since the epoch."""
+    motion = CarryingMotion(robot.motion)
+
+    def at(t: float) -> DesiredMotion:
+        return desired_motion(*motion.at(t - DEFAULT_START))
+    return at
+
+
+def _handle(robot: SimulatedRobot, payload: Payload, t: float) -> None:
+    held = payload.mass if payload.picked_up <= t < payload.dropped else 0.0
+    if robot.robot.payload_mass != held:
+        robot.grip(held)
+
+
+def _sense(filter_: StateFilter, decoder: Decoder, message: Received) -> None:
+    """The filter takes a message at its own stamp: all clocks of the simulated robot are one."""
+    try:
+        stamp = stamp_of(message.message)
+        if stamp is not None:
+            filter_.add(message.role, stamp, decoder.decode(message.role, message.message))
+    except MessageError:
+        pass    # as any other message that is missing
+
+
+def _row(t: float, wanted: DesiredMotion, robot: SimulatedRobot, reckoned: np.ndarray,
+         command: ControlCommand) -> tuple:
+    physics, given = robot.physics, command.feedforward
+    return (t, wanted.position - reckoned, wanted.position - physics.position,
+            to_rotation_vector(physics.R_nb.T @ wanted.R_nb), wanted.mu - physics.mu,
+            command.effort, np.zeros(command.effort.size) if given is None else given.tau,
+            "nothing" if given is None else given.source, command.limited)
+
+
+def rms(values: np.ndarray, t: np.ndarray, window: tuple[float, float]) -> float:
+    """Root mean square of values (k,) in a window [s] of times t (k,)."""
+    inside = (t >= window[0]) & (t < window[1])
+    return math.sqrt(float(np.mean(values[inside] ** 2)))

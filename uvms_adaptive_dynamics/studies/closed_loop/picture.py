@@ -1,0 +1,34 @@
+"""Errors of the variants over time, with the payload's span."""
+from __future__ import annotations
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+
+from ...evaluation.canvas import FINAL, MASKED, MEASURED, MODEL, PRIOR, STYLE, panels
+from .loop import PERIOD, Track
+from .runs import ERRORS, VARIANTS, Schedule
+from .table import SCALE
+
+COLOURS = {"pid": MEASURED, "prior": PRIOR, "adapted": MODEL, "true": FINAL}
+SMOOTHED = 1.0      # [s] over which the error is a mean, so that lines can be told apart
+
+
+def picture(tracks: dict[str, Track], schedule: Schedule) -> Figure:
+    """One axis for each kind of error, logarithmic."""
+    with matplotlib.rc_context(STYLE):
+        figure, axes = panels(len(ERRORS), 1, 1.9)
+        for ax, (kind, unit) in zip(axes, ERRORS.items()):
+            ax.axvspan(schedule.picked_up, schedule.dropped, color=MASKED)
+            ax.axvspan(0.0, schedule.transient, color="#f7f7f7")
+            for name, track in tracks.items():
+                width = max(1, round(SMOOTHED / PERIOD))
+                square = np.convolve(track.norms()[kind] ** 2, np.full(width, 1 / width), "same")
+                ax.plot(track.t, SCALE[unit] * np.sqrt(square), color=COLOURS[name],
+                        label=VARIANTS[name])
+            ax.set_yscale("log")
+            ax.set_ylabel(f"{kind} error [{unit}]")
+        axes[0].legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(tracks),
+                       borderaxespad=0.2)
+        figure.supxlabel("time [s]; shaded: start transient, and payload in the gripper")
+    return figure

@@ -1,0 +1,114 @@
+"""The variants of one seed, and their errors in the same windows."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...config import Config
+from ...control.feedforward import Feedforward
+from ...control.motion_controller import Gains
+from ...model.parameter_file import ParameterSet
+from ...model.robot import RobotModel
+from .knowledge import Adapted, Known
+from .loop import Knowledge, Payload, Track, rms, run_loop
+from .truth import wrong_prior
+
+VARIANTS = {"pid": "PID alone", "prior": "fixed prior", "adapted": "adapted",
+            "true": "true parameters"}
+ERRORS = {"position": "mm", "attitude": "mrad", "joints": "mrad"}
+BACK = 1.2          # times the error with true parameters that counts as back after a payload
+SLIDING = 5.0       # [s] over which the error is a mean when that is asked: a period of the motion
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Times [s]: a start transient that belongs to no window, a payload [kg] from `picked_up` to
+    `dropped`, `settling` after either that belongs to no window, and the end."""
+
+    transient: float = 25.0
+    picked_up: float = 55.0
+    dropped: float = 90.0
+    settling: float = 10.0
+    end: float = 120.0
+    mass: float = 0.38
+
+    @property
+    def payload(self) -> Payload:
+        """The payload of the runs."""
+        return Payload(self.mass, self.picked_up, self.dropped)
+
+    @property
+    def windows(self) -> dict[str, tuple[float, float]]:
+        """The same for all variants: before, with and after the payload."""
+        return {"before": (self.transient, self.picked_up),
+                "payload": (self.picked_up + self.settling, self.dropped),
+                "after": (self.dropped + self.settling, self.end)}
+
+    def shortened(self, end: float) -> Schedule:
+        """The same schedule in `end` [s]."""
+        share = end / self.end
+        return Schedule(self.transient * share, self.picked_up * share, self.dropped * share,
+                        self.settling * share, end, self.mass)
+
+
+@dataclass(frozen=True)
+class Truths:
+    """The robot's parameters without and with the payload."""
+
+    empty: ParameterSet
+    loaded: ParameterSet
+
+
+def run_variants(config: Config, model: RobotModel, truths: Truths, gains: Gains, seed: int,
+                 factor: float, schedule: Schedule, variants: Iterable[str] = VARIANTS,
+                 said: Callable[[str], None] = lambda words: None) -> dict[str, Track]:
+    """Tracks of a seed by variant; all differ in what the feedforward is told alone."""
+    wrong = wrong_prior(truths.empty, model, config, factor, seed)
+    tracks = {}
+    for name in variants:
+        feedforward: Feedforward | None = None
+        knowledge: Knowledge | None = None
+        if name == "true":
+            feedforward = Feedforward(model, truths.empty, config)
+            knowledge = Known(truths.empty.values, truths.loaded.values, schedule.payload)
+        elif name != "pid":
+            feedforward = Feedforward(model, wrong, config)
+            knowledge = Adapted(config, model, wrong) if name == "adapted" else None
+        tracks[name] = run_loop(config, model, seed, schedule.end, gains, feedforward, knowledge,
+                                schedule.payload)
+        said(f"seed {seed}, {VARIANTS[name]}: done")
+    return tracks
+
+
+def errors_of(track: Track, schedule: Schedule) -> dict[str, dict[str, float]]:
+    """RMS of each error [m, rad] by window, and over all windows together ('all')."""
+    found: dict[str, dict[str, float]] = {}
+    for name, values in track.norms().items():
+        inside = {window: rms(values, track.t, span) for window, span in schedule.windows.items()}
+        counted = np.any([(track.t >= a) & (track.t < b) for a, b in schedule.windows.values()],
+                         axis=0)
+        found[name] = inside | {"all": rms(values[counted], track.t[counted], (0.0, np.inf))}
+    return found
+
+
+def back_after(adapted: Track, true: Track, schedule: Schedule) -> dict[str, float | None]:
+    """[s] from the pick-up until the error, over SLIDING, stays within BACK of that with true
+    parameters up to the drop; None where it does not."""
+    spans = np.arange(schedule.picked_up, schedule.dropped - SLIDING, 0.5)
+    found: dict[str, float | None] = {}
+    for name in ERRORS:
+        ours, theirs = adapted.norms()[name], true.norms()[name]
+        within = np.array([rms(ours, adapted.t, (a, a + SLIDING))
+                           <= BACK * rms(theirs, true.t, (a, a + SLIDING)) for a in spans], bool)
+        outside = np.flatnonzero(~within)
+        if not spans.size:
+            found[name] = None
+        elif not outside.size:
+            found[name] = 0.0
+        elif outside[-1] + 1 < spans.size:
+            found[name] = float(spans[outside[-1] + 1] - schedule.picked_up)
+        else:
+            found[name] = None
+    return found

@@ -1,0 +1,69 @@
+"""The comparison in figures: of seeds, of all seeds, and beside what is asked for."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .runs import BACK, ERRORS, VARIANTS
+
+# What an adapted feedforward is asked for: at most so much of the error with the fixed prior and of
+# that with true parameters.
+OF_PRIOR, OF_TRUE = 0.4, 1.1
+WINDOWS = ("before", "payload", "after", "all")
+SCALE = {"mm": 1e3, "mrad": 1e3}
+
+
+def summary(seeds: dict[str, Any]) -> dict[str, Any]:
+    """Errors (root mean square over the seeds) and ratios: their mean over seeds by `all`'s errors,
+    and the worst seed."""
+    variants = [name for name in VARIANTS if name in next(iter(seeds.values()))["errors"]]
+    errors = {variant: {kind: {window: _rms([seed["errors"][variant][kind][window]
+                                             for seed in seeds.values()])
+                               for window in WINDOWS} for kind in (*ERRORS, "true position")}
+              for variant in variants}
+    found: dict[str, Any] = {"errors": errors}
+    for other in ("prior", "true"):
+        if other in variants and "adapted" in variants:
+            found[f"adapted of {other}"] = {
+                kind: {window: errors["adapted"][kind][window] / errors[other][kind][window]
+                       for window in WINDOWS}
+                | {"worst seed": max(seed["errors"]["adapted"][kind]["all"]
+                                     / seed["errors"][other][kind]["all"]
+                                     for seed in seeds.values())}
+                for kind in ERRORS}
+    return found
+
+
+def _rms(values: list[float]) -> float:
+    return float(np.sqrt(np.mean(np.square(values))))
+
+
+def markdown(seeds: dict[str, Any]) -> str:
+    """The tables of a page."""
+    found = summary(seeds)
+    count = f"{len(seeds)} seeds" if len(seeds) > 1 else "one seed"
+    lines = [f"RMS tracking error, {count}:", "",
+             "| feedforward | error | before the payload | with it | after it | all |",
+             "|---|---|---|---|---|---|"]
+    for variant, errors in found["errors"].items():
+        for kind, unit in ERRORS.items():
+            cells = " | ".join(f"{SCALE[unit] * errors[kind][window]:.2f}" for window in WINDOWS)
+            lines.append(f"| {VARIANTS[variant]} | {kind} [{unit}] | {cells} |")
+    if "adapted of prior" not in found or "adapted of true" not in found:
+        return "\n".join(lines) + "\n"
+    lines += ["", "Adapted, as a share of the others:", "",
+              "| of | error | before | with payload | after | all | worst seed | asked for |",
+              "|---|---|---|---|---|---|---|---|"]
+    for other, asked in (("prior", OF_PRIOR), ("true", OF_TRUE)):
+        for kind, shares in found[f"adapted of {other}"].items():
+            cells = " | ".join(f"{shares[window]:.2f}" for window in (*WINDOWS, "worst seed"))
+            lines.append(f"| {VARIANTS[other]} | {kind} | {cells} | at most {asked:g} |")
+    lines += ["", f"Seconds from the pick-up until the error stays within {BACK:g} of that with "
+                  "true parameters:", "", f"| seed | {' | '.join(ERRORS)} |",
+              "|---|" + "---|" * len(ERRORS)]
+    for seed, content in seeds.items():
+        cells = " | ".join("not" if content["back_s"][kind] is None
+                           else f"{content['back_s'][kind]:.1f}" for kind in ERRORS)
+        lines.append(f"| {seed} | {cells} |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,72 @@
+"""The simulated robot's parameters, and a prior that is wrong by a factor.
+
+The robot has link drag, Stribeck friction, rotor inertia and off-axis damping, for which the model
+has no columns. Its *true parameters* are those of the model that fit its noise-free truth best
+within P, started from its own figures where the motion tells nothing.
+"""
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...config import Config
+from ...estimation.estimator import Estimator
+from ...model.parameter_file import ParameterSet
+from ...model.robot import RobotModel
+from ...model.sample import Sample
+from ...simulation.paper_parameters import paper_parameters
+from ...simulation.robot import SimulatedRobot, Truth
+from ...simulation.true_robot import TrueRobot
+
+TRUTH_SEED, TRUTH_LENGTH = 1000, 120.0   # a motion that no run has; [s]
+
+
+def true_parameters(config: Config, model: RobotModel, payload: float = 0.0,
+                    duration: float = TRUTH_LENGTH) -> ParameterSet:
+    """The parameters of the simulated robot with a payload [kg] in hand.
+
+    `duration` [s] of true states and efforts go through the estimator, which solves once, at the
+    end.
+    """
+    true_robot = replace(TrueRobot(), payload_mass=payload)
+    robot = SimulatedRobot(TRUTH_SEED, duration, true_robot)
+    for _ in robot:
+        pass
+    own = paper_parameters(true_robot)
+    start = ParameterSet(model.table.names, np.array([own[name] for name in model.table.names]),
+                         robot={"joints": list(model.table.joints), "vehicle": True})
+    estimator = Estimator(config.with_values({"estimation.follow_changes": False}), start, model)
+    for sample in true_samples(robot.truth()):
+        estimator.add(sample)
+    estimator.solve()
+    return ParameterSet(model.table.names, estimator.pi.copy(), robot=start.robot)
+
+
+def true_samples(log: Truth):
+    """Samples of a truth log; rows of joints at rest count too, and weigh little."""
+    valid = np.ones(6 + log.mu.shape[1], bool)
+    for k, t in enumerate(log.t):
+        yield Sample(float(t), log.R_nb[k], log.nu[k], log.nu_dot[k], log.mu[k], log.mu_dot[k],
+                     log.mu_ddot[k], log.wrench[k], log.joint_torque[k], valid)
+
+
+def wrong_prior(true: ParameterSet, model: RobotModel, config: Config, factor: float,
+                seed: int) -> ParameterSet:
+    """Every parameter times `factor` or 1 / `factor` at random, the nearest such within P.
+
+    W and B: what is wrong by the factor is their difference, the vehicle's weight in water, by W.
+    Both at random would be a vehicle that is 100 N too heavy, with which nobody dives and against
+    which no estimate has to win.
+    """
+    signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=true.values.size)
+    # The two entries of each equal pair are one parameter.
+    for a, b in model.table.equal_pairs:
+        signs[b] = signs[a]
+    values = true.values * factor ** signs
+    weight, buoyancy = model.table.index["W"], model.table.index["B"]
+    values[buoyancy] = true.values[buoyancy]
+    net = true.values[weight] - true.values[buoyancy]
+    values[weight] = true.values[buoyancy] + net * factor ** signs[weight]
+    wrong = ParameterSet(true.names, values, robot=true.robot)
+    return Estimator(config, wrong, model, learn=False).prior

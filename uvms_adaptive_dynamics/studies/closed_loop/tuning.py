@@ -1,0 +1,42 @@
+"""How high the PID's gains may be, found without any feedforward.
+
+Bandwidths rise until the loop begins to oscillate, where its error rises again. The controller has
+Tyreus and Luyben's (1992) share of that: 1 / 2.2 of the ultimate gain for a PID (vehicle), 1 / 3.2
+for a PI (joints, whose damping is friction).
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...config import Config
+from ...control.motion_controller import gains_for
+from ...model.parameter_file import ParameterSet
+from ...model.robot import RobotModel
+from .loop import rms, run_loop
+from .runs import ERRORS
+
+TUNING_SEED = 0     # a motion that no other run has
+# [rad/s] translation, rotation, joints, together: they hardly disturb each other.
+TRIED = ((4.0, 4.0, 12.0), (6.0, 6.0, 18.0), (8.0, 8.0, 24.0), (10.0, 10.0, 30.0),
+         (12.0, 12.0, 36.0), (14.0, 14.0, 42.0), (16.0, 16.0, 48.0), (18.0, 18.0, 54.0))
+LENGTH, SETTLED = 30.0, 12.0    # [s] of a run, and from when on it counts
+
+
+def tuning(config: Config, model: RobotModel, nominal: ParameterSet
+           ) -> Iterator[tuple[tuple[float, float, float], dict[str, float]]]:
+    """(bandwidths [rad/s], RMS errors [m, rad] of PID alone) for each of TRIED."""
+    for bandwidth in TRIED:
+        gains = gains_for(nominal, model.joints, bandwidth)
+        track = run_loop(config, model, TUNING_SEED, LENGTH, gains, None)
+        norms = track.norms()
+        yield bandwidth, {kind: rms(norms[kind], track.t, (SETTLED, LENGTH)) for kind in ERRORS}
+
+
+def tuning_table(found: list[tuple[tuple[float, float, float], dict[str, float]]]) -> str:
+    """As markdown."""
+    lines = ["| bandwidth of translation, rotation, joints [rad/s] | position [mm] | "
+             "attitude [mrad] | joints [mrad] |", "|---|---|---|---|"]
+    lines += [f"| {', '.join(f'{w:g}' for w in bandwidth)} | "
+              + " | ".join(f"{1e3 * errors[kind]:.2f}" for kind in ERRORS) + " |"
+              for bandwidth, errors in found]
+    return "\n".join(lines) + "\n"
