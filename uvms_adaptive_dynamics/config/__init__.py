@@ -6,9 +6,10 @@ from .output import Output
 from .robot import Prior, Robot
 from .sensors import Battery, Depth, Dvl, Imu, Joints
 from .thrusters import Thrusters
+from .twin import Twin
 from .whole import Config
 
 __all__ = [
     "NODE_NAME", "ROS_OWN", "SOLVER_NAMES", "Battery", "Config", "Depth", "Dvl", "Estimation",
-    "Filter", "Imu", "Joints", "Limits", "Output", "Prior", "Robot", "Thrusters", "Uncertainty",
-    "flatten", "load_config"]
+    "Filter", "Imu", "Joints", "Limits", "Output", "Prior", "Robot", "Thrusters", "Twin",
+    "Uncertainty", "flatten", "load_config"]

@@ -1,0 +1,1 @@
+"""What a controller gets of an estimate; no ROS."""
