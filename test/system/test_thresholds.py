@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "uvms_adaptive_dynamics"
 PAGE = ROOT / "docs/thresholds.md"
-FILES = [*(path for room in ("estimation", "uncertainty", "signals")
+FILES = [*(path for room in ("estimation", "uncertainty", "signals", "control")
            for path in sorted((PACKAGE / room).rglob("*.py"))), PACKAGE / "model/normal.py",
          PACKAGE / "model/prior.py"]
 
