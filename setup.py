@@ -43,6 +43,7 @@ setup(
     entry_points={
         "console_scripts": [
             f"estimator = {package_name}.ros.node:main",
+            f"twin = {package_name}.ros.twin_node:main",
             f"simulated_robot = {package_name}.ros.demo.simulated_robot:main",
             f"{package_name} = {package_name}.__main__:main",
         ],

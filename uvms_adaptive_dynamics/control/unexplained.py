@@ -7,6 +7,7 @@ moves a vehicle ten times as far as one that changes sign every tenth of it (doc
 from __future__ import annotations
 
 from collections import deque
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -78,10 +79,24 @@ class Residuals:
         """Forget all, as for another robot or after a jump of time."""
         self._rows.clear()
 
+    def copy(self) -> Residuals:
+        """The same residuals, to look at while these go on."""
+        other = copy(self)
+        other._rows = self._rows.copy()
+        return other
+
     @property
     def seconds(self) -> float:
         """How long it has watched."""
         return len(self._rows) * self._period
+
+    def deviation(self, assumed: np.ndarray) -> np.ndarray:
+        """(C,) RMS of the low-passed residuals, which nothing was learnt from; where too few have
+        been seen, the noise `assumed` (C,)."""
+        low, valid = self._low_passed(self._on_grid()[0])
+        seen = valid.sum(axis=0)
+        square = np.where(valid, low ** 2, 0.0).sum(axis=0) / np.maximum(seen, 1)
+        return np.where(seen * self._period >= FEWEST, np.sqrt(square), assumed)
 
     def process(self, noise_stddev: np.ndarray) -> Unexplained:
         """The process of residuals whose long-run deviation (C,), saved with the parameters, is

@@ -10,7 +10,6 @@ import sys
 import rclpy.node
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.clock import Clock, ClockType
-from std_msgs.msg import String
 
 from ..config import NODE_NAME, Config
 from ..estimation.estimator import Estimator
@@ -18,17 +17,16 @@ from ..estimation.prediction import Prediction
 from ..estimation.snapshot import EstimatorSnapshot
 from ..model.robot import RobotModel
 from . import messages
+from .description import Description
 from .diagnostics import Diagnostics
 from .inputs import NodeInputs
 from .log import CORE_LOG, RosLogHandler
-from .outputs import LATCHED, OutputPublishers
+from .outputs import OutputPublishers
 from .parameters import changes_sentence, config_from_parameters, watch_changes
 from .recent_fit import RecentFit
 from .services import NodeServices
 from .worker import Worker
 
-DESCRIPTION_TOPIC = "robot_description"
-WAITING_S = 5.0   # between warnings that the robot's description is missing
 SPEAK_S = 0.5     # between looks at the inputs: what happens is in the log within a second
 
 
@@ -59,26 +57,7 @@ class EstimatorNode(rclpy.node.Node):
         Raises UvmsError for anything that cannot be used.
         """
         watch_changes(self, lambda: self.config, self._change)
-        if self.config.robot.urdf == DESCRIPTION_TOPIC and self.config.robot.joints:
-            self._wait_for_description()
-        else:
-            self._start(None)
-
-    def _wait_for_description(self) -> None:
-        topic = self.resolve_topic_name(DESCRIPTION_TOPIC)
-        advice = (f"robot description on '{topic}' (std_msgs/String, transient local). Start "
-                  "robot_state_publisher, or set robot.urdf to a file")
-        self.get_logger().info(f"waiting for the {advice}")
-        self._waiting = self.create_timer(WAITING_S, lambda: self.get_logger().warning(
-            f"nothing is estimated yet: no {advice} ({self.count_publishers(topic)} publishers)"),
-            clock=self._wall)
-        self._description = self.create_subscription(
-            String, DESCRIPTION_TOPIC, self._described, LATCHED)
-
-    def _described(self, message: String) -> None:
-        if self.worker is None:
-            self.destroy_timer(self._waiting)
-            self._start(message.data)
+        self._description = Description(self, self.config, self._wall, self._start)
 
     def _start(self, description: str | None) -> None:
         config = self.config

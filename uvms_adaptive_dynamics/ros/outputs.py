@@ -6,29 +6,23 @@ from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import AccelStamped, WrenchStamped
-from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from ..model.robot import RobotModel
 from ..signals.topics import OUTPUTS
 from . import messages
+from .publishers import LATCHED, NO_EVENTS
 
 CLASSES = {"sensor_msgs/msg/JointState": JointState,
            "std_msgs/msg/Float64MultiArray": Float64MultiArray,
            "geometry_msgs/msg/WrenchStamped": WrenchStamped,
            "geometry_msgs/msg/AccelStamped": AccelStamped}
 
-# Latched: a controller that starts later gets the last parameters at once.
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 QUEUED = QoSProfile(depth=10)
 LATCHED_OUTPUTS = ("parameters",)
-
-# The executor visits every event handler at every message, in Python; a subscriber with an
-# incompatible QoS is told so on its own side.
-NO_EVENTS = PublisherEventCallbacks(use_default_callbacks=False)
 
 NEED_VEHICLE = ("predicted_wrench", "wrench_stddev", "acceleration")
 NEED_ARM = ("predicted_joint_states", "joint_stddev")

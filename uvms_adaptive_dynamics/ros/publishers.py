@@ -1,12 +1,18 @@
-"""Who publishes on an input's topic, and whether it can be heard."""
+"""Who publishes on an input's topic, whether it can be heard, and how we publish ourselves."""
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.node import Node
-from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
+from rclpy.qos import DurabilityPolicy, QoSCompatibility, QoSProfile, qos_check_compatible
 
+# Latched: a controller that starts later gets the last parameters at once.
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+# The executor visits every event handler at every message, in Python; a subscriber with an
+# incompatible QoS is told so on its own side.
+NO_EVENTS = PublisherEventCallbacks(use_default_callbacks=False)
 UNKNOWN = "_UNKNOWN_"     # in the names of nodes that are not known, or not yet
 
 

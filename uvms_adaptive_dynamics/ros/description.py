@@ -1,0 +1,42 @@
+"""The robot's description: at once, or as soon as it arrives on its topic."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.clock import Clock
+from rclpy.node import Node
+from std_msgs.msg import String
+
+from ..config import Config
+from .publishers import LATCHED
+
+DESCRIPTION_TOPIC = "robot_description"
+WAITING_S = 5.0   # between warnings that the robot's description is missing
+
+
+class Description:
+    """Calls `start(text)` once: at once with None where a file is the robot's description, or where
+    it has no arm; otherwise when the topic has said it."""
+
+    def __init__(self, node: Node, config: Config, wall: Clock,
+                 start: Callable[[str | None], None]):
+        self._node, self._start, self._started = node, start, False
+        if config.robot.urdf != DESCRIPTION_TOPIC or not config.robot.joints:
+            start(None)
+            return
+        topic = node.resolve_topic_name(DESCRIPTION_TOPIC)
+        advice = (f"robot description on '{topic}' (std_msgs/String, transient local). Start "
+                  "robot_state_publisher, or set robot.urdf to a file")
+        node.get_logger().info(f"waiting for the {advice}")
+        self._waiting = node.create_timer(WAITING_S, lambda: node.get_logger().warning(
+            f"nothing is done yet: no {advice} ({node.count_publishers(topic)} publishers)"),
+            clock=wall)
+        self._subscription: Any = node.create_subscription(
+            String, DESCRIPTION_TOPIC, self._described, LATCHED)
+
+    def _described(self, message: String) -> None:
+        if not self._started:
+            self._started = True
+            self._node.destroy_timer(self._waiting)
+            self._start(message.data)

@@ -1,0 +1,69 @@
+"""The life of a node's process: arguments, parameter files, spinning, signals, exit status."""
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import rclpy
+from rclpy.exceptions import ParameterException
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.utilities import remove_ros_args
+
+from ..errors import UvmsError
+from .parameter_files import check_reached, read_parameter_files
+
+
+def run_node(arguments: Sequence[str], make: Callable[[], Any], parser: argparse.ArgumentParser,
+             name: str) -> int:
+    """Run the node of `make`, which has begin() and close(), until SIGINT or SIGTERM; 0, or 1
+    after a sentence, begun with its `name`, about what cannot be used."""
+    node = None
+    try:
+        files = read_parameter_files(arguments)     # before rcl, which would wait for a FIFO
+        parser.parse_args(remove_ros_args(list(arguments))[1:])
+        rclpy.init(args=list(arguments))
+        node = make()
+        check_reached(files, node.get_fully_qualified_name())
+        node.begin()
+        executor = SingleThreadedExecutor()
+        executor.add_node(node)
+        executor.spin()
+        return 0
+    except (KeyboardInterrupt, ExternalShutdownException):
+        return 0
+    except (UvmsError, ParameterException) as error:
+        return _refuse(name, str(error))
+    except RuntimeError as error:  # rcl refuses arguments and parameter files with this kind
+        if node is None:
+            return _refuse(name, _without_places(str(error)))
+        if node.context.ok():
+            raise
+        return 0     # a signal came between two waits: the executor finds the context gone
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        if node is not None:
+            node.close()
+        rclpy.try_shutdown()
+
+
+def _refuse(name: str, sentence: str) -> int:
+    print(f"{name}: {sentence}", file=sys.stderr)
+    return 1
+
+
+def _without_places(text: str) -> str:
+    """rcl's message without places in C source, and with what a person can do about it."""
+    sentence = " ".join(text.split(", at /")[0].split())
+    if sentence.startswith("["):
+        sentence = (f"unknown ROS arguments {sentence}; expected --params-file FILE, "
+                    "-p NAME:=VALUE, -r FROM:=TO or --log-level LEVEL")
+    elif "Sequence should be of same type" in sentence:
+        sentence += (". ROS wants the numbers of a list all with or all without a decimal point: "
+                     "[1.0, 2.5]")
+    elif "No value at" in sentence:
+        sentence += ". Write a value, or leave the line out"
+    return sentence + "."
+
