@@ -120,7 +120,7 @@ def test_a_carried_arm_moves_the_vehicle_as_the_free_one_does():
 
 def test_joints_that_are_planned_have_no_bands_of_their_own():
     found = twin(unexplained(np.ones(10))).forecast(
-        START, Commands(efforts, holding(START.mu, START.mu_dot)), 0.5, CERTAIN)
+        START, Commands(efforts, holding(START.mu, START.mu_dot)), 0.5)
     assert np.all(found.stddev[:, 12:] == 0) and np.all(found.stddev[-1, :12] > 0)
     assert np.allclose(found.states[-1].mu, START.mu)
 

@@ -55,11 +55,13 @@ class Twin:
             self._root = _root(moving_covariance(self._robot, start, self._pi, self._covariance,
                                                  DRAWS))
         states, n = run.states[::each], self._robot.table.n
-        within, known = np.zeros((K, n)), self._start if start_covariance is None else (
-            start_covariance)
+        known = np.array(self._start if start_covariance is None else start_covariance)
+        within = np.zeros((K, n))
         if commands.arm is None:
             within = np.array([friction_at_rest(body, run.states[k:k + each + 1])
                                for k in range(0, K * each, each)]).reshape(K, n)
+        else:     # the joints are where they are planned to be, whatever was measured
+            known[12:], known[:, 12:] = 0.0, 0.0
         covariance = bands(body, states, within, self._root, known, self.unexplained,
                            commands.measured and commands.arm is None)
         return Forward(run.t[::each], states, run.position[::each], covariance)

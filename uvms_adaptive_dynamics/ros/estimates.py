@@ -29,7 +29,7 @@ class TrustedEstimate:
         self._values: tuple[float, np.ndarray] | None = None     # stamp [s], in the table's order
         self._covariance: np.ndarray | None = None
         self._noise: np.ndarray | None = None
-        self.state, self.missing = "", f"nothing on '{estimator}/trusted_parameters'"
+        self.state, self._estimator = "", node.resolve_topic_name(estimator)
         for kind, topic, take in ((JointState, "trusted_parameters", self._parameters),
                                   (Float64MultiArray, "trusted_covariance", self._covariances),
                                   (DiagnosticArray, "status", self._status)):
@@ -43,6 +43,14 @@ class TrustedEstimate:
                 return None
             stamp, values = self._values
             return stamp, ParameterSet(self._names, values, self._covariance, self._noise)
+
+    @property
+    def missing(self) -> str:
+        """What has not come yet, in words; '' where nothing lacks."""
+        lacks = [word for word, have in (("trusted parameters", self._values),
+                                         ("their covariance", self._covariance),
+                                         ("noise in the status", self._noise)) if have is None]
+        return f"{', '.join(lacks)} of '{self._estimator}'" if lacks else ""
 
     @property
     def values(self) -> np.ndarray | None:
@@ -67,7 +75,6 @@ class TrustedEstimate:
             raise ParameterError("a value is not finite; expected an estimate.")
         stamp = message.header.stamp
         self._values = stamp.sec + 1e-9 * stamp.nanosec, values
-        self.missing = self._still_missing()
 
     def _covariances(self, message: Any) -> None:
         rows, columns = (dim.label.partition(": ")[2].split(",") for dim in message.layout.dim[:2])
@@ -79,7 +86,6 @@ class TrustedEstimate:
         if not np.isfinite(found).all():
             raise ParameterError("an entry is not finite; expected a covariance.")
         self._covariance = (found + found.T) / 2
-        self.missing = self._still_missing()
 
     def _status(self, message: Any) -> None:
         said = {pair.key: pair.value for pair in message.status[0].values}
@@ -88,7 +94,6 @@ class TrustedEstimate:
         if not (np.isfinite(noise).all() and (noise > 0).all()):
             raise ParameterError("a channel's noise is not positive; expected deviations.")
         self._noise = noise
-        self.missing = self._still_missing()
 
     def _order(self, names: Sequence[str]) -> list[int]:
         places = {name: k for k, name in enumerate(names)}
@@ -98,9 +103,3 @@ class TrustedEstimate:
                                  f"{len(self._names)} are missing; expected the same robot in both "
                                  "nodes' settings.")
         return [places[name] for name in self._names]
-
-    def _still_missing(self) -> str:
-        lacks = [word for word, have in (("parameters", self._values),
-                                         ("covariance", self._covariance),
-                                         ("noise in its status", self._noise)) if have is None]
-        return f"the estimator's trusted {', '.join(lacks)}" if lacks else ""

@@ -77,7 +77,7 @@ class TwinNode(rclpy.node.Node):
         self._residuals = Residuals(config, robot)
         self.planned = Planned(robot, config.twin.arm)
         self._messages = ForecastMessages(config, robot)
-        self._outputs = self._publishers()
+        self._outputs = self._forecast_outputs()
         self._status = self.create_publisher(DiagnosticArray, "~/status", LATCHED,
                                              event_callbacks=NO_EVENTS)
         self.estimate = TrustedEstimate(self, robot, config.twin.estimator)
@@ -95,7 +95,7 @@ class TwinNode(rclpy.node.Node):
         self.inputs.start()
         self._repeated = Repeated(1 / config.twin.rate, self._forecast, self._failed)
 
-    def _publishers(self) -> dict[str, tuple[Any, Callable[[float, Forward], Any]]]:
+    def _forecast_outputs(self) -> dict[str, tuple[Any, Callable[[float, Forward], Any]]]:
         """{name: (publisher, builder of its message)}."""
         built, found = self._messages, {}
         kinds: list[tuple[str, Any, Callable[[float, Forward], Any]]] = [
