@@ -1,6 +1,7 @@
 """Planned commands that arrive now and then, and what they are from a given instant on."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -23,13 +24,13 @@ class Table(NamedTuple):
 class Planned:
     """The last plans; where there is none, or it is over, commands are held as they are.
 
-    arm: 'positions' or 'efforts', what the joints follow and what their plan holds.
+    arm: 'positions' or 'efforts', what the joints follow and what their plan holds; an arm on a
+    fixed base follows efforts, or there were nothing to forecast.
     """
 
     def __init__(self, robot: RobotModel, arm: str):
         self._robot = robot
-        # An arm on a fixed base has nothing to forecast but what efforts make of it.
-        self._arm = arm if robot.vehicle else "efforts"
+        self.arm = arm if robot.vehicle else "efforts"
         self._wrench: Table | None = None
         self._joints: Table | None = None
 
@@ -46,7 +47,7 @@ class Planned:
         """What is commanded from a sample on, and a word for it: 'planned' or 'held'."""
         now, vehicle = sample.t, self._robot.vehicle
         wrench, joints = _rest(self._wrench, now), _rest(self._joints, now)
-        by_effort = self._arm == "efforts"
+        by_effort = self.arm == "efforts"
         parts = [_column(wrench, sample.wrench)] if vehicle else []
         parts.append(_column(joints if by_effort else None, sample.joint_torque))
         word = "held" if wrench is None and joints is None else "planned"
@@ -55,7 +56,6 @@ class Planned:
             def efforts(t: float) -> np.ndarray:
                 return np.concatenate([part(t) for part in parts])
         if by_effort or not sample.mu.size:
-            # Held efforts are the mean of a reading: their noise stays, and is not white.
             return Commands(efforts), word
         arm = (holding(sample.mu, sample.mu_dot) if joints is None
                else through(sample.mu, joints.t, joints.values))
@@ -79,7 +79,7 @@ def _rest(table: Table | None, now: float) -> Table | None:
     return Table(table.t[ahead] - now, table.values[ahead])
 
 
-def _column(rest: Table | None, present: np.ndarray):
+def _column(rest: Table | None, present: np.ndarray) -> Callable[[float], np.ndarray]:
     """From what is there at present to the plan, linear between its rows."""
     if rest is None:
         return held(present)

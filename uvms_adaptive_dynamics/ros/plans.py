@@ -26,7 +26,6 @@ class Plans:
                  lock: threading.Lock):
         self._node, self._robot, self._planned, self._lock = node, robot, planned, lock
         self._signs = FLU_SIGNS if config.output.frame == "flu" else np.ones(6)
-        self._by_effort = config.twin.arm == "efforts"
 
     def wrench(self, message: Float64MultiArray) -> None:
         """Rows of 7: seconds from now on, then the thruster wrench in the axes of output.frame."""
@@ -46,7 +45,7 @@ class Plans:
             if sorted(names) != sorted(mine):
                 raise ParameterError(f"joints {names}; expected {list(mine)}.")
             order = [names.index(joint) for joint in mine]
-            field = "effort" if self._by_effort else "positions"
+            field = "effort" if self._planned.arm == "efforts" else "positions"
             values = [getattr(point, field) for point in message.points]
             if any(len(row) != len(names) for row in values):
                 raise ParameterError(f"a point without {field} of all joints; expected them.")
