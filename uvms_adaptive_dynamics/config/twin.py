@@ -30,5 +30,5 @@ class Twin(Section):
         0.003, "Noise of the start's angular rates (a MEMS gyro's with its bias).", "rad/s", 0.0,
         1.0)
     velocity_stddev: float = setting(
-        0.004, "Noise of the start's velocity: what a DVL with 1 cm/s at 10 Hz leaves beside an IMU "
+        0.004, "Noise of the start's velocity: what a DVL of 1 cm/s at 10 Hz leaves beside an IMU "
                "(of simulated robots 0.0037 to 0.004 on each axis).", "m/s", 0.0, 1.0)
