@@ -28,6 +28,8 @@ COMMANDS = {
               "the letter of the paper beside the defaults, on recordings or simulated robots"),
     "forward": ("studies.forward_check",
                 "simulate a piece of a recording with a saved estimate, with its bands"),
+    "twin": ("studies.twin.command",
+             "forecast motions with an estimate, and hold the bands against what then happened"),
     "faults": ("studies.faults.command",
                "put faults into a clean recording, one by one, and judge what comes of each"),
     "closed_loop": ("studies.closed_loop.command",

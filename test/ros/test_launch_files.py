@@ -178,3 +178,15 @@ def test_the_closed_loop_ends_with_its_controller(launch_file):
         assert all(f'_declare("{name}"' in source for name in node.kwargs["parameters"][0])
     handler, = actions(description, "RegisterEventHandler")
     assert handler.args[0].kwargs["target_action"] is controller
+
+
+def test_the_twin_takes_the_estimator_s_file(launch_file):
+    """Its executable is the package's; the parameter file comes first."""
+    module = launch_file("twin.launch.py")
+    declared = arguments(module.generate_launch_description())
+    assert set(declared) == {"params_file", "namespace", "use_sim_time", "log_level"}
+    node = estimator_node(module)
+    assert node.kwargs["executable"] in executables() and node.kwargs["name"] == "uvms_twin"
+    assert node.kwargs["parameters"][0] == __file__
+    with pytest.raises(RuntimeError, match="is no file"):
+        estimator_node(module, params_file="/nowhere.yaml")

@@ -51,7 +51,7 @@ WAYS_IN = {
                 "studies.closed_loop.loop"),
     "matplotlib": ("evaluation.canvas", "evaluation.figures", "evaluation.parameter_figures",
                    "studies.benchmark.report", "studies.closed_loop.picture",
-                   "studies.paper.overlays"),
+                   "studies.paper.overlays", "studies.twin.picture"),
     "jinja2": ("evaluation.report",),
     "cvxpy": ("solvers.",),
     "clarabel": ("solvers.",),

@@ -24,6 +24,10 @@ FILES = [*(path for room in ("estimation", "uncertainty", "signals", "control")
 NO_THRESHOLDS = {
     "model/prior.py": "BLUEROV2_WU2018 ALPHA5_VISCOUS",
     "control/state_filter.py": "HISTORY",
+    "control/bands.py": "HALVINGS",
+    "control/planned.py": "MOST_ROWS",
+    "control/twin.py": "STEP DRAWS",
+    "control/unexplained.py": "BAND_STEP",
     "estimation/changes.py": "LOOK KNOWN",
     "estimation/information.py": "REWEIGH_EVERY",
     "estimation/row_excitation.py": "SPACING KEPT",

@@ -8,9 +8,10 @@ from .output import Output
 from .robot import Prior, Robot
 from .sensors import Battery, Depth, Dvl, Imu, Joints
 from .thrusters import Thrusters
+from .twin import Twin
 from .whole import Config
 
 __all__ = [
     "LIVE", "NODE_NAME", "ROS_OWN", "SOLVER_NAMES", "Battery", "Config", "Depth", "Dvl",
     "Estimation", "Feedforward", "Filter", "Imu", "Joints", "Limits", "Output", "Prior", "Robot",
-    "Thrusters", "Uncertainty", "fixed_because", "flatten", "load_config"]
+    "Thrusters", "Twin", "Uncertainty", "fixed_because", "flatten", "load_config"]

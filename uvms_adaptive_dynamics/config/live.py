@@ -36,6 +36,7 @@ REASONS = (
     ("estimation.*", "what has been learnt was weighed by it"),
     ("uncertainty.*", "what has been learnt was weighed by it"),
     ("feedforward.*", "the node feedforward reads it at start"),
+    ("twin.*", "the node twin reads it at start"),
     ("*", "rows that have been learnt were made with it"),
 )
 

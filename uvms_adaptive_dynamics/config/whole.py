@@ -13,6 +13,7 @@ from .output import Output
 from .robot import Prior, Robot
 from .sensors import Battery, Depth, Dvl, Imu, Joints
 from .thrusters import Thrusters
+from .twin import Twin
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Config:
     prior: Prior = field(default_factory=Prior)
     output: Output = field(default_factory=Output)
     feedforward: Feedforward = field(default_factory=Feedforward)
+    twin: Twin = field(default_factory=Twin)
 
     def __post_init__(self) -> None:
         for section in (self.imu, self.dvl, self.depth):

@@ -8,6 +8,7 @@ F = df/dx, G = df/dpi = -M^-1 Y (see `forward_dynamics`).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import expm
@@ -32,6 +33,19 @@ class Disturbance:
     time: float
 
 
+class Linear(NamedTuple):
+    """F (d, d), G (d, p) and B (d, C) of d(error)/dt = F error + G d(pi) + B d(tau)."""
+
+    F: np.ndarray
+    G: np.ndarray
+    B: np.ndarray
+
+
+def error_size(body: EquationsOfMotion) -> int:
+    """d, the entries of a state's error."""
+    return 2 * body.n + (12 if body.head else 0)
+
+
 class ErrorCovariance:
     """Covariance of the state's error along a motion: what the parameters' errors make of it, and
     what disturbances add."""
@@ -39,8 +53,7 @@ class ErrorCovariance:
     def __init__(self, body: EquationsOfMotion, covariance: np.ndarray | None,
                  disturbance: Disturbance | None, start: np.ndarray | None):
         self._body, self._disturbance = body, disturbance
-        n = body.n
-        self._d = d = 2 * n + (12 if body.head else 0)
+        self._d = d = error_size(body)
         values, vectors = (np.zeros(0), np.zeros(
             (body.pi.size, 0))) if covariance is None else np.linalg.eigh(covariance)
         # A factor of the covariance in place of the parameters: fewer columns where some are
@@ -56,7 +69,7 @@ class ErrorCovariance:
 
     def step(self, before: State, after: State, h: float) -> None:
         """Carry the covariance over a step h [s] between two states, linearized in its middle."""
-        F, G, B = self._linear(before, after, h)
+        F, G, B = linearized(self._body, before, after, h)
         d = self._d
         double = np.zeros((2 * d, 2 * d))
         double[:d, :d], double[:d, d:] = h * F, h * np.eye(d)
@@ -70,38 +83,37 @@ class ErrorCovariance:
             push = integral @ B / h
             self._N += push @ self._disturbance.covariance @ push.T * self._disturbance.time * h
 
-    def _linear(self, before: State, after: State,
-                h: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """F (d, d), G (d, p) and B (d, C) of d(error)/dt = F error + G d(pi) + B d(tau)."""
-        body, d, n, head, x = self._body, self._d, self._body.n, self._body.head, _between(
-            before, after)
-        M = body.inertia(x, 0.0)
-        # Of the step as a whole: a joint's acceleration in its middle says little where friction
-        # stops it.
-        a = (body.velocity(after) - body.velocity(before)) / h
-        sign = (smooth_sign(before.mu_dot) + smooth_sign(after.mu_dot)) / 2
-        F, C = np.zeros((d, d)), head + n
-        # Where velocities lie in the error; the rest of it moves with them.
-        speeds = np.arange(n, d)
-        if head:
-            speeds = np.concatenate([np.arange(6, 12), np.arange(12 + n, d)])
-        if head:
-            v, w = x.nu[:3], x.nu[3:]
-            F[0:3, 3:6], F[0:3, 6:9] = -x.R_nb @ skew(v), x.R_nb
-            F[3:6, 3:6], F[3:6, 9:12] = -skew(w), np.eye(3)
-        F[2 * head:2 * head + n, d - n:] = np.eye(n)
-        slopes = np.zeros((C, d))
-        for k in range(3 if head else 0, d):
-            e = np.zeros(d)
-            e[k] = NUDGE
-            slopes[:, k] = (body.load(_nudged(x, e, head, n), a, sign)
-                            - body.load(_nudged(x, -e, head, n), a, sign)) / (2 * NUDGE)
-        slopes[head:, d - n:] += np.diag(body.coulomb_slope(before.mu_dot, after.mu_dot))
-        F[speeds] = -np.linalg.solve(M, slopes)
-        G, B = np.zeros((d, body.pi.size)), np.zeros((d, C))
-        G[speeds] = -np.linalg.solve(M, body.rows(x, a, sign)[0])
-        B[speeds] = np.linalg.inv(M)
-        return F, G, B
+
+def linearized(body: EquationsOfMotion, before: State, after: State, h: float) -> Linear:
+    """The error's equation in the middle of a step h [s] between two states of a motion."""
+    n, head, x = body.n, body.head, _between(before, after)
+    d, C, free = error_size(body), head + n, body.free
+    M = body.inertia(x, 0.0)[free, free]
+    # Of the step as a whole: a joint's acceleration in its middle says little where friction
+    # stops it.
+    a = (body.velocity(after) - body.velocity(before)) / h
+    sign = (smooth_sign(before.mu_dot) + smooth_sign(after.mu_dot)) / 2
+    F = np.zeros((d, d))
+    # Where velocities lie in the error; the rest of it moves with them.
+    speeds = np.arange(n, d)
+    if head:
+        speeds = np.concatenate([np.arange(6, 12), np.arange(12 + n, d)])
+        v, w = x.nu[:3], x.nu[3:]
+        F[0:3, 3:6], F[0:3, 6:9] = -x.R_nb @ skew(v), x.R_nb
+        F[3:6, 3:6], F[3:6, 9:12] = -skew(w), np.eye(3)
+    F[2 * head:2 * head + n, d - n:] = np.eye(n)
+    slopes = np.zeros((C, d))
+    for k in range(3 if head else 0, d):
+        e = np.zeros(d)
+        e[k] = NUDGE
+        slopes[:, k] = (body.load(_nudged(x, e, head, n), a, sign)
+                        - body.load(_nudged(x, -e, head, n), a, sign)) / (2 * NUDGE)
+    slopes[head:, d - n:] += np.diag(body.coulomb_slope(before.mu_dot, after.mu_dot))
+    G, B, moved = np.zeros((d, body.pi.size)), np.zeros((d, C)), speeds[free]
+    F[moved] = -np.linalg.solve(M, slopes[free])
+    G[moved] = -np.linalg.solve(M, body.rows(x, a, sign)[0][free])
+    B[moved, free] = np.linalg.inv(M)
+    return Linear(F, G, B)
 
 
 def _nudged(x: State, error: np.ndarray, head: int, n: int) -> State:

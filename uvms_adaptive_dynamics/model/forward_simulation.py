@@ -41,18 +41,19 @@ class Forward(NamedTuple):
 def simulate(robot: RobotModel, start: State, efforts: Callable[[float], np.ndarray],
              pi: np.ndarray, duration: float, covariance: np.ndarray | None = None,
              disturbance: Disturbance | None = None, start_covariance: np.ndarray | None = None,
-             step: float = 0.01) -> Forward:
+             step: float = 0.01, body: EquationsOfMotion | None = None) -> Forward:
     """The motion under efforts tau(t) (C,) [N, N m] for `duration` [s], with the covariance of its
     error.
 
     covariance (p, p) of pi and, where they are to count, a disturbance and the start's own
     covariance (d, d); without any of the three the result has none. Bands are linear in the
     covariance: nothing is evaluated at other parameters than pi, so that it does not matter whether
-    pi plus an error lies within P. Raises ParameterError where the motion leaves all bounds, or
-    where pi has no positive definite inertia.
+    pi plus an error lies within P. body: equations of motion at pi other than the free robot's.
+    Raises ParameterError where the motion leaves all bounds, or where pi has no positive definite
+    inertia.
     """
     steps = max(1, round(duration / step))
-    body, position = EquationsOfMotion(robot, pi), np.zeros(3)
+    body, position = body or EquationsOfMotion(robot, pi), np.zeros(3)
     if not has_inertia(robot, start, pi):
         raise ParameterError(
             "the parameters have no motion: their generalized inertia is not positive definite at "

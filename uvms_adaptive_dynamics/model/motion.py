@@ -36,8 +36,14 @@ class EquationsOfMotion:
         self._coulomb = table.places(f"{joint}.fs" for joint in table.joints)
         self._viscous = table.places(f"{joint}.fv" for joint in table.joints)
         self._own = np.arange(self.head, self.head + self.n)
+        self.free = slice(0, self.head + self.n)    # channels whose acceleration follows efforts
         if robot.vehicle:
             self._linear, self._quadratic = pi[table.nonpositive].reshape(2, 6)
+
+    @property
+    def coulomb(self) -> np.ndarray:
+        """(n,) Coulomb friction of each joint [N m or N]."""
+        return self.pi[self._coulomb]
 
     def rows(self, state: State, a: np.ndarray,
              sign: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -87,13 +93,16 @@ class EquationsOfMotion:
         Both stages share the inertia of the step's middle: its errors in them are opposite, and the
         order stays two.
         """
-        M, rest = self.inertia(state, h / 2), np.zeros(tau.size)
-        implicit = M + GAMMA * h * np.diag(self._damping(state))
+        free, given = self.free, self.given(h)
+        M = self.inertia(state, h / 2)[free, free]
+        implicit = M + GAMMA * h * np.diag(self._damping(state)[free])
         # without it, a joint that friction rules would lag behind its effort
-        rising = GAMMA * (tau_after - tau)
-        k1 = np.linalg.solve(implicit, tau - self.load(state, rest) + rising)
+        rising = GAMMA * (tau_after - tau)[free]
+        k1, k2 = given.copy(), -given
+        k1[free] = np.linalg.solve(implicit, (tau - self.load(state, given))[free] + rising)
         ahead = self.moved(state, self.velocity(state), k1, h)
-        k2 = np.linalg.solve(implicit, tau_after - self.load(ahead, rest) - 2 * M @ k1 - rising)
+        k2[free] = np.linalg.solve(implicit, (tau_after - self.load(ahead, given))[free]
+                                   - 2 * M @ k1[free] - rising)
         a = 1.5 * k1 + 0.5 * k2
         v = self.velocity(state) + 0.5 * h * a
         after = self.moved(state, v, a, h)
@@ -104,6 +113,11 @@ class EquationsOfMotion:
                 "the simulated motion leaves all bounds; expected parameters within the physical "
                 "set, efforts in N and N m and a step that friction allows.")
         return after, moved
+
+    def given(self, h: float) -> np.ndarray:
+        """(C,) accelerations in the next step h [s] of the channels that are not free, else zero.
+        """
+        return np.zeros(self.head + self.n)
 
     def velocity(self, state: State) -> np.ndarray:
         """(C,) nu and mu_dot."""

@@ -1,0 +1,85 @@
+"""Commands: between the rows of a table, through planned positions, and what is refused."""
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.control.commands import holding, recorded, tabulated, through
+from uvms_adaptive_dynamics.control.planned import MOST_ROWS, Planned
+from uvms_adaptive_dynamics.errors import ParameterError
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.sample import Sample
+
+ROBOT = RobotModel.from_config(Config())
+
+
+def sample(t, mu=2.0, mu_dot=0.1):
+    return Sample(t, np.eye(3), np.zeros(6), np.zeros(6), np.full(4, mu), np.full(4, mu_dot),
+                  np.zeros(4), np.full(6, 3.0), np.full(4, 0.2), np.ones(10, bool))
+
+
+def test_a_table_is_linear_and_stays_at_its_ends():
+    at = tabulated(np.array([1.0, 2.0, 4.0]), np.array([[0.0], [1.0], [5.0]]))
+    assert [at(t)[0] for t in (0, 1, 1.5, 3, 4, 9)] == [0, 0, 0.5, 3, 5, 5]
+    assert tabulated(np.array([1.0]), np.array([[7.0]]))(3.0)[0] == 7
+
+
+@pytest.mark.parametrize("t, values", [
+    ([], np.zeros((0, 1))), ([0, 1], np.zeros((3, 1))), ([0, 0], np.zeros((2, 1))),
+    ([1, 0], np.zeros((2, 1))), ([0, np.nan], np.zeros((2, 1))), ([0, 1], [[0], [np.inf]])])
+def test_what_is_no_table_is_refused(t, values):
+    with pytest.raises(ParameterError, match="expected finite rows"):
+        tabulated(np.array(t, float), np.array(values, float))
+
+
+@pytest.mark.parametrize("plan", [
+    holding(np.array([1.0, 2.0]), np.array([0.3, -0.5])),
+    through(np.array([1.0, 2.0]), np.array([0.5, 1.0, 2.0]), np.array([[1.2, 2], [1.1, 1], [1, 1]]))
+])
+def test_a_plan_begins_where_the_joints_are_and_its_speed_is_its_slope(plan):
+    """Central differences of the positions are the speeds; at the end it stands still."""
+    assert np.allclose(plan(0.0)[0], [1, 2])
+    for t in (0.05, 0.3, 0.7, 1.3):
+        slope = (plan(t + 1e-5)[0] - plan(t - 1e-5)[0]) / 2e-5
+        assert np.allclose(plan(t)[1], slope, atol=1e-4)
+    assert np.allclose(plan(9.0)[1], 0, atol=1e-9)
+
+
+def test_a_recorded_piece_gives_its_efforts_or_its_arms_motion():
+    piece = [sample(100 + 0.02 * k, 2 + 0.002 * k) for k in range(6)]
+    by_efforts = recorded(piece, True, "efforts")
+    assert by_efforts.arm is None and by_efforts.measured
+    assert np.allclose(by_efforts.efforts(0.05), [3] * 6 + [0.2] * 4)
+    by_positions = recorded(piece, True, "positions", 2.0)
+    assert not by_positions.measured and np.allclose(by_positions.arm(0.04)[0], 2.004)
+    assert np.allclose(by_positions.efforts(0.05)[:6], 6)
+
+
+def test_plans_are_held_planned_and_over():
+    """Before a plan the present is held, then it goes over to the plan, and after it is over the
+    present is held again."""
+    planned = Planned(ROBOT, "positions")
+    assert planned.commands(sample(10.0))[1] == "held"
+    planned.plan_wrench(10.0, np.array([1.0, 2.0]), np.array([[5.0] * 6, [7.0] * 6]))
+    planned.plan_joints(10.0, np.array([1.0]), np.full((1, 4), 2.5))
+    found, word = planned.commands(sample(10.5))
+    assert word == "planned"
+    assert [found.efforts(t)[0] for t in (0, 0.25, 0.5, 1, 9)] == pytest.approx([3, 4, 5, 6, 7])
+    assert found.efforts(1.0)[6] == 0.2 and np.allclose(found.arm(0.5)[0], 2.5)
+    assert planned.commands(sample(12.0))[1] == "held"
+
+
+def test_an_arm_that_follows_efforts_has_no_planned_motion():
+    planned = Planned(ROBOT, "efforts")
+    planned.plan_joints(10.0, np.array([1.0]), np.full((1, 4), 0.5))
+    found, _ = planned.commands(sample(10.0))
+    assert found.arm is None and found.efforts(1.0)[-1] == 0.5
+
+
+@pytest.mark.parametrize("rows", [np.zeros((0, 6)), np.zeros((2, 5)), np.zeros((MOST_ROWS + 1, 6)),
+                                  np.full((2, 6), np.nan)])
+def test_a_plan_of_another_shape_is_refused_and_the_last_one_stays(rows):
+    planned = Planned(ROBOT, "positions")
+    planned.plan_wrench(0.0, np.array([9.0]), np.ones((1, 6)))
+    with pytest.raises(ParameterError, match="planned"):
+        planned.plan_wrench(0.0, np.arange(len(rows)) + 1.0, rows)
+    assert planned.commands(sample(1.0))[1] == "planned"

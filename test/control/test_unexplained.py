@@ -1,0 +1,124 @@
+"""What residuals are: their process in time is found from drawn noise of a known one."""
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.control.unexplained import (
+    BAND_STEP,
+    LONGEST,
+    Residuals,
+    Unexplained,
+)
+from uvms_adaptive_dynamics.model.kernel import gaussian_kernel
+from uvms_adaptive_dynamics.model.robot import RawRows
+
+CONFIG = Config()
+PERIOD = CONFIG.filter.period
+PI = np.zeros(1)
+
+
+class Channels:
+    """A robot whose rows are the noise that a sample carries."""
+
+    def __init__(self, channels, joints=1):
+        self.table = SimpleNamespace(channels=channels, n=joints)
+
+    def raw_rows(self, sample):
+        zero = np.zeros(self.table.channels)
+        return RawRows(np.zeros((zero.size, 1)), zero, sample.noise)
+
+
+def watched(noise, efforts=None, valid=None, t=None):
+    """Residuals of noise (T, C) and measured efforts (T, n)."""
+    T, C = noise.shape
+    efforts = np.zeros((T, 1)) if efforts is None else efforts
+    config = CONFIG.with_values({"twin.memory": 3600.0})
+    residuals = Residuals(config, Channels(C, efforts.shape[1]))
+    for k in range(T):
+        residuals.add(SimpleNamespace(
+            t=PERIOD * k if t is None else t[k], noise=noise[k], joint_torque=efforts[k],
+            valid=np.ones(C, bool) if valid is None else valid[k]), PI)
+    return residuals
+
+
+def smooth(rng, T, C, width):
+    """Unit noise of a Gaussian autocorrelation exp(-(t / 2 width)^2)."""
+    x = np.arange(-5 * width, 5 * width, PERIOD) / width
+    h = np.exp(-x ** 2 / 2)
+    drawn = rng.standard_normal((T + len(h), C))
+    return np.column_stack([np.convolve(column, h / np.linalg.norm(h), "same")
+                            for column in drawn.T])[:T]
+
+
+def test_a_smooth_noise_is_found_and_the_white_one_beside_it_left_out():
+    """1000 s, eight channels: white noise before the low-pass makes half of the variance after it,
+    and none of what is found; the other's autocorrelation is within its own scatter."""
+    rng, width = np.random.default_rng(0), 0.3
+    kernel = gaussian_kernel(CONFIG.filter)
+    white = rng.standard_normal((50_000, 8)) / np.linalg.norm(kernel)
+    found = watched(smooth(rng, 50_000, 8, width) + white).process(np.full(8, 3.0))
+    lags = BAND_STEP * np.arange(found.correlation.shape[0])
+    fading = 1 - lags / LONGEST
+    expected = 0.5 * np.exp(-(lags / (2 * width)) ** 2) * fading
+    assert np.allclose(found.correlation.mean(axis=1), expected, atol=0.05)
+    assert np.allclose(found.variance, 9.0)
+
+
+def test_what_was_never_seen_counts_as_lasting():
+    """A channel whose rows are masked, or too few rows of all, gets the longest correlation."""
+    rng = np.random.default_rng(1)
+    valid = np.tile([True, False], (2000, 1))
+    found = watched(rng.standard_normal((2000, 2)), valid=valid).process(np.ones(2))
+    lasting = np.linspace(1, 0, len(found.correlation))
+    assert np.allclose(found.correlation[:, 1], lasting)
+    assert abs(found.correlation[3, 0]) < 0.3
+    few = watched(rng.standard_normal((100, 2)))
+    assert np.allclose(few.process(np.ones(2)).correlation, lasting[:, None])
+    assert np.allclose(few.deviation(np.array([2.0, 3.0])), [2, 3])
+
+
+def test_pauses_and_jumps_join_no_neighbours():
+    """Rows before a pause are no neighbours of those behind it, and a jump back begins anew."""
+    noise = np.concatenate([np.full((2000, 1), 1.0), np.full((2000, 1), -1.0)])
+    t = PERIOD * np.concatenate([np.arange(2000), 10_000 + np.arange(2000)])
+    lasting = np.linspace(1, 0, round(LONGEST / BAND_STEP) + 1)
+    assert np.allclose(watched(noise, t=t).process(np.ones(1)).correlation[:, 0], lasting,
+                       atol=0.01)
+    back = watched(noise, t=PERIOD * np.concatenate([9000 + np.arange(2000), np.arange(2000)]))
+    assert np.allclose(back.deviation(np.zeros(1)), 1.0)
+    assert len(back._on_grid()[0]) == 2000
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 0.5])
+def test_noise_of_efforts_is_told_from_their_slow_motion(share):
+    """Readings between the ticks, interpolated: variance and density within 10 %, which is three
+    standard errors of 4000."""
+    rng, sigma = np.random.default_rng(2), 0.02
+    read = sigma * rng.standard_normal(4001)
+    t = PERIOD * np.arange(4000)
+    efforts = ((1 - share) * read[:-1] + share * read[1:] + 0.8 * np.sin(2.5 * t))[:, None]
+    found = watched(np.zeros((4000, 1)), efforts).process(np.ones(1))
+    variance = sigma ** 2 * ((1 - share) ** 2 + share ** 2)
+    assert found.effort_variance[0] == pytest.approx(variance, rel=0.1)
+    assert 2 * found.effort_variance[0] * found.effort_time[0] == pytest.approx(
+        sigma ** 2 * PERIOD, rel=0.15)
+
+
+def test_planned_efforts_have_no_noise():
+    found = watched(np.zeros((100, 1)), np.zeros((100, 1))).process(np.ones(1))
+    assert found.effort_variance[0] == 0 and found.effort_time[0] > 0
+
+
+def test_roots_are_of_the_correlation():
+    """R R^T is the covariance wherever it is one, and never has more than its positive part."""
+    lags = BAND_STEP * np.arange(21)
+    process = Unexplained(np.array([4.0, 1.0]), np.column_stack([
+        np.exp(-lags / 0.5) * (lags < 2), np.where(lags < 0.15, 1.0, 0.0)]), np.zeros(0),
+        np.zeros(0))
+    R = process.roots(30)
+    made = R @ R.transpose(0, 2, 1)
+    assert made[0, 3, 5] == pytest.approx(4 * np.exp(-0.4), rel=0.05)
+    assert np.linalg.eigvalsh(made).min() > -1e-9
+    assert process.roots(30) is R

@@ -1,0 +1,158 @@
+"""The twin's node over real DDS: sensors and trusted parameters in, forecasts with bands out."""
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from geometry_msgs.msg import PoseWithCovarianceStamped
+from nav_msgs.msg import Path
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from ros_bus import bus
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint, MultiDOFJointTrajectory
+
+from uvms_adaptive_dynamics import Estimator
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.control.unexplained import BAND_STEP
+from uvms_adaptive_dynamics.model.dynamics import State
+from uvms_adaptive_dynamics.model.forward_simulation import Forward
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.rotations import from_quaternion, from_rpy
+from uvms_adaptive_dynamics.ros.demo.simulated_robot import TYPES, ros_message
+from uvms_adaptive_dynamics.ros.messages import doubles, time_message
+from uvms_adaptive_dynamics.ros.publishers import LATCHED
+from uvms_adaptive_dynamics.ros.twin_messages import ForecastMessages
+from uvms_adaptive_dynamics.ros.twin_node import TwinNode
+from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
+
+SENSOR = QoSProfile(depth=200, reliability=ReliabilityPolicy.RELIABLE)
+START_NS = 1_800_000_000 * 10**9
+OUTPUTS = {"path": Path, "vehicle": MultiDOFJointTrajectory, "joints": JointTrajectory,
+           "stddev": JointTrajectory, "end": PoseWithCovarianceStamped}
+ESTIMATOR = Estimator(Config(), learn=False)
+NAMES = ESTIMATOR.table.names
+
+
+@pytest.fixture
+def ros():
+    with bus() as made:
+        yield made
+
+
+@pytest.fixture
+def node(ros):
+    settings = {"use_sim_time": True, "twin.rate": 5.0, "twin.horizon": 1.0,
+                **{f"qos_overrides./{topic}.subscription.reliability": "reliable"
+                   for topic in TYPES}}
+    made = TwinNode(context=ros.context, use_global_arguments=False,
+                    parameter_overrides=[Parameter(name, value=value)
+                                         for name, value in settings.items()])
+    ros.executor.add_node(made)
+    made.begin()
+    yield made
+    ros.executor.remove_node(made)
+    made.close()
+
+
+def parameters(values=ESTIMATOR.pi, names=NAMES):
+    made = JointState(name=list(names), position=doubles(values), effort=doubles(0.01 * values))
+    made.header.stamp = time_message(START_NS * 1e-9)
+    return made
+
+
+def covariance(names=NAMES):
+    p = len(names)
+    dims = [MultiArrayDimension(label=f"{what}: {','.join(names)}", size=p, stride=p)
+            for what in ("rows", "columns")]
+    return Float64MultiArray(layout=MultiArrayLayout(dim=dims),
+                             data=doubles(1e-6 * np.diag(np.array(ESTIMATOR.table.scale) ** 2)))
+
+
+def status(noise=0.3):
+    values = [KeyValue(key="state", value="learning"),
+              *(KeyValue(key=f"noise {channel}", value=str(noise))
+                for channel in ESTIMATOR.robot.channels)]
+    return DiagnosticArray(status=[DiagnosticStatus(values=values)])
+
+
+def said(message):
+    return {pair.key: pair.value for pair in message.status[0].values}
+
+
+def play(ros, node, seconds):
+    """The simulated robot in simulated time, as fast as the node takes it."""
+    robot = SimulatedRobot(3, None, start_ns=START_NS, truth_period=None)
+    clock = ros.publisher(Clock, "/clock", QoSProfile(depth=10))
+    publishers = {topic: ros.publisher(kind, f"/{topic}", SENSOR) for topic, kind in TYPES.items()}
+    sent = 0
+    while robot.t < seconds:
+        found = list(robot.advance(robot.t + 0.04))
+        now, message = START_NS + round(robot.t * 1e9), Clock()
+        message.clock.sec, message.clock.nanosec = divmod(now, 10**9)
+        clock.publish(message)
+        ros.until(lambda now=now: node.get_clock().now().nanoseconds == now)
+        for each in found:
+            publishers[each.topic].publish(ros_message(each))
+        sent += len(found)
+        ros.until(lambda sent=sent: sum(s.messages for s in node.inputs.subscriptions) >= sent)
+
+
+def test_forecasts_come_with_bands_once_parameters_are_trusted(ros, node):
+    """Without them the status says what it waits for; garbage is refused; with them poses, joints
+    and deviations come, all of one stamp, and plans are taken up."""
+    heard = {name: ros.collect(kind, f"/uvms_twin/{name}", 10) for name, kind in OUTPUTS.items()}
+    statuses = ros.collect(DiagnosticArray, "/uvms_twin/status", LATCHED)
+    play(ros, node, 1.2)
+    ros.until(lambda: statuses and "trusted parameters" in statuses[-1].status[0].message)
+    assert said(statuses[-1])["valid"] == "false" and not heard["path"]
+    given = {topic: ros.publisher(kind, f"/uvms_estimator/{topic}", LATCHED) for topic, kind in
+             (("trusted_parameters", JointState), ("trusted_covariance", Float64MultiArray),
+              ("status", DiagnosticArray))}
+    given["trusted_parameters"].publish(parameters(np.full(len(NAMES), np.nan)))
+    given["trusted_parameters"].publish(parameters(np.ones(3), NAMES[:3]))
+    given["trusted_covariance"].publish(covariance())
+    given["status"].publish(status())
+    ros.until(lambda: node.estimate.missing == "trusted parameters of '/uvms_estimator'")
+    order = np.arange(len(NAMES))[::-1]        # by name, in whatever order
+    given["trusted_parameters"].publish(parameters(ESTIMATOR.pi[order],
+                                                   [NAMES[k] for k in order]))
+    ros.until(lambda: all(heard.values()), what="forecasts")
+    assert np.allclose(node.estimate.values, ESTIMATOR.pi)
+    path, deviations = heard["path"][-1], heard["stddev"][-1]
+    assert len(path.poses) == len(deviations.points) >= 1.0 / BAND_STEP
+    assert deviations.joint_names[:6] == ["x", "y", "z", "roll", "pitch", "yaw"]
+    assert deviations.points[-1].positions[0] > deviations.points[0].positions[0]
+    assert list(deviations.points[-1].positions[6:]) == [0] * 4    # servos hold the joints
+    ros.until(lambda: said(statuses[-1])["valid"] == "true")
+    assert said(statuses[-1])["commands"] == "held"
+    plan = ros.publisher(Float64MultiArray, "/uvms_twin/planned_wrench", 10)
+    joints = ros.publisher(JointTrajectory, "/uvms_twin/planned_joints", 10)
+    plan.publish(Float64MultiArray(data=[1.0, 2.0]))
+    joints.publish(JointTrajectory(joint_names=["nobody"], points=[JointTrajectoryPoint()]))
+    plan.publish(Float64MultiArray(data=[60.0, 20.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    ros.until(lambda: said(statuses[-1]).get("commands") == "planned")
+
+
+def test_poses_and_covariances_are_in_the_axes_that_are_said():
+    """North, east, down become east, north, up; the end's covariance is about fixed axes."""
+    config = Config()
+    robot = RobotModel.from_config(config)
+    state = State(from_rpy(0, 0, np.pi / 2), np.array([1.0, 2, 3, 4, 5, 6]), np.arange(4.0),
+                  np.zeros(4))
+    variances = np.arange(1.0, 21)
+    run = Forward(np.zeros(1), (state,), np.array([[1.0, 2.0, 3.0]]),
+                  np.array([np.diag(variances)]))
+    built = ForecastMessages(config, robot)
+    pose = built.path(10.0, run).poses[0].pose
+    assert (pose.position.x, pose.position.y, pose.position.z) == (2, 1, -3)
+    q = pose.orientation
+    # heading east: its x axis is the world's
+    assert np.allclose(np.reshape(from_quaternion(q.x, q.y, q.z, q.w), (3, 3)), np.eye(3))
+    twist = built.vehicle(10.0, run).points[0].velocities[0]
+    assert (twist.linear.y, twist.angular.z) == (-2, -6)
+    assert np.allclose(np.square(built.stddev(10.0, run).points[0].positions),
+                       [2, 1, 3, 4, 5, 6, 13, 14, 15, 16])
+    covariance_of_end = np.reshape(built.end(10.0, run).pose.covariance, (6, 6))
+    # to the east the body's x axis turns, to the north its y axis, reversed
+    assert np.allclose(covariance_of_end, np.diag([2, 1, 3, 4, 5, 6]))

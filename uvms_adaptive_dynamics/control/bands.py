@@ -1,0 +1,95 @@
+"""Covariance of a forecast's error, on a coarse grid along its motion.
+
+Four causes, each carried by the error's linear equation (`model/error_covariance.py`): the start,
+the parameters, what the model leaves unexplained for as long as it is alike, and joints: noise of
+measured efforts, and friction at rest.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.linalg import expm
+
+from ..model.dynamics import State
+from ..model.error_covariance import Linear, linearized
+from ..model.motion import EquationsOfMotion, smooth_sign
+from .unexplained import BAND_STEP, Unexplained
+
+HALVINGS = 10   # of a step, within which a joint's friction (milliseconds) is resolved
+
+
+def bands(body: EquationsOfMotion, states: Sequence[State], within: np.ndarray, root: np.ndarray,
+          start: np.ndarray, unexplained: Unexplained, measured: bool) -> np.ndarray:
+    """(K + 1, d, d) along K + 1 states BAND_STEP apart.
+
+    within (K, n): what Coulomb friction leaves open in each step, see `friction_at_rest`. root
+    (p, r): a factor of the parameters' covariance. start (d, d). measured: joint efforts are
+    readings, whose noise acts on the joints.
+    """
+    d, K, h = len(start), len(states) - 1, BAND_STEP
+    roots = unexplained.roots(K)
+    P, Q = np.zeros((d, root.shape[1])), np.zeros((d, roots.shape[0], K))
+    noise = _EffortNoise(body, unexplained) if measured else None
+    N, found = start, [start]
+    for k in range(K):
+        linear = linearized(body, states[k], states[k + 1], h)
+        whole, integral = _integrated(linear.F, h)
+        push = integral @ linear.B
+        P = whole @ P + integral @ (linear.G @ root)
+        Q = np.tensordot(whole, Q, 1) + push[:, :, None] * roots[None, :, k, :]
+        at_rest = push[:, body.head:] * np.sqrt(within[k])
+        N = whole @ N @ whole.T + at_rest @ at_rest.T
+        flat = Q.reshape(d, -1)
+        covariance = P @ P.T + N + flat @ flat.T
+        if noise is not None:
+            covariance = covariance + noise.after(linear, h)
+        found.append(covariance)
+    return np.array(found)
+
+
+def friction_at_rest(body: EquationsOfMotion, states: Sequence[State]) -> np.ndarray:
+    """(n,) variance that Coulomb friction has in these states beyond the model's.
+
+    At rest it is any effort between -fs and fs, of which the estimate has seen none, since such
+    rows are masked: uniform, fs^2 / 3, and nothing where the joint moves.
+    """
+    rest = 1 - np.mean([smooth_sign(state.mu_dot) ** 2 for state in states], axis=0)
+    return body.coulomb ** 2 / 3 * rest
+
+
+def _integrated(F: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray]:
+    """exp(F h), and its integral over h."""
+    d = len(F)
+    double = np.zeros((2 * d, 2 * d))
+    double[:d, :d], double[:d, d:] = h * F, h * np.eye(d)
+    both = expm(double)
+    return both[:d, :d], both[:d, d:]
+
+
+class _EffortNoise:
+    """What the noise of measured joint efforts does: an exponentially correlated process in each
+    joint, carried together with the error, since a joint follows it within milliseconds."""
+
+    def __init__(self, body: EquationsOfMotion, unexplained: Unexplained):
+        n, self._head, self._d = body.n, body.head, 2 * body.n + (12 if body.head else 0)
+        self._rate = -np.diag(1 / unexplained.effort_time)
+        self._density = 2 * unexplained.effort_variance / unexplained.effort_time
+        self._covariance = np.zeros((self._d + n, self._d + n))
+        own = np.arange(self._d, self._d + n)
+        self._covariance[own, own] = unexplained.effort_variance
+        self._own = own
+
+    def after(self, linear: Linear, h: float) -> np.ndarray:
+        """(d, d) its share of the error's covariance after a further step h [s]."""
+        d, size = self._d, len(self._covariance)
+        F = np.zeros((size, size))
+        F[:d, :d], F[:d, d:] = linear.F, linear.B[:, self._head:]
+        F[d:, d:] = self._rate
+        part = h / 2 ** HALVINGS
+        whole, added = expm(F * part), np.zeros((size, size))
+        added[self._own, self._own] = part * self._density
+        for _ in range(HALVINGS):     # over twice the time: once, and carried on once more
+            added, whole = added + whole @ added @ whole.T, whole @ whole
+        self._covariance = whole @ self._covariance @ whole.T + added
+        return self._covariance[:d, :d]

@@ -1,0 +1,86 @@
+"""Planned commands that arrive now and then, and what they are from a given instant on."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..model.robot import RobotModel
+from ..model.sample import Sample
+from .commands import Commands, held, holding, tabulated, through
+
+MOST_ROWS = 10_000      # of a plan: a minute at 100 Hz and more, by which nobody is held up
+
+
+class Table(NamedTuple):
+    """values (k, m) at times t (k,) [s] on the clock of the samples."""
+
+    t: np.ndarray
+    values: np.ndarray
+
+
+class Planned:
+    """The last plans; where there is none, or it is over, commands are held as they are.
+
+    arm: 'positions' or 'efforts', what the joints follow and what their plan holds; an arm on a
+    fixed base follows efforts, or there were nothing to forecast.
+    """
+
+    def __init__(self, robot: RobotModel, arm: str):
+        self._robot = robot
+        self.arm = arm if robot.vehicle else "efforts"
+        self._wrench: Table | None = None
+        self._joints: Table | None = None
+
+    def plan_wrench(self, begin: float, t: np.ndarray, wrench: np.ndarray) -> None:
+        """Thruster wrenches (k, 6) [N, N m] body FRD at t (k,) [s] after `begin` [s]; raises
+        ParameterError for what is no plan."""
+        self._wrench = _table("wrench", begin, t, wrench, 6 if self._robot.vehicle else 0)
+
+    def plan_joints(self, begin: float, t: np.ndarray, values: np.ndarray) -> None:
+        """Positions [rad or m] or efforts [N m or N] (k, n), in the order of the robot's joints."""
+        self._joints = _table("joints", begin, t, values, self._robot.table.n)
+
+    def commands(self, sample: Sample) -> tuple[Commands, str]:
+        """What is commanded from a sample on, and a word for it: 'planned' or 'held'."""
+        now, vehicle = sample.t, self._robot.vehicle
+        wrench, joints = _rest(self._wrench, now), _rest(self._joints, now)
+        by_effort = self.arm == "efforts"
+        parts = [_column(wrench, sample.wrench)] if vehicle else []
+        parts.append(_column(joints if by_effort else None, sample.joint_torque))
+        word = "held" if wrench is None and joints is None else "planned"
+        efforts = held(np.concatenate([part(0.0) for part in parts]))
+        if word == "planned":
+            def efforts(t: float) -> np.ndarray:
+                return np.concatenate([part(t) for part in parts])
+        if by_effort or not sample.mu.size:
+            return Commands(efforts), word
+        arm = (holding(sample.mu, sample.mu_dot) if joints is None
+               else through(sample.mu, joints.t, joints.values))
+        return Commands(efforts, arm), word
+
+
+def _table(what: str, begin: float, t: np.ndarray, values: np.ndarray, width: int) -> Table:
+    t, values = np.asarray(t, float), np.asarray(values, float)
+    if values.ndim != 2 or values.shape[1] != width or not 0 < len(t) <= MOST_ROWS:
+        raise ParameterError(f"planned {what}: got {len(t)} times and values of shape "
+                             f"{values.shape}; expected 1 to {MOST_ROWS} rows of {width} values.")
+    tabulated(t, values)     # refuses what is not finite or does not increase
+    return Table(begin + t, values)
+
+
+def _rest(table: Table | None, now: float) -> Table | None:
+    """What of a plan lies ahead of `now`, with times from there; None where nothing does."""
+    if table is None or table.t[-1] <= now:
+        return None
+    ahead = table.t > now
+    return Table(table.t[ahead] - now, table.values[ahead])
+
+
+def _column(rest: Table | None, present: np.ndarray) -> Callable[[float], np.ndarray]:
+    """From what is there at present to the plan, linear between its rows."""
+    if rest is None:
+        return held(present)
+    return tabulated(np.concatenate([[0.0], rest.t]), np.vstack([present, rest.values]))

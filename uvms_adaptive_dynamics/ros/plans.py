@@ -1,0 +1,68 @@
+"""Planned commands from messages, in the axes of the settings."""
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import numpy as np
+from rclpy.node import Node
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
+
+from ..config import Config
+from ..control.planned import Planned
+from ..errors import ParameterError
+from ..model.robot import RobotModel
+from .messages import FLU_SIGNS
+
+COLUMNS = 7     # of a planned wrench: time, X, Y, Z, K, M, N
+
+
+class Plans:
+    """Callbacks that give plans to `planned`; what cannot be used is refused with a warning, and
+    the plan before it stays."""
+
+    def __init__(self, node: Node, robot: RobotModel, config: Config, planned: Planned,
+                 lock: threading.Lock):
+        self._node, self._robot, self._planned, self._lock = node, robot, planned, lock
+        self._signs = FLU_SIGNS if config.output.frame == "flu" else np.ones(6)
+
+    def wrench(self, message: Float64MultiArray) -> None:
+        """Rows of 7: seconds from now on, then the thruster wrench in the axes of output.frame."""
+        def take() -> None:
+            if len(message.data) % COLUMNS:
+                raise ParameterError(f"{len(message.data)} numbers; expected rows of {COLUMNS} "
+                                     "(seconds from now on, X, Y, Z, K, M, N).")
+            rows = np.array(message.data, float).reshape(-1, COLUMNS)
+            self._planned.plan_wrench(self._now(), rows[:, 0], rows[:, 1:] * self._signs)
+        self._guarded("~/planned_wrench", take)
+
+    def joints(self, message: JointTrajectory) -> None:
+        """Positions (or efforts, with twin.arm 'efforts') of all joints by name; time from the
+        stamp, or from now on without one."""
+        def take() -> None:
+            names, mine = list(message.joint_names), self._robot.joints
+            if sorted(names) != sorted(mine):
+                raise ParameterError(f"joints {names}; expected {list(mine)}.")
+            order = [names.index(joint) for joint in mine]
+            field = "effort" if self._planned.arm == "efforts" else "positions"
+            values = [getattr(point, field) for point in message.points]
+            if any(len(row) != len(names) for row in values):
+                raise ParameterError(f"a point without {field} of all joints; expected them.")
+            t = [point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec
+                 for point in message.points]
+            stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+            self._planned.plan_joints(stamp or self._now(), np.array(t),
+                                      np.array(values, float).reshape(len(t), -1)[:, order])
+        self._guarded("~/planned_joints", take)
+
+    def _now(self) -> float:
+        return self._node.get_clock().now().nanoseconds * 1e-9
+
+    def _guarded(self, topic: str, take: Callable[[], None]) -> None:
+        try:
+            with self._lock:
+                take()
+        except (ParameterError, ValueError, IndexError) as error:
+            self._node.get_logger().warning(f"message on '{topic}' refused: {error}",
+                                            throttle_duration_sec=10.0)

@@ -1,0 +1,217 @@
+"""The ROS node `uvms_twin`: `ros2 run uvms_adaptive_dynamics twin`; see docs/twin.md."""
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+# Before numpy: its matrices are small here, and BLAS threads cost more than they win.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import rclpy.node
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseWithCovarianceStamped
+from nav_msgs.msg import Path
+from rclpy.clock import Clock, ClockType
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
+
+from ..config import Config
+from ..control.planned import Planned
+from ..control.twin import Twin
+from ..control.unexplained import Residuals, Unexplained
+from ..errors import UvmsError
+from ..model.dynamics import State
+from ..model.forward_simulation import Forward
+from ..model.robot import RobotModel
+from ..model.sample import Sample
+from . import messages
+from .description import Description
+from .estimates import TrustedEstimate
+from .inputs import NodeInputs
+from .outputs import QUEUED
+from .parameters import changes_sentence, config_from_parameters
+from .plans import Plans
+from .process import run_node
+from .publishers import LATCHED, NO_EVENTS
+from .status import ERROR, OK, WARN
+from .subscriptions import Repeated
+from .twin_messages import ForecastMessages
+
+NAME = "uvms_twin"
+# [s] of the newest sample: the front end waits for slow sensors for up to 2 s, and a forecast from
+# farther back would be mostly of what has been.
+OLDEST = 2.5
+WATCH_S = 5.0       # between looks at what the model leaves unexplained: minutes' worth of data
+
+
+class TwinNode(rclpy.node.Node):
+    """Three threads: `inputs` makes samples, one forecasts and publishes, the executor has the
+    rest. Create it, call `begin()`, spin it on a SingleThreadedExecutor, and `close()` it."""
+
+    def __init__(self, **kwargs):
+        super().__init__(NAME, **kwargs)
+        # What the estimator records is enough.
+        self.config: Config = config_from_parameters(self).with_values({"output.record": ""})
+        self.inputs: NodeInputs | None = None
+        self._repeated: Repeated | None = None
+        self._lock = threading.Lock()      # of what samples and forecasts share
+        self._sample: Sample | None = None
+        self._made: tuple[float, Twin] | None = None
+        self._unexplained: Unexplained | None = None
+        self._watched, self._ms, self._said = -1e9, 0.0, ""
+        self.forecasts = 0
+
+    def begin(self) -> None:
+        """Start at once, or as soon as the robot's description arrives; raises UvmsError."""
+        self._description = Description(self, self.config, Clock(
+            clock_type=ClockType.STEADY_TIME), self._start)
+
+    def _start(self, description: str | None) -> None:
+        config = self.config
+        robot = self._robot = RobotModel.from_config(config, description)
+        self._residuals = Residuals(config, robot)
+        self.planned = Planned(robot, config.twin.arm)
+        self._messages = ForecastMessages(config, robot)
+        self._outputs = self._forecast_outputs()
+        self._status = self.create_publisher(DiagnosticArray, "~/status", LATCHED,
+                                             event_callbacks=NO_EVENTS)
+        self.estimate = TrustedEstimate(self, robot, config.twin.estimator)
+        plans = Plans(self, robot, config, self.planned, self._lock)
+        if robot.vehicle:
+            self.create_subscription(Float64MultiArray, "~/planned_wrench", plans.wrench, QUEUED)
+        if robot.joints:
+            self.create_subscription(JointTrajectory, "~/planned_joints", plans.joints, QUEUED)
+        self.inputs = NodeInputs(self, config, robot, self._take, self._time_jumped)
+        self.get_logger().info(
+            f"{config.twin.rate:g} forecasts per second, {config.twin.horizon:g} s ahead, with the "
+            f"parameters of '{self.resolve_topic_name(config.twin.estimator)}'; arm: "
+            f"{config.twin.arm}")
+        self.get_logger().info(changes_sentence(config))
+        self.inputs.start()
+        self._repeated = Repeated(1 / config.twin.rate, self._forecast, self._failed)
+
+    def _forecast_outputs(self) -> dict[str, tuple[Any, Callable[[float, Forward], Any]]]:
+        """{name: (publisher, builder of its message)}."""
+        built, found = self._messages, {}
+        kinds: list[tuple[str, Any, Callable[[float, Forward], Any]]] = [
+            ("stddev", JointTrajectory, built.stddev)]
+        if self._robot.vehicle:
+            kinds += [("path", Path, built.path),
+                      ("vehicle", MultiDOFJointTrajectory, built.vehicle),
+                      ("end", PoseWithCovarianceStamped, built.end)]
+        if self._robot.joints:
+            kinds.append(("joints", JointTrajectory, built.arm))
+        for name, kind, build in kinds:
+            found[name] = self.create_publisher(kind, f"~/{name}", QUEUED,
+                                                event_callbacks=NO_EVENTS), build
+        return found
+
+    def close(self) -> None:
+        """Join the threads and leave the graph."""
+        if self._repeated is not None:
+            self._repeated.stop()
+        if self.inputs is not None:
+            self.inputs.stop()
+        self.destroy_node()
+
+    # --- on the thread of the inputs --------------------------------------------------------------
+
+    def _take(self, sample: Sample) -> None:
+        pi = self.estimate.values
+        with self._lock:
+            self._sample = sample
+            if pi is not None:
+                self._residuals.add(sample, pi)
+
+    def _time_jumped(self) -> None:
+        with self._lock:
+            self._sample, self._unexplained = None, None
+            self._residuals.clear()
+
+    # --- on the thread of the forecasts -----------------------------------------------------------
+
+    def _forecast(self) -> None:
+        now = self.get_clock().now().nanoseconds * 1e-9
+        latest, sample = self.estimate.latest(), self._sample
+        if latest is None:
+            return self._say(now, WARN, f"no forecast: waiting for {self.estimate.missing}", {})
+        if sample is None:
+            return self._say(now, WARN, "no forecast: waiting for the sensors", {})
+        age = now - sample.t
+        if age > OLDEST:
+            return self._say(now, ERROR, f"no forecast: the newest sample is {age:.1f} s old; "
+                             "check the sensors", {"age of start [s]": age})
+        if not sample.valid[self._robot.vehicle_rows].all():
+            return self._say(now, WARN, "no forecast: the vehicle's motion is not known, see the "
+                             "estimator's diagnostics", {"age of start [s]": age})
+        begin = time.perf_counter()
+        stamp, _ = latest
+        twin = self._twin(*latest, now)
+        with self._lock:
+            commands, word = self.planned.commands(sample)
+        start = State(sample.R_nb, sample.nu, sample.mu, sample.mu_dot)
+        try:
+            run = twin.forecast(start, commands, self.config.twin.horizon + max(age, 0.0))
+        except UvmsError as error:
+            return self._say(now, ERROR, f"no forecast: {error}", {"age of start [s]": age})
+        for publisher, build in self._outputs.values():
+            if publisher.get_subscription_count():
+                publisher.publish(build(sample.t, run))
+        self._ms, self.forecasts = 1e3 * (time.perf_counter() - begin), self.forecasts + 1
+        self._say(now, *self._judged(), {
+            "age of start [s]": age, "ahead [s]": float(run.t[-1]) - age, "commands": word,
+            "age of parameters [s]": now - stamp, "watched [s]": self._residuals.seconds,
+            "took [ms]": self._ms, "forecasts": self.forecasts}, sample.t)
+
+    def _judged(self) -> tuple[int, str]:
+        if self._ms > 1e3 / self.config.twin.rate:
+            return WARN, (f"a forecast takes {self._ms:.0f} ms, longer than twin.rate allows; "
+                          "forecasts come as fast as they can")
+        if self.estimate.state == "failed":
+            return WARN, "the estimator has failed: forecasts of the last trusted parameters"
+        return OK, "forecasting"
+
+    def _twin(self, stamp: float, parameters, now: float) -> Twin:
+        """A twin of the newest parameters; what they leave unexplained is looked at now and then.
+        """
+        if self._unexplained is None or not 0 <= now - self._watched < WATCH_S:
+            with self._lock:
+                watched = self._residuals.copy()
+            self._unexplained = watched.process(watched.deviation(parameters.noise_stddev))
+            self._watched, self._made = now, None
+        if self._made is None or self._made[0] != stamp:
+            self._made = stamp, Twin(self._robot, self.config, parameters, self._unexplained)
+        return self._made[1]
+
+    def _say(self, now: float, level: int, message: str, values: dict[str, object],
+             stamp: float | None = None) -> None:
+        """~/status; its stamp is the forecast's where there is one."""
+        valid = stamp is not None
+        name = self.get_fully_qualified_name().lstrip("/")
+        status = messages.diagnostic_status(level, f"{name}: forecast", message,
+                                            {"valid": str(valid).lower(), **values}, name)
+        self._status.publish(messages.diagnostic_array(now if stamp is None else stamp, [status]))
+        if message != self._said and level != OK:
+            self.get_logger().warning(message, throttle_duration_sec=5.0)
+        self._said = message
+
+    def _failed(self, error: Exception) -> None:
+        if self.context.ok():     # else shutting down
+            self.get_logger().error(f"a forecast was lost ({type(error).__name__}: {error})",
+                                    throttle_duration_sec=5.0)
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node until SIGINT or SIGTERM; 0, or 1 after a sentence about what cannot be used."""
+    return run_node(sys.argv if args is None else args, TwinNode, argparse.ArgumentParser(
+        prog="twin", description="Forecasts of the robot's motion with bands (node uvms_twin). "
+        "Settings are ROS parameters: --ros-args --params-file FILE, or -p NAME:=VALUE."), NAME)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Forecasts of the digital twin beside what then happened (docs/twin.md)."""

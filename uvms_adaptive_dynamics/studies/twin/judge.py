@@ -1,0 +1,136 @@
+"""Forecasts from many instants, held against what then happened."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...control.commands import Commands
+from ...control.twin import Twin
+from ...control.unexplained import BAND_STEP
+from ...errors import ParameterError
+from ...model.dynamics import State
+from ...model.forward_simulation import Forward, error_of
+from ...model.normal import Z95
+from ...model.robot import RobotModel
+from ...model.sample import Sample
+from .reality import Reality
+
+# Seconds ahead at which forecasts are judged, where they go so far.
+AHEAD = (1.0, 2.0, 5.0)
+
+
+class Judged(NamedTuple):
+    """Of M forecasts: begin (M,) place among the samples, error (M, K + 1, d) of what happened less
+    what was forecast, stddev (M, K + 1, d) of the bands with what is unknown of what happened; NaN
+    and zero where a model had no forecast. forecasts: for the picture."""
+
+    begin: np.ndarray
+    error: np.ndarray
+    stddev: np.ndarray
+    forecasts: tuple[Forward | None, ...] = ()
+
+
+def starts(samples: Sequence[Sample], robot: RobotModel, begin: float, every: float,
+           horizon: float, period: float) -> list[int]:
+    """Places of samples from which to forecast: from `begin` [s] on, every `every` [s], where the
+    motion was measured and no sample lacks up to the horizon [s]; they come every `period` [s]."""
+    t = np.array([sample.t for sample in samples])
+    count, found = round(horizon / period), []
+    due = t[0] + begin
+    for k in range(len(t) - count):
+        if t[k] < due - period / 2:
+            continue
+        whole = t[k + count] - t[k] < horizon + 1.5 * period
+        if whole and samples[k].valid[robot.vehicle_rows].all():
+            found.append(k)
+            due = t[k] + every
+    return found
+
+
+def judge(twin: Twin, samples: Sequence[Sample], places: Sequence[int], reality: Reality,
+          robot: RobotModel, commands: Callable[[Sequence[Sample]], Commands],
+          horizon: float, period: float) -> Judged:
+    """Forecast from the samples' own states at `places`, with the commands of what followed."""
+    each, K = round(BAND_STEP / period), round(horizon / BAND_STEP)
+    moving = BAND_STEP * np.arange(K + 1)
+    errors, stddevs = [], []
+    forecasts: list[Forward | None] = []
+    d = len(reality.covariance)
+    for k in places:
+        piece = samples[k:k + K * each + 1]
+        first = piece[0]
+        try:
+            run = twin.forecast(State(first.R_nb, first.nu, first.mu, first.mu_dot),
+                                commands(piece), horizon)
+        except ParameterError:
+            # A model whose motion leaves all bounds has been wrong.
+            errors.append(np.full((K + 1, d), np.nan))
+            stddevs.append(np.zeros((K + 1, d)))
+            forecasts.append(None)
+            continue
+        happened = slice(k, k + K * each + 1, each)
+        errors.append(error_of(robot, reality.states[happened],
+                               reality.position[happened] - reality.position[k], run))
+        variance = run.stddev ** 2 + np.diag(reality.covariance)
+        if robot.vehicle:
+            variance[:, :3] += reality.drift * moving[:, None]
+        stddevs.append(np.sqrt(variance))
+        forecasts.append(run)
+    return Judged(np.array(places), np.array(errors), np.array(stddevs), tuple(forecasts))
+
+
+def coasting(judged: Judged, reality: Reality, robot: RobotModel, period: float) -> Judged:
+    """The same judgement of forecasts that know no dynamics: velocities stay as they are; samples
+    come every `period` [s]."""
+    K, each, errors = judged.error.shape[1] - 1, round(BAND_STEP / period), []
+    for k in judged.begin:
+        start, states, places = reality.states[k], [], []
+        for i in range(K + 1):
+            t = i * BAND_STEP
+            states.append(State(start.R_nb, start.nu, start.mu + t * start.mu_dot, start.mu_dot))
+            places.append(t * (start.R_nb @ start.nu[:3]))
+        happened = slice(k, k + K * each + 1, each)
+        errors.append(error_of(robot, reality.states[happened],
+                               reality.position[happened] - reality.position[k],
+                               Forward(np.zeros(0), tuple(states), np.array(places), None)))
+    return judged._replace(error=np.array(errors))
+
+
+def quantities(robot: RobotModel, arm: str) -> dict[str, tuple[str, list[int]]]:
+    """Names of what is judged, with unit and places in the error; joints only where they are
+    forecast."""
+    n = robot.table.n
+    found = {}
+    if robot.vehicle:
+        found = {"position": ("m", [0, 1, 2]), "attitude": ("rad", [3, 4, 5]),
+                 "velocity": ("m/s", [6, 7, 8]), "rates": ("rad/s", [9, 10, 11])}
+    first = 12 if robot.vehicle else 0
+    if n and arm == "efforts":
+        found |= {"joints": ("rad", list(range(first, first + n))),
+                  "joint speeds": ("rad/s", list(range(first + n, first + 2 * n)))}
+    return found
+
+
+def figures(judged: Judged, robot: RobotModel, arm: str) -> dict[str, dict[str, Any]]:
+    """{seconds ahead: {quantity: coverage of the 95 % bands, median and 95 % quantile of the
+    error's length, median half width of the bands, n}}; coverage counts each component."""
+    found: dict[str, dict[str, Any]] = {}
+    last = judged.error.shape[1] - 1
+    for ahead in AHEAD:
+        k = round(ahead / BAND_STEP)
+        if k > last:
+            continue
+        found[f"{ahead:g}"] = {}
+        for name, (unit, places) in quantities(robot, arm).items():
+            error, stddev = judged.error[:, k][:, places], judged.stddev[:, k][:, places]
+            # A forecast that does not exist covers nothing and is infinitely far off.
+            length = np.nan_to_num(np.linalg.norm(error, axis=1), nan=np.inf)
+            inside = np.abs(error) < Z95 * stddev
+            found[f"{ahead:g}"][name] = {
+                "unit": unit, "n": int(inside.size), "inside": int(inside.sum()),
+                "coverage": float(inside.mean()), "median_error": float(np.median(length)),
+                "p95_error": float(np.quantile(length, 0.95, method="higher")),
+                "median_half_width": float(Z95 * np.median(stddev))}
+    return found

@@ -1,0 +1,82 @@
+"""Forecasts with their bands, drawn over what then happened."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+
+from ...evaluation.canvas import MEASURED, MODEL, STYLE, panels
+from ...model.dynamics import State
+from ...model.normal import Z95
+from ...model.robot import RobotModel
+from ...model.sample import Sample
+from .judge import Judged
+from .reality import Reality
+
+Value = Callable[[State, np.ndarray], float]
+SPAN = 45.0      # [s] that are drawn
+ABOVE = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2}
+
+
+def picture(judged: Judged, samples: Sequence[Sample], reality: Reality, robot: RobotModel,
+            horizon: float) -> Figure:
+    """One axis per quantity; of the forecasts those that do not overlap, from the first on."""
+    t = np.array([sample.t for sample in samples[:len(reality.states)]])
+    t = t - t[judged.begin[0]]
+    shown = (t >= -1.0) & (t <= SPAN)
+    chosen, free = [], -np.inf
+    for m, k in enumerate(judged.begin):
+        if t[k] >= free and t[k] + horizon <= SPAN and judged.forecasts[m] is not None:
+            chosen.append(m)
+            free = t[k] + horizon
+    rows = _rows(robot)
+    with matplotlib.rc_context(STYLE):
+        figure, axes = panels(len(rows), 2, 1.5)
+        for ax, (label, place, value) in zip(axes, rows):
+            happened = np.unwrap([value(state, x) for state, x in zip(reality.states,
+                                                                      reality.position)])
+            ax.plot(t[shown], happened[shown], color=MEASURED, linewidth=2.2,
+                    label="what happened")
+            for m in chosen:
+                _forecast(ax, judged, m, reality, t, place, value, happened)
+            ax.set_ylabel(label)
+        axes[0].legend(**ABOVE, ncols=2)
+        figure.supxlabel("time [s]")
+    return figure
+
+
+def _forecast(ax, judged: Judged, m: int, reality: Reality, t: np.ndarray, place: int,
+              value: Value, happened: np.ndarray) -> None:
+    run, k = judged.forecasts[m], judged.begin[m]
+    if run is None:
+        return
+    line = np.unwrap([value(state, x + reality.position[k])
+                      for state, x in zip(run.states, run.position)])
+    line = line + 2 * np.pi * np.round((happened[k] - line[0]) / (2 * np.pi))
+    spread = Z95 * judged.stddev[m, :, place]
+    ax.fill_between(t[k] + run.t, line - spread, line + spread, color=MODEL, alpha=0.25,
+                    linewidth=0, label="95 % band" if m == 0 else None)
+    ax.plot(t[k] + run.t, line, color=MODEL, label="forecast" if m == 0 else None)
+    ax.plot(t[k], line[0], ".", color=MODEL, markersize=4)
+
+
+def _rows(robot: RobotModel) -> list[tuple[str, int, Value]]:
+    """(label, place in the error, value of a state and position)."""
+    rows: list[tuple[str, int, Value]] = []
+    first = 0
+    if robot.vehicle:
+        first = 12
+        rows = [("north [m]", 0, lambda s, x: x[0]), ("east [m]", 1, lambda s, x: x[1]),
+                ("down [m]", 2, lambda s, x: x[2]),
+                ("yaw [rad]", 5, lambda s, x: np.arctan2(s.R_nb[1, 0], s.R_nb[0, 0])),
+                ("surge u [m/s]", 6, lambda s, x: s.nu[0]),
+                ("yaw rate r [rad/s]", 11, lambda s, x: s.nu[5])]
+    for j in sorted({0, robot.table.n - 1} if robot.joints else ()):
+        rows.append((f"{robot.joints[j]} [rad]", first + j, _joint(j)))
+    return rows
+
+
+def _joint(j: int) -> Value:
+    return lambda state, position: float(state.mu[j])

@@ -1,0 +1,54 @@
+"""What happened: the true motion of a simulated robot, or the motion that a recording measured."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...config import Config
+from ...control.twin import start_covariance
+from ...errors import BagError
+from ...model.dynamics import State
+from ...model.robot import RobotModel
+from ...model.sample import Sample
+from ...simulation.robot import Truth
+from ...simulation.true_robot import TrueRobot
+
+DVL_PERIOD = 0.1     # [s] of independent velocities that a measured position is the sum of
+
+
+class Reality(NamedTuple):
+    """states and position (T, 3) NED [m], sample for sample; how far these themselves are off:
+    covariance (d, d) of a state, and drift [m^2/s] of a position's variance per axis."""
+
+    states: tuple[State, ...]
+    position: np.ndarray
+    covariance: np.ndarray
+    drift: float
+
+
+def true_reality(samples: Sequence[Sample], log: Truth, robot: RobotModel) -> Reality:
+    """By the truth log of the simulated robot; raises BagError where it is of another recording."""
+    t = np.array([sample.t for sample in samples])
+    period = log.t[1] - log.t[0]
+    k = np.round((t - log.t[0]) / period).astype(int)
+    k = k[k < len(log.t)]
+    if not len(k) or k[0] < 0 or np.abs(log.t[k] - t[:len(k)]).max() > 0.1 * period:
+        raise BagError("the truth log has other instants than the recording; expected the log "
+                       "that was written with it.")
+    joints = [TrueRobot().joints.index(joint) for joint in robot.joints]
+    states = tuple(State(log.R_nb[i], log.nu[i], log.mu[i, joints], log.mu_dot[i, joints])
+                   for i in k)
+    d = 2 * robot.table.n + (12 if robot.vehicle else 0)
+    return Reality(states, log.position[k], np.zeros((d, d)), 0.0)
+
+
+def measured_reality(samples: Sequence[Sample], robot: RobotModel, config: Config) -> Reality:
+    """By the front end's motion; positions are integrals of the velocity."""
+    states = tuple(State(s.R_nb, s.nu, s.mu, s.mu_dot) for s in samples)
+    velocity = np.array([state.R_nb @ state.nu[:3] for state in states])
+    steps = np.diff([s.t for s in samples])[:, None] * (velocity[1:] + velocity[:-1]) / 2
+    position = np.vstack([np.zeros(3), np.cumsum(steps, axis=0)])
+    return Reality(states, position, start_covariance(config, robot),
+                   config.dvl.stddev ** 2 * DVL_PERIOD)

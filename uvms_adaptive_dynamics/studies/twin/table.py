@@ -1,0 +1,21 @@
+"""The figures of forecasts as a text table."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+HEAD = ("quantity", "ahead", "n", "in the band", "median error", "95 % error", "half width")
+
+
+def table(found: Mapping[str, Mapping[str, Any]], whole: bool = True) -> str:
+    """`figures` of one model, a line for each quantity (or the first alone) and time ahead."""
+    rows: list[tuple[str, ...]] = [HEAD]
+    for ahead, by_name in found.items():
+        for name, cell in list(by_name.items())[:None if whole else 1]:
+            rows.append((name, f"{ahead} s", str(cell["n"]), f"{100 * cell['coverage']:.1f} %",
+                         *(f"{cell[key]:.3g} {cell['unit']}"
+                           for key in ("median_error", "p95_error", "median_half_width"))))
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return "\n".join("  ".join(text.ljust(width) if k == 0 else text.rjust(width)
+                               for k, (text, width) in enumerate(zip(row, widths)))
+                     for row in rows)
