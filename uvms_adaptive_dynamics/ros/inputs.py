@@ -5,6 +5,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 from rclpy.node import Node
 
@@ -13,7 +14,7 @@ from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..signals.front_end import SignalFrontEnd
 from ..signals.topics import Input, inputs
-from .recorder import Recorder
+from .recorder import Recorder, recording_path
 from .subscriptions import InputPoll, InputSubscription, Received, Repeated
 from .voice import SILENT_AFTER_S, SILENT_AGAIN_S, FindingVoice, InputVoice
 
@@ -28,8 +29,10 @@ class NodeInputs:
     """
 
     def __init__(self, node: Node, config: Config, robot: RobotModel,
-                 submit: Callable[[Sample], None], time_jumped: Callable[[], None]):
-        """Raises ConfigError where a topic cannot be subscribed or a recording not be written."""
+                 submit: Callable[[Sample], None], time_jumped: Callable[[], None],
+                 folder: Path):
+        """folder: the robot's. Raises ConfigError where a topic cannot be subscribed or a recording
+        not be written."""
         self._node, self._submit, self._time_jumped = node, submit, time_jumped
         self._period = config.filter.period
         self._log = node.get_logger()
@@ -43,7 +46,7 @@ class NodeInputs:
         self.recorder: Recorder | None = None
         if config.output.record:
             types = {source.topic: source.input.type for source in self.subscriptions}
-            self.recorder = Recorder(config.output.record, types)
+            self.recorder = Recorder(recording_path(config.output.record, folder), types)
         self.samples = 0
         self.dropped: Counter = Counter()
         self._resets = 0
