@@ -18,7 +18,9 @@ setup(
     data_files=[("share/ament_index/resource_index/packages", [f"resource/{package_name}"]),
                 (f"share/{package_name}", ["package.xml"]),
                 (f"share/{package_name}/launch", sorted(glob("launch/*.py"))),
-                (f"share/{package_name}/config", sorted(glob("config/*"))), ],
+                (f"share/{package_name}/config", sorted(glob("config/*"))),
+                # for robot_state_publisher and RViz, beside the copy inside the package
+                (f"share/{package_name}/robots", sorted(glob(f"{package_name}/robots/*"))), ],
     # Robot descriptions are opened by path, which a zipped package does not have.
     zip_safe=False,
     # The lowest numpy is Ubuntu 24.04's, which ROS 2 Jazzy is built against.

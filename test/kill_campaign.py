@@ -38,9 +38,8 @@ from uvms_adaptive_dynamics.ros.worker import Worker  # noqa: E402
 from uvms_adaptive_dynamics.studies.benchmark.samples import simulated_samples  # noqa: E402
 
 CONFIG = Config()
-AFTER_S, WITHIN = 5.0, 0.02      # of the acceptance
-AFTER = round(AFTER_S / CONFIG.filter.period)
-LEARNED = round(20.0 / CONFIG.filter.period)
+AFTER_S, WITHIN = 5.0, 0.02      # over which R^2 is compared, and how near it must be
+LEARNED_S = 20.0    # before the first kill
 # The state, the lock, five backups, a damaged one, and a file that was being written.
 MOST_FILES = 9
 START_S = 60.0      # until a process has started, on a loaded machine
@@ -153,7 +152,7 @@ def predictions(estimator: Estimator, samples) -> list:
 
 
 def kill_once(folder: Path, samples, recording: float, interval: float, first: int,
-              wait: float) -> tuple[Restart | None, int]:
+              wait: float, after: int) -> tuple[Restart | None, int]:
     """Run, kill after `wait` [s], restart; (what it cost, the sample to go on with)."""
     for name in ("said", "progress"):
         (folder / name).unlink(missing_ok=True)
@@ -180,11 +179,14 @@ def kill_once(folder: Path, samples, recording: float, interval: float, first: i
         raise AssertionError(f"the state was not usable after a kill: {again.said}")
     saved = int(np.searchsorted(done.rows[first + 1:at + 1], again.rows))
     lost = killed - done.times[first + 1 + saved] if saved < at - first else 0.0
-    ours = predictions(again.estimator, samples[at:at + AFTER])
-    theirs = predictions(spared, samples[first:at + AFTER])[at - first:]
-    both = [pair for pair in zip(ours, theirs) if None not in pair]
-    cost = Restart(int(done.rows[at]) - again.rows, lost, r2([one for one, _ in both]),
-                   r2([one for _, one in both]), len(list((folder / "robot").iterdir())))
+    files = len(list((folder / "robot").iterdir()))
+    cost = Restart(int(done.rows[at]) - again.rows, lost, 0.0, 0.0, files)
+    if after:
+        ours = predictions(again.estimator, samples[at:at + after])
+        theirs = predictions(spared, samples[first:at + after])[at - first:]
+        both = [pair for pair in zip(ours, theirs) if None not in pair]
+        cost = cost._replace(r2=r2([one for one, _ in both]),
+                             r2_spared=r2([one for _, one in both]))
     return cost, at
 
 
@@ -199,20 +201,25 @@ def wait_for(path: Path, child) -> bool:
 
 
 def campaign(kills: int, interval: float, seconds: float, seed: int = 0,
-             say=lambda line: None) -> list[Restart]:
-    """Costs of `kills` kills over recordings of `seconds`; AssertionError where one is too high."""
+             say=lambda line: None, learned_s: float = LEARNED_S,
+             after_s: float = AFTER_S) -> list[Restart]:
+    """Costs of `kills` kills over recordings of `seconds`; AssertionError where one is too high.
+
+    after_s [s]: over which R^2 is compared; 0: it is not.
+    """
+    begin, after = (round(t / CONFIG.filter.period) for t in (learned_s, after_s))
     chance, found = random.Random(seed), []
     samples = simulated_samples(seconds, 1)
     learned = started(Path("nowhere")).estimator
-    predictions(learned, samples[:LEARNED])
+    predictions(learned, samples[:begin])
     while len(found) < kills:
         with tempfile.TemporaryDirectory() as temporary:
             (Path(temporary) / "robot").mkdir()
             save_parameters(Path(temporary) / "robot" / "state.yaml", learned.parameter_set())
-            first = LEARNED
-            while len(found) < kills and first < len(samples) - AFTER:
+            first = begin
+            while len(found) < kills and first < len(samples) - after - 1:
                 cost, first = kill_once(Path(temporary), samples, seconds, interval, first,
-                                        chance.uniform(0.0, 4 * interval))
+                                        chance.uniform(0.0, 4 * interval), after)
                 if cost is not None:
                     found.append(cost)
                     check(cost, interval)
@@ -238,7 +245,7 @@ SAVE_S = 1.0
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--kills", type=int, default=500)
-    parser.add_argument("--interval", type=float, default=0.5, help="output.save_period [s]")
+    parser.add_argument("--interval", type=float, default=1.0, help="output.save_period [s]")
     parser.add_argument("--seconds", type=float, default=60.0, help="of each recording [s]")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()

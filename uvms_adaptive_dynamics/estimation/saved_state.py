@@ -27,7 +27,7 @@ DAMAGED = "state.damaged"
 KEPT = 5
 
 # UTC, since a boat's station computer changes its time zone.
-TIME = "%Y-%m-%dT%H:%M:%SZ"
+TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 # Settings by which measurements become motion and efforts in SI: with others, the same robot has
 # other parameters. What the robot is, its folder says (`RobotModel.identity`).
@@ -61,8 +61,7 @@ def known_directions(covariance: np.ndarray, stddev: np.ndarray) -> int:
 
 def dated(parameters: ParameterSet) -> ParameterSet:
     """The same with the time of now, for a file."""
-    now = datetime.now(timezone.utc).strftime(TIME)
-    return replace(parameters, learned={**parameters.learned, "saved": now})
+    return replace(parameters, learned={**parameters.learned, "saved": _now()})
 
 
 class Start(NamedTuple):
@@ -87,6 +86,7 @@ class SavedState:
         self._there: tuple[int, int] | None = None
         self._continued = False
         self._spared = -1     # most directions of a backup of this line
+        self._richnesses: dict[str, tuple[int, int]] = {}     # of backups, by name
 
     def start(self) -> Start:
         """The newest state that can be used, which `save` then continues."""
@@ -150,20 +150,25 @@ class SavedState:
             # for whoever wants to know what became of it; one of them is enough
             write_file(self.folder / DAMAGED, content, keep=False)
             return
-        self._spared = max(self._spared, _measure(found)[1])
-        write_file(self.folder / f"state.{_digits(found)}.yaml", content, keep=False)
+        rows, directions = _measure(found)
+        self._spared = max(self._spared, directions)
+        name = f"state.{_digits(found)}.yaml"
+        write_file(self.folder / name, content, keep=False)
+        self._richnesses[name] = directions, rows
         there = self.backups()
         richest = max(there, key=self._richness)
-        for path in [path for path in there if path != richest][:len(there) - KEPT]:
+        for path in [path for path in there if path != richest][:max(len(there) - KEPT, 0)]:
             path.unlink(missing_ok=True)
 
     def _richness(self, path: Path) -> tuple[int, int]:
         """Directions first: an hour at rest has many rows."""
-        try:
-            rows, directions = _measure(self.load(path.name))
-        except UvmsError:
-            return -1, -1
-        return directions, rows
+        if path.name not in self._richnesses:
+            try:
+                rows, directions = _measure(self.load(path.name))
+            except UvmsError:
+                rows, directions = -1, -1
+            self._richnesses[path.name] = directions, rows
+        return self._richnesses[path.name]
 
     def _fitting(self, path: Path) -> ParameterSet:
         """The state in a file; raises ParameterError where it is not of this robot, or was learned
@@ -197,12 +202,16 @@ def _count(learned: Mapping, key: str) -> int:
 
 def _date(parameters: ParameterSet) -> str:
     """When a state was saved, as it says."""
-    return str(parameters.learned.get("saved", "unknown date"))[:len("2026-01-01T00:00:00Z")]
+    return str(parameters.learned.get("saved", "unknown date"))[:len("2026-01-01T00:00:00.000000Z")]
 
 
 def _digits(parameters: ParameterSet) -> str:
     """The same in a file's name, by which backups are in order; what has no date is the oldest."""
     try:
-        return datetime.strptime(_date(parameters), TIME).strftime("%Y%m%dT%H%M%SZ")
+        return datetime.strptime(_date(parameters), TIME).strftime("%Y%m%dT%H%M%S%fZ")
     except ValueError:
         return "0undated"
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).strftime(TIME)
