@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import yaml
 from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.srv import AddDiagnostics
 from geometry_msgs.msg import AccelStamped, TwistStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import Log
@@ -69,8 +70,9 @@ def start(ros, tmp_path, monkeypatch):
 
     yield make
     for node in nodes:
-        ros.executor.remove_node(node)
-        node.close()
+        if node.handle.pointer:     # else the test has closed it
+            ros.executor.remove_node(node)
+            node.close()
 
 
 class SimulatedTime:
@@ -442,6 +444,43 @@ def test_a_file_by_hand_says_what_stands_in(ros, start):
     path.write_text(yaml.safe_dump({"parameters": values}))
     answer = ros.call(Trigger, "/uvms_estimator/load")
     assert answer.success and "no covariance: estimation.prior_stddev is used" in answer.message
+
+
+def test_files_have_names(ros, start):
+    """save_as and load_from take any name in the robot's folder; what is no name, or the node's
+    own, is refused, and a missing file is answered with those that are there."""
+    node = start()
+    name = "/uvms_estimator/"
+
+    def call(service, file):
+        return ros.call(AddDiagnostics, name + service,
+                        AddDiagnostics.Request(load_namespace=file))
+    assert call("save_as", "pool").success and call("save_as", "sea.yaml").success
+    assert sorted(path.name for path in node.memory.folder.glob("*.yaml")) == ["pool.yaml",
+                                                                               "sea.yaml"]
+    answer = call("load_from", "pool")
+    assert answer.success and str(node.memory.folder / "pool.yaml") in answer.message
+    assert "expected one of pool, sea" in call("load_from", "lake").message
+    for bad in ("", "..", "../x", "a/b", "/etc/x", ".hidden", "x" * 101, "state", "state.yaml"):
+        answer = call("save_as", bad)
+        assert not answer.success and "load_namespace" in answer.message, bad
+    assert "does not exist" in call("load_from", "state").message
+
+
+def test_a_node_goes_on_where_the_last_one_ended(ros, start):
+    """The state is saved at exit; the next node starts from it, and says so."""
+    node = start(use_sim_time=True)
+    SimulatedTime(ros, node).play(2.0)
+    learnt, rows = parameters_of(node), asked(node, lambda e: e.information.rows_learned)
+    ros.executor.remove_node(node)
+    node.close()
+    log = ros.collect(Log, "/rosout", QoSProfile(depth=100))
+    again = start(use_sim_time=True)
+    np.testing.assert_allclose(parameters_of(again), learnt, rtol=1e-12)
+    said = ros.until(lambda: [line.msg for line in log if "prior: started from" in line.msg])
+    assert f"with {rows} rows" in said[0] and str(again.memory.folder / "state.yaml") in said[0]
+    assert "built-in prior" in ros.call(Trigger, "/uvms_estimator/reset").message
+    assert not again.worker.snapshot.started_from_file
 
 
 def test_a_slow_worker_fails_a_service_and_not_the_node(ros, start, monkeypatch):
