@@ -98,6 +98,16 @@ def test_a_reset_keeps_what_was_known(start, samples):
     assert known_rows(load_parameters(backup)) == rows
 
 
+def test_a_state_that_cannot_be_used_is_a_warning(start, samples):
+    """Not a line among others."""
+    estimator, memory, *_ = start()
+    learn(estimator, samples[:60])
+    memory.stop()
+    memory.folder.joinpath("state.yaml").write_text("parameters: [")
+    _, _, log, said = start()
+    assert "starting from the built-in prior, since" in said and log == [said]
+
+
 def test_what_another_start_is_asked_for_is_done(start, samples):
     """An empty prior.file is the built-in prior, whatever was saved."""
     estimator, memory, *_ = start()

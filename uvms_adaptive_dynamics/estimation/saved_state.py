@@ -65,10 +65,12 @@ def dated(parameters: ParameterSet) -> ParameterSet:
 
 
 class Start(NamedTuple):
-    """What an estimate starts from: a saved state, or None, and why, in a sentence."""
+    """What an estimate starts from: a saved state, or None, and why, in a sentence; whether a file
+    was there that could not be used."""
 
     parameters: ParameterSet | None
     sentence: str
+    refused: bool = False
 
 
 class SavedState:
@@ -105,8 +107,8 @@ class SavedState:
                 self.continue_from(found)
             instead = f" instead, since {'; '.join(refusals)}" if refusals else ""
             return Start(found, f"started from '{path}' of {_date(found)} with "
-                                f"{known_rows(found)} rows{instead}")
-        return Start(None, f"starting from the built-in prior, since {'; '.join(refusals)}")
+                                f"{known_rows(found)} rows{instead}", bool(refusals))
+        return Start(None, f"starting from the built-in prior, since {'; '.join(refusals)}", True)
 
     def load(self, name: str) -> ParameterSet:
         """The parameters of a file in the folder, checked; raises ParameterError."""

@@ -181,5 +181,8 @@ class EstimatorNode(rclpy.node.Node):
             recorder = self.inputs.recorder
             said = recorder.error or f"{recorder.messages} messages recorded in {recorder.path}"
             print(f"{NODE_NAME}: {said}", file=sys.stderr)
+        if self.memory is not None and (self.memory.saves or self.memory.error):
+            said = self.memory.error or f"state saved in {self.memory.folder}"
+            print(f"{NODE_NAME}: {said}", file=sys.stderr)
         CORE_LOG.removeHandler(self._log_handler)
         self.destroy_node()

@@ -75,6 +75,8 @@ class Memory:
         if file != AUTO:
             return f"prior file '{file}'" if file else "built-in prior"
         start = self._state.start()
+        if start.refused:
+            self._log.warning(start.sentence)
         if start.parameters is not None:
             estimator.restart(start.parameters)
             self._saved_rows = known_rows(start.parameters)
