@@ -26,7 +26,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+# One thread, or a fork of the server below would wait for threads that it does not have.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from uvms_adaptive_dynamics.config import Config  # noqa: E402
 from uvms_adaptive_dynamics.estimation.estimator import Estimator  # noqa: E402
@@ -43,6 +46,17 @@ LEARNED_S = 20.0    # before the first kill
 # The state, the lock, five backups, a damaged one, and a file that was being written.
 MOST_FILES = 9
 START_S = 60.0      # until a process has started, on a loaded machine
+
+
+# Forks of a process that has imported all this and done nothing: this one has solvers with threads,
+# which a fork has not, and a new one takes seconds to import.
+SERVER = multiprocessing.get_context("forkserver")
+SERVER.set_forkserver_preload([
+    f"uvms_adaptive_dynamics.{name}" for name in (
+        "estimation.estimator", "ros.memory", "ros.worker", "studies.benchmark.samples")])
+# Python 3.11's server does not have this process's path.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, [str(ROOT), str(ROOT / "test"), os.environ.get("PYTHONPATH")]))
 
 
 class Silent:
@@ -158,9 +172,7 @@ def kill_once(folder: Path, samples, recording: float, interval: float, first: i
         (folder / name).unlink(missing_ok=True)
     expected = (folder / "robot" / "state.yaml").exists()
     spared = started(folder / "robot").estimator     # the same, which is not killed
-    # Not a fork of this process: solvers here have threads, which a fork does not.
-    child = multiprocessing.get_context("forkserver").Process(
-        target=run_until_killed, args=(folder, recording, interval, first))
+    child = SERVER.Process(target=run_until_killed, args=(folder, recording, interval, first))
     child.start()
     done = Progress(folder, len(samples)) if wait_for(folder / "said", child) else None
     time.sleep(wait)
