@@ -19,6 +19,8 @@ setup(
                 (f"share/{package_name}", ["package.xml"]),
                 (f"share/{package_name}/launch", sorted(glob("launch/*.py"))),
                 (f"share/{package_name}/config", sorted(glob("config/*"))),
+                # for robot_state_publisher and RViz, beside the copy inside the package
+                (f"share/{package_name}/robots", sorted(glob(f"{package_name}/robots/*"))),
                 # For C++: find_package(uvms_adaptive_dynamics), header alone.
                 (f"include/{package_name}", sorted(glob(f"include/{package_name}/*.hpp"))),
                 (f"share/{package_name}/cmake", sorted(glob("cmake/*.cmake"))), ],

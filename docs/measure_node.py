@@ -11,6 +11,7 @@ import argparse
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -32,8 +33,9 @@ def main() -> int:
                    "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]),
                                                   os.environ.get("PYTHONPATH", "")])}
     os.environ.update(environment)
-    node = subprocess.Popen([sys.executable, "-m", "uvms_adaptive_dynamics.ros.node"],
-                            env=environment)
+    saved = tempfile.mkdtemp(prefix="uvms_measure_")     # it saves as ever, and starts from nothing
+    node = subprocess.Popen([sys.executable, "-m", "uvms_adaptive_dynamics.ros.node", "--ros-args",
+                             "-p", f"output.directory:={saved}"], env=environment)
     time.sleep(5.0)
     robot = subprocess.Popen([sys.executable, "-m",
                               "uvms_adaptive_dynamics.ros.demo.simulated_robot", "--ros-args", "-p",

@@ -15,27 +15,41 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
 PACKAGE = "uvms_adaptive_dynamics"
+# Beside what real robots have learned, which a simulated one of the same name must not replace.
+DIRECTORY = "~/.ros/uvms_adaptive_dynamics_demo"
+
+ARGUMENTS = (
+    ("seed", "0", "Another seed is another motion and other noise."),
+    ("duration", "90.0", "Length of the run [s]; 0: until stopped."),
+    ("record", "", "Record what the estimator receives into this new bag, or auto."),
+    ("namespace", "", "Namespace of both nodes and of all their topics but /clock."),
+    ("use_sim_time", "false", "The robot publishes /clock, and the estimator lives by it."),
+    ("prior", "built-in",
+     "What the estimator starts from: built-in, auto (the last demonstration's state), or a "
+     "parameter file."),
+    ("directory", DIRECTORY, "Where the estimator saves, and where auto looks."),
+    ("log_level", "info", "Of the estimator: debug, info, warn, error or fatal."),
+)
+TO_ESTIMATOR = ("record", "namespace", "use_sim_time", "prior", "directory", "log_level")
 
 
 def generate_launch_description():
     """Both nodes; everything ends with the simulated robot, so that a recording is complete."""
     robot = Node(
         package=PACKAGE, executable="simulated_robot", name="simulated_robot", output="screen",
-        emulate_tty=True,
+        emulate_tty=True, namespace=LaunchConfiguration("namespace"),
         parameters=[{"seed": ParameterValue(LaunchConfiguration("seed"), value_type=int),
                      "duration": ParameterValue(LaunchConfiguration("duration"),
-                                                value_type=float)}])
+                                                value_type=float),
+                     "publish_clock": ParameterValue(LaunchConfiguration("use_sim_time"),
+                                                     value_type=bool)}])
     estimator = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(PathJoinSubstitution([FindPackageShare(PACKAGE), "launch",
                                                             "estimator.launch.py"])),
-        launch_arguments={"record": LaunchConfiguration("record")}.items())
+        launch_arguments={name: LaunchConfiguration(name) for name in TO_ESTIMATOR}.items())
     return LaunchDescription([
-        DeclareLaunchArgument("seed", default_value="0",
-                              description="Another seed is another motion and other noise."),
-        DeclareLaunchArgument("duration", default_value="90.0",
-                              description="Length of the run [s]."),
-        DeclareLaunchArgument("record", default_value="",
-                              description="Record what the estimator receives into this new bag."),
+        *(DeclareLaunchArgument(name, default_value=default, description=meaning)
+          for name, default, meaning in ARGUMENTS),
         estimator,
         robot,
         RegisterEventHandler(OnProcessExit(

@@ -3,7 +3,8 @@ params_file:=my_robot.yaml`."""
 from pathlib import Path
 
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, RegisterEventHandler
+from launch.event_handlers import OnProcessExit
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
@@ -16,35 +17,78 @@ ARGUMENTS = (
      PathJoinSubstitution([FindPackageShare(PACKAGE), "config", "bluerov2_alpha5.yaml"]),
      "Parameter file with the settings."),
     ("namespace", "", "Namespace of the node and of its relative topics."),
+    ("name", "uvms_estimator", "Name of the node, for a second one in a namespace."),
     ("use_sim_time", "false", "Take time from /clock."),
     ("solver", "",
      "Overrides estimation.solver: auto, native, clarabel, mosek or cvxpy:<NAME>; empty: as in the "
      "parameter file."),
+    ("prior", "",
+     "Overrides prior.file: auto (the state that was saved of this robot), built-in, or a "
+     "parameter file; empty: as in the parameter file."),
+    ("directory", "",
+     "Overrides output.directory, where the node saves; empty: as in the parameter file."),
     ("record", "",
-     "Overrides output.record: record what the node receives into this new bag; empty: as in the "
-     "parameter file."),
+     "Overrides output.record: record what the node receives into this new bag, or auto; empty: as "
+     "in the parameter file."),
+    ("respawn", "false",
+     "Start the node again when it ends, however it ends. A record without {time} gets one."),
+    ("respawn_delay", "2.0", "Time until it is started again [s]."),
     ("log_level", "info", "debug, info, warn, error or fatal."),
 )
+SETTINGS = (("solver", "estimation.solver"), ("prior", "prior.file"),
+            ("directory", "output.directory"), ("record", "output.record"))
 
 
 def estimator_node(context):
     """The node; settings that are left empty stay as the parameter file has them."""
-    file = LaunchConfiguration("params_file").perform(context)
+    given = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS}
+    file = given["params_file"]
     if not Path(file).expanduser().is_file():
         # launch_ros only warns, and the robot would run with the defaults of another robot.
         raise RuntimeError(f"params_file is '{file}', which is no file; expected a parameter file "
                            "such as config/bluerov2_alpha5.yaml.")
+    respawn = given["respawn"].lower() in ("true", "1", "yes", "on")
     overrides = {"use_sim_time": ParameterValue(LaunchConfiguration("use_sim_time"),
                                                 value_type=bool)}
-    for argument, setting in (("solver", "estimation.solver"), ("record", "output.record")):
-        if LaunchConfiguration(argument).perform(context):
-            overrides[setting] = ParameterValue(LaunchConfiguration(argument), value_type=str)
-    return [Node(
-        package=PACKAGE, executable="estimator", name="uvms_estimator",
+    for argument, setting in SETTINGS:
+        if given[argument]:
+            overrides[setting] = ParameterValue(
+                as_setting(argument, given[argument], respawn), value_type=str)
+    name = given["name"] or "uvms_estimator"
+    node = Node(
+        package=PACKAGE, executable="estimator", name=name,
         namespace=LaunchConfiguration("namespace"),
         parameters=[str(Path(file).expanduser()), overrides], output="screen", emulate_tty=True,
+        respawn=respawn, respawn_delay=float(given["respawn_delay"] or 0),
         arguments=["--ros-args", "--log-level",
-                   ["uvms_estimator:=", LaunchConfiguration("log_level")]])]
+                   f"{logger(context, given['namespace'], name)}:={given['log_level'] or 'info'}"])
+    if respawn:
+        return [node]
+    return [RegisterEventHandler(OnProcessExit(target_action=node, on_exit=fail_with_it)), node]
+
+
+def as_setting(argument, value, respawn):
+    """What the node calls the value of a launch argument."""
+    if argument == "prior" and value == "built-in":
+        return ""
+    # A bag is never overwritten, and the node would not start a second time.
+    if argument == "record" and respawn and value != "auto" and "{time}" not in value:
+        return f"{value}_{{time}}"
+    return value
+
+
+def logger(context, namespace, name):
+    """The node's logger, which has the namespace in its name, that of a group included."""
+    pushed = context.launch_configurations.get("ros_namespace", "")
+    whole = namespace if namespace.startswith("/") else f"{pushed}/{namespace}"
+    return ".".join([*filter(None, whole.split("/")), name])
+
+
+def fail_with_it(event, context):
+    """`ros2 launch` ends with 0 whatever becomes of its processes, unless something is raised."""
+    if event.returncode != 0 and not context.is_shutdown:
+        raise RuntimeError(f"the estimator ended with status {event.returncode}; its reason stands "
+                           "above. With respawn:=true it would be started again.")
 
 
 def generate_launch_description():

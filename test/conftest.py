@@ -2,11 +2,15 @@
 this machine."""
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 os.environ.setdefault("ROS_PYTHON_CHECK_FIELDS", "1")
 os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Nodes save what they learn under the home folder, and start from what they find there.
+_HOME = tempfile.TemporaryDirectory(prefix="uvms_home_")
+os.environ["HOME"] = _HOME.name
 
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
@@ -293,7 +294,9 @@ def run(fault, healthy=HEALTHY, recovery=RECOVERY):
         for topic in TYPES:
             if topic not in fault.absent:
                 driver.connect(topic)
-        node = process("uvms_adaptive_dynamics.ros.node", *fault.arguments)
+        saved = others.enter_context(TemporaryDirectory())     # of no fault before
+        node = process("uvms_adaptive_dynamics.ros.node", *fault.arguments, "--ros-args", "-p",
+                       f"output.directory:={saved}")
         try:
             ros.until(lambda: heard.reports, what="the node's first report")
             counts = [0]

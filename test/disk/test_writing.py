@@ -14,6 +14,7 @@ from uvms_adaptive_dynamics.disk.writing import (
     attempt_all,
     output_file,
     output_folder,
+    remove_partials,
     write_file,
 )
 from uvms_adaptive_dynamics.errors import UvmsError
@@ -164,3 +165,30 @@ def test_what_stands_in_the_way_is_named(tmp_path):
                         ("~nobody-of-this-name", "home directory"), ("a\0b", "null byte")):
         said = refusal(output_folder, path)
         assert words in said and said.endswith("Give another folder, or make room in it.")
+
+
+@pytest.mark.parametrize("umask, mode", [(0o022, 0o644), (0o027, 0o640), (0o002, 0o664)])
+def test_others_may_read_whom_the_umask_allows(tmp_path, umask, mode):
+    """Not what a temporary file's mode happens to be."""
+    before = os.umask(umask)
+    try:
+        path = write_file(tmp_path / "p.yaml", "x")
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == mode
+
+
+def test_what_is_written_again_soon_is_not_kept(tmp_path, elsewhere):
+    """A full disk does not fill the temporary folder too."""
+    (tmp_path / "file").touch()
+    with pytest.raises(UvmsError, match="cannot be written"):
+        write_file(tmp_path / "file" / "p.yaml", "x", keep=False)
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_what_a_killed_write_left_is_removed(tmp_path):
+    """And nothing else."""
+    (tmp_path / ".uvms_0123456789ab.partial").touch()
+    (tmp_path / "other.partial").touch()
+    remove_partials(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["other.partial"]

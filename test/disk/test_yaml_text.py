@@ -6,7 +6,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from uvms_adaptive_dynamics.disk.yaml_text import DEEPEST, parse_yaml
+from uvms_adaptive_dynamics.disk.yaml_text import DEEPEST, number_list, parse_yaml
 from uvms_adaptive_dynamics.errors import ConfigError
 
 PLAIN = st.recursive(
@@ -70,3 +70,12 @@ def test_nesting_has_an_end(opening):
 def test_nesting_of_forty_is_none_of_our_business():
     """Which is ten times what our files have."""
     assert str(parse_yaml("[" * 40 + "]" * 40, "x", ConfigError)).count("[") == 40
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False)))
+def test_lists_of_numbers_come_back_to_the_last_bit(values):
+    """As numbers, also 1e-5, which YAML 1.1 takes for text; in lines of the width that is asked."""
+    text = number_list(values, 60)
+    found = parse_yaml(f"x: {text}", "x", ConfigError)["x"]
+    assert found == values and all(type(value) is float for value in found)
+    assert all(len(line) <= 60 for line in text.splitlines())

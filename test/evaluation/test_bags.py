@@ -141,11 +141,21 @@ def test_what_is_not_a_bag_is_refused(tmp_path):
             list(read_messages(tmp_path / name, ARM))
 
 
-def test_folder_without_metadata_names_its_files(tmp_path):
-    """A recorder that was killed leaves no metadata.yaml: the file inside can be read by itself."""
+def test_folder_without_metadata_is_its_one_file(tmp_path):
+    """A recorder that was killed leaves no metadata.yaml; that it was is said."""
     bag = write(tmp_path / "bag")
     (bag / "metadata.yaml").unlink()
-    with pytest.raises(BagError, match="give one of its files instead: bag.mcap"):
+    assert len(positions(bag)) == 20
+    warning, = check_bag(bag, ARM).warnings
+    assert "was cut off while recording; read up to there, 20 messages over 0.4 s" in warning
+
+
+def test_folder_without_metadata_names_its_files(tmp_path):
+    """Of several, none is chosen."""
+    bag = write(tmp_path / "bag")
+    (bag / "metadata.yaml").unlink()
+    shutil.copy(bag / "bag.mcap", bag / "bag_1.mcap")
+    with pytest.raises(BagError, match="give one of its files instead: bag.mcap, bag_1.mcap"):
         check_bag(bag, ARM)
     assert len(positions(bag / "bag.mcap")) == 20
 

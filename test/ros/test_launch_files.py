@@ -1,8 +1,8 @@
 """The launch files, run against a recorder in the place of `launch` and `launch_ros`, which pip
 does not have.
 
-What they declare and start is checked here against the package's own names; trials with the real
-`ros2 launch` are made by hand.
+What they declare and start is checked here against the package's own names; `test_real_launch.py`
+runs them where `ros2 launch` is installed.
 """
 import ast
 import importlib.util
@@ -12,18 +12,21 @@ from pathlib import Path
 
 import pytest
 
-from uvms_adaptive_dynamics.config import NODE_NAME, Config
+from uvms_adaptive_dynamics.config import NODE_NAME, Config, load_config
 from uvms_adaptive_dynamics.ros.feedforward_node import NAME
 from uvms_adaptive_dynamics.signals.topics import FEEDFORWARD_OUTPUTS
 
 ROOT = Path(__file__).resolve().parents[2]
 LAUNCH = ROOT / "launch"
+ESTIMATOR_ARGUMENTS = {"params_file", "namespace", "name", "use_sim_time", "solver", "prior",
+                       "directory", "record", "respawn", "respawn_delay", "log_level"}
 
 # What the files import, module by module.
 MODULES = {
     "launch": ("LaunchDescription",),
-    "launch.actions": ("DeclareLaunchArgument", "IncludeLaunchDescription", "OpaqueFunction",
-                       "RegisterEventHandler", "Shutdown"),
+    "launch.actions": ("DeclareLaunchArgument", "GroupAction", "IncludeLaunchDescription",
+                       "OpaqueFunction", "RegisterEventHandler", "Shutdown"),
+    "launch.conditions": ("IfCondition", "UnlessCondition"),
     "launch.event_handlers": ("OnProcessExit",),
     "launch.launch_description_sources": ("PythonLaunchDescriptionSource",),
     "launch.substitutions": ("LaunchConfiguration", "PathJoinSubstitution"),
@@ -41,7 +44,14 @@ class Recorded:
         self.args, self.kwargs = args, kwargs
 
     def perform(self, context):
-        return context.get(self.args[0], "")
+        return context.launch_configurations.get(self.args[0], "")
+
+
+class Context:
+    """Launch's context: the arguments' values."""
+
+    def __init__(self, **values):
+        self.launch_configurations = values
 
 
 @pytest.fixture
@@ -74,8 +84,7 @@ def estimator_node(module, params_file=__file__, **values):
     values["params_file"] = str(params_file)
     description = module.generate_launch_description()
     function, = actions(description, "OpaqueFunction")
-    node, = function.kwargs["function"](values)
-    return node
+    return function.kwargs["function"](Context(**values))[-1]
 
 
 def executables():
@@ -99,8 +108,7 @@ def test_only_the_launch_api_is_imported(file):
 def test_the_estimator_has_its_arguments(launch_file):
     """Each argument has a default and a meaning."""
     declared = arguments(launch_file("estimator.launch.py").generate_launch_description())
-    assert set(declared) == {"params_file", "namespace", "use_sim_time", "solver", "record",
-                             "log_level"}
+    assert set(declared) == ESTIMATOR_ARGUMENTS
     assert all("default_value" in kwargs and kwargs["description"] for kwargs in declared.values())
 
 
@@ -121,13 +129,51 @@ def test_a_missing_parameter_file_is_refused(launch_file):
 
 
 def test_arguments_become_settings_that_exist(launch_file):
-    """solver and record override settings of the config, as texts."""
+    """solver, prior, directory and record override settings of the config, as texts."""
     overrides = estimator_node(launch_file("estimator.launch.py"), solver="clarabel",
+                               prior="built-in", directory="/data",
                                record="/tmp/bag").kwargs["parameters"][1]
-    known = {name for name, _, _ in Config().settings()}
-    assert set(overrides) - {"use_sim_time"} == {"estimation.solver", "output.record"} <= known
-    assert all(overrides[name].kwargs == {"value_type": str}
-               for name in ("estimation.solver", "output.record"))
+    overrides.pop("use_sim_time")
+    assert {name: value.args[0] for name, value in overrides.items()} == {
+        "estimation.solver": "clarabel", "prior.file": "", "output.directory": "/data",
+        "output.record": "/tmp/bag"}
+    assert set(overrides) <= {name for name, _, _ in Config().settings()}
+    assert all(value.kwargs == {"value_type": str} for value in overrides.values())
+
+
+@pytest.mark.parametrize("record, expected", [
+    ("/data/dive", "/data/dive_{time}"), ("auto", "auto"), ("/data/{time}", "/data/{time}")])
+def test_a_node_that_is_started_again_never_finds_its_recording_there(launch_file, record,
+                                                                      expected):
+    """With respawn, every name has the time in it."""
+    node = estimator_node(launch_file("estimator.launch.py"), respawn="true", respawn_delay="3.5",
+                          record=record)
+    assert node.kwargs["parameters"][1]["output.record"].args[0] == expected
+    assert node.kwargs["respawn"] is True and node.kwargs["respawn_delay"] == 3.5
+
+
+@pytest.mark.parametrize("namespace, pushed, name, logger", [
+    ("", "", "", "uvms_estimator"), ("boat", "", "", "boat.uvms_estimator"),
+    ("/fleet/boat", "/other", "", "fleet.boat.uvms_estimator"),
+    ("boat", "/fleet", "two", "fleet.boat.two")])
+def test_the_log_level_is_that_of_the_node_s_logger(launch_file, namespace, pushed, name, logger):
+    """Which has the namespace in its name, also that of a group around the node."""
+    node = estimator_node(launch_file("estimator.launch.py"), namespace=namespace, name=name,
+                          ros_namespace=pushed, log_level="debug")
+    assert node.kwargs["arguments"][-1] == f"{logger}:=debug"
+
+
+def test_a_node_that_fails_fails_the_launch(launch_file):
+    """Except in a shutdown, after which nobody asks; with respawn there is no such handler."""
+    module = launch_file("estimator.launch.py")
+    ended, running = types.SimpleNamespace, types.SimpleNamespace(is_shutdown=False)
+    module.fail_with_it(ended(returncode=0), running)
+    module.fail_with_it(ended(returncode=1), types.SimpleNamespace(is_shutdown=True))
+    with pytest.raises(RuntimeError, match="ended with status 1"):
+        module.fail_with_it(ended(returncode=1), running)
+    function, = actions(module.generate_launch_description(), "OpaqueFunction")
+    given = Context(params_file=__file__, respawn="true")
+    assert len(function.kwargs["function"](given)) == 1
 
 
 def test_the_default_parameter_file_is_in_the_package(launch_file):
@@ -152,16 +198,16 @@ def test_the_demo_starts_both_and_ends_with_the_robot(launch_file):
     """The estimator's launch file is included by its name in the package; the run is over when the
     robot is."""
     description = launch_file("demo.launch.py").generate_launch_description()
-    assert set(arguments(description)) == {"seed", "duration", "record"}
+    assert {"seed", "duration", "record", "namespace", "use_sim_time"} <= set(
+        arguments(description))
     robot, = actions(description, "Node")
     assert robot.kwargs["executable"] in executables()
-    assert set(robot.kwargs["parameters"][0]) == {"seed", "duration"}
+    assert set(robot.kwargs["parameters"][0]) == {"seed", "duration", "publish_clock"}
+    assert robot.kwargs["namespace"].args == ("namespace",)
     included, = actions(description, "IncludeLaunchDescription")
     path = included.args[0].args[0].args[0]
     assert (ROOT / Path(*path[1:])).is_file()
-    assert set(dict(included.kwargs["launch_arguments"])) <= {"params_file", "namespace",
-                                                              "use_sim_time", "solver", "record",
-                                                              "log_level"}
+    assert set(dict(included.kwargs["launch_arguments"])) <= ESTIMATOR_ARGUMENTS
     handler, = actions(description, "RegisterEventHandler")
     assert handler.args[0].kwargs["target_action"] is robot
 
@@ -190,3 +236,35 @@ def test_the_twin_takes_the_estimator_s_file(launch_file):
     assert node.kwargs["parameters"][0] == __file__
     with pytest.raises(RuntimeError, match="is no file"):
         estimator_node(module, params_file="/nowhere.yaml")
+
+
+def test_a_demonstration_leaves_real_robots_alone(launch_file):
+    """It starts from the built-in prior and saves in a folder of its own."""
+    declared = arguments(launch_file("demo.launch.py").generate_launch_description())
+    assert declared["prior"]["default_value"] == "built-in"
+    assert declared["directory"]["default_value"] != Config().output.directory
+
+
+@pytest.mark.parametrize("file", ["two_vehicles.launch.py", "bluerov2_mavros.launch.py"])
+def test_what_others_include_exists_and_takes_what_it_is_given(launch_file, file):
+    """Files, arguments, and parameter files of the package."""
+    module = launch_file(file)
+    description = module.generate_launch_description()
+    included = actions(description, "IncludeLaunchDescription") + [
+        action for group in actions(description, "GroupAction") for action in group.args[0]]
+    assert included
+    for action in included:
+        path = action.args[0].args[0].args[0]
+        assert (ROOT / Path(*path[1:])).is_file()
+        taken = arguments(launch_file(path[-1]).generate_launch_description())
+        assert set(dict(action.kwargs["launch_arguments"])) <= set(taken)
+    for kwargs in arguments(description).values():
+        if not isinstance(kwargs["default_value"], str):
+            assert (ROOT / Path(*kwargs["default_value"].args[0][1:])).is_file()
+
+
+def test_settings_of_mavros_are_settings():
+    """With the types that the decoder takes."""
+    config = load_config(ROOT / "config" / "bluerov2_mavros.yaml")
+    assert config.thrusters.type == "mavros_msgs/msg/RCOut" and len(config.thrusters.signs) == 8
+    assert config.changed()["dvl.type"] == "marine_acoustic_msgs/msg/Dvl"

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import yaml
 from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.srv import AddDiagnostics
 from geometry_msgs.msg import AccelStamped, TwistStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import Log
@@ -69,8 +70,9 @@ def start(ros, tmp_path, monkeypatch):
 
     yield make
     for node in nodes:
-        ros.executor.remove_node(node)
-        node.close()
+        if node.handle.pointer:     # else the test has closed it
+            ros.executor.remove_node(node)
+            node.close()
 
 
 class SimulatedTime:
@@ -349,7 +351,7 @@ def test_without_simulated_time_nothing_is_taken(ros, start):
 
 # --- services -------------------------------------------------------------------------------------
 
-def test_services(ros, start, tmp_path):
+def test_services(ros, start):
     """save and load repeat the parameters, reset goes back to the prior, disable stops learning and
     not predicting."""
     node = start(use_sim_time=True)
@@ -359,7 +361,7 @@ def test_services(ros, start, tmp_path):
     learnt = parameters_of(node)
     answer = ros.call(Trigger, name + "save")
     assert answer.success and "parameters.yaml" in answer.message
-    np.testing.assert_allclose(load_parameters(tmp_path / "parameters" / "parameters.yaml").values,
+    np.testing.assert_allclose(load_parameters(node.memory.folder / "parameters.yaml").values,
                                learnt)
 
     prior = asked(node, lambda estimator: estimator.prior.values)
@@ -402,19 +404,17 @@ def test_save_and_load_stay_in_their_directory(ros, start, file):
 
 def test_a_link_out_of_the_directory_is_refused(ros, start, tmp_path):
     """A symbolic link is followed before it is judged."""
-    (tmp_path / "parameters").mkdir()
-    (tmp_path / "parameters" / "link.yaml").symlink_to(tmp_path / "outside.yaml")
-    start(**{"output.file": "link.yaml"})
+    node = start(**{"output.file": "link.yaml"})
+    (node.memory.folder / "link.yaml").symlink_to(tmp_path / "outside.yaml")
     assert not ros.call(Trigger, "/uvms_estimator/save").success
     assert not (tmp_path / "outside.yaml").exists()
 
 
-def test_load_says_what_is_wrong_with_a_file(ros, start, tmp_path):
+def test_load_says_what_is_wrong_with_a_file(ros, start):
     """A missing or foreign file is an answer, not an end."""
     node = start()
     assert "cannot be read" in ros.call(Trigger, "/uvms_estimator/load").message
-    (tmp_path / "parameters").mkdir()
-    (tmp_path / "parameters" / "parameters.yaml").write_text("parameters: {W: 1.0, elbow: 2.0}\n")
+    (node.memory.folder / "parameters.yaml").write_text("parameters: {W: 1.0, elbow: 2.0}\n")
     answer = ros.call(Trigger, "/uvms_estimator/load")
     assert not answer.success and "elbow" in answer.message
     np.testing.assert_array_equal(parameters_of(node), asked(node, lambda e: e.prior.values))
@@ -425,26 +425,62 @@ def test_load_says_what_is_wrong_with_a_file(ros, start, tmp_path):
     ({"robot": {"joints": list("abcd"), "vehicle": True}},
      "another robot: its joints (a, b, c, d)"),
     ({"schema": 7}, "has schema 7; expected 1")])
-def test_load_refuses_what_would_spoil_every_solve(ros, start, tmp_path, change, words):
+def test_load_refuses_what_would_spoil_every_solve(ros, start, change, words):
     """File, got, expected and what to do; the estimate stays."""
     node = start()
     assert ros.call(Trigger, "/uvms_estimator/save").success
-    path = tmp_path / "parameters" / "parameters.yaml"
+    path = node.memory.folder / "parameters.yaml"
     path.write_text(yaml.safe_dump({**yaml.safe_load(path.read_text()), **change}))
     answer = ros.call(Trigger, "/uvms_estimator/load")
     assert not answer.success and words in answer.message and str(path) in answer.message
     assert not node.worker.snapshot.started_from_file
 
 
-def test_a_file_by_hand_says_what_stands_in(ros, start, tmp_path):
+def test_a_file_by_hand_says_what_stands_in(ros, start):
     """Parameters alone: covariance and noise come from the settings, and the answer says so."""
     node = start()
     values = asked(node, lambda e: dict(zip(e.table.names, map(float, e.pi))))
-    (tmp_path / "parameters").mkdir()
-    path = tmp_path / "parameters" / "parameters.yaml"
+    path = node.memory.folder / "parameters.yaml"
     path.write_text(yaml.safe_dump({"parameters": values}))
     answer = ros.call(Trigger, "/uvms_estimator/load")
     assert answer.success and "no covariance: estimation.prior_stddev is used" in answer.message
+
+
+def test_files_have_names(ros, start):
+    """save_as and load_from take any name in the robot's folder; what is no name, or the node's
+    own, is refused, and a missing file is answered with those that are there."""
+    node = start()
+    name = "/uvms_estimator/"
+
+    def call(service, file):
+        return ros.call(AddDiagnostics, name + service,
+                        AddDiagnostics.Request(load_namespace=file))
+    assert call("save_as", "pool").success and call("save_as", "sea.yaml").success
+    assert sorted(path.name for path in node.memory.folder.glob("*.yaml")) == ["pool.yaml",
+                                                                               "sea.yaml"]
+    answer = call("load_from", "pool")
+    assert answer.success and str(node.memory.folder / "pool.yaml") in answer.message
+    assert "expected one of pool, sea" in call("load_from", "lake").message
+    for bad in ("", "..", "../x", "a/b", "/etc/x", ".hidden", "x" * 101, "state", "state.yaml"):
+        answer = call("save_as", bad)
+        assert not answer.success and "load_namespace" in answer.message, bad
+    assert "does not exist" in call("load_from", "state").message
+
+
+def test_a_node_goes_on_where_the_last_one_ended(ros, start):
+    """The state is saved at exit; the next node starts from it, and says so."""
+    node = start(use_sim_time=True)
+    SimulatedTime(ros, node).play(2.0)
+    learnt, rows = parameters_of(node), asked(node, lambda e: e.information.rows_learned)
+    ros.executor.remove_node(node)
+    node.close()
+    log = ros.collect(Log, "/rosout", QoSProfile(depth=100))
+    again = start(use_sim_time=True)
+    np.testing.assert_allclose(parameters_of(again), learnt, rtol=1e-12)
+    said = ros.until(lambda: [line.msg for line in log if "prior: started from" in line.msg])
+    assert f"with {rows} rows" in said[0] and str(again.memory.folder / "state.yaml") in said[0]
+    assert "built-in prior" in ros.call(Trigger, "/uvms_estimator/reset").message
+    assert not again.worker.snapshot.started_from_file
 
 
 def test_a_slow_worker_fails_a_service_and_not_the_node(ros, start, monkeypatch):

@@ -1,21 +1,30 @@
 """Recordings: bytes and times as they came, never overwritten, and no failure of theirs disturbs
 the node."""
+import os
 import shutil
+import subprocess
 import sys
+import threading
+import time
 import types
 from collections import namedtuple
 
 import pytest
+from launch_prefix import ROOT, environment
 from rclpy.serialization import serialize_message
 from rosbags.rosbag2 import Reader
 from std_msgs.msg import Float64
 
 from uvms_adaptive_dynamics.errors import BagError, ConfigError
+from uvms_adaptive_dynamics.evaluation.unfinished import is_cut_off, readable
+from uvms_adaptive_dynamics.ros import recorder as recorder_module
 from uvms_adaptive_dynamics.ros.recorder import (
+    FLUSH_S,
     Recorder,
     Rosbag2PyWriter,
     RosbagsWriter,
     available_writer,
+    recording_path,
 )
 
 TOPICS = {"/a": "std_msgs/msg/Float64", "/b": "std_msgs/msg/Float64"}
@@ -124,7 +133,7 @@ def test_rosbag2_py_stands_in_where_rosbags_is_missing(tmp_path, monkeypatch):
 
     class SequentialWriter:
         def open(self, storage, converter):
-            calls.append(("open", storage.uri, storage.storage_id))
+            calls.append(("open", storage.uri, storage.storage_id, storage.max_cache_size))
 
         def create_topic(self, topic):
             calls.append(("topic", topic.id, topic.name, topic.type, topic.serialization_format))
@@ -142,7 +151,7 @@ def test_rosbag2_py_stands_in_where_rosbags_is_missing(tmp_path, monkeypatch):
     recorder = Recorder(tmp_path / "bag", {"/a": "std_msgs/msg/Float64"})
     recorder.write("/a", 5, DATA)
     recorder.close()
-    assert calls == [("open", str(tmp_path / "bag"), "mcap"),
+    assert calls == [("open", str(tmp_path / "bag"), "mcap", 0),
                      ("topic", 0, "/a", "std_msgs/msg/Float64", "cdr"), ("write", "/a", DATA, 5)]
 
 
@@ -152,3 +161,72 @@ def test_without_either_library_the_sentence_names_both(monkeypatch):
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ConfigError, match="rosbags.*rosbag2_py.*install"):
         available_writer()
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+def test_a_path_stays_what_it_is(tmp_path):
+    """Also where it exists: that is refused when it is opened."""
+    assert recording_path(str(tmp_path), tmp_path / "robot") == tmp_path
+
+
+def test_a_name_with_the_time_is_never_taken(tmp_path):
+    """Starts in the same second get different names."""
+    made = []
+    for _ in range(3):
+        made.append(recording_path("auto", tmp_path))
+        made[-1].mkdir(parents=True)
+    assert len(set(made)) == 3 and {path.parent for path in made} == {tmp_path / "recordings"}
+    named = recording_path(str(tmp_path / "dive_{time}"), tmp_path)
+    assert named.parent == tmp_path and named.name.startswith("dive_20")
+
+
+# --- a kill or a power cut ------------------------------------------------------------------------
+
+RECORD = """
+import sys, time
+from rclpy.serialization import serialize_message
+from std_msgs.msg import Float64
+from uvms_adaptive_dynamics.ros.recorder import Recorder
+recorder, k = Recorder(sys.argv[1], {"/a": "std_msgs/msg/Float64"}), 0
+while True:
+    recorder.write("/a", 10**18 + k, serialize_message(Float64(data=float(k))))
+    k += 1
+    print(k, flush=True)
+    time.sleep(0.001)
+"""
+
+
+def test_a_killed_recording_can_be_read(tmp_path):
+    """kill -9: all but what came within the last second, in order."""
+    child = subprocess.Popen([sys.executable, "-c", RECORD, str(tmp_path / "bag")], text=True,
+                             stdout=subprocess.PIPE, env=environment(), cwd=ROOT)
+    begin, times = None, []
+    while begin is None or times[-1] < begin + 2.5:
+        assert child.stdout.readline()
+        times.append(time.monotonic())
+        begin = begin or times[0]
+    child.kill()
+    count = len(times) + child.communicate()[0].count("\n")
+    assert is_cut_off(tmp_path / "bag")
+    with readable(tmp_path / "bag") as source, Reader(source) as reader:
+        stamps = [stamp - 10**18 for _, stamp, _ in reader.messages()]
+    assert stamps == list(range(len(stamps)))
+    late = [t for t in times if t < times[-1] - 1.5 * FLUSH_S]
+    assert len(late) <= len(stamps) <= count
+
+
+def test_files_are_synced_while_they_grow(tmp_path, monkeypatch):
+    """What a power cut leaves is what was synced: file and folder, without waiting in `write`."""
+    synced, main = [], threading.get_ident()
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(
+        (os.readlink(f"/proc/self/fd/{handle}"), threading.get_ident())))
+    monkeypatch.setattr(recorder_module, "FLUSH_S", 0.05)
+    recorder = Recorder(tmp_path / "bag", TOPICS)
+    end = time.monotonic() + 10.0
+    while len(synced) < 4 and time.monotonic() < end:
+        recorder.write("/a", time.monotonic_ns(), DATA)
+        time.sleep(0.01)
+    before = {path for path, thread in synced if thread != main}
+    recorder.close()
+    assert before >= {str(tmp_path / "bag"), str(tmp_path / "bag" / "bag.mcap")}

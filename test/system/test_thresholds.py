@@ -31,6 +31,7 @@ NO_THRESHOLDS = {
     "estimation/changes.py": "LOOK KNOWN",
     "estimation/information.py": "REWEIGH_EVERY",
     "estimation/row_excitation.py": "SPACING KEPT",
+    "estimation/saved_state.py": "KEPT",
     "estimation/square_root_information.py": "WAITING BLOCK_COLUMNS",
     "estimation/window.py": "REFORM",
     "uncertainty/channel_noise.py": "BINS_PER_OCTAVE OCTAVES SCALE_EVERY",

@@ -5,13 +5,13 @@ from .estimation import SOLVER_NAMES, Estimation, Filter, Limits, Uncertainty
 from .files import NODE_NAME, ROS_OWN, flatten, load_config
 from .live import LIVE, fixed_because
 from .output import Output
-from .robot import Prior, Robot
+from .robot import AUTO, Prior, Robot
 from .sensors import Battery, Depth, Dvl, Imu, Joints
 from .thrusters import Thrusters
 from .twin import Twin
 from .whole import Config
 
 __all__ = [
-    "LIVE", "NODE_NAME", "ROS_OWN", "SOLVER_NAMES", "Battery", "Config", "Depth", "Dvl",
+    "AUTO", "LIVE", "NODE_NAME", "ROS_OWN", "SOLVER_NAMES", "Battery", "Config", "Depth", "Dvl",
     "Estimation", "Feedforward", "Filter", "Imu", "Joints", "Limits", "Output", "Prior", "Robot",
     "Thrusters", "Twin", "Uncertainty", "fixed_because", "flatten", "load_config"]

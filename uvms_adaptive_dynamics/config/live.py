@@ -17,7 +17,7 @@ LIVE = frozenset((
     "feedforward.fallback", "feedforward.timeout", "feedforward.max_age", "feedforward.blend_time",
     "feedforward.max_step", "feedforward.velocity", "feedforward.motion_timeout",
     "feedforward.state_timeout",
-    "output.file", "output.parameters_period", "output.covariance_period",
+    "output.file", "output.save_period", "output.parameters_period", "output.covariance_period",
     "output.diagnostics_period"))
 
 # Of the first pattern that fits.

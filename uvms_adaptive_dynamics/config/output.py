@@ -15,11 +15,17 @@ class Output(Section):
                          choices=("flu", "frd"))
     base_frame: str = setting("base_link", "frame_id in FLU; with 'frd' it is followed by '_frd'.")
     directory: str = setting(
-        "~/.ros/uvms_adaptive_dynamics", "The one directory that save and load use.")
-    file: str = setting("parameters.yaml", "File name in that directory.")
+        "~/.ros/uvms_adaptive_dynamics",
+        "The one directory that the node writes to; in it is a folder for each namespace and "
+        "robot.")
+    file: str = setting("parameters.yaml", "File of ~/save and ~/load in the robot's folder.")
+    save_period: float = setting(
+        20.0, "Time between saves of the state; the last one is at exit. 0: never.", "s", 0.0,
+        3600.0)
     record: str = setting(
-        "", "Record what the node receives into this bag (a folder that does not exist yet); "
-            "empty: no.")
+        "", "Record what the node receives into this bag (a folder that does not exist yet; "
+            "'{time}' in it is the time of the start); 'auto': recordings/{time} in the robot's "
+            "folder; empty: no.")
     parameters_period: float = setting(
         0.0, "Least time between messages of parameters and their status, but for a change of "
              "state; 0: at every estimate.", "s", 0.0, 10.0)

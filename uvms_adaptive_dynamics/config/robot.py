@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from .settings import Section, setting
 
+# `prior.file` that goes on from the node's saved state.
+AUTO = "auto"
+
 # A joint's name is a column of samples.csv and a part of patterns such as 'axis_b.*'.
 UNNAMEABLE = " ,;*?[]'\"\\"
 
@@ -94,8 +97,10 @@ class Prior(Section):
 
     NAME = "prior"
     file: str = setting(
-        "",
-        "Parameter file (YAML); empty: bluerov2_wu2018 for the vehicle and the URDF's inertials.")
+        AUTO,
+        "Parameter file (YAML); empty: built in, bluerov2_wu2018 for the vehicle and the URDF's "
+        "inertials; 'auto': the state that the node saved of this robot, built in where there is "
+        "none, and outside the node.")
     friction_viscous: tuple[float, ...] = setting(
         (), "Viscous friction per joint; empty: 2.4 2.2 0.8 0.36 for the Alpha 5, else 1.",
         "N m s/rad", 0.0)

@@ -74,18 +74,29 @@ class WriteError(UvmsError):
             f"It is kept as '{self.kept}'; copy it to where there is room.")
 
 
-def write_file(path: str | Path, content: str | bytes) -> Path:
+def write_file(path: str | Path, content: str | bytes, keep: bool = True) -> Path:
     """Replace the file in one step: also after a power cut it is the old one or the whole new one.
 
-    Where that fails the content is kept in a temporary folder, and the WriteError says where.
+    Anybody may read it whom the umask allows. Where writing fails the content is kept in a
+    temporary folder, and the WriteError says where; without `keep`, for what is written again
+    soon, it is not.
     """
     path = Path(path).expanduser()
     data = content.encode("utf-8") if isinstance(content, str) else content
     try:
         _replace(Path(os.path.realpath(path)), data)
     except OSError as error:
+        if not keep:
+            raise UvmsError(f"'{path}' cannot be written: {reason_of(error)}.") from None
         raise WriteError(path, reason_of(error), _keep(path.name, data)) from None
     return path
+
+
+def remove_partials(folder: Path) -> None:
+    """Remove what writes that were killed have left in a folder that nobody else writes to."""
+    for partial in folder.glob(_partial_name("*")):
+        with contextlib.suppress(OSError):
+            partial.unlink()
 
 
 def attempt_all(*writes: Callable[[], object]) -> None:
@@ -180,9 +191,9 @@ def _kept_folder(temporary: str) -> Path:
     return Path(tempfile.mkdtemp(prefix="uvms_kept_", dir=temporary))
 
 
-def _partial_name() -> str:
+def _partial_name(which: str = "") -> str:
     # Not the target's own name with something behind it, which may be too long for a file system.
-    return f".uvms_{secrets.token_hex(6)}.partial"
+    return f".uvms_{which or secrets.token_hex(6)}.partial"
 
 
 def _why_not(path: str | Path, error: Exception) -> str:

@@ -48,6 +48,7 @@ from .prior_information import PriorInformation, prior_information
 from .progress import Progress
 from .row_excitation import Excited
 from .sample_check import SampleCheck, leverage_points
+from .saved_state import known_directions, known_rows, measuring_settings
 from .snapshot import EstimatorSnapshot, PresentParameters
 
 log = logging.getLogger(__name__)
@@ -333,7 +334,7 @@ class Estimator:
         self.prior = ParameterSet(
             self.table.names, values, saved.covariance, saved.noise_stddev, robot,
             known_from=saved.known_from, identifiability=saved.identifiability,
-            systematic=saved.systematic)
+            systematic=saved.systematic, learned=saved.learned)
         self.pi = values
         self._systematic = (np.zeros((CAUSES, self.table.size)) if saved.systematic is None
                             else saved.systematic)
@@ -427,19 +428,33 @@ class Estimator:
         """(p, p) the paper's covariance, tracked beside the other whichever is used."""
         return self._increments.covariance()
 
-    def parameter_set(self) -> ParameterSet:
+    def parameter_set(self, described: bool = True) -> ParameterSet:
         """The estimate with all that predictions with intervals need, and that a restart goes on
-        from."""
+        from.
+
+        described: with the summary for people, which takes longer than a tick may wait.
+        """
         words, summary = self.prior.known_from, self.prior.identifiability
         if self.information.rows_learned or not words:
-            found = self.identifiability()
-            words, summary = found.known_from, found.for_file()
+            words, summary = self.known_from(), {}
+            if described:
+                summary = self.identifiability().for_file()
         information, gradient = self.information.cost(self.pi) if self.solved else (None, None)
         return ParameterSet(self.table.names, self.pi.copy(), semidefinite(self.covariance).copy(),
                             self.information.noise.lasting_stddev, self.prior.robot,
                             known_from=words, identifiability=summary,
                             row_noise_stddev=1 / self.information.scale, information=information,
-                            gradient=gradient, systematic=self._systematic)
+                            gradient=gradient, systematic=self._systematic,
+                            learned=self._learned())
+
+    def _learned(self) -> dict[str, object]:
+        """How much is behind the estimate, what it began from included; see `saved_state`."""
+        before = known_rows(self.prior)
+        return {
+            "rows": before + self.information.rows_learned,
+            "directions": known_directions(self.covariance, self.information.prior.stddev),
+            "settings": measuring_settings(self.config)
+        }
 
     def snapshot(self) -> EstimatorSnapshot:
         """What others may know of this estimator; a frozen copy for any thread."""

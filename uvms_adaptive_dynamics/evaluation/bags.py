@@ -23,6 +23,7 @@ from ..config import Config
 from ..disk.kinds import special_kind
 from ..errors import BagError
 from ..signals.topics import Input, topic_setting
+from .unfinished import is_cut_off, readable, storage_file
 
 # Inputs that the run can do without: what is lost then.
 OPTIONAL = {"battery": "the constant thrusters.voltage is used",
@@ -49,6 +50,10 @@ def check_bag(path: str | Path, inputs: Sequence[Input]) -> BagContents:
     missing or another type."""
     with _opened(path) as reader:
         chosen, warnings = _match(path, reader, inputs)
+        if is_cut_off(Path(path).expanduser()):
+            warnings.insert(0, f"bag '{path}' was cut off while recording; read up to there, "
+                               f"{reader.message_count} messages over "
+                               f"{reader.duration * 1e-9:.1f} s.")
         return BagContents(Path(path), {role: found[0].topic for role, found in chosen.items()},
                            reader.start_time * 1e-9, reader.end_time * 1e-9, tuple(warnings))
 
@@ -87,7 +92,7 @@ def _opened(path: str | Path) -> Iterator[Reader]:
     path = Path(path).expanduser()
     _refuse_foreign(path)
     try:
-        with Reader(path) as reader:
+        with readable(path) as source, Reader(source) as reader:
             if reader.message_count == 0:
                 raise BagError(f"bag '{path}' holds no messages.")
             yield reader
@@ -108,7 +113,7 @@ def _refuse_foreign(path: Path) -> None:
         kind = special_kind(file)
         if kind not in ("", "a folder"):     # reading it would wait for ever
             raise BagError(f"'{file}' is {kind}; expected a rosbag2 recording of regular files.")
-    if path.is_dir() and not (path / "metadata.yaml").is_file():
+    if path.is_dir() and storage_file(path) == path and not (path / "metadata.yaml").is_file():
         files = sorted(file.name for file in path.iterdir() if file.suffix in (".mcap", ".db3"))
         hint = f"; give one of its files instead: {', '.join(files)}" if files else ""
         raise BagError(

@@ -84,6 +84,7 @@ class ManipulatorModel:
         one chain.
         """
         arm = _load(urdf, joints)
+        name = arm.name
         locked = [arm.getJointId(name) for name in list(arm.names)[1:] if name not in joints]
         arm = pin.buildReducedModel(arm, locked, pin.neutral(arm))
         base = pin.Model()
@@ -97,6 +98,7 @@ class ManipulatorModel:
                     f"joints {list(joints)} are not one chain from base to tip: '{a}' does not "
                     f"carry '{b}'."
                 )
+        model.name = name
         return cls(model, tuple(joints), gravity)
 
     @cached_property

@@ -15,7 +15,7 @@ import yaml
 from .. import __version__
 from ..disk.reading import read_text
 from ..disk.writing import write_file
-from ..disk.yaml_text import parse_yaml
+from ..disk.yaml_text import number_list, parse_yaml
 from ..errors import ParameterError, brief
 from .parameter_checks import check_numbers, check_robot
 from .parameters import ParameterTable
@@ -26,6 +26,7 @@ PACKAGE = "uvms_adaptive_dynamics"
 CAUSES = 4
 # [bytes] A robot of 30 joints has 3.3 MB, almost all of it covariance and information.
 LIMIT = 4_000_000
+WIDTH = 110     # of a line in it [characters]
 
 
 class _Dumper(yaml.SafeDumper):
@@ -33,6 +34,11 @@ class _Dumper(yaml.SafeDumper):
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
+
+
+class _Numbers(list):
+    """A long list of numbers in the document, which is not left to PyYAML: it takes a quarter of a
+    second for a covariance, and holds up a node's other threads meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +53,8 @@ class ParameterSet:
     half the Hessian and half the gradient, at the values, of the cost that they minimize, by which
     an estimation goes on as if it had not been interrupted; row_noise_stddev (C,): the noise by
     which that cost weighs rows; systematic (4, p): what one deviation of each delay and scale of
-    wrench and joint efforts moves the values by; None where unknown.
+    wrench and joint efforts moves the values by; None where unknown. learned: how much is behind
+    it (`estimation/saved_state.py`), empty where unknown.
     """
 
     names: tuple[str, ...]
@@ -63,6 +70,7 @@ class ParameterSet:
     information: np.ndarray | None = None
     gradient: np.ndarray | None = None
     systematic: np.ndarray | None = None
+    learned: Mapping = field(default_factory=dict)
 
     @property
     def stddev(self) -> np.ndarray | None:
@@ -93,16 +101,14 @@ class ParameterSet:
             known_from=tuple(self.known_from[i] for i in order) if self.known_from else ())
 
 
-def save_parameters(path: str | Path, parameters: ParameterSet) -> Path:
+def save_parameters(path: str | Path, parameters: ParameterSet, keep: bool = True) -> Path:
     """Write atomically: also after a power cut the file is the old one or the whole new one.
 
     Raises ParameterError for a set that `load_parameters` would refuse (the file stays as it was),
-    UvmsError where it cannot be written, with the place where the set is kept instead.
+    UvmsError where it cannot be written, with the place where the set is kept instead (if `keep`).
     """
     check_numbers(parameters, f"parameters for '{path}', not saved")
-    text = yaml.dump(_document(parameters), Dumper=_Dumper, sort_keys=False,
-                     default_flow_style=None, width=110)
-    return write_file(path, text)
+    return write_file(path, _text(_document(parameters)), keep)
 
 
 def load_parameters(path: str | Path) -> ParameterSet:
@@ -133,7 +139,8 @@ def load_parameters(path: str | Path) -> ParameterSet:
         systematic=_systematic(document, len(names), what),
         robot=_mapping(document, "robot", what), version=str(document.get("version", "")),
         known_from=_known_from(_mapping(document, "known_from", what), names, what),
-        identifiability=_mapping(document, "identifiability", what), source=what)
+        identifiability=_mapping(document, "identifiability", what),
+        learned=_mapping(document, "learned", what), source=what)
     check_numbers(loaded, what)
     return loaded
 
@@ -144,6 +151,7 @@ def _document(parameters: ParameterSet) -> dict[str, Any]:
     document: dict[str, Any] = {
         "schema": SCHEMA, "package": PACKAGE, "version": parameters.version,
         "robot": dict(parameters.robot),
+        **({"learned": dict(parameters.learned)} if parameters.learned else {}),
         "parameters": dict(zip(parameters.names, map(float, parameters.values)))}
     if parameters.known_from:
         document["known_from"] = dict(zip(parameters.names, parameters.known_from))
@@ -153,7 +161,7 @@ def _document(parameters: ParameterSet) -> dict[str, Any]:
         document["noise_stddev"] = [float(x) for x in parameters.noise_stddev]
     if parameters.covariance is not None:
         lower = parameters.covariance[np.tril_indices(len(parameters.names))]
-        document["covariance_lower_triangle"] = [float(x) for x in lower]
+        document["covariance_lower_triangle"] = _Numbers(lower)
     if parameters.systematic is not None:
         document["systematic"] = [[float(x) for x in row] for row in parameters.systematic]
     if parameters.stddev is not None:
@@ -162,9 +170,22 @@ def _document(parameters: ParameterSet) -> dict[str, Any]:
         document["row_noise_stddev"] = [float(x) for x in parameters.row_noise_stddev]
     if parameters.information is not None and parameters.gradient is not None:
         lower = parameters.information[np.tril_indices(len(parameters.names))]
-        document["information_lower_triangle"] = [float(x) for x in lower]
-        document["gradient"] = [float(x) for x in parameters.gradient]
+        document["information_lower_triangle"] = _Numbers(lower)
+        document["gradient"] = _Numbers(parameters.gradient)
     return document
+
+
+def _text(document: Mapping[str, Any]) -> str:
+    """The document as YAML, key by key in its order."""
+    lines = []
+    for key, value in document.items():
+        if isinstance(value, _Numbers):
+            lines.append(f"{key}: {number_list(value, WIDTH)}\n")
+        else:   # None: what holds nothing but scalars on one line, which is not for the whole file
+            flow = None if isinstance(value, (list, dict)) else False
+            lines.append(yaml.dump({key: value}, Dumper=_Dumper, sort_keys=False,
+                                   default_flow_style=flow, width=WIDTH))
+    return "".join(lines)
 
 
 def _read(path: Path, what: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..config import Config
+from ..config import AUTO, Config
 from .parameter_file import ParameterSet, load_parameters
 from .parameters import FRICTION, RIGID
 from .robot import RobotModel
@@ -22,8 +22,11 @@ WATER, SLENDER = 1000.0, 0.25
 
 
 def prior_from_config(config: Config, robot: RobotModel) -> ParameterSet:
-    """The prior that the settings ask for, in the table's order (it need not lie in P yet)."""
-    if config.prior.file:
+    """The prior that the settings ask for, in the table's order (it need not lie in P yet).
+
+    AUTO is the built-in one: saved states are the node's, which starts from them itself.
+    """
+    if config.prior.file not in ("", AUTO):
         source = f"prior.file '{config.prior.file}'"
         return load_parameters(config.prior.file).for_table(robot.table, source)
     table = robot.table

@@ -1,7 +1,10 @@
 """The robot as the estimator sees it: parameter table, channels, one raw regressor per sample."""
 from __future__ import annotations
 
+import hashlib
+import json
 import math
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
@@ -17,6 +20,7 @@ from .sample import VEHICLE_UNITS, Sample, channel_names
 from .vehicle import vehicle_regressor
 
 PACKAGE = __package__.partition(".")[0]
+LONGEST_NAME = 40   # of a URDF, in a folder's name
 
 
 def resolve_urdf(address: str) -> str:
@@ -115,6 +119,27 @@ class RobotModel:
             return np.zeros(0)
         limits = self.arm.effort_limits
         return np.where(limits > 0, limits, math.inf)
+
+    @cached_property
+    def identity(self) -> str:
+        """The robot that an estimate belongs to, as the name of a folder: what it is, and eight
+        digits by which it differs from others of that name: 'vehicle-alpha5-3f2a9c1d'.
+
+        The digits follow from joints, channels, parameters, and the arm's geometry and mount.
+        """
+        words = ["vehicle"] if self.vehicle else []
+        shape = [list(self.joints), list(self.channels), list(self.table.names)]
+        if self.arm is not None:
+            words.append(re.sub(r"\W+", "_", self.arm.model.name, flags=re.ASCII)[:LONGEST_NAME]
+                         or "arm")
+            # all that geometry and mount do, without gravity, which is a setting of its own;
+            # rounded, so that Pinocchio's version does not matter
+            mu, base = np.linspace(0.1, 0.4, len(self.joints)), np.full(6, 0.1)
+            moving = self.arm.regressors(mu, mu, mu, np.eye(3), base, base)
+            resting = self.arm.regressors(mu, 0 * mu, 0 * mu, np.eye(3), 0 * base, 0 * base)
+            shape += [(np.round(a - b, 4) + 0.0).tolist() for a, b in zip(moving, resting)]
+        digits = hashlib.sha256(json.dumps(shape).encode()).hexdigest()[:8]
+        return "-".join([*words, digits])
 
     def raw_rows(self, sample: Sample) -> RawRows:
         """Regressor, known load and measured effort of one sample, not yet low-passed.

@@ -22,11 +22,13 @@ from .description import Description
 from .diagnostics import Diagnostics
 from .inputs import NodeInputs
 from .log import CORE_LOG, RosLogHandler
+from .memory import Memory, robot_folder
 from .outputs import OutputPublishers
 from .parameter_outputs import LOOK_S, ParameterOutputs
 from .parameters import changes_sentence, config_from_parameters, watch_changes
 from .recent_fit import RecentFit
-from .services import NodeServices
+from .recorder import recording_path
+from .services import NodeServices, parameter_folder
 from .validity import ValidityMonitor
 from .worker import Worker
 
@@ -45,6 +47,7 @@ class EstimatorNode(rclpy.node.Node):
         self.config: Config = config_from_parameters(self)
         self.worker: Worker | None = None
         self.inputs: NodeInputs | None = None
+        self.memory: Memory | None = None
         # Wall time, so that diagnostics and warnings go on while simulated time stands still.
         self._wall = Clock(clock_type=ClockType.STEADY_TIME)
         self._diagnostics_publisher = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
@@ -67,9 +70,15 @@ class EstimatorNode(rclpy.node.Node):
         self.robot = RobotModel.from_config(config, description)
         self._outputs = OutputPublishers(self, self.robot)
         self._fit = RecentFit(self.robot.channels, self.robot.units, config.filter.period)
+        # refused at start, not at the end of a dive
+        folder = robot_folder(parameter_folder(config.output), self.get_namespace(),
+                              self.get_name(), self.robot)
+        memory = self.memory = Memory(config, self.robot, folder, self.get_logger())
         # Nothing but the worker keeps the estimator: other threads read what the worker publishes.
+        estimator = Estimator(config, robot=self.robot, real_time=True)
+        start = memory.start(estimator)
         worker = Worker(
-            Estimator(config, robot=self.robot, real_time=True), config.filter.period,
+            estimator, config.filter.period,
             self._predicted, lambda _: self._parameter_outputs.estimate(),
             lambda error: self._worker_failed(error, worker.exceptions),
             lambda: self._parameter_outputs.announce())
@@ -81,23 +90,27 @@ class EstimatorNode(rclpy.node.Node):
         def time_jumped() -> None:
             worker.request(lambda estimator: estimator.break_off())
 
-        inputs = self.inputs = NodeInputs(self, config, self.robot, worker.submit, time_jumped)
+        recording = (recording_path(config.output.record, folder) if config.output.record
+                     else None)
+        inputs = self.inputs = NodeInputs(self, config, self.robot, worker.submit, time_jumped,
+                                          recording)
         self._reporter = Diagnostics(config, self.robot.table, worker, self._fit,
                                      lambda: validity.latest)
         self._answers = NodeServices(self, worker, self.robot.table, lambda: self.config,
-                                     inputs.restart_front_end)
+                                     inputs.restart_front_end, memory)
         self._report_timer = self.create_timer(
             config.output.diagnostics_period, lambda: self._report(inputs), clock=self._wall)
         self._look_timer = self.create_timer(LOOK_S, self._parameter_outputs.announce,
                                              clock=self._wall)
         self._voice_timer = self.create_timer(SPEAK_S, inputs.speak, clock=self._wall)
         self.worker = worker
-        self._log_start(worker.snapshot, inputs)
+        self._log_start(worker.snapshot, inputs, start)
         self._parameter_outputs.announce()
         worker.start()
+        memory.run(worker.request)
         inputs.start()
 
-    def _log_start(self, state: EstimatorSnapshot, inputs: NodeInputs) -> None:
+    def _log_start(self, state: EstimatorSnapshot, inputs: NodeInputs, start: str) -> None:
         config, robot, estimation = self.config, self.robot, self.config.estimation
         parts = ["a free vehicle"] if robot.vehicle else ["a fixed base"]
         if robot.joints:
@@ -112,7 +125,7 @@ class EstimatorNode(rclpy.node.Node):
         log.info("inputs: " + ", ".join(f"{source.topic} ({source.input.type})"
                                         for source in inputs.subscriptions))
         saved = " with its covariance" if state.started_from_file else ""
-        log.info(f"prior: {config.prior.file or 'built in'}{saved}; parameters on "
+        log.info(f"prior: {start}{saved}; parameters on "
                  f"{self.resolve_topic_name('~/parameters')}")
         if inputs.recorder is not None:
             log.info(f"recording into {inputs.recorder.path}")
@@ -158,10 +171,11 @@ class EstimatorNode(rclpy.node.Node):
         before, self.config = self.config, config
         for name, (old, new) in before.differences(config).items():
             self.get_logger().info(f"setting '{name}' changed from {old!r} to {new!r}")
-        if self.worker is None or self.inputs is None:
+        if self.worker is None or self.inputs is None or self.memory is None:
             return
         self.inputs.change_settings(config)
         self.worker.request(lambda estimator: estimator.change_settings(config))
+        self.memory.change_settings(config)
         if config.output.diagnostics_period != before.output.diagnostics_period:
             self._report_timer.timer_period_ns = int(config.output.diagnostics_period * 1e9)
             self._report_timer.reset()  # or the old period would run out first
@@ -171,10 +185,15 @@ class EstimatorNode(rclpy.node.Node):
         if self.inputs is not None:
             self.inputs.stop()
         if self.worker is not None:
+            if self.memory is not None:
+                self.memory.stop()
             self.worker.stop()
         if self.inputs is not None and self.inputs.recorder is not None:
             recorder = self.inputs.recorder
             said = recorder.error or f"{recorder.messages} messages recorded in {recorder.path}"
+            print(f"{NODE_NAME}: {said}", file=sys.stderr)
+        if self.memory is not None and (self.memory.saves or self.memory.error):
+            said = self.memory.error or f"state saved in {self.memory.folder}"
             print(f"{NODE_NAME}: {said}", file=sys.stderr)
         CORE_LOG.removeHandler(self._log_handler)
         self.destroy_node()

@@ -5,6 +5,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 from rclpy.node import Node
 
@@ -28,8 +29,10 @@ class NodeInputs:
     """
 
     def __init__(self, node: Node, config: Config, robot: RobotModel,
-                 submit: Callable[[Sample], None], time_jumped: Callable[[], None]):
-        """Raises ConfigError where a topic cannot be subscribed or a recording not be written."""
+                 submit: Callable[[Sample], None], time_jumped: Callable[[], None],
+                 recording: Path | None = None):
+        """recording: the new bag to record into. Raises ConfigError where a topic cannot be
+        subscribed or the bag not be written."""
         self._node, self._submit, self._time_jumped = node, submit, time_jumped
         self._period = config.filter.period
         self._log = node.get_logger()
@@ -41,9 +44,9 @@ class NodeInputs:
         self.subscriptions = [InputSubscription(node, wanted[0], [each.role for each in wanted])
                               for wanted in by_topic.values()]
         self.recorder: Recorder | None = None
-        if config.output.record:
+        if recording is not None:
             types = {source.topic: source.input.type for source in self.subscriptions}
-            self.recorder = Recorder(config.output.record, types)
+            self.recorder = Recorder(recording, types)
         self.samples = 0
         self.dropped: Counter = Counter()
         self._resets = 0

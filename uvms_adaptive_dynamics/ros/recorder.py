@@ -1,21 +1,29 @@
 """Records what the node receives: raw bytes, in the order and with the times of the front end.
 
-`evaluate` on the bag therefore repeats the run. The bag is rosbag2 in mcap, written with `rosbags`
-(pip) or, on a ROS installation without it, with `rosbag2_py` (apt); neither is needed by a node
-that does not record.
+`evaluate` on the bag therefore repeats the run. What is older than two seconds is on the disk: a
+bag that a power cut has cut off can be read up to there. The bag is rosbag2 in mcap, written with
+`rosbags` (pip) or, on a ROS installation without it, with `rosbag2_py` (apt); neither is needed by
+a node that does not record.
 """
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Protocol
 
+from ..config import AUTO
+from ..disk.folder_sync import FolderSync
 from ..disk.writing import output_folder
 from ..errors import BagError, ConfigError, UvmsError
 
 # [bytes] Ten minutes of the default inputs at 62 kB/s, and the same again: less is no recording.
 LEAST_FREE = 75_000_000
+# [s] What a power cut may cost, twice: once until it is flushed, once until it is on the disk.
+FLUSH_S = 1.0
+TIME = "{time}"
 
 
 class BagWriter(Protocol):
@@ -24,6 +32,8 @@ class BagWriter(Protocol):
     def __init__(self, path: Path, topics: Mapping[str, str]) -> None: ...
 
     def write(self, topic: str, receive_ns: int, data: bytes) -> None: ...
+
+    def flush(self) -> None: ...
 
     def close(self) -> None: ...
 
@@ -43,6 +53,13 @@ class RosbagsWriter:
         """Append one serialized message."""
         self._bag.write(self._connections[topic], receive_ns, data)
 
+    def flush(self) -> None:
+        """Hand what was written to the system, as a chunk that can be read."""
+        storage = self._bag.storage
+        if storage.chunk.bio.tell():
+            storage.close_chunk()
+        storage.bio.flush()
+
     def close(self) -> None:
         """Write index and metadata: without them the bag cannot be read."""
         self._bag.close()
@@ -54,7 +71,10 @@ class Rosbag2PyWriter:
     def __init__(self, path: Path, topics: Mapping[str, str]):
         import rosbag2_py
         self._bag = rosbag2_py.SequentialWriter()
-        self._bag.open(rosbag2_py.StorageOptions(uri=str(path), storage_id="mcap"),
+        # Without cache and chunks every message goes straight into the file.
+        self._bag.open(rosbag2_py.StorageOptions(uri=str(path), storage_id="mcap",
+                                                 max_cache_size=0,
+                                                 storage_preset_profile="fastwrite"),
                        rosbag2_py.ConverterOptions("", ""))
         for number, (topic, type_) in enumerate(topics.items()):
             self._bag.create_topic(rosbag2_py.TopicMetadata(id=number, name=topic, type=type_,
@@ -63,6 +83,9 @@ class Rosbag2PyWriter:
     def write(self, topic: str, receive_ns: int, data: bytes) -> None:
         """Append one serialized message."""
         self._bag.write(topic, data, receive_ns)
+
+    def flush(self) -> None:
+        """Nothing: it has no cache of its own."""
 
     def close(self) -> None:
         """Drop the writer: its destructor closes the bag in every release, `close()` in some."""
@@ -89,6 +112,8 @@ class Recorder:
         self.messages = 0
         self.error = ""
         self._bag: Any = None
+        self._flushed = time.monotonic()
+        self._sync: FolderSync | None = None
         self._open()
 
     def write(self, topic: str, receive_ns: int, data: bytes) -> None:
@@ -98,6 +123,9 @@ class Recorder:
         try:
             self._bag.write(topic, receive_ns, data)
             self.messages += 1
+            if time.monotonic() - self._flushed > FLUSH_S:
+                self._flushed = time.monotonic()
+                self._bag.flush()
         except Exception as error:  # a full disk, a removed drive: each library has its own kinds
             self.error = f"recording stopped after {self.messages} messages: {error}"
             self.close()
@@ -121,6 +149,8 @@ class Recorder:
             bag.close()
         except Exception as error:  # as in `write`
             self.error = self.error or f"the bag could not be finished: {error}"
+        if self._sync is not None:
+            self._sync.stop()
 
     def _open(self) -> None:
         self._parts += 1
@@ -134,6 +164,7 @@ class Recorder:
         try:
             output_folder(path.parent, LEAST_FREE)
             self._bag = self._writer(path, self._topics)
+            self._sync = FolderSync(path, FLUSH_S)
         except BagError:
             raise
         except UvmsError as error:
@@ -142,6 +173,24 @@ class Recorder:
         except Exception as error:  # as in `write`
             raise ConfigError(f"setting 'output.record' is '{path}', which cannot be written: "
                               f"{error}.") from None
+
+
+def recording_path(setting: str, folder: Path) -> Path:
+    """The path that `output.record` asks for now: 'auto' is recordings/{time} in the robot's
+    folder, '{time}' the local time; with either the path is one that is still free.
+
+    Raises ConfigError where '~' cannot be resolved.
+    """
+    wanted = str(folder / "recordings" / TIME) if setting == AUTO else setting
+    try:
+        path = Path(wanted.replace(TIME, time.strftime("%Y-%m-%dT%H-%M-%S"))).expanduser()
+    except RuntimeError as error:
+        raise ConfigError(f"setting 'output.record' is '{setting}': {error}") from None
+    if TIME not in wanted:
+        return path
+    # Not '_2', which is the second part of a recording.
+    names = chain([path.name], (f"{path.name}-{number}" for number in count(2)))
+    return next(path.with_name(name) for name in names if not os.path.lexists(path.with_name(name)))
 
 
 def available_writer() -> type[BagWriter]:

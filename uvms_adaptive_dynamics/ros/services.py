@@ -1,20 +1,26 @@
-"""Services of the node: reset, enable, save, load, next_stage."""
+"""Services of the node: reset, enable, save, save_as, load, load_from, next_stage."""
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from diagnostic_msgs.srv import AddDiagnostics
 from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
 
-from ..config import Config, Output
+from ..config import AUTO, Config, Output
 from ..disk.kinds import reason_of, special_kind
-from ..errors import ParameterError, UvmsError
+from ..errors import ParameterError, UvmsError, brief
+from ..estimation.saved_state import dated
 from ..model.parameter_file import ParameterSet, load_parameters, save_parameters
 from ..model.parameters import ParameterTable
+from .memory import Memory
 from .worker import Worker
+
+LONGEST_NAME = 100   # of a file, well below the 255 bytes of a file system
 
 
 class NodeServices:
@@ -22,16 +28,19 @@ class NodeServices:
     goes on."""
 
     def __init__(self, node: Node, worker: Worker, table: ParameterTable,
-                 get_config: Callable[[], Config], restart_front_end: Callable[[], None]):
-        """`get_config`: the settings as they are now, since output.file may change. Raises
-        ParameterError where output.directory cannot be a folder."""
+                 get_config: Callable[[], Config], restart_front_end: Callable[[], None],
+                 memory: Memory):
+        """`get_config`: the settings as they are now, since output.file may change."""
         self._log, self._worker, self._table = node.get_logger(), worker, table
         self._config, self._restart_front_end = get_config, restart_front_end
-        parameter_folder(get_config().output)     # refused at start, not at the end of a dive
+        self._memory = memory
         for name, action in (("reset", self._reset), ("save", self._save), ("load", self._load),
                              ("next_stage", self._next_stage)):
             node.create_service(Trigger, f"~/{name}", self._answering(name, action))
         node.create_service(SetBool, "~/enable", self._answering("enable", self._enable))
+        # The one service of the standard packages that takes a string and answers like Trigger.
+        for name, action in (("save_as", self._save_as), ("load_from", self._load_from)):
+            node.create_service(AddDiagnostics, f"~/{name}", self._answering(name, action))
 
     def _answering(self, name: str, action: Callable[[Any], str]) -> Callable:
         def answer(request, response):
@@ -45,10 +54,11 @@ class NodeServices:
         return answer
 
     def _reset(self, request) -> str:
+        self._memory.begin_anew()
         self._restart_front_end()
         self._worker.call(lambda estimator: estimator.restart())
         file = self._config().prior.file
-        start = f"prior file '{file}'" if file else "built-in prior"
+        start = f"prior file '{file}'" if file not in ("", AUTO) else "built-in prior"
         return f"Estimate reset to the {start}; all data are forgotten, estimating anew."
 
     def _enable(self, request) -> str:
@@ -65,13 +75,34 @@ class NodeServices:
                 "~/enable with true resumes it.")
 
     def _save(self, request) -> str:
-        path = parameter_path(self._config().output)
-        parameters = self._worker.call(lambda estimator: estimator.parameter_set())
+        return self._save_to(parameter_path(self._memory.folder, self._config().output.file))
+
+    def _save_as(self, request) -> str:
+        return self._save_to(self._memory.folder / file_name(request.load_namespace))
+
+    def _save_to(self, path: Path) -> str:
+        parameters = dated(self._worker.call(lambda estimator: estimator.parameter_set()))
         return f"Saved {_contents(parameters)} to '{save_parameters(path, parameters)}'."
 
     def _load(self, request) -> str:
-        path = parameter_path(self._config().output)
+        output = self._config().output
+        path = parameter_path(self._memory.folder, output.file)
+        # Where version 0.1.0 saved, with one folder for all robots.
+        before = parameter_folder(output) / output.file
+        return self._load_path(before if before.is_file() and not path.exists() else path)
+
+    def _load_from(self, request) -> str:
+        folder = self._memory.folder
+        path = folder / file_name(request.load_namespace, of_node=True)
+        if not path.is_file():
+            there = sorted(file.stem for file in folder.glob("*.yaml"))
+            raise ParameterError(f"'{path}' does not exist; expected one of "
+                                 f"{', '.join(there) or 'none: nothing has been saved yet'}.")
+        return self._load_path(path)
+
+    def _load_path(self, path: Path) -> str:
         parameters = load_parameters(path).for_table(self._table, f"parameter file '{path}'")
+        self._memory.begin_anew()
         self._worker.call(lambda estimator: estimator.restart(parameters))
         return (f"Loaded {_contents(parameters)} from '{path}'; all data are forgotten, estimating "
                 f"from there. {_defaults(parameters)}").rstrip()
@@ -100,15 +131,31 @@ def parameter_folder(output: Output) -> Path:
     return directory
 
 
-def parameter_path(output: Output) -> Path:
-    """The file of save and load; raises ParameterError where it is not inside output.directory."""
-    directory = parameter_folder(output)
-    path = (directory / output.file).resolve()
-    if not output.file or path == directory or not path.is_relative_to(directory):
+def parameter_path(folder: Path, file: str) -> Path:
+    """The file of save and load, output.file; raises ParameterError where it is not inside the
+    robot's folder."""
+    folder = folder.resolve()
+    path = (folder / file).resolve()
+    if not file or path == folder or not path.is_relative_to(folder):
         raise ParameterError(
-            f"setting 'output.file' is {output.file!r}, which is no file inside output.directory "
-            f"'{directory}'; expected a plain file name such as 'parameters.yaml'.")
+            f"setting 'output.file' is {file!r}, which is no file inside the robot's folder in "
+            f"output.directory, '{folder}'; expected a plain file name such as 'parameters.yaml'.")
     return path
+
+
+def file_name(name: str, of_node: bool = False) -> str:
+    """The file behind a name given to save_as or load_from; raises ParameterError for what is no
+    plain name, and without `of_node` for a name of the node's own files."""
+    stem = name.removesuffix(".yaml")
+    plain = re.fullmatch(r"[\w-][\w .+-]*", stem) and len(stem) <= LONGEST_NAME
+    own = not of_node and re.match(r"state(\.|$)", stem)
+    if not plain or own:
+        why = "the name of the node's own files" if own else "no name of a file"
+        raise ParameterError(
+            f"load_namespace is {brief(name)}, which is {why}; expected a name such as "
+            f"'pool_2026' ('.yaml' is added): letters, digits and _ - + . in up to {LONGEST_NAME} "
+            "characters, without a folder.")
+    return f"{stem}.yaml"
 
 
 def _contents(parameters: ParameterSet) -> str:

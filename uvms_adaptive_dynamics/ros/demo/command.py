@@ -92,6 +92,7 @@ def _live(args: argparse.Namespace, folder: Path, prior: Path) -> None:
         estimator = Child("estimator", folder / "estimator.log", f"{PACKAGE}.ros.node",
                           "--ros-args", "-p", f"prior.file:={prior}",
                           "-p", f"output.record:={folder / 'recording'}",
+                          "-p", f"output.directory:={folder / 'estimator'}",
                           "-p", f"estimation.solver:={args.solver}")
         children.append(estimator)
         estimator.wait_for(view.estimator_is_up, "the estimator to subscribe")

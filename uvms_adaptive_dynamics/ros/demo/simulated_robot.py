@@ -22,6 +22,7 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 from rclpy.qos_overriding_options import QoSOverridingOptions
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import FluidPressure, Imu, JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
@@ -67,6 +68,10 @@ class SimulatedRobotNode(Node):
                 kind, topic, qos_profile_sensor_data,
                 qos_overriding_options=QoSOverridingOptions.with_default_policies())
             for topic, kind in TYPES.items()}
+        clock = self.declare_parameter("publish_clock", False, ParameterDescriptor(
+            description="Publish this node's time on /clock, for others with use_sim_time.",
+            read_only=True)).value
+        self._clock_publisher = self.create_publisher(Clock, "/clock", 10) if clock else None
         self._duration, self._delay_ns = duration or None, round(delay * 1e9)
         self._robot = SimulatedRobot(seed, self._duration, truth_period=None,
                                      input_timeout=timeout)
@@ -138,6 +143,8 @@ class SimulatedRobotNode(Node):
         now = self.get_clock().now().nanoseconds
         if now == 0 or self.finished:  # simulated time has not begun
             return
+        if self._clock_publisher is not None:
+            self._clock_publisher.publish(Clock(clock=_time(now)))
         if self._start is None:
             self._set_start(now + self._delay_ns)
         late = (now - self._start) * 1e-9 - self._robot.t
@@ -167,7 +174,7 @@ def ros_message(message: Message):
     if message.topic == "thruster_commands":
         result.data = array.array("d", p["data"])
         return result
-    result.header.stamp = Time(sec=message.stamp // 10**9, nanosec=message.stamp % 10**9)
+    result.header.stamp = _time(message.stamp)
     result.header.frame_id = {"dvl/twist": DVL_FRAME, "joint_states": ""}.get(message.topic,
                                                                               BODY_FRAME)
     if message.topic == "imu/data":
@@ -186,6 +193,10 @@ def ros_message(message: Message):
         for name in ("position", "velocity", "effort"):
             setattr(result, name, array.array("d", p[name]))
     return result
+
+
+def _time(ns: int) -> Time:
+    return Time(sec=ns // 10**9, nanosec=ns % 10**9)
 
 
 def _fill(target, fields: str, values) -> None:

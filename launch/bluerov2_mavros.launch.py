@@ -1,0 +1,49 @@
+"""A BlueROV2 Heavy with ArduSub behind mavros, a DVL A50 and a Reach Alpha 5:
+`ros2 launch uvms_adaptive_dynamics bluerov2_mavros.launch.py fcu_url:=udp://:14550@`.
+
+The drivers of DVL and arm have launch files of their own; config/bluerov2_mavros.yaml names their
+topics. docs/boat.md.
+"""
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
+from launch.conditions import IfCondition
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node
+from launch_ros.substitutions import FindPackageShare
+
+PACKAGE = "uvms_adaptive_dynamics"
+
+ARGUMENTS = (
+    ("params_file", PathJoinSubstitution([FindPackageShare(PACKAGE), "config",
+                                          "bluerov2_mavros.yaml"]),
+     "Parameter file with the settings of the estimator."),
+    ("namespace", "", "Namespace of mavros and of the estimator."),
+    ("mavros", "true", "Start mavros; false where it runs already."),
+    ("fcu_url", "udp://:14550@", "Where mavros finds the autopilot."),
+    ("record", "auto", "Recording of what the estimator receives: auto, a new bag, or empty."),
+    ("log_level", "info", "Of the estimator."),
+)
+
+
+def generate_launch_description():
+    """mavros, and the estimator, which is started again whatever happens."""
+    namespace = LaunchConfiguration("namespace")
+    mavros = Node(
+        package="mavros", executable="mavros_node", namespace=[namespace, "/mavros"],
+        output="screen", respawn=True, respawn_delay=2.0,
+        condition=IfCondition(LaunchConfiguration("mavros")),
+        # BlueOS publishes its autopilot as system 1, component 1.
+        parameters=[{"fcu_url": LaunchConfiguration("fcu_url"), "tgt_system": 1,
+                     "tgt_component": 1}])
+    estimator = IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(PathJoinSubstitution([FindPackageShare(PACKAGE), "launch",
+                                                            "estimator.launch.py"])),
+        launch_arguments={
+            "respawn": "true",
+            **{name: LaunchConfiguration(name)
+               for name in ("params_file", "namespace", "record", "log_level")}
+        }.items())
+    return LaunchDescription([
+        *(DeclareLaunchArgument(name, default_value=default, description=meaning)
+          for name, default, meaning in ARGUMENTS), mavros, estimator])

@@ -1,0 +1,48 @@
+"""Two vehicles, each in a namespace of its own, with its own files, topics and diagnostics:
+`ros2 launch uvms_adaptive_dynamics two_vehicles.launch.py first_params:=a.yaml
+second_params:=b.yaml`; with `simulated:=true` no vehicle is needed."""
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, GroupAction, IncludeLaunchDescription
+from launch.conditions import IfCondition, UnlessCondition
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch_ros.substitutions import FindPackageShare
+
+PACKAGE = "uvms_adaptive_dynamics"
+DEFAULT = PathJoinSubstitution([FindPackageShare(PACKAGE), "config", "bluerov2_alpha5.yaml"])
+
+
+def generate_launch_description():
+    """Arguments, then one group for each vehicle."""
+    declared = [DeclareLaunchArgument("simulated", default_value="false",
+                                      description="Two simulated robots stand in for vehicles."),
+                DeclareLaunchArgument("duration", default_value="0.0",
+                                      description="Of the simulation [s]; 0: until stopped."),
+                DeclareLaunchArgument("record", default_value="",
+                                      description="Empty, or auto: a recording of each.")]
+    groups = []
+    for number, which in enumerate(("first", "second")):
+        declared += [
+            DeclareLaunchArgument(f"{which}_namespace", default_value=f"{which}_vehicle",
+                                  description=f"Namespace of the {which} vehicle."),
+            DeclareLaunchArgument(f"{which}_params", default_value=DEFAULT,
+                                  description=f"Parameter file of the {which} vehicle.")]
+        common = {"namespace": LaunchConfiguration(f"{which}_namespace"),
+                  "record": LaunchConfiguration("record")}
+        simulated = LaunchConfiguration("simulated")
+        # A group each: what one include sets does not reach the other.
+        groups.append(GroupAction([
+            include("estimator.launch.py", UnlessCondition(simulated),
+                    {**common, "params_file": LaunchConfiguration(f"{which}_params"),
+                     "respawn": "true"}),
+            include("demo.launch.py", IfCondition(simulated),
+                    {**common, "seed": str(number), "duration": LaunchConfiguration("duration")}),
+        ]))
+    return LaunchDescription(declared + groups)
+
+
+def include(file, condition, arguments):
+    """A launch file of this package."""
+    path = PathJoinSubstitution([FindPackageShare(PACKAGE), "launch", file])
+    return IncludeLaunchDescription(PythonLaunchDescriptionSource(path), condition=condition,
+                                    launch_arguments=arguments.items())

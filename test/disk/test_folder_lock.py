@@ -1,0 +1,38 @@
+"""One writer for a folder, and none after its end."""
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from uvms_adaptive_dynamics.disk.folder_lock import FolderLock
+
+HOLD = ("import sys; from pathlib import Path; from uvms_adaptive_dynamics.disk.folder_lock import "
+        "FolderLock; print(FolderLock(Path(sys.argv[1])).take(), flush=True); sys.stdin.read()")
+
+
+def test_a_second_writer_waits_for_nothing(tmp_path):
+    """It is told at once; after `release` it is its turn."""
+    one, other = FolderLock(tmp_path), FolderLock(tmp_path)
+    assert one.take() and not other.take()
+    one.release()
+    assert other.take()
+
+
+def test_a_killed_process_holds_nothing(tmp_path):
+    """kill -9 leaves no lock behind."""
+    child = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], text=True,
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert child.stdout.readline() == "True\n"
+    assert not FolderLock(tmp_path).take()
+    os.kill(child.pid, signal.SIGKILL)
+    child.communicate()
+    assert FolderLock(tmp_path).take()
+
+
+def test_a_place_where_no_folder_can_be_is_an_error(tmp_path):
+    """As for every other file."""
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError):
+        FolderLock(tmp_path / "file" / "folder").take()

@@ -1,0 +1,138 @@
+"""The saved state: what it starts from, what it replaces, and what it keeps."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.estimation.estimator import Estimator
+from uvms_adaptive_dynamics.estimation.saved_state import (
+    KEPT,
+    SavedState,
+    known_directions,
+    known_rows,
+    measuring_settings,
+)
+
+CONFIG = Config()
+
+
+@pytest.fixture(scope="module")
+def prior():
+    return Estimator(CONFIG, learn=False)
+
+
+@pytest.fixture
+def state(tmp_path, prior):
+    """Makes the state of a process that begins with what the folder holds."""
+    def make(config=CONFIG):
+        return SavedState(tmp_path / "robot", prior.table, measuring_settings(config))
+    (tmp_path / "robot").mkdir()
+    return make
+
+
+def learned(prior, rows, directions=20, W=110.0):
+    found = prior.parameter_set(described=False)
+    values = found.values.copy()
+    values[found.names.index("W")] = W
+    return replace(found, values=values, learned={
+        "rows": rows, "directions": directions, "settings": measuring_settings(CONFIG)})
+
+
+def test_a_first_start_says_that_there_is_nothing(state):
+    """The built-in prior, and where one looked."""
+    start = state().start()
+    assert start.parameters is None and "no saved state in" in start.sentence
+
+
+def test_the_state_goes_on(state, prior):
+    """Values, rows and date; and no backup, since nothing was lost."""
+    state().save(learned(prior, 100))
+    again = state()
+    start = again.start()
+    assert known_rows(start.parameters) == 100 and "with 100 rows" in start.sentence
+    again.save(learned(prior, 200))
+    assert again.backups() == [] and known_rows(state().start().parameters) == 200
+
+
+@pytest.mark.parametrize("poorer", [dict(rows=50), dict(rows=300, directions=10)])
+def test_what_is_poorer_leaves_a_backup(state, prior, poorer):
+    """Fewer rows, or fewer directions known."""
+    one = state()
+    one.save(learned(prior, 100))
+    one.save(learned(prior, **poorer))
+    backup, = one.backups()
+    assert known_rows(one.load(backup.name)) == 100
+
+
+def test_directions_at_the_edge_leave_one_backup(state, prior):
+    """20, 19, 20, 19, ...: the backup of the first 20 is enough."""
+    one = state()
+    for k in range(10):
+        one.save(learned(prior, 100 + k, directions=20 - k % 2))
+    assert len(one.backups()) == 1
+
+
+def test_another_line_leaves_a_backup_however_rich(state, prior):
+    """After a reset or a load, and in a run that did not start from the state."""
+    one = state()
+    one.save(learned(prior, 100))
+    one.begin_anew()
+    one.save(learned(prior, 1000, directions=60))
+    assert len(one.backups()) == 1
+    another = state()
+    another.save(learned(prior, 2000, directions=60))
+    assert len(another.backups()) == 2
+
+
+def test_backups_are_few_and_the_richest_stays(state, prior):
+    """However many lines begin after it."""
+    one = state()
+    one.save(learned(prior, 100, directions=60, W=1.0))
+    for k in range(2 * KEPT):
+        one.begin_anew()
+        one.save(learned(prior, k + 1))
+    kept = [known_rows(one.load(path.name)) for path in one.backups()]
+    assert len(kept) == KEPT and kept == [100, 6, 7, 8, 9]
+
+
+def test_a_damaged_state_gives_way_to_the_newest_good_backup(state, prior):
+    """The sentence says what was wrong; what is left of the file is kept."""
+    one = state()
+    for rows in (100, 200, 300):
+        one.begin_anew()
+        one.save(learned(prior, rows))
+    one.path.write_bytes(one.path.read_bytes()[:2000])
+    again = state()
+    start = again.start()
+    assert known_rows(start.parameters) == 200
+    assert "instead, since" in start.sentence and "not valid YAML" in start.sentence
+    again.save(learned(prior, 210))
+    assert (again.folder / "state.damaged").stat().st_size == 2000
+    assert known_rows(state().start().parameters) == 210
+
+
+def test_other_settings_are_another_state(state, prior):
+    """Those by which measurements become efforts: the name of the setting is said, and how to use
+    the state all the same."""
+    state().save(learned(prior, 100))
+    other = state(CONFIG.with_values({"joint_states.effort_scale": (2.0, 2.0, 2.0, 2.0)}))
+    start = other.start()
+    assert start.parameters is None
+    assert "joint_states.effort_scale" in start.sentence and "~/load_from" in start.sentence
+    assert state(CONFIG.with_values({"estimation.horizon": 50})).start().parameters is not None
+
+
+def test_another_robot_s_state_is_named(state, prior, tmp_path):
+    """A person who expected one sees why there is none."""
+    state().save(learned(prior, 100))
+    other = SavedState(tmp_path / "vehicle-00000000", prior.table, {})
+    assert "(but of robot)" in other.start().sentence
+
+
+def test_directions_are_counted_against_the_prior():
+    """Those of which less than .3 of the prior's deviation is left, however they lie."""
+    rotation, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 5)))
+    stddev = np.array([1.0, 10.0, 0.1, 1.0, 1e3])
+    left = rotation @ np.diag([0.01, 0.2, 0.29, 0.31, 1.0]) ** 2 @ rotation.T
+    assert known_directions(left * np.outer(stddev, stddev), stddev) == 3

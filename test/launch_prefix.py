@@ -1,0 +1,49 @@
+"""The package as `colcon build` installs it, for the real `ros2 launch`: a prefix made of the
+checkout; and whether `ros2 launch` is there."""
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = "uvms_adaptive_dynamics"
+EXECUTABLES = {"estimator": "ros.node", "simulated_robot": "ros.demo.simulated_robot"}
+
+
+def ros2_launch_is_there() -> bool:
+    """With the interpreter that the nodes run in, or another."""
+    ros2 = shutil.which("ros2")
+    return ros2 is not None and subprocess.run(
+        [ros2, "launch", "--help"], capture_output=True, check=False, timeout=60,
+        env=environment()).returncode == 0
+
+
+def environment(prefix: Path | None = None, **others: str) -> dict[str, str]:
+    """This process's environment, in which rclpy of wheels can start, with a prefix in front."""
+    left_out = ("_ROS_WHEELS_BOOTSTRAP_COMPLETE", "LD_LIBRARY_PATH") if (
+        "_ROS_WHEELS_BOOTSTRAP_COMPLETE" in os.environ) else ()
+    found = {key: value for key, value in os.environ.items() if key not in left_out}
+    prefixes = [str(prefix)] if prefix else []
+    return {**found, **others, "AMENT_PREFIX_PATH": os.pathsep.join(
+                filter(None, [*prefixes, found.get("AMENT_PREFIX_PATH")])),
+            "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), found.get("PYTHONPATH")]))}
+
+
+def make_prefix(folder: Path) -> Path:
+    """lib/<package>/<executable>, share/<package>/{launch,config,...}, and ament's mark."""
+    share = folder / "share" / PACKAGE
+    marks = folder / "share" / "ament_index" / "resource_index" / "packages"
+    lib = folder / "lib" / PACKAGE
+    for path in (share, marks, lib):
+        path.mkdir(parents=True)
+    (marks / PACKAGE).touch()
+    # Copies, since `ros2 launch` follows no links to folders.
+    for source in (ROOT / "launch", ROOT / "config", ROOT / PACKAGE / "robots"):
+        shutil.copytree(source, share / source.name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name, module in EXECUTABLES.items():
+        script = lib / name
+        script.write_text(f"#!/bin/sh\nexec {sys.executable} -m {PACKAGE}.{module} \"$@\"\n")
+        script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    return folder

@@ -1,0 +1,35 @@
+"""What a robot is called, by which its files are kept apart."""
+from pathlib import Path
+
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.model.robot import RobotModel, resolve_urdf
+
+
+def identity(**values):
+    changes = {name.replace("__", "."): value for name, value in values.items()}
+    return RobotModel.from_config(Config().with_values(changes)).identity
+
+
+def test_a_robot_s_name_says_what_it_is():
+    """A vehicle, an arm, or both, and eight digits."""
+    assert identity().startswith("vehicle-alpha5-") and len(identity().split("-")[-1]) == 8
+    assert identity(robot__joints=()).startswith("vehicle-")
+    assert identity(robot__vehicle=False).startswith("alpha5-")
+
+
+def test_what_does_not_change_the_robot_does_not_change_its_name(tmp_path):
+    """Solvers, gravity, and where the URDF lies."""
+    path = tmp_path / "copy.urdf"
+    path.write_text(Path(resolve_urdf(Config().robot.urdf)).read_text())
+    assert identity() == identity(estimation__solver="native", robot__gravity=9.78,
+                                  robot__urdf=str(path))
+
+
+@pytest.mark.parametrize("change", [
+    {"robot__mount_xyz": (0.2, 0.0, -0.12)}, {"robot__mount_rpy": (0.0, 0.0, 0.0)},
+    {"robot__joints": ("axis_e", "axis_d")}, {"robot__estimate_offsets": "joints"}])
+def test_another_robot_has_another_name(change):
+    """Mount, joints, or parameters."""
+    assert identity(**change) != identity()

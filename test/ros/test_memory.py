@@ -1,0 +1,180 @@
+"""Saving while it runs: when, what, by whom, and what a failure costs."""
+import threading
+import time
+from concurrent.futures import Future
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.estimation.estimator import Estimator
+from uvms_adaptive_dynamics.estimation.saved_state import known_rows
+from uvms_adaptive_dynamics.model.parameter_file import load_parameters
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.ros.memory import Memory, robot_folder
+from uvms_adaptive_dynamics.studies.benchmark.samples import simulated_samples
+
+CONFIG = Config().with_values({"output.save_period": 3600.0})
+ROBOT = RobotModel.from_config(CONFIG)
+
+
+class Log(list):
+    info = warning = list.append
+
+
+@pytest.fixture(scope="module")
+def samples():
+    return simulated_samples(10.0, 1)
+
+
+@pytest.fixture
+def start(tmp_path):
+    """An estimator and its running memory, as in the node; requests are carried out at once."""
+    running = []
+
+    def make(config=CONFIG):
+        estimator, log = Estimator(config, robot=ROBOT), Log()
+        memory = Memory(config, ROBOT, tmp_path / "robot", log)
+        said = memory.start(estimator)
+
+        def request(action):
+            answer = Future()
+            answer.set_result(action(estimator))
+            return answer
+        memory.run(request)
+        running.append(memory)
+        return estimator, memory, log, said
+    yield make
+    for memory in running:
+        memory.stop()
+
+
+def learn(estimator, samples):
+    for sample in samples:
+        estimator.step(sample)
+
+
+def test_a_start_goes_on_from_the_last_exit(start, samples):
+    """Values, covariance, noise and rows; the sentence names file, date and rows."""
+    estimator, memory, _, said = start()
+    assert "no saved state" in said
+    learn(estimator, samples[:60])
+    memory.stop()
+    again, _, _, said = start()
+    assert "started from" in said and "state.yaml" in said
+    np.testing.assert_allclose(again.pi, estimator.pi, rtol=1e-12)
+    assert known_rows(again.prior) == estimator.information.rows_learned > 0
+    assert again.information.prior.saved
+
+
+def test_an_untouched_prior_is_never_saved(start, samples):
+    """Nor what has not changed since."""
+    estimator, memory, *_ = start()
+    memory.save()
+    assert not (memory.folder / "state.yaml").exists()
+    learn(estimator, samples[:60])
+    memory.save()
+    memory.save()
+    assert memory.saves == 1
+    estimator.learn = False
+    learn(estimator, samples[60:90])
+    memory.save()
+    assert memory.saves == 1
+
+
+def test_a_reset_keeps_what_was_known(start, samples):
+    """Saved before it, and in a backup once there is something new."""
+    estimator, memory, *_ = start()
+    learn(estimator, samples[:100])
+    memory.begin_anew()
+    estimator.restart()
+    rows = known_rows(load_parameters(memory.folder / "state.yaml"))
+    memory.save()
+    assert known_rows(load_parameters(memory.folder / "state.yaml")) == rows
+    learn(estimator, samples[100:160])
+    memory.save()
+    assert known_rows(load_parameters(memory.folder / "state.yaml")) < rows
+    backup, = memory.folder.glob("state.*.yaml")
+    assert known_rows(load_parameters(backup)) == rows
+
+
+def test_a_state_that_cannot_be_used_is_a_warning(start, samples):
+    """Not a line among others."""
+    estimator, memory, *_ = start()
+    learn(estimator, samples[:60])
+    memory.stop()
+    memory.folder.joinpath("state.yaml").write_text("parameters: [")
+    _, _, log, said = start()
+    assert "starting from the built-in prior, since" in said and log == [said]
+
+
+def test_what_another_start_is_asked_for_is_done(start, samples):
+    """An empty prior.file is the built-in prior, whatever was saved."""
+    estimator, memory, *_ = start()
+    learn(estimator, samples[:60])
+    memory.stop()
+    other, _, _, said = start(CONFIG.with_values({"prior.file": ""}))
+    assert said == "built-in prior" and not other.information.prior.saved
+
+
+def test_saves_come_at_intervals(start, samples):
+    """On a thread of its own."""
+    estimator, memory, *_ = start(CONFIG.with_values({"output.save_period": 0.05}))
+    learn(estimator, samples[:60])
+    end = threading.Event()
+    for _ in range(200):
+        if memory.saves:
+            break
+        end.wait(0.05)
+    assert memory.saves
+
+
+def test_a_second_node_in_the_folder_says_that_it_saves_nothing(start, samples):
+    """Rather than that two write one file in turns."""
+    start()
+    estimator, second, log, _ = start()
+    assert "another node saves in" in log[0]
+    learn(estimator, samples[:60])
+    second.stop()
+    assert not (second.folder / "state.yaml").exists()
+
+
+def test_a_failing_disk_is_a_warning(start, samples):
+    """And is tried again."""
+    estimator, memory, log, _ = start()
+    learn(estimator, samples[:60])
+    (memory.folder / "state.yaml").mkdir()
+    memory.save()
+    assert "the state was not saved" in log[-1] and "is a folder" in log[-1]
+    (memory.folder / "state.yaml").rmdir()
+    memory.save()
+    assert memory.saves == 1 and memory.error == ""
+
+
+def test_what_a_kill_left_is_removed(start, tmp_path):
+    """Temporary files do not pile up."""
+    (tmp_path / "robot").mkdir()
+    (tmp_path / "robot" / ".uvms_000000000000.partial").touch()
+    _, memory, *_ = start()
+    assert [path.name for path in memory.folder.iterdir()] == [".lock"]
+
+
+@pytest.mark.parametrize("namespace, name, place", [
+    ("/", "uvms_estimator", "no-namespace"), ("/boat", "uvms_estimator", "boat"),
+    ("/fleet/boat", "uvms_estimator", "fleet.boat"), ("/boat", "other", "boat+other")])
+def test_each_node_has_a_folder_of_its_own(namespace, name, place):
+    """Namespace, node and robot."""
+    assert robot_folder(Path("/d"), namespace, name, ROBOT) == Path("/d") / place / ROBOT.identity
+
+
+@pytest.mark.parametrize("before", [0.0, 3600.0])
+def test_the_period_may_change_while_it_runs(start, samples, before):
+    """From never, or in the middle of an hour's wait."""
+    estimator, memory, _, _ = start(CONFIG.with_values({"output.save_period": before}))
+    learn(estimator, samples[:300])
+    memory.change_settings(CONFIG.with_values({"output.save_period": 0.05}))
+    deadline = time.monotonic() + 5.0
+    while not memory.saves and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert memory.saves and list(memory.folder.glob("*.yaml"))

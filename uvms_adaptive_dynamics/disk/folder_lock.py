@@ -1,0 +1,41 @@
+"""One writer for a folder: a lock that ends with the process, however that ends."""
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from pathlib import Path
+
+LOCK = ".lock"
+# File systems without locks, such as some network shares: there nobody can be kept out.
+WITHOUT_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS)
+
+
+class FolderLock:
+    """Held from `take` to `release`, or to the end of the process."""
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+        self._handle: int | None = None
+
+    def take(self) -> bool:
+        """Whether this process is the folder's writer now; raises OSError where the folder cannot
+        be made or written."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in WITHOUT_LOCKS:
+                os.close(handle)
+                if error.errno == errno.EWOULDBLOCK:
+                    return False
+                raise
+        self._handle = handle
+        return True
+
+    def release(self) -> None:
+        """Let another process have it."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None

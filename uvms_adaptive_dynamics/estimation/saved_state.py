@@ -1,0 +1,219 @@
+"""The saved state of an estimate: one file that is replaced again and again, and backups of what it
+replaced. docs/memory.md.
+
+A folder holds one robot's `state.yaml` and some `state.<time>.yaml`, all of them parameter files.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..config import Config
+from ..disk.writing import write_file
+from ..errors import ParameterError, UvmsError
+from ..model.parameter_file import ParameterSet, load_parameters, save_parameters
+from ..model.parameters import ParameterTable
+from ..uncertainty.identifiability import MEASURED
+
+STATE = "state.yaml"
+BACKUPS = "state.*.yaml"
+DAMAGED = "state.damaged"
+# Backups that are kept: the one that knows most, and the last four others; 150 kB each.
+KEPT = 5
+
+# UTC, since a boat's station computer changes its time zone.
+TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
+
+# Settings by which measurements become motion and efforts in SI: with others, the same robot has
+# other parameters. What the robot is, its folder says (`RobotModel.identity`).
+MEASURING = (
+    "robot.link_volumes", "robot.link_buoyancy_centres", "robot.rotor_inertia",
+    "thrusters.source", "thrusters.wrench_frame", "thrusters.unit", "thrusters.signs",
+    "thrusters.allocation", "thrusters.curve", "thrusters.efficiency",
+    "joint_states.effort_scale", "joint_states.effort_scale_negative",
+    "joint_states.effort_offset", "joint_states.position_offset",
+    "imu.frame", "imu.rpy", "dvl.frame", "dvl.rpy")
+
+
+def measuring_settings(config: Config) -> dict[str, Any]:
+    """The settings that an estimate stands and falls with, in plain types, by dotted name."""
+    values = {name: value for name, _, value in config.settings()}
+    return {name: list(values[name]) if isinstance(values[name], tuple) else values[name]
+            for name in MEASURING}
+
+
+def known_rows(parameters: ParameterSet) -> int:
+    """Rows behind a set of parameters; 0 where it does not say."""
+    return _count(parameters.learned, "rows")
+
+
+def known_directions(covariance: np.ndarray, stddev: np.ndarray) -> int:
+    """How many independent directions a covariance (p, p) knows to MEASURED of the prior's
+    deviations stddev (p,); frozen and tied ones count, in every state alike."""
+    scaled = np.asarray(covariance) / np.outer(stddev, stddev)
+    return int(np.sum(np.linalg.eigvalsh(scaled) < MEASURED ** 2))
+
+
+def dated(parameters: ParameterSet) -> ParameterSet:
+    """The same with the time of now, for a file."""
+    return replace(parameters, learned={**parameters.learned, "saved": _now()})
+
+
+class Start(NamedTuple):
+    """What an estimate starts from: a saved state, or None, and why, in a sentence; whether a file
+    was there that could not be used."""
+
+    parameters: ParameterSet | None
+    sentence: str
+    refused: bool = False
+
+
+class SavedState:
+    """The state of one robot in a folder, and its backups.
+
+    The file goes to a backup before it is replaced by what does not continue it, or by what has
+    fewer rows or knows fewer directions.
+    """
+
+    def __init__(self, folder: Path, table: ParameterTable, settings: Mapping[str, Any]):
+        """settings: `measuring_settings` of now."""
+        self.folder, self._table, self._settings = folder, table, dict(settings)
+        self.path = folder / STATE
+        # What the file holds, as far as it is known: (rows, directions).
+        self._there: tuple[int, int] | None = None
+        self._continued = False
+        self._spared = -1     # most directions of a backup of this line
+        self._richnesses: dict[str, tuple[int, int]] = {}     # of backups, by name
+
+    def start(self) -> Start:
+        """The newest state that can be used, which `save` then continues."""
+        candidates = [path for path in (self.path, *reversed(self.backups())) if path.is_file()]
+        if not candidates:
+            return Start(None, f"no saved state in '{self.folder}'{self._others()}: starting from "
+                               "the built-in prior")
+        refusals = []
+        for path in candidates:
+            try:
+                found = self._fitting(path)
+            except UvmsError as error:
+                refusals.append(str(error).rstrip("."))
+                continue
+            if path == self.path:
+                self.continue_from(found)
+            instead = f" instead, since {'; '.join(refusals)}" if refusals else ""
+            return Start(found, f"started from '{path}' of {_date(found)} with "
+                                f"{known_rows(found)} rows{instead}", bool(refusals))
+        return Start(None, f"starting from the built-in prior, since {'; '.join(refusals)}", True)
+
+    def load(self, name: str) -> ParameterSet:
+        """The parameters of a file in the folder, checked; raises ParameterError."""
+        path = self.folder / name
+        return load_parameters(path).for_table(self._table, f"parameter file '{path}'")
+
+    def continue_from(self, parameters: ParameterSet) -> None:
+        """What is saved from now on goes on from these parameters, which the file holds."""
+        self._there, self._continued = _measure(parameters), True
+
+    def begin_anew(self) -> None:
+        """What is saved from now on does not go on from what the file holds: a reset, a load."""
+        self._continued, self._spared = False, -1
+
+    def save(self, parameters: ParameterSet) -> Path:
+        """Replace the file, after a backup where that is due; raises UvmsError."""
+        new = _measure(parameters)
+        if self.path.is_file() and self._backup_is_due(new):
+            self._back_up()
+        save_parameters(self.path, dated(parameters), keep=False)
+        self._there, self._continued = new, True
+        return self.path
+
+    def backups(self) -> list[Path]:
+        """Backups, the oldest first."""
+        return sorted(self.folder.glob(BACKUPS))
+
+    def _backup_is_due(self, new: tuple[int, int]) -> bool:
+        if not self._continued or self._there is None:
+            return True
+        rows, directions = self._there
+        # Directions come and go at the edge: one backup of the most that this line has known.
+        return new[0] < rows or new[1] < directions > self._spared
+
+    def _back_up(self) -> None:
+        """Copy the file to a backup, and drop those that are too many."""
+        content = self.path.read_bytes()
+        try:
+            found = self.load(STATE)
+        except UvmsError:
+            # for whoever wants to know what became of it; one of them is enough
+            write_file(self.folder / DAMAGED, content, keep=False)
+            return
+        rows, directions = _measure(found)
+        self._spared = max(self._spared, directions)
+        name = f"state.{_digits(found)}.yaml"
+        write_file(self.folder / name, content, keep=False)
+        self._richnesses[name] = directions, rows
+        there = self.backups()
+        richest = max(there, key=self._richness)
+        for path in [path for path in there if path != richest][:max(len(there) - KEPT, 0)]:
+            path.unlink(missing_ok=True)
+
+    def _richness(self, path: Path) -> tuple[int, int]:
+        """Directions first: an hour at rest has many rows."""
+        if path.name not in self._richnesses:
+            try:
+                rows, directions = _measure(self.load(path.name))
+            except UvmsError:
+                rows, directions = -1, -1
+            self._richnesses[path.name] = directions, rows
+        return self._richnesses[path.name]
+
+    def _fitting(self, path: Path) -> ParameterSet:
+        """The state in a file; raises ParameterError where it is not of this robot, or was learned
+        with other settings."""
+        found = self.load(path.name)
+        was = found.learned.get("settings")
+        if isinstance(was, Mapping):
+            other = [name for name, value in self._settings.items()
+                     if name in was and was[name] != value]
+            if other:
+                raise ParameterError(
+                    f"'{path}' of {_date(found)} was learned with other settings "
+                    f"({', '.join(other)}); ~/load_from with '{path.stem}' goes on from it all "
+                    "the same")
+        return found
+
+    def _others(self) -> str:
+        """Who else has a state beside this robot, for a person who expected one."""
+        there = sorted(path.parent.name for path in self.folder.parent.glob(f"*/{STATE}"))
+        return f" (but of {', '.join(there[:3])})" if there else ""
+
+
+def _measure(parameters: ParameterSet) -> tuple[int, int]:
+    return known_rows(parameters), _count(parameters.learned, "directions")
+
+
+def _count(learned: Mapping, key: str) -> int:
+    found = learned.get(key)
+    return found if type(found) is int and found >= 0 else 0
+
+
+def _date(parameters: ParameterSet) -> str:
+    """When a state was saved, as it says."""
+    return str(parameters.learned.get("saved", "unknown date"))[:len("2026-01-01T00:00:00.000000Z")]
+
+
+def _digits(parameters: ParameterSet) -> str:
+    """The same in a file's name, by which backups are in order; what has no date is the oldest."""
+    try:
+        return datetime.strptime(_date(parameters), TIME).strftime("%Y%m%dT%H%M%S%fZ")
+    except ValueError:
+        return "0undated"
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).strftime(TIME)
