@@ -8,6 +8,7 @@ from ros_bus import bus, process
 
 from uvms_adaptive_dynamics.ros import log as ros_log
 from uvms_adaptive_dynamics.ros import node as node_module
+from uvms_adaptive_dynamics.ros import process as process_module
 
 FATAL = 50
 
@@ -62,10 +63,10 @@ def test_an_error_of_the_program_is_in_the_log_too(monkeypatch):
     """And it ends the process with its traceback."""
     said = []
     monkeypatch.setattr(node_module, "EstimatorNode", lambda: 1 / 0)
-    monkeypatch.setattr(node_module, "last_words", lambda sentence, *rest: said.append(sentence))
+    monkeypatch.setattr(process_module, "last_words", lambda sentence, *rest: said.append(sentence))
     for name in ("init", "try_shutdown"):
-        monkeypatch.setattr(node_module.rclpy, name, lambda **_: None)
-    monkeypatch.setattr(node_module.signal, "signal", lambda *_: None)
+        monkeypatch.setattr(process_module.rclpy, name, lambda **_: None)
+    monkeypatch.setattr(process_module.signal, "signal", lambda *_: None)
     with pytest.raises(ZeroDivisionError):
         node_module.main(["estimator"])
     assert "ZeroDivisionError" in said[0] and "report" in said[0]

@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "uvms_adaptive_dynamics"
 SETTINGS = {name for name, _, _ in Config().settings()}
 SECTIONS = "|".join(sorted({name.partition(".")[0] for name in SETTINGS}))
 NAMED = re.compile(rf"(?<![\w./-])(?:{SECTIONS})\.[a-z]\w*(?![\w(/])")
-FILES = re.compile(r"\.(?:yaml|py|urdf|csv|md)$")
+FILES = re.compile(r"\.(?:yaml|py|urdf|csv|md|json|png)$")
 
 
 def texts(source):
