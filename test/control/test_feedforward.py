@@ -154,6 +154,25 @@ def test_an_impossible_estimate_is_refused_and_ends_trust(change, part):
     assert ff.efforts(70.0 - 8.5, state(), NU_DOT, MU_DDOT).source == "trusted"
 
 
+def test_signs_of_life_do_not_bring_back_what_a_refused_estimate_replaced():
+    """The estimator lives on and trusts what cannot be used: the fallback acts until good ones
+    come. A failure ends with the next sign of life."""
+    ff = feedforward()     # of the same values, so that nothing blends
+    ff.update(PRIOR.values, None, 0.0, True)
+    with pytest.raises(ParameterError):
+        ff.update(np.full(75, np.nan), None, 0.01, True)
+    for k in range(2, 5):
+        ff.confirm(k * PERIOD)
+        ff.update(PRIOR.values, None, k * PERIOD, False)
+        assert ff.efforts(k * PERIOD, state(), NU_DOT, MU_DDOT).source == "prior"
+    ff.update(PRIOR.values, None, 0.05, True)
+    assert ff.efforts(0.05, state(), NU_DOT, MU_DDOT).source == "trusted"
+    ff.distrust()
+    assert ff.efforts(0.06, state(), NU_DOT, MU_DDOT).source == "prior"
+    ff.confirm(0.07)
+    assert ff.efforts(0.07, state(), NU_DOT, MU_DDOT).source == "trusted"
+
+
 def test_ten_thousand_mad_updates():
     """Withheld, stale, NaN, outside P or anywhere inside it: every effort is within its limit, no
     step is above 5 % of it, and parameters stay within P."""
