@@ -78,7 +78,9 @@ def run_variants(config: Config, model: RobotModel, truths: Truths, gains: Gains
             knowledge = Adapted(config, model, wrong) if name == "adapted" else None
         tracks[name] = run_loop(config, model, seed, schedule.end, gains, feedforward, knowledge,
                                 schedule.payload)
-        said(f"seed {seed}, {VARIANTS[name]}: done")
+        refused = knowledge.refused if isinstance(knowledge, Adapted) else 0
+        said(f"seed {seed}, {VARIANTS[name]}: done"
+             + (f", {refused} estimates refused by the feedforward" if refused else ""))
     return tracks
 
 
