@@ -132,11 +132,13 @@ class LatestStateFilter:
         if t <= self._imu_t:
             return
         has_force = math.isfinite(reading[6])
-        if not math.isfinite(reading[0]):
+        oriented = math.isfinite(reading[0])
+        if not oriented:
             if not has_force:
                 raise MessageError("imu: neither orientation nor force")
             reading = self._attitude.add(t, reading[3:6], reading[6:9])
-            self._known = math.isfinite(self._attitude.tilt_since)
+        # A driver's first messages may lack the orientation that the later ones have.
+        self._known = oriented or math.isfinite(self._attitude.tilt_since)
         dt, self._imu_t = t - self._imu_t, t
         down, rates, force = reading[:3], reading[3:6], reading[6:9]
         self._error = FORCE_ERROR if has_force else NO_FORCE_ERROR
