@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import uvms_adaptive_dynamics as library
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.estimation.estimator import RECOVER_AFTER, Estimator
 from uvms_adaptive_dynamics.estimation.progress import ProgressRecord
@@ -89,6 +90,7 @@ def test_the_situation_of_an_estimator():
     """From its snapshot alone: a fresh one waits; what it has judged, found wrong and learnt, and
     the time since its newest tick, decide as they do in the node."""
     estimator = Estimator(Config(), learn=False)
+    assert (library.Situation, library.validity) == (Situation, validity)
     channels, fresh = estimator.robot.channels, replace(estimator.snapshot(), learn=True)
     assert validity(Situation.of(fresh, channels, np.inf)).state == "waiting"
     working = replace(fresh, judged=True, trust=("ok",) * 10, progress=ProgressRecord(
