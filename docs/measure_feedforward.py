@@ -70,9 +70,8 @@ class Estimator(Node):
             KeyValue(key="state", value="learning"),
             *(KeyValue(key=f"trust {k}", value="ok") for k in range(KEYS))])]))
         if self._k % 50 == 0:
-            message = covariance_message(np.diag((0.1 * values) ** 2 + 1e-6))
-            message.layout.dim[0].label = f"rows: {','.join(self._table.names)}"
-            self._covariance.publish(message)
+            self._covariance.publish(covariance_message(
+                t, self._table.names, np.diag((0.1 * values) ** 2 + 1e-6)))
         self._k += 1
 
     def _hear(self, name, message):
