@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Config": "config", "load_config": "config", "Sample": "model.sample",
     "Estimator": "estimation.estimator", "Estimate": "estimation.estimator",
+    "Situation": "estimation.validity", "validity": "estimation.validity",
     "ParameterSet": "model.parameter_file", "load_parameters": "model.parameter_file",
     "save_parameters": "model.parameter_file", "ParameterTable": "model.parameters",
     "RobotModel": "model.robot", "vehicle_regressor": "model.vehicle",

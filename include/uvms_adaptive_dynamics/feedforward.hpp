@@ -156,7 +156,8 @@ struct Placement {
 };
 
 // A joint of a serial chain: its frame at position zero in the frame of the joint before it (fixed
-// joints between them multiplied in; the first with the mount in front), and its axis there.
+// joints between them multiplied in; the first with the mount in front), and its axis there, of
+// length one (that of a URDF may be longer).
 struct Joint {
   Placement origin;
   Vector3 axis = Vector3::UnitZ();

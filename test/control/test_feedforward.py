@@ -3,6 +3,7 @@ import math
 import time
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,9 +12,10 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.control.feedforward import Feedforward
 from uvms_adaptive_dynamics.errors import ParameterError, RobotError
 from uvms_adaptive_dynamics.model.dynamics import State, inverse_dynamics
+from uvms_adaptive_dynamics.model.parameter_file import ParameterSet
 from uvms_adaptive_dynamics.model.physical_set import PhysicalSet
 from uvms_adaptive_dynamics.model.prior import prior_from_config
-from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.robot import RobotModel, resolve_urdf
 from uvms_adaptive_dynamics.model.rotations import from_rpy
 
 CONFIG = Config()
@@ -65,6 +67,39 @@ def test_the_arms_reaction_is_what_the_vehicle_feels_of_the_arm():
                              NU_DOT, np.zeros(0), PRIOR.values[:27]).tau
     got = feedforward().efforts(0.0, state(), NU_DOT, MU_DDOT)
     np.testing.assert_allclose(got.tau[:6] + got.arm_reaction, alone, atol=1e-9)
+
+
+def test_the_arms_reaction_is_its_weight_and_its_lost_momentum():
+    """Newton's third law by Pinocchio's centroidal momentum of the arm on its carried mount: force
+    and moment about the body's origin in FRD, at rest a weight that pulls down."""
+    arm = pin.buildModelFromUrdf(str(resolve_urdf(CONFIG.robot.urdf)))
+    flip = np.diag([1.0, -1.0, -1.0])
+    mount = pin.SE3(flip @ pin.rpy.rpyToMatrix(*map(float, CONFIG.robot.mount_rpy)),
+                    flip @ np.array(CONFIG.robot.mount_xyz, float))
+    pi = PRIOR.values.copy()
+    pi[27:].reshape(4, 12)[:, :10] = ROBOT.arm.inertials()[:, :10]
+    ff = Feedforward(ROBOT, ParameterSet(PRIOR.names, pi), CONFIG.with_values(
+        {"feedforward.wrench_limits": [1e3] * 6}))
+    still, mu, mu_dot = np.zeros(6), np.array([2.0, 1.2, 2.2, 1.0]), np.array([.5, -.4, .6, .3])
+    moving = [arm.joints[arm.getJointId(joint)] for joint in CONFIG.robot.joints]
+    rows, speeds = [j.idx_q for j in moving], [j.idx_v for j in moving]
+
+    def momentum(t):
+        """(6,) about the body's origin in FRD, its centre of mass and its mass."""
+        data, q, v = arm.createData(), pin.neutral(arm), np.zeros(arm.nv)
+        q[rows], v[speeds] = mu + t * mu_dot + t * t * MU_DDOT / 2, mu_dot + t * MU_DDOT
+        h = pin.computeCentroidalMomentum(arm, data, q, v)
+        centre, linear = mount.act(data.com[0]), mount.rotation @ h.linear
+        angular = mount.rotation @ h.angular + np.cross(centre, linear)
+        return np.concatenate([linear, angular]), centre, data.mass[0]
+
+    (after, *_), (before, *_), (_, centre, mass) = momentum(1e-5), momentum(-1e-5), momentum(0.0)
+    R_nb = from_rpy(.3, -.4, 1.0)
+    weight = mass * CONFIG.robot.gravity * R_nb[2]
+    expected = np.concatenate([weight, np.cross(centre, weight)]) - (after - before) / 2e-5
+    got = ff.efforts(0.0, State(R_nb, still, mu, mu_dot), still, MU_DDOT).arm_reaction
+    assert mass > .5
+    np.testing.assert_allclose(got, expected, atol=1e-6)
 
 
 def test_new_parameters_come_without_a_bump_and_are_reached():
@@ -152,6 +187,25 @@ def test_an_impossible_estimate_is_refused_and_ends_trust(change, part):
         ff.update(good, np.full((75, 75), np.nan), 60.0, True)
     ff.update(good, None, 60.01, True)
     assert ff.efforts(70.0 - 8.5, state(), NU_DOT, MU_DDOT).source == "trusted"
+
+
+def test_signs_of_life_do_not_bring_back_what_a_refused_estimate_replaced():
+    """The estimator lives on and trusts what cannot be used: the fallback acts until good ones
+    come. A failure ends with the next sign of life."""
+    ff = feedforward()     # of the same values, so that nothing blends
+    ff.update(PRIOR.values, None, 0.0, True)
+    with pytest.raises(ParameterError):
+        ff.update(np.full(75, np.nan), None, 0.01, True)
+    for k in range(2, 5):
+        ff.confirm(k * PERIOD)
+        ff.update(PRIOR.values, None, k * PERIOD, False)
+        assert ff.efforts(k * PERIOD, state(), NU_DOT, MU_DDOT).source == "prior"
+    ff.update(PRIOR.values, None, 0.05, True)
+    assert ff.efforts(0.05, state(), NU_DOT, MU_DDOT).source == "trusted"
+    ff.distrust()
+    assert ff.efforts(0.06, state(), NU_DOT, MU_DDOT).source == "prior"
+    ff.confirm(0.07)
+    assert ff.efforts(0.07, state(), NU_DOT, MU_DDOT).source == "trusted"
 
 
 def test_ten_thousand_mad_updates():

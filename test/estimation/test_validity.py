@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from uvms_adaptive_dynamics.estimation.estimator import RECOVER_AFTER
+import uvms_adaptive_dynamics as library
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.estimation.estimator import RECOVER_AFTER, Estimator
+from uvms_adaptive_dynamics.estimation.progress import ProgressRecord
 from uvms_adaptive_dynamics.estimation.validity import (
     FAILED_IN_A_ROW,
     NONE_FOR,
@@ -81,3 +84,24 @@ def test_nothing_is_trusted_that_speaks_against_itself(row_age, flags, **others)
 def test_solves_fail_as_often_as_the_estimator_bears():
     """Failure is published when the estimator itself gives the data up."""
     assert FAILED_IN_A_ROW == RECOVER_AFTER
+
+
+def test_the_situation_of_an_estimator():
+    """From its snapshot alone: a fresh one waits; what it has judged, found wrong and learnt, and
+    the time since its newest tick, decide as they do in the node."""
+    estimator = Estimator(Config(), learn=False)
+    assert (library.Situation, library.validity) == (Situation, validity)
+    channels, fresh = estimator.robot.channels, replace(estimator.snapshot(), learn=True)
+    assert validity(Situation.of(fresh, channels, np.inf)).state == "waiting"
+    working = replace(fresh, judged=True, trust=("ok",) * 10, progress=ProgressRecord(
+        np.array([0.5, *[0.0] * 9]), 0.0))
+    now = Situation.of(working, channels, 0.2)
+    assert validity(now).trusted and now.row_age[0] == 0.7
+    for change, tick_age, word in (
+            ({"judged": False}, 0.2, "not been judged"),
+            ({"trust": ("ok",) * 9 + ("wrong",)}, 0.2, "wrong on axis_b"),
+            ({"progress": ProgressRecord(np.zeros(10), 0.0, FAILED_IN_A_ROW)}, 0.2, "failed"),
+            ({"parameters": replace(working.parameters, pi=np.full(75, np.nan))}, 0.2, "finite"),
+            ({}, LATE, "no sample")):
+        found = validity(Situation.of(replace(working, **change), channels, tick_age))
+        assert not found.trusted and word in found.reason

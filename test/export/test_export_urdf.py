@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 import pytest
-from export_cases import CONFIG, estimate, point_masses
+from export_cases import CONFIG, FLIP, estimate, point_masses
 
 from uvms_adaptive_dynamics.export import urdf
 from uvms_adaptive_dynamics.export.formats import export_as
 from uvms_adaptive_dynamics.export.identified import ExportError
+from uvms_adaptive_dynamics.export.vehicle_body import vehicle_body
 from uvms_adaptive_dynamics.model.manipulator import ManipulatorModel, Mount
 
 JOINTS = CONFIG.robot.joints
@@ -110,6 +111,18 @@ def test_the_vehicle_is_above_the_arm_at_its_mount():
     mount = pin.SE3(pin.rpy.rpyToMatrix(*CONFIG.robot.mount_rpy), np.array(CONFIG.robot.mount_xyz))
     assert np.allclose((mount * pin.SE3(np.eye(3), np.array([0, 0, 0.014]))).homogeneous,
                        placement.homogeneous, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_vehicles_inertial_is_the_rigid_part_of_the_split(seed):
+    """Pinocchio's spatial inertia about the base link's origin is M_RB in FLU, so that centre and
+    inertia about it stand where a URDF has them."""
+    identified = estimate(seed)
+    model = pin.buildModelFromXML(urdf.write(identified).text, pin.JointModelFreeFlyer())
+    body = vehicle_body(identified, "the test")
+    assert np.abs(body.gravity_centre).max() > 1e-3
+    np.testing.assert_allclose(model.inertias[1].matrix(),
+                               FLIP[:, None] * body.rigid_mass * FLIP, atol=1e-9)
 
 
 def test_a_vehicle_that_no_rigid_body_is_has_no_inertial():

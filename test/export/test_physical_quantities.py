@@ -10,11 +10,7 @@ import pytest
 from export_cases import CONFIG, estimate
 
 from uvms_adaptive_dynamics.export.identified import ExportError
-from uvms_adaptive_dynamics.export.physical_quantities import (
-    _links,
-    _vehicle,
-    physical_quantities,
-)
+from uvms_adaptive_dynamics.export.physical_quantities import _formulas, physical_quantities
 from uvms_adaptive_dynamics.export.quantity_table import saved, shown
 from uvms_adaptive_dynamics.model.covariance import deviations
 from uvms_adaptive_dynamics.model.parameters import LINK, RIGID
@@ -80,7 +76,7 @@ def test_deviations_are_those_of_drawn_parameters():
     names = ("vehicle.gravity_centre_z", "axis_d.centre_x", "axis_b.Ixx_about_centre",
              "vehicle.net_weight", "arm.mass")
     root = np.linalg.cholesky(identified.parameters.covariance + 1e-18 * np.eye(75))
-    formulas = {f.name: f for f in (*_vehicle(identified), *_links(identified))}
+    formulas = {f.name: f for f in _formulas(identified)}
     draws = identified.values + rng.normal(size=(20_000, 75)) @ root.T
     for quantity in quantities:
         if quantity.name in names:

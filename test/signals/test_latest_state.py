@@ -60,6 +60,18 @@ def test_the_state_is_that_of_its_own_time(motion, messages):
     assert np.sqrt(np.mean(np.square(acceleration))) < .1
 
 
+def test_an_orientation_that_comes_late_is_used_at_once(messages):
+    """A driver starts with unset orientations: no state, until the first that is set. By then the
+    clocks are known, and an attitude of our own is not."""
+    begin, late = messages[0][2], []
+    for role, message, receive in messages[:400]:
+        if role == "imu" and receive < begin + .7:
+            message = Message(**{**vars(message), "orientation": Message(x=0., y=0., z=0., w=1.)})
+        late.append((role, message, receive))
+    found = followed(late)
+    assert begin + .7 <= found[0][0] < begin + .75
+
+
 def test_the_age_is_that_of_the_slower_of_imu_and_joints(messages):
     """Below 30 ms with an IMU of 100 Hz and joints of 50 Hz."""
     found = followed(messages, begin=messages[0][2] + 2.0)

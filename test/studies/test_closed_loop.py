@@ -1,5 +1,7 @@
 """The closed loop: what the command measures, on runs of a few seconds."""
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,11 +10,14 @@ from uvms_adaptive_dynamics.__main__ import main
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.control.feedforward import Feedforward
 from uvms_adaptive_dynamics.control.motion_controller import gains_for
+from uvms_adaptive_dynamics.estimation.progress import ProgressRecord
+from uvms_adaptive_dynamics.estimation.validity import FAILED_IN_A_ROW, NONE_FOR
 from uvms_adaptive_dynamics.model.physical_set import PhysicalSet
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.studies.closed_loop import command, tuning
 from uvms_adaptive_dynamics.studies.closed_loop.command import zeroed
+from uvms_adaptive_dynamics.studies.closed_loop.knowledge import Adapted
 from uvms_adaptive_dynamics.studies.closed_loop.loop import Payload, Track, run_loop
 from uvms_adaptive_dynamics.studies.closed_loop.runs import Schedule, back_after, errors_of
 from uvms_adaptive_dynamics.studies.closed_loop.stress import stress
@@ -89,6 +94,32 @@ def test_a_feedforward_helps_and_a_payload_disturbs(true):
     for kind in ("position", "attitude", "joints"):
         assert known[kind] < 0.5 * alone[kind]
     assert loaded["joints"] > 1.5 * known["joints"]
+
+
+def test_the_feedforward_hears_of_an_estimate_what_the_node_would_say(true):
+    """Values that have not been judged since they jumped, or on which a channel is wrong, are a
+    sign of life alone; judged ones act; failed ones end trust at once."""
+    adapted, told = Adapted(CONFIG, MODEL, true), []
+    listener = SimpleNamespace(update=lambda *given: told.append("update"),
+                               confirm=lambda t: told.append("confirm"),
+                               distrust=lambda: told.append("distrust"))
+    working = replace(adapted.estimator.snapshot(), judged=True, trust=("ok",) * 10,
+                      progress=ProgressRecord(np.zeros(10), 0.0))
+    adapted._tick_at = 0.0
+    for change, expected in (
+            ({}, ["update", "confirm"]),
+            ({"judged": False}, ["confirm"]),
+            ({"trust": ("wrong",) * 10}, ["confirm"]),
+            ({"progress": ProgressRecord(np.zeros(10), 0.0, FAILED_IN_A_ROW)}, ["distrust"])):
+        snapshot = replace(working, **change)
+        adapted.estimator.snapshot = lambda snapshot=snapshot: snapshot
+        adapted._new = SimpleNamespace(pi=true.values, t=0.0)
+        adapted.tell(0.0, listener)
+        assert told == expected
+        told.clear()
+    adapted.estimator.snapshot = lambda: working
+    adapted.tell(0.5, listener)
+    assert told == ["confirm"] and not adapted.validity(1.01 * NONE_FOR).trusted
 
 
 def test_a_mad_estimate_is_bounded(true, monkeypatch):

@@ -60,7 +60,7 @@ WAYS_IN = {
 }
 ROS_MESSAGES = ("_msgs", "_interfaces", "_srvs")
 
-NODES = ("ros.node", "ros.feedforward_node")
+NODES = ("ros.node", "ros.feedforward_node", "ros.twin_node")
 NOT_AT_RUN_TIME = ("evaluation", "studies", "simulation")
 
 

@@ -1,8 +1,8 @@
 """Covariance of a forecast's error, on a coarse grid along its motion.
 
-Four causes, each carried by the error's linear equation (`model/error_covariance.py`): the start,
-the parameters, what the model leaves unexplained for as long as it is alike, and joints: noise of
-measured efforts, and friction at rest.
+Five causes, each carried by the error's linear equation (`model/error_covariance.py`): the start,
+the parameters, what the model leaves unexplained for as long as it is alike, the noise of measured
+joint efforts, and friction at rest.
 """
 from __future__ import annotations
 

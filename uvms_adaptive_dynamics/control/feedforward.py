@@ -74,13 +74,12 @@ class Feedforward:
         self._nothing = _Parameters(np.zeros(table.size + 1), np.zeros((table.size,) * 2),
                                     "nothing")
         self._trusted: _Parameters | None = None
-        self._sign_of_life = -math.inf
+        self._sign_of_life, self._refused = -math.inf, False
         self._x, self._covariance = self._wanted(0.0).x, self._wanted(0.0).covariance.copy()
         self._workspace = np.empty_like(self._covariance)
         self._before: float | None = None
         self._coulomb = table.places(f"{joint}.fs" for joint in table.joints)
         self._own = np.arange(robot.arm_rows.start, robot.arm_rows.stop)
-        self._arm_columns = slice(table.vehicle_slice.stop, table.size)
 
     # --- what the estimator says ------------------------------------------------------------------
 
@@ -97,9 +96,9 @@ class Feedforward:
         try:
             self._trusted = self._checked(pi, covariance, stamp)
         except ParameterError:
-            self.distrust()
+            self.refuse()
             raise
-        self._sign_of_life = stamp
+        self._sign_of_life, self._refused = stamp, False
 
     def confirm(self, stamp: float) -> None:
         """A sign of life of the estimator at `stamp` [s]: its last trusted parameters still hold.
@@ -108,8 +107,15 @@ class Feedforward:
             self._sign_of_life = stamp
 
     def distrust(self) -> None:
-        """The estimator has failed: the fallback acts from the next call of `efforts` on."""
+        """The estimator has failed: the fallback acts from the next call of `efforts` on, until a
+        sign of life."""
         self._sign_of_life = -math.inf
+
+    def refuse(self) -> None:
+        """What the estimator trusts cannot be used: the fallback acts from the next call of
+        `efforts` on, until a usable update. Signs of life do not end it: they vouch for what was
+        refused."""
+        self._refused = True
 
     def _checked(self, pi: np.ndarray, covariance: np.ndarray | None, stamp: float) -> _Parameters:
         pi = self.robot.table.vector(pi, "trusted parameters")
@@ -154,7 +160,8 @@ class Feedforward:
         Y, tau = E[:, :-1], self._limited(E @ self._x)
         there = np.abs(self._limited(after) - tau) <= self.settings.max_step * self.limits
         variance = np.einsum("ij,ij->i", Y @ self._covariance, Y)
-        arm = E[:6, self._arm_columns] @ self._x[self._arm_columns] + E[:6, -1] * self._x[-1]
+        carried = self.robot.table.arm_slice
+        arm = E[:6, carried] @ self._x[carried] + E[:6, -1] * self._x[-1]
         return FeedforwardEfforts(
             tau, np.sqrt(np.maximum(variance, 0.0)), wanted.source if there.all() else "blend",
             t - self._trusted.stamp if self._trusted else math.inf,
@@ -174,8 +181,9 @@ class Feedforward:
         trusted, settings = self._trusted, self.settings
         if trusted is not None and (
                 settings.fallback == "trusted" or
+                not self._refused
                 # either way: a stamp from the future is no sign of life either
-                abs(t - self._sign_of_life) <= settings.timeout
+                and abs(t - self._sign_of_life) <= settings.timeout
                 and (settings.max_age == 0.0 or t - trusted.stamp <= settings.max_age)):
             return trusted
         return self._nothing if settings.fallback == "nothing" else self._prior

@@ -2,7 +2,9 @@
 
 A complementary filter of a few lines: the IMU says what changes, slower sensors correct it. It has
 no delay, unlike the estimator's signals, which wait for both sides of an instant; it is an example
-of what a vehicle's navigation gives a controller, and replaces none.
+of what a vehicle's navigation gives a controller, and replaces none. `signals/latest_state.py` is
+not used here, since it has no position, no gyro between orientations and no smoothed joint speeds,
+which a feedforward does without and a PID does not.
 """
 from __future__ import annotations
 

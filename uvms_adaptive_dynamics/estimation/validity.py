@@ -7,6 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..uncertainty.trust import STATES as TRUST
+from ..uncertainty.trust import WRONG
+from .snapshot import EstimatorSnapshot
+
 WAITING, LEARNING, HOLDING, FROZEN, FAILED = STATES = (
     "waiting", "learning", "holding", "frozen", "failed")
 
@@ -44,6 +48,21 @@ class Situation:
     failed_solves: int = 0
     lost_samples: int = 0
     stuck: float = 0.0
+
+    @classmethod
+    def of(cls, snapshot: EstimatorSnapshot, channels: Sequence[str], tick_age: float,
+           alive: bool = True, lost_samples: int = 0, stuck: float = 0.0) -> Situation:
+        """The situation of an estimator with this snapshot, `tick_age` [s] after its newest tick;
+        the rest is what only a node knows of its thread."""
+        progress, parameters = snapshot.progress, snapshot.parameters
+        # Ages are as of the newest tick's stamp, where there has been one.
+        row_age = progress.row_age + (tick_age if np.isfinite(tick_age) else 0.0)
+        finite = np.isfinite(parameters.pi).all() and np.isfinite(parameters.stddev).all()
+        return cls(channels, row_age, tick_age, progress.solve_age, alive, snapshot.learn,
+                   bool(finite), snapshot.started_from_file, snapshot.judged,
+                   [channel for channel, level in zip(channels, snapshot.trust)
+                    if level == TRUST[WRONG]],
+                   progress.failed_in_a_row, lost_samples, stuck)
 
 
 class Validity(NamedTuple):

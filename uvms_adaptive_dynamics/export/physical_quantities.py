@@ -48,7 +48,7 @@ class _Formula(NamedTuple):
 
 def physical_quantities(identified: Identified) -> tuple[Quantity, ...]:
     """All quantities of vehicle and links, of the estimate and what it is known from."""
-    formulas = (*_vehicle(identified), *_links(identified))
+    formulas = _formulas(identified)
     values = identified.values
     J = _jacobian(formulas, values, np.array(identified.robot.table.scale))
     stddev = _deviations(identified, J)
@@ -59,23 +59,46 @@ def physical_quantities(identified: Identified) -> tuple[Quantity, ...]:
         for k, formula in enumerate(formulas))
 
 
-def _vehicle(identified: Identified) -> list[_Formula]:
-    robot, table = identified.config.robot, identified.robot.table
-    if not robot.vehicle:
+def _formulas(identified: Identified) -> tuple[_Formula, ...]:
+    return (*_sums(identified), *_parts(identified), *_links(identified))
+
+
+def _sums(identified: Identified) -> list[_Formula]:
+    """Of the vehicle, what motion in water tells without any mass."""
+    if not identified.robot.vehicle:
         return []
-    index, g, source = table.index, robot.gravity, rigid_mass_of(identified)[1]
+    index, g = identified.robot.table.index, identified.config.robot.gravity
 
     def at(name: str) -> Callable[[np.ndarray], float]:
         return lambda pi: pi[index[name]]
 
-    def mass(pi: np.ndarray) -> float:
-        return rigid_mass_of(identified, pi)[0]
-
     def net(pi: np.ndarray) -> float:
         return pi[index["W"]] - pi[index["B"]]
 
+    return [
+        _Formula("vehicle.net_weight", "N", "weight less buoyancy, W - B", net, True),
+        _Formula("vehicle.net_mass", "kg", "ballast that makes it neutral: -(W - B) / gravity",
+                 lambda pi: -net(pi) / g, True),
+        *(_Formula(f"vehicle.mass_with_added_{axis}", "kg",
+                   f"what accelerates along {axis}: {name}", at(name))
+          for axis, name in zip("xyz", DIAGONAL[:3])),
+        *(_Formula(f"vehicle.inertia_with_added_{axis}", "kg m^2",
+                   f"what turns about {axis}: {name}", at(name))
+          for axis, name in zip("xyz", DIAGONAL[3:]))]
+
+
+def _parts(identified: Identified) -> list[_Formula]:
+    """Of the vehicle, what follows with its mass."""
+    if not identified.robot.vehicle:
+        return []
+    robot, index = identified.config.robot, identified.robot.table.index
+    g, source = robot.gravity, rigid_mass_of(identified)[1]
+
+    def mass(pi: np.ndarray) -> float:
+        return rigid_mass_of(identified, pi)[0]
+
     def buoyancy(pi: np.ndarray) -> float:
-        return mass(pi) * g - net(pi)
+        return mass(pi) * g - (pi[index["W"]] - pi[index["B"]])
 
     def added_mass(name: str) -> Callable[[np.ndarray], float]:
         return lambda pi: pi[index[name]] - mass(pi)
@@ -90,33 +113,20 @@ def _vehicle(identified: Identified) -> list[_Formula]:
         moment = gravity_height(pi) * mass(pi) * g - pi[index[MOMENTS[2]]]
         return moment / buoyancy(pi)
 
-    found = [_Formula("vehicle.net_weight", "N", "weight less buoyancy, W - B", net, True),
-             _Formula("vehicle.net_mass", "kg", "ballast that makes it neutral: -(W - B) / gravity",
-                      lambda pi: -net(pi) / g, True)]
-    along = tuple(zip("xyz", DIAGONAL[:3]))
-    found += [_Formula(f"vehicle.mass_with_added_{axis}", "kg",
-                       f"what accelerates along {axis}: {name}", at(name)) for axis, name in along]
-    found += [_Formula(f"vehicle.inertia_with_added_{axis}", "kg m^2",
-                       f"what turns about {axis}: {name}", at(name))
-              for axis, name in zip("xyz", DIAGONAL[3:])]
-    found.append(_Formula("vehicle.mass", "kg", f"without the arm's links; {source}", mass, True))
-    found += [_Formula(f"vehicle.added_mass_{axis}", "kg", f"{name} less vehicle.mass",
-                       added_mass(name), True) for axis, name in along]
-    found += [
-        _Formula("vehicle.buoyancy", "N", "vehicle.mass times gravity, less W - B", buoyancy,
-                 True),
+    return [
+        _Formula("vehicle.mass", "kg", f"without the arm's links; {source}", mass, True),
+        *(_Formula(f"vehicle.added_mass_{axis}", "kg", f"{name} less vehicle.mass",
+                   added_mass(name), True) for axis, name in zip("xyz", DIAGONAL[:3])),
+        _Formula("vehicle.buoyancy", "N", "vehicle.mass times gravity, less W - B", buoyancy, True),
         _Formula("vehicle.volume", "m^3", "displaced by that buoyancy",
-                 lambda pi: buoyancy(pi) / (robot.water_density * g), True)]
-    found += [_Formula(
-        f"vehicle.gravity_from_buoyancy_{axis}", "m", "centre of gravity less centre of buoyancy "
-        f"(FRD): {name} / weight, exact for W = B", lever(name))
-        for axis, name in zip("xyz", MOMENTS)]
-    found += [
+                 lambda pi: buoyancy(pi) / (robot.water_density * g), True),
+        *(_Formula(f"vehicle.gravity_from_buoyancy_{axis}", "m", "centre of gravity less centre of "
+                   f"buoyancy (FRD): {name} / weight, exact for W = B", lever(name))
+          for axis, name in zip("xyz", MOMENTS)),
         _Formula("vehicle.gravity_centre_z", "m", "centre of gravity below the origin, if added "
                  "mass couples surge with pitch as sway with roll", gravity_height),
         _Formula("vehicle.buoyancy_centre_z", "m", "centre of buoyancy below the origin, likewise",
                  buoyancy_height)]
-    return found
 
 
 def _links(identified: Identified) -> list[_Formula]:

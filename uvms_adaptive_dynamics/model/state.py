@@ -13,6 +13,7 @@ from .rotations import FRD_FROM_FLU, NED_FROM_ENU, from_quaternion
 
 # Of a quaternion's length from one: more than single precision and three decimals leave.
 LENGTH_TOLERANCE = 0.05
+FILTER = "an IMU without orientation needs a filter, such as that of node feedforward."
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,9 @@ class State:
         try:
             if imu is not None:
                 odometry = hasattr(imu, "pose")
+                # REP-145's mark of an IMU that only fills in a quaternion
+                if getattr(imu, "orientation_covariance", (0.0,))[0] == -1.0:
+                    raise MessageError(f"state: the IMU says that it has no orientation; {FILTER}")
                 R_nb = _attitude(imu.pose.pose.orientation if odometry else imu.orientation)
                 rates = _frd(imu.twist.twist.angular if odometry else imu.angular_velocity,
                              "angular velocity")
@@ -59,8 +63,8 @@ def _attitude(q: Any) -> np.ndarray:
     x, y, z, w = q.x, q.y, q.z, q.w
     length = math.sqrt(x * x + y * y + z * z + w * w)
     if not abs(length - 1) < LENGTH_TOLERANCE:
-        raise MessageError(f"state: orientation has length {length:.3g}, expected 1; an IMU "
-                           "without orientation needs a filter, such as that of node feedforward.")
+        raise MessageError(f"state: orientation has length {length:.3g}, expected 1; "
+                           + FILTER)
     R = np.reshape(from_quaternion(x / length, y / length, z / length, w / length), (3, 3))
     return NED_FROM_ENU @ R @ FRD_FROM_FLU
 

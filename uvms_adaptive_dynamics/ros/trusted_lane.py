@@ -34,7 +34,7 @@ class TrustedLane:
             self._feedforward.update(values, self._covariance, stamp.sec + 1e-9 * stamp.nanosec,
                                      True)
         except Exception as error:
-            self._feedforward.distrust()
+            self._feedforward.refuse()
             self.refused = str(error)
             raise
         self.refused = ""

@@ -47,20 +47,12 @@ class ValidityMonitor:
     def report(self, new_tick: bool = False) -> Report:
         """The validity of the worker's snapshot at this moment; new_tick: the worker is just about
         to be done with the sample behind it."""
-        worker, state = self._worker, self._worker.snapshot
-        progress, parameters = state.progress, state.parameters
+        worker, snapshot = self._worker, self._worker.snapshot
         tick_age, stuck = self._ages(worker.done + new_tick)
-        # With ticks, ages are as of the newest one's stamp.
-        row_age = progress.row_age + (tick_age if np.isfinite(tick_age) else 0.0)
-        self.latest = validity(Situation(
-            self._channels, row_age, tick_age, progress.solve_age, alive=not worker.ended,
-            learn=state.learn, finite=_finite(parameters.pi) and _finite(parameters.stddev),
-            saved=state.started_from_file, judged=state.judged,
-            wrong=[channel for channel, level in zip(self._channels, state.trust)
-                   if level == "wrong"],
-            failed_solves=progress.failed_in_a_row, lost_samples=worker.exceptions_in_a_row,
-            stuck=stuck))
-        return Report(self.latest, state, row_age)
+        situation = Situation.of(snapshot, self._channels, tick_age, not worker.ended,
+                                 worker.exceptions_in_a_row, stuck)
+        self.latest = validity(situation)
+        return Report(self.latest, snapshot, situation.row_age)
 
     def figures(self, report: Report) -> dict[str, object]:
         """Keys and values of ~/status."""
@@ -89,7 +81,3 @@ class ValidityMonitor:
             self._done, self._tick_at, self._busy_since = done, now, np.inf
         self._busy_since = min(self._busy_since, now) if self._worker.backlog else np.inf
         return now - self._tick_at, max(now - self._busy_since, 0.0)
-
-
-def _finite(values: np.ndarray) -> bool:
-    return bool(np.isfinite(values).all())

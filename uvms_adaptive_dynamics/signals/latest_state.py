@@ -3,7 +3,9 @@
 The front end waits for both sides of an instant, which an estimate can and a controller cannot.
 Here attitude, rates and joints are the newest readings; the velocity is the DVL's, carried on from
 its instant by the IMU's specific force. There are no gates: what no sensor can measure is refused
-by the decoder, a DVL that contradicts the IMU by the filter; a spike passes.
+by the decoder, a DVL that contradicts the IMU by the filter; a spike passes. The example
+controller's `control/state_filter.py` is another filter, since feedback needs a position and less
+noise, and the feedforward needs foreign clocks, lever arms and robots without a sensor.
 """
 from __future__ import annotations
 
@@ -117,7 +119,7 @@ class LatestStateFilter:
         down, rates, place = self._down, self._rates, self._imu_place
         R_nb = from_rpy(math.atan2(down[1], down[2]), -math.asin(min(max(down[0], -1.0), 1.0)),
                         self._heading)
-        # to the body's origin: v_o = v_i - w x r, and its derivative less the centripetal part
+        # to the body's origin: v_o = v_i - w x r, and its derivative in the body's own axes
         velocity = _less(self._velocity, cross(rates, place))
         angular = self._angular
         linear = _less(self._acceleration, cross(angular, place))
@@ -130,11 +132,13 @@ class LatestStateFilter:
         if t <= self._imu_t:
             return
         has_force = math.isfinite(reading[6])
-        if not math.isfinite(reading[0]):
+        oriented = math.isfinite(reading[0])
+        if not oriented:
             if not has_force:
                 raise MessageError("imu: neither orientation nor force")
             reading = self._attitude.add(t, reading[3:6], reading[6:9])
-            self._known = math.isfinite(self._attitude.tilt_since)
+        # A driver's first messages may lack the orientation that the later ones have.
+        self._known = oriented or math.isfinite(self._attitude.tilt_since)
         dt, self._imu_t = t - self._imu_t, t
         down, rates, force = reading[:3], reading[3:6], reading[6:9]
         self._error = FORCE_ERROR if has_force else NO_FORCE_ERROR

@@ -4,11 +4,13 @@
 // the feedforward node), wanted_acceleration (geometry_msgs/AccelStamped, the same axes) and
 // uvms_estimator/trusted_parameters. Out: wrench (geometry_msgs/WrenchStamped, the same axes).
 //
-// An example of the header, for the vehicle alone. It publishes nothing while a state or parameters
-// are missing or too old; the node `feedforward` blends parameters, falls back and has the arm.
+// An example of the header, for the vehicle alone. It publishes nothing without parameters or a
+// fresh state; parameters stay until others come. The node `feedforward` blends them, falls back
+// when the estimator fails, limits the efforts and has the arm.
 //
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -60,6 +62,12 @@ class FeedforwardExample : public rclcpp::Node {
     // The world's down axis in the body: the third row of the message's rotation (its up axis in
     // forward-left-up), turned round.
     const auto &q = m.orientation;
+    const double length = std::sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
+    // REP-145's mark, or a message of zeros; NaN fails the comparison, too.
+    if (m.orientation_covariance[0] == -1.0 || !(std::abs(length - 1.0) < 0.05)) {
+      RCLCPP_WARN_THROTTLE(get_logger(), *get_clock(), 5000, "an IMU without orientation");
+      return;
+    }
     const uad::Vector3 up(2.0 * (q.x * q.z - q.w * q.y), 2.0 * (q.y * q.z + q.w * q.x),
                           1.0 - 2.0 * (q.x * q.x + q.y * q.y));
     down_ = uad::frd_from_flu(-up);
@@ -89,6 +97,10 @@ class FeedforwardExample : public rclcpp::Node {
     nu << velocity_, rates_;
     const uad::Vector6 wanted = fresh(wanted_at_) ? nu_dot_ : uad::Vector6(uad::Vector6::Zero());
     const uad::Vector6 tau = uad::vehicle_feedforward(*pi_, nu, wanted, down_);
+    if (!tau.allFinite()) {
+      RCLCPP_WARN_THROTTLE(get_logger(), *get_clock(), 5000, "state or motion is not finite");
+      return;
+    }
     geometry_msgs::msg::WrenchStamped message;
     message.header.stamp = now();
     message.header.frame_id = "base_link";

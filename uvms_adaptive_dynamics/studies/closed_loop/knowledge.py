@@ -1,18 +1,20 @@
 """What the feedforward of a run is told: by the estimator that runs beside, or by the truth."""
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ...config import Config
 from ...control.feedforward import Feedforward
 from ...errors import ParameterError
 from ...estimation.estimator import Estimate, Estimator
+from ...estimation.validity import FAILED, Situation, Validity, validity
 from ...model.parameter_file import ParameterSet
 from ...model.robot import RobotModel
 from ...signals.front_end import SignalFrontEnd
 from ...simulation.bag import DEFAULT_START
 from ...simulation.faults.stream import Received
-from ...uncertainty.trust import WRONG
 from .loop import Payload
 
 
@@ -23,32 +25,33 @@ class Adapted:
         self.front_end = SignalFrontEnd(config, model)
         self.estimator = Estimator(config, prior, model)
         self.refused = 0    # estimates that the feedforward did not take
-        self._estimates: list[Estimate] = []
+        self._new: Estimate | None = None
+        self._tick_at = -math.inf
 
     def hear(self, message: Received) -> None:
         """Into the front end; what becomes due is learnt at once."""
         self.front_end.add_message(message.role, message.message, message.t)
         for sample in self.front_end.samples():
-            estimate = self.estimator.step(sample)
-            if estimate is not None:
-                self._estimates.append(estimate)
+            self._new = self.estimator.step(sample) or self._new
+            self._tick_at = message.t
 
-    @property
-    def trusted(self) -> bool:
-        """Whether a controller should act on the estimate: a solve has succeeded, and no channel's
-        predictions are found wrong."""
-        return self.estimator.solved and not np.any(self.estimator.trust.levels == WRONG)
+    def validity(self, t: float) -> Validity:
+        """Of the parameters at time t [s], by the node's own rule."""
+        return validity(Situation.of(self.estimator.snapshot(), self.estimator.robot.channels,
+                                     t - self._tick_at))
 
     def tell(self, t: float, feedforward: Feedforward) -> None:
-        """The newest estimate."""
-        if not self._estimates:
-            return
-        estimate = self._estimates[-1]
-        self._estimates.clear()
-        try:
-            feedforward.update(estimate.pi, None, estimate.t, self.trusted)
-        except ParameterError:
-            self.refused += 1
+        """What ~/status and ~/trusted_parameters say of it: it has failed, or it lives and has an
+        estimate that is trusted."""
+        found, estimate, self._new = self.validity(t), self._new, None
+        if found.state == FAILED:
+            return feedforward.distrust()
+        if estimate is not None and found.trusted:
+            try:
+                feedforward.update(estimate.pi, None, estimate.t, True)
+            except ParameterError:
+                self.refused += 1
+        feedforward.confirm(t)
 
 
 class Known:

@@ -36,7 +36,7 @@ class Payload(NamedTuple):
     dropped: float
 
 
-class Knowledge(Protocol):
+class Informant(Protocol):
     """What acts on the feedforward while a run goes on."""
 
     def hear(self, message: Received) -> None:
@@ -82,7 +82,7 @@ def _track(rows: list[tuple]) -> Track:
 
 
 def run_loop(config: Config, model: RobotModel, seed: int, duration: float, gains: Gains,
-             feedforward: Feedforward | None, knowledge: Knowledge | None = None,
+             feedforward: Feedforward | None, knowledge: Informant | None = None,
              payload: Payload | None = None) -> Track:
     """Errors of `duration` [s] of the simulated robot of a seed, which follows its own motion under
     the example controller.

@@ -12,7 +12,7 @@ from ...control.motion_controller import Gains
 from ...model.parameter_file import ParameterSet
 from ...model.robot import RobotModel
 from .knowledge import Adapted, Known
-from .loop import Knowledge, Payload, Track, rms, run_loop
+from .loop import Informant, Payload, Track, rms, run_loop
 from .truth import wrong_prior
 
 VARIANTS = {"pid": "PID alone", "prior": "fixed prior", "adapted": "adapted",
@@ -69,7 +69,7 @@ def run_variants(config: Config, model: RobotModel, truths: Truths, gains: Gains
     tracks = {}
     for name in variants:
         feedforward: Feedforward | None = None
-        knowledge: Knowledge | None = None
+        knowledge: Informant | None = None
         if name == "true":
             feedforward = Feedforward(model, truths.empty, config)
             knowledge = Known(truths.empty.values, truths.loaded.values, schedule.payload)
@@ -78,7 +78,9 @@ def run_variants(config: Config, model: RobotModel, truths: Truths, gains: Gains
             knowledge = Adapted(config, model, wrong) if name == "adapted" else None
         tracks[name] = run_loop(config, model, seed, schedule.end, gains, feedforward, knowledge,
                                 schedule.payload)
-        said(f"seed {seed}, {VARIANTS[name]}: done")
+        refused = knowledge.refused if isinstance(knowledge, Adapted) else 0
+        said(f"seed {seed}, {VARIANTS[name]}: done"
+             + (f", {refused} estimates refused by the feedforward" if refused else ""))
     return tracks
 
 
