@@ -479,21 +479,35 @@ def test_a_node_goes_on_where_the_last_one_ended(ros, start):
     np.testing.assert_allclose(parameters_of(again), learnt, rtol=1e-12)
     said = ros.until(lambda: [line.msg for line in log if "prior: started from" in line.msg])
     assert f"with {rows} rows" in said[0] and str(again.memory.folder / "state.yaml") in said[0]
+    progress = again.worker.snapshot.progress
+    assert (progress.jumps, progress.jump_reason) == (0, "start from a saved estimate")
     assert "built-in prior" in ros.call(Trigger, "/uvms_estimator/reset").message
     assert not again.worker.snapshot.started_from_file
+    progress = again.worker.snapshot.progress
+    assert (progress.jumps, progress.jump_reason) == (1, "restart from the prior")
+    answer = ros.call(AddDiagnostics, "/uvms_estimator/load_from",
+                      AddDiagnostics.Request(load_namespace="state"))
+    assert answer.success and "Loaded 75 parameters" in answer.message
+    progress = again.worker.snapshot.progress
+    assert (progress.jumps, progress.jump_reason) == (2, "restart from a saved estimate")
 
 
 def test_a_slow_worker_fails_a_service_and_not_the_node(ros, start, monkeypatch):
-    """The answer says that nothing was changed; the next call works."""
+    """The answer says that nothing was changed, and the status goes on meanwhile; the next call
+    works."""
     node = start()
-    release = threading.Event()
+    release, statuses = threading.Event(), []
+    publish = node._outputs.publish
+    node._parameter_outputs._publish = lambda name, message: (statuses.append(name),
+                                                              publish(name, message))
     node.worker.request(lambda estimator: release.wait(20))
     patient = Worker.call
-    monkeypatch.setattr(Worker, "call", lambda self, action: patient(self, action, 0.2))
+    monkeypatch.setattr(Worker, "call", lambda self, action: patient(self, action, 1.2))
     try:
         answer = ros.call(SetBool, "/uvms_estimator/enable", SetBool.Request(data=False))
     finally:
         release.set()
+    assert statuses.count("status") >= 2
     assert not answer.success and "Nothing was changed; try again" in answer.message
     monkeypatch.undo()
     assert ros.call(Trigger, "/uvms_estimator/save").success

@@ -16,6 +16,7 @@ from ..config import NODE_NAME, Config
 from ..estimation.estimator import Estimator
 from ..estimation.prediction import Prediction
 from ..estimation.snapshot import EstimatorSnapshot
+from ..estimation.validity import FAILED
 from ..model.robot import RobotModel
 from . import messages
 from .description import Description
@@ -29,6 +30,7 @@ from .parameters import changes_sentence, config_from_parameters, watch_changes
 from .recent_fit import RecentFit
 from .recorder import recording_path
 from .services import NodeServices, parameter_folder
+from .subscriptions import Repeated
 from .validity import ValidityMonitor
 from .worker import Worker
 
@@ -48,6 +50,7 @@ class EstimatorNode(rclpy.node.Node):
         self.worker: Worker | None = None
         self.inputs: NodeInputs | None = None
         self.memory: Memory | None = None
+        self._announcing: Repeated | None = None
         # Wall time, so that diagnostics and warnings go on while simulated time stands still.
         self._wall = Clock(clock_type=ClockType.STEADY_TIME)
         self._diagnostics_publisher = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
@@ -74,9 +77,9 @@ class EstimatorNode(rclpy.node.Node):
         folder = robot_folder(parameter_folder(config.output), self.get_namespace(),
                               self.get_name(), self.robot)
         memory = self.memory = Memory(config, self.robot, folder, self.get_logger())
+        start = memory.start()
         # Nothing but the worker keeps the estimator: other threads read what the worker publishes.
-        estimator = Estimator(config, robot=self.robot, real_time=True)
-        start = memory.start(estimator)
+        estimator = Estimator(config, robot=self.robot, real_time=True, start=start.parameters)
         worker = Worker(
             estimator, config.filter.period,
             self._predicted, lambda _: self._parameter_outputs.estimate(),
@@ -100,15 +103,16 @@ class EstimatorNode(rclpy.node.Node):
                                      inputs.restart_front_end, memory)
         self._report_timer = self.create_timer(
             config.output.diagnostics_period, lambda: self._report(inputs), clock=self._wall)
-        self._look_timer = self.create_timer(LOOK_S, self._parameter_outputs.announce,
-                                             clock=self._wall)
         self._voice_timer = self.create_timer(SPEAK_S, inputs.speak, clock=self._wall)
         self.worker = worker
-        self._log_start(worker.snapshot, inputs, start)
+        self._log_start(worker.snapshot, inputs, start.sentence)
         self._parameter_outputs.announce()
         worker.start()
-        memory.run(worker.request)
+        memory.run(worker.request, lambda: validity.latest.state == FAILED)
         inputs.start()
+        # Not on the executor, which waits while a service does.
+        self._announcing = Repeated(LOOK_S, self._parameter_outputs.announce, self._not_announced,
+                                    "status")
 
     def _log_start(self, state: EstimatorSnapshot, inputs: NodeInputs, start: str) -> None:
         config, robot, estimation = self.config, self.robot, self.config.estimation
@@ -151,6 +155,11 @@ class EstimatorNode(rclpy.node.Node):
                 f"{so_far} so far; the node goes on. Please report it with a recording "
                 "(output.record)", throttle_duration_sec=5.0)
 
+    def _not_announced(self, error: Exception) -> None:
+        if self.context.ok():     # as above
+            self.get_logger().error(f"~/status could not be published ({type(error).__name__}: "
+                                    f"{error})", throttle_duration_sec=5.0)
+
     def _report(self, inputs: NodeInputs) -> None:
         now = self._now()
         with inputs.lock:
@@ -181,12 +190,14 @@ class EstimatorNode(rclpy.node.Node):
             self._report_timer.reset()  # or the old period would run out first
 
     def close(self) -> None:
-        """Join the threads, finish the recording, leave the graph."""
+        """Join the threads, save, finish the recording, leave the graph."""
+        if self._announcing is not None:
+            self._announcing.stop()
         if self.inputs is not None:
             self.inputs.stop()
+        if self.memory is not None:
+            self.memory.stop()      # needs the worker's last answer
         if self.worker is not None:
-            if self.memory is not None:
-                self.memory.stop()
             self.worker.stop()
         if self.inputs is not None and self.inputs.recorder is not None:
             recorder = self.inputs.recorder
