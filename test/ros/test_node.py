@@ -492,6 +492,24 @@ def test_a_node_goes_on_where_the_last_one_ended(ros, start):
     assert (progress.jumps, progress.jump_reason) == (2, "restart from a saved estimate")
 
 
+def test_an_end_leaves_no_thread_whatever_goes_wrong(ros, start, monkeypatch):
+    """Where recording or memory fail at the end, the other threads are joined all the same: one
+    that is left keeps the process alive."""
+    before = set(threading.enumerate())
+    node = start()
+    names = {thread.name for thread in set(threading.enumerate()) - before}
+    assert {"inputs", "estimator", "memory", "status"} <= names
+
+    def fail():
+        raise OSError("the disk is gone")
+    stop = node.memory.stop
+    monkeypatch.setattr(node.memory, "stop", lambda: (stop(), fail()))
+    ros.executor.remove_node(node)
+    with pytest.raises(OSError, match="the disk is gone"):
+        node.close()
+    assert not {thread for thread in set(threading.enumerate()) - before if thread.is_alive()}
+
+
 def test_a_slow_worker_fails_a_service_and_not_the_node(ros, start, monkeypatch):
     """The answer says that nothing was changed, and the status goes on meanwhile; the next call
     works."""

@@ -34,10 +34,11 @@ TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 MEASURING = (
     "robot.link_volumes", "robot.link_buoyancy_centres", "robot.rotor_inertia",
     "thrusters.source", "thrusters.wrench_frame", "thrusters.unit", "thrusters.signs",
-    "thrusters.allocation", "thrusters.curve", "thrusters.efficiency",
+    "thrusters.allocation", "thrusters.curve", "thrusters.efficiency", "thrusters.voltage",
+    "battery.enabled",
     "joint_states.effort_scale", "joint_states.effort_scale_negative",
     "joint_states.effort_offset", "joint_states.position_offset",
-    "imu.frame", "imu.rpy", "dvl.frame", "dvl.rpy")
+    "imu.frame", "imu.world", "imu.xyz", "imu.rpy", "dvl.frame", "dvl.xyz", "dvl.rpy")
 
 
 def measuring_settings(config: Config) -> dict[str, Any]:

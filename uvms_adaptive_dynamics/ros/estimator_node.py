@@ -7,6 +7,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from contextlib import ExitStack
 
 import rclpy.node
 from diagnostic_msgs.msg import DiagnosticArray
@@ -191,14 +192,22 @@ class EstimatorNode(rclpy.node.Node):
 
     def close(self) -> None:
         """Join the threads, save, finish the recording, leave the graph."""
-        if self._announcing is not None:
-            self._announcing.stop()
-        if self.inputs is not None:
-            self.inputs.stop()
-        if self.memory is not None:
-            self.memory.stop()      # needs the worker's last answer
-        if self.worker is not None:
-            self.worker.stop()
+        # The last one first, each whatever becomes of the others: a thread that is left would keep
+        # the process alive.
+        with ExitStack() as ending:
+            ending.callback(self.destroy_node)
+            ending.callback(CORE_LOG.removeHandler, self._log_handler)
+            ending.callback(self._say_what_was_written)
+            if self.worker is not None:
+                ending.callback(self.worker.stop)
+            if self.memory is not None:
+                ending.callback(self.memory.stop)       # needs the worker's last answer
+            if self.inputs is not None:
+                ending.callback(self.inputs.stop)
+            if self._announcing is not None:
+                ending.callback(self._announcing.stop)
+
+    def _say_what_was_written(self) -> None:
         if self.inputs is not None and self.inputs.recorder is not None:
             recorder = self.inputs.recorder
             said = recorder.error or f"{recorder.messages} messages recorded in {recorder.path}"
@@ -206,5 +215,3 @@ class EstimatorNode(rclpy.node.Node):
         if self.memory is not None and (self.memory.saves or self.memory.error):
             said = self.memory.error or f"state saved in {self.memory.folder}"
             print(f"{NODE_NAME}: {said}", file=sys.stderr)
-        CORE_LOG.removeHandler(self._log_handler)
-        self.destroy_node()
