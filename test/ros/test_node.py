@@ -23,7 +23,8 @@ from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
 
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.errors import RobotError
+from uvms_adaptive_dynamics.disk.folder_lock import FolderLock
+from uvms_adaptive_dynamics.errors import ConfigError, RobotError
 from uvms_adaptive_dynamics.evaluation.bags import read_messages
 from uvms_adaptive_dynamics.evaluation.run import run as evaluation
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
@@ -510,6 +511,22 @@ def test_an_end_leaves_no_thread_whatever_goes_wrong(ros, start, monkeypatch):
     assert not {thread for thread in set(threading.enumerate()) - before if thread.is_alive()}
 
 
+def test_a_start_that_fails_late_leaves_no_thread_and_no_lock(ros, start, monkeypatch):
+    """When others run already: the sentence is the caller's, and the folder is free again."""
+    before = set(threading.enumerate())
+
+    def fail(inputs):
+        raise ConfigError("no such topic")
+    monkeypatch.setattr(ros_inputs.NodeInputs, "start", fail)
+    made = EstimatorNode(context=ros.context, use_global_arguments=False)
+    with pytest.raises(ConfigError, match="no such topic"):
+        made.begin()
+    assert made.worker is not None and made.memory is not None
+    made.close()
+    assert not {thread for thread in set(threading.enumerate()) - before if thread.is_alive()}
+    assert FolderLock(made.memory.folder).take()
+
+
 def test_a_slow_worker_fails_a_service_and_not_the_node(ros, start, monkeypatch):
     """The answer says that nothing was changed, and the status goes on meanwhile; the next call
     works."""
@@ -582,7 +599,7 @@ def test_diagnostics_tell_the_whole_story(ros, start):
               what="the rank")
     names = {s.name.split(": ", 1)[1] for s in reports[-1].status}
     assert {"overall", "masked rows", "solver", "estimate", "predictions",
-            "refused messages"} <= names
+            "refused messages", "memory"} <= names
     assert len(names) > 10  # and one for each input
     imu = values_of(said(reports, "input imu"))
     assert imu["resolved topic"] == "/imu/data" and imu["type"] == "sensor_msgs/msg/Imu"

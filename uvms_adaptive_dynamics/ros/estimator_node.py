@@ -167,7 +167,9 @@ class EstimatorNode(rclpy.node.Node):
             dropped = {**inputs.dropped,
                        "results not finite, not published": self._outputs.not_finite}
             statuses = self._reporter.statuses(inputs.front_end, now, inputs.samples, dropped,
-                                               inputs.recorder, inputs.topics)
+                                               inputs.recorder, inputs.topics,
+                                               self.memory if self.config.output.save_period
+                                               else None)
         if self._reporter.late:
             self.get_logger().warning(f"{self._reporter.late}", throttle_duration_sec=10.0)
         name = self.get_fully_qualified_name().lstrip("/")
