@@ -35,9 +35,9 @@ from ...signals.filters.thrust_curve import ThrustCurve
 from ...simulation.carrying import CarryingMotion
 from ...simulation.robot import SimulatedRobot
 from ...simulation.sensors import ROLES
-from ..estimates import EstimateReader
 from ..process import run_node
 from ..publishers import LATCHED
+from ..trusted_lane import TrustedLane
 from .simulated_robot import TYPES
 
 NAME = "closed_loop_controller"
@@ -60,10 +60,11 @@ class ControllerNode(rclpy.node.Node):
                               f"{', '.join(FEEDFORWARDS)}.")
         config = Config()
         model = RobotModel.from_config(config)
-        self._reader = EstimateReader(model)
         prior = prior_from_config(config, model)
         self._motion = CarryingMotion(SimulatedRobot(seed, truth_period=None).motion)
         self._feedforward = None if self._kind == "none" else Feedforward(model, prior, config)
+        self._lane = (None if self._feedforward is None else
+                      TrustedLane(self._feedforward, lambda receive: receive))
         self._controller = MotionController(
             config, self._feedforward, gains_for(prior, model.joints), self._wanted,
             ThrustCurve.of_setting(config.thrusters.curve), effort_limits(model, config), PERIOD)
@@ -120,10 +121,9 @@ class ControllerNode(rclpy.node.Node):
 
     def _learn(self, message: JointState) -> None:
         """Trusted parameters: those of this robot, by name."""
-        assert self._feedforward is not None
+        assert self._lane is not None
         try:
-            stamp, pi = self._reader.parameters(message)
-            self._feedforward.update(pi, None, stamp, True)
+            self._lane.add_parameters(message, stamp_of(message) or 0.0)
         except (MessageError, ParameterError) as error:
             self.get_logger().warning(str(error), throttle_duration_sec=5.0)
 
