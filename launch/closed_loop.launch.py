@@ -18,6 +18,8 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
 PACKAGE = "uvms_adaptive_dynamics"
+# Not where real robots save: what is learnt of a simulated one is not theirs.
+DIRECTORY = "~/.ros/uvms_adaptive_dynamics_demo"
 
 ARGUMENTS = (
     ("seed", "0", "Another seed is another motion and other noise."),
@@ -47,7 +49,8 @@ def generate_launch_description():
                      "feedforward": setting("feedforward", str)}])
     estimator = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(PathJoinSubstitution([FindPackageShare(PACKAGE), "launch",
-                                                            "estimator.launch.py"])))
+                                                            "estimator.launch.py"])),
+        launch_arguments={"prior": "built-in", "directory": DIRECTORY}.items())
     return LaunchDescription([
         *(DeclareLaunchArgument(name, default_value=default, description=meaning)
           for name, default, meaning in ARGUMENTS),

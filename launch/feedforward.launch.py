@@ -3,7 +3,8 @@ feedforward.launch.py params_file:=my_robot.yaml`."""
 from pathlib import Path
 
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, RegisterEventHandler
+from launch.event_handlers import OnProcessExit
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
@@ -38,13 +39,30 @@ def feedforward_node(context):
         raise RuntimeError(f"params_file is '{file}', which is no file; expected a parameter file "
                            "such as config/bluerov2_alpha5.yaml.")
     sim_time = ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)
-    return [Node(
+    node = Node(
         package=PACKAGE, executable="feedforward", name=NAME,
         namespace=LaunchConfiguration("namespace"),
         parameters=[str(Path(file).expanduser()), {"use_sim_time": sim_time}],
         remappings=[(f"~/{output}", LaunchConfiguration(output)) for output in OUTPUTS],
         output="screen", emulate_tty=True,
-        arguments=["--ros-args", "--log-level", [f"{NAME}:=", LaunchConfiguration("log_level")]])]
+        arguments=["--ros-args", "--log-level",
+                   [f"{logger(context)}:=", LaunchConfiguration("log_level")]])
+    return [RegisterEventHandler(OnProcessExit(target_action=node, on_exit=fail_with_it)), node]
+
+
+def logger(context):
+    """The node's logger, which has the namespace in its name, that of a group included."""
+    namespace = LaunchConfiguration("namespace").perform(context)
+    pushed = context.launch_configurations.get("ros_namespace", "")
+    whole = namespace if namespace.startswith("/") else f"{pushed}/{namespace}"
+    return ".".join([*filter(None, whole.split("/")), NAME])
+
+
+def fail_with_it(event, context):
+    """`ros2 launch` ends with 0 whatever becomes of its processes, unless something is raised."""
+    if event.returncode != 0 and not context.is_shutdown:
+        raise RuntimeError(f"the feedforward ended with status {event.returncode}; its reason "
+                           "stands above.")
 
 
 def generate_launch_description():

@@ -1,4 +1,7 @@
 """Which settings may change while the node runs."""
+import re
+from pathlib import Path
+
 from uvms_adaptive_dynamics.config import LIVE, Config, fixed_because
 
 
@@ -18,3 +21,13 @@ def test_all_of_a_kind_are_alike():
         if name.endswith(".timeout") or name.startswith("limits.") or (
                 name.startswith("output.") and name.endswith("_period")):
             assert name in LIVE, name
+
+
+def test_the_documentation_lists_them_all():
+    """In the table of docs/ros_interface.md, and nothing else."""
+    text = (Path(__file__).resolve().parents[2] / "docs" / "ros_interface.md").read_text()
+    table = text.split("## Settings that change while the node runs")[1].split("\n\nEach node")[0]
+    listed = set(re.findall(r"`([a-z_]+\.[a-z_*]+)`", table))
+    found = {name for name in LIVE if name in listed or f"{name.split('.')[0]}.*" in listed}
+    assert found == LIVE
+    assert {name for name in listed if not name.endswith("*")} <= LIVE

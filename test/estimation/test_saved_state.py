@@ -31,12 +31,13 @@ def state(tmp_path, prior):
     return make
 
 
-def learned(prior, rows, directions=20, W=110.0):
+def learned(prior, rows, directions=20, W=110.0, wrong=()):
     found = prior.parameter_set(described=False)
     values = found.values.copy()
     values[found.names.index("W")] = W
     return replace(found, values=values, learned={
-        "rows": rows, "directions": directions, "settings": measuring_settings(CONFIG)})
+        "rows": rows, "directions": directions, "settings": measuring_settings(CONFIG),
+        "wrong": list(wrong)})
 
 
 def test_a_first_start_says_that_there_is_nothing(state):
@@ -71,6 +72,34 @@ def test_directions_at_the_edge_leave_one_backup(state, prior):
     for k in range(10):
         one.save(learned(prior, 100 + k, directions=20 - k % 2))
     assert len(one.backups()) == 1
+
+
+def test_what_its_data_contradict_replaces_nothing_for_good(state, prior):
+    """However rich it is; the next start goes back to what they did not contradict, and says why.
+    """
+    one = state()
+    one.save(learned(prior, 100))
+    for rows in (200, 300):
+        one.save(learned(prior, rows, directions=60, wrong=["X", "N"]))
+    backup, = one.backups()
+    again = state()
+    start = again.start()
+    assert known_rows(start.parameters) == 100 and start.refused
+    assert "its data contradicted" in start.sentence and "on X, N" in start.sentence
+    again.save(learned(prior, 110))
+    kept = [known_rows(one.load(path.name)) for path in again.backups()]
+    assert kept == [100, 300]
+    assert known_rows(state().start().parameters) == 110
+
+
+def test_a_contradicted_state_is_better_than_none(state, prior):
+    """The newest of them, with a warning."""
+    one = state()
+    one.save(learned(prior, 100, wrong=["X"]))
+    one.save(learned(prior, 90, wrong=["X"]))
+    start = state().start()
+    assert known_rows(start.parameters) == 90 and start.refused
+    assert "there is no other" in start.sentence
 
 
 def test_another_line_leaves_a_backup_however_rich(state, prior):

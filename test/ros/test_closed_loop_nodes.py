@@ -2,6 +2,7 @@
 import contextlib
 import importlib.util
 
+import numpy as np
 import pytest
 
 if importlib.util.find_spec("rclpy") is None:
@@ -16,6 +17,11 @@ from std_srvs.srv import SetBool  # noqa: E402
 
 from uvms_adaptive_dynamics.config import Config  # noqa: E402
 from uvms_adaptive_dynamics.estimation.estimator import Estimator  # noqa: E402
+from uvms_adaptive_dynamics.model.dynamics import State  # noqa: E402
+from uvms_adaptive_dynamics.model.prior import prior_from_config  # noqa: E402
+from uvms_adaptive_dynamics.model.robot import RobotModel  # noqa: E402
+from uvms_adaptive_dynamics.ros.demo.controller import ControllerNode  # noqa: E402
+from uvms_adaptive_dynamics.ros.messages import parameters_message  # noqa: E402
 from uvms_adaptive_dynamics.ros.publishers import LATCHED  # noqa: E402
 
 PACKAGE = "uvms_adaptive_dynamics.ros.demo"
@@ -95,3 +101,23 @@ def test_a_feedforward_of_another_name_is_refused():
     with running("controller", "feedforward:=magic") as process:
         said = process.communicate(timeout=60)[0]
     assert process.returncode == 1 and "'magic', expected one of adapted, prior, none" in said
+
+
+def test_parameters_that_cannot_be_used_end_the_controller_s_trust(bus):
+    """Of another robot, or not finite: the prior acts from then on, until usable ones come."""
+    node = ControllerNode(context=bus.context, use_global_arguments=False)
+    model = RobotModel.from_config(Config())
+    names, prior = model.table.names, prior_from_config(Config(), model).values
+    state = State(np.eye(3), np.zeros(6), np.full(4, 1.0), np.zeros(4))
+
+    def source(t):
+        return node._feedforward.efforts(t, state, np.zeros(6), np.zeros(4)).source
+    try:
+        for bad in (parameters_message(20.0, names[:3], np.ones(3), np.ones(3)),
+                    JointState(name=names, position=np.full(len(names), np.nan))):
+            node._learn(parameters_message(10.0, names, prior, prior))
+            assert source(10.0) == "trusted"
+            node._learn(bad)
+            assert source(10.0) == "prior"
+    finally:
+        node.destroy_node()

@@ -49,7 +49,7 @@ class World:
             out_of_time=0, exceptions=0, last_error="", backlog=0, solve_ms=[1.0, 2.0],
             update_ms=[2.0, 3.0], request_knowledge=self._ask)
         self.front_end = SimpleNamespace(status=lambda now: [], masked={}, inputs={}, resets={})
-        self.topics = {}
+        self.topics, self.memory = {}, None
         self.validity = Validity("learning", True, "all channels learn")
         self.diagnostics = Diagnostics(Config(), table, self.worker, fit or filled(),
                                        lambda: self.validity)
@@ -66,8 +66,22 @@ class World:
         """The statuses by name, a second after the last."""
         self.now, self.samples = self.now + 1.0, self.samples + 50
         found = self.diagnostics.statuses(self.front_end, self.now, self.samples, self.dropped,
-                                            None, self.topics)
+                                            None, self.topics, self.memory)
         return {status.name: status for status in found}
+
+
+def test_a_state_that_is_not_saved_is_a_warning(table):
+    """For whoever looks at diagnostics and not at the log; without saves there is no such status.
+    """
+    world = World(table)
+    assert "memory" not in world.report()
+    world.memory = SimpleNamespace(folder="/data/boat", saves=3, error="")
+    said = world.report()["memory"]
+    assert said.level == OK and "/data/boat" in said.message and said.values == {"saves": 3}
+    world.memory.error = "the state was not saved: no space left on device"
+    said = world.report()
+    assert said["memory"].level == said["overall"].level == WARN
+    assert "no space left" in said["overall"].message
 
 
 def test_failure_is_said_as_on_the_status_topic(table):

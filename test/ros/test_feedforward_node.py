@@ -20,7 +20,7 @@ from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from ros_bus import bus, process
 from sensor_msgs.msg import Imu, JointState
-from std_msgs.msg import Float64MultiArray, MultiArrayDimension
+from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import (
     JointTrajectory,
     JointTrajectoryPoint,
@@ -33,7 +33,7 @@ from uvms_adaptive_dynamics.model.dynamics import State, inverse_dynamics
 from uvms_adaptive_dynamics.model.motion import smooth_sign
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.ros.feedforward_node import FeedforwardNode
-from uvms_adaptive_dynamics.ros.messages import time_message
+from uvms_adaptive_dynamics.ros.messages import covariance_message, time_message
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 QUEUE = QoSProfile(depth=100)
@@ -95,11 +95,7 @@ class Estimator:
         self._parameters.publish(message)
 
     def cover(self, covariance):
-        message = Float64MultiArray(data=covariance.ravel().tolist())
-        rows = f"rows: {','.join(ROBOT.table.names)}"
-        message.layout.dim = [MultiArrayDimension(label=rows, size=75, stride=75 * 75),
-                              MultiArrayDimension(label="columns", size=75, stride=75)]
-        self._covariance.publish(message)
+        self._covariance.publish(covariance_message(time.time(), ROBOT.table.names, covariance))
 
     def live(self, state="learning"):
         self._status.publish(DiagnosticArray(status=[DiagnosticStatus(

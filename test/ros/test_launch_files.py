@@ -163,14 +163,35 @@ def test_the_log_level_is_that_of_the_node_s_logger(launch_file, namespace, push
     assert node.kwargs["arguments"][-1] == f"{logger}:=debug"
 
 
-def test_a_node_that_fails_fails_the_launch(launch_file):
-    """Except in a shutdown, after which nobody asks; with respawn there is no such handler."""
-    module = launch_file("estimator.launch.py")
+@pytest.mark.parametrize("file", ["feedforward", "twin"])
+@pytest.mark.parametrize("namespace, pushed, before", [
+    ("", "", ""), ("boat", "/fleet", "fleet.boat."), ("/boat", "/other", "boat.")])
+def test_so_are_those_of_feedforward_and_twin(launch_file, file, namespace, pushed, before):
+    """In every namespace."""
+    node = estimator_node(launch_file(f"{file}.launch.py"), namespace=namespace,
+                          ros_namespace=pushed, log_level="debug")
+    word, level = node.kwargs["arguments"][-1]
+    assert word == f"{before}uvms_{file}:=" and level.args == ("log_level",)
+
+
+@pytest.mark.parametrize("file", ["estimator", "feedforward", "twin"])
+def test_a_node_that_fails_fails_the_launch(launch_file, file):
+    """Except in a shutdown, after which nobody asks."""
+    module = launch_file(f"{file}.launch.py")
     ended, running = types.SimpleNamespace, types.SimpleNamespace(is_shutdown=False)
     module.fail_with_it(ended(returncode=0), running)
     module.fail_with_it(ended(returncode=1), types.SimpleNamespace(is_shutdown=True))
-    with pytest.raises(RuntimeError, match="ended with status 1"):
+    with pytest.raises(RuntimeError, match=f"the {file} ended with status 1"):
         module.fail_with_it(ended(returncode=1), running)
+    description = module.generate_launch_description()
+    made = actions(description, "OpaqueFunction")[0].kwargs["function"](
+        Context(params_file=__file__))
+    assert made[0].args[0].kwargs == {"target_action": made[1], "on_exit": module.fail_with_it}
+
+
+def test_a_node_that_is_started_again_does_not(launch_file):
+    """With respawn there is no such handler."""
+    module = launch_file("estimator.launch.py")
     function, = actions(module.generate_launch_description(), "OpaqueFunction")
     given = Context(params_file=__file__, respawn="true")
     assert len(function.kwargs["function"](given)) == 1
@@ -243,6 +264,10 @@ def test_a_demonstration_leaves_real_robots_alone(launch_file):
     declared = arguments(launch_file("demo.launch.py").generate_launch_description())
     assert declared["prior"]["default_value"] == "built-in"
     assert declared["directory"]["default_value"] != Config().output.directory
+    included, = actions(launch_file("closed_loop.launch.py").generate_launch_description(),
+                        "IncludeLaunchDescription")
+    assert dict(included.kwargs["launch_arguments"]) == {
+        name: declared[name]["default_value"] for name in ("prior", "directory")}
 
 
 @pytest.mark.parametrize("file", ["two_vehicles.launch.py", "bluerov2_mavros.launch.py"])

@@ -2,6 +2,7 @@
 import threading
 import time
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -34,9 +35,10 @@ def start(tmp_path):
     running = []
 
     def make(config=CONFIG):
-        estimator, log = Estimator(config, robot=ROBOT), Log()
+        log = Log()
         memory = Memory(config, ROBOT, tmp_path / "robot", log)
-        said = memory.start(estimator)
+        found, said = memory.start()[:2]
+        estimator = Estimator(config, robot=ROBOT, start=found)
 
         def request(action):
             answer = Future()
@@ -87,8 +89,9 @@ def test_a_reset_keeps_what_was_known(start, samples):
     """Saved before it, and in a backup once there is something new."""
     estimator, memory, *_ = start()
     learn(estimator, samples[:100])
-    memory.begin_anew()
+    memory.keep(estimator)
     estimator.restart()
+    memory.save()
     rows = known_rows(load_parameters(memory.folder / "state.yaml"))
     memory.save()
     assert known_rows(load_parameters(memory.folder / "state.yaml")) == rows
@@ -97,6 +100,77 @@ def test_a_reset_keeps_what_was_known(start, samples):
     assert known_rows(load_parameters(memory.folder / "state.yaml")) < rows
     backup, = memory.folder.glob("state.*.yaml")
     assert known_rows(load_parameters(backup)) == rows
+
+
+def test_a_richer_file_that_is_loaded_does_not_replace_the_state_for_good(start, samples):
+    """The first save of another line leaves a backup, whenever it comes."""
+    estimator, memory, *_ = start()
+    learn(estimator, samples[:60])
+    memory.keep(estimator)
+    estimator.restart(replace(estimator.parameter_set(), learned={"rows": 10**6,
+                                                                  "directions": 75}))
+    learn(estimator, samples[60:120])
+    memory.save()
+    assert known_rows(load_parameters(memory.folder / "state.yaml")) > 10**6
+    backup, = memory.folder.glob("state.*.yaml")
+    assert 0 < known_rows(load_parameters(backup)) < 10**6
+
+
+def test_what_failed_is_not_saved(start, samples):
+    """The file keeps the last good estimate, and an end does not wait for an answer."""
+    estimator, memory, *_ = start()
+    learn(estimator, samples[:60])
+    memory.save()
+    rows = known_rows(load_parameters(memory.folder / "state.yaml"))
+    memory._failed = lambda: True
+    memory._request = lambda action: Future()
+    learn(estimator, samples[60:120])
+    memory.keep(estimator)
+    begin = time.monotonic()
+    memory.stop()
+    assert time.monotonic() - begin < 1.0
+    assert known_rows(load_parameters(memory.folder / "state.yaml")) == rows
+
+
+def test_an_estimator_that_does_not_answer_holds_no_end_up(start, samples, monkeypatch):
+    """Whether the wait began before the end or with it."""
+    monkeypatch.setattr("uvms_adaptive_dynamics.ros.memory.EXIT_TIMEOUT_S", 0.3)
+    estimator, memory, log, _ = start(CONFIG.with_values({"output.save_period": 0.05}))
+    asked = threading.Event()
+
+    def request(action):
+        asked.set()
+        return Future()
+    memory._request = request
+    assert asked.wait(5)
+    begin = time.monotonic()
+    memory.stop()
+    assert time.monotonic() - begin < 1.5
+    assert "did not answer within 0.3 s" in log[-1]
+
+
+def test_a_channel_that_is_wrong_is_named_in_the_state(start, samples):
+    """By the levels that ~/status shows."""
+    estimator, memory, *_ = start()
+    learn(estimator, samples[:60])
+    memory.save()
+    assert "wrong" not in load_parameters(memory.folder / "state.yaml").learned
+    learn(estimator, samples[60:90])
+    estimator.trust.levels = np.where(np.arange(10) == 2, 2, 0)
+    memory.save()
+    assert load_parameters(memory.folder / "state.yaml").learned["wrong"] == ["heave"]
+    assert len(list(memory.folder.glob("state.*.yaml"))) == 1
+
+
+def test_settings_that_change_do_not_put_saves_off(start, samples):
+    """However often: an interval is counted from the last save."""
+    estimator, memory, *_ = start(CONFIG.with_values({"output.save_period": 0.3}))
+    learn(estimator, samples[:60])
+    end = time.monotonic() + 5.0
+    while not memory.saves and time.monotonic() < end:
+        memory._woken.set()
+        time.sleep(0.02)
+    assert memory.saves
 
 
 def test_a_state_that_cannot_be_used_is_a_warning(start, samples):
@@ -130,26 +204,41 @@ def test_saves_come_at_intervals(start, samples):
     assert memory.saves
 
 
-def test_a_second_node_in_the_folder_says_that_it_saves_nothing(start, samples):
-    """Rather than that two write one file in turns."""
+def test_a_start_waits_for_one_that_is_ending(start, samples):
+    """So that it goes on from the newest state, and saves."""
+    estimator, memory, *_ = start()
+    learn(estimator, samples[:60])
+    ending = threading.Timer(0.3, memory.stop)
+    ending.start()
+    again, second, log, said = start()
+    ending.join()
+    assert "started from" in said and second._thread is not None and not log
+
+
+def test_a_second_node_in_the_folder_says_that_it_saves_nothing(start, samples, monkeypatch):
+    """Rather than that two write one file in turns; once, however often settings change."""
+    monkeypatch.setattr("uvms_adaptive_dynamics.ros.memory.LOCK_TIMEOUT_S", 0.1)
     start()
     estimator, second, log, _ = start()
-    assert "another node saves in" in log[0]
+    for period in (0.05, 3600.0):
+        second.change_settings(CONFIG.with_values({"output.save_period": period}))
+    assert len(log) == 1 and "another node saves in" in log[0]
     learn(estimator, samples[:60])
     second.stop()
     assert not (second.folder / "state.yaml").exists()
 
 
 def test_a_failing_disk_is_a_warning(start, samples):
-    """And is tried again."""
+    """Said once, and tried again."""
     estimator, memory, log, _ = start()
     learn(estimator, samples[:60])
     (memory.folder / "state.yaml").mkdir()
     memory.save()
-    assert "the state was not saved" in log[-1] and "is a folder" in log[-1]
+    memory.save()
+    assert "the state was not saved" in log[-1] and "is a folder" in log[-1] and len(log) == 1
     (memory.folder / "state.yaml").rmdir()
     memory.save()
-    assert memory.saves == 1 and memory.error == ""
+    assert memory.saves == 1 and memory.error == "" and "saved again" in log[-1]
 
 
 def test_what_a_kill_left_is_removed(start, tmp_path):

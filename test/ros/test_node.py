@@ -23,7 +23,8 @@ from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
 
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.errors import RobotError
+from uvms_adaptive_dynamics.disk.folder_lock import FolderLock
+from uvms_adaptive_dynamics.errors import ConfigError, RobotError
 from uvms_adaptive_dynamics.evaluation.bags import read_messages
 from uvms_adaptive_dynamics.evaluation.run import run as evaluation
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
@@ -479,21 +480,69 @@ def test_a_node_goes_on_where_the_last_one_ended(ros, start):
     np.testing.assert_allclose(parameters_of(again), learnt, rtol=1e-12)
     said = ros.until(lambda: [line.msg for line in log if "prior: started from" in line.msg])
     assert f"with {rows} rows" in said[0] and str(again.memory.folder / "state.yaml") in said[0]
+    progress = again.worker.snapshot.progress
+    assert (progress.jumps, progress.jump_reason) == (0, "start from a saved estimate")
     assert "built-in prior" in ros.call(Trigger, "/uvms_estimator/reset").message
     assert not again.worker.snapshot.started_from_file
+    progress = again.worker.snapshot.progress
+    assert (progress.jumps, progress.jump_reason) == (1, "restart from the prior")
+    answer = ros.call(AddDiagnostics, "/uvms_estimator/load_from",
+                      AddDiagnostics.Request(load_namespace="state"))
+    assert answer.success and "Loaded 75 parameters" in answer.message
+    progress = again.worker.snapshot.progress
+    assert (progress.jumps, progress.jump_reason) == (2, "restart from a saved estimate")
+
+
+def test_an_end_leaves_no_thread_whatever_goes_wrong(ros, start, monkeypatch):
+    """Where recording or memory fail at the end, the other threads are joined all the same: one
+    that is left keeps the process alive."""
+    before = set(threading.enumerate())
+    node = start()
+    names = {thread.name for thread in set(threading.enumerate()) - before}
+    assert {"inputs", "estimator", "memory", "status"} <= names
+
+    def fail():
+        raise OSError("the disk is gone")
+    stop = node.memory.stop
+    monkeypatch.setattr(node.memory, "stop", lambda: (stop(), fail()))
+    ros.executor.remove_node(node)
+    with pytest.raises(OSError, match="the disk is gone"):
+        node.close()
+    assert not {thread for thread in set(threading.enumerate()) - before if thread.is_alive()}
+
+
+def test_a_start_that_fails_late_leaves_no_thread_and_no_lock(ros, start, monkeypatch):
+    """When others run already: the sentence is the caller's, and the folder is free again."""
+    before = set(threading.enumerate())
+
+    def fail(inputs):
+        raise ConfigError("no such topic")
+    monkeypatch.setattr(ros_inputs.NodeInputs, "start", fail)
+    made = EstimatorNode(context=ros.context, use_global_arguments=False)
+    with pytest.raises(ConfigError, match="no such topic"):
+        made.begin()
+    assert made.worker is not None and made.memory is not None
+    made.close()
+    assert not {thread for thread in set(threading.enumerate()) - before if thread.is_alive()}
+    assert FolderLock(made.memory.folder).take()
 
 
 def test_a_slow_worker_fails_a_service_and_not_the_node(ros, start, monkeypatch):
-    """The answer says that nothing was changed; the next call works."""
+    """The answer says that nothing was changed, and the status goes on meanwhile; the next call
+    works."""
     node = start()
-    release = threading.Event()
+    release, statuses = threading.Event(), []
+    publish = node._outputs.publish
+    node._parameter_outputs._publish = lambda name, message: (statuses.append(name),
+                                                              publish(name, message))
     node.worker.request(lambda estimator: release.wait(20))
     patient = Worker.call
-    monkeypatch.setattr(Worker, "call", lambda self, action: patient(self, action, 0.2))
+    monkeypatch.setattr(Worker, "call", lambda self, action: patient(self, action, 1.2))
     try:
         answer = ros.call(SetBool, "/uvms_estimator/enable", SetBool.Request(data=False))
     finally:
         release.set()
+    assert statuses.count("status") >= 2
     assert not answer.success and "Nothing was changed; try again" in answer.message
     monkeypatch.undo()
     assert ros.call(Trigger, "/uvms_estimator/save").success
@@ -550,7 +599,7 @@ def test_diagnostics_tell_the_whole_story(ros, start):
               what="the rank")
     names = {s.name.split(": ", 1)[1] for s in reports[-1].status}
     assert {"overall", "masked rows", "solver", "estimate", "predictions",
-            "refused messages"} <= names
+            "refused messages", "memory"} <= names
     assert len(names) > 10  # and one for each input
     imu = values_of(said(reports, "input imu"))
     assert imu["resolved topic"] == "/imu/data" and imu["type"] == "sensor_msgs/msg/Imu"

@@ -9,7 +9,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from ros_bus import bus
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
+from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint, MultiDOFJointTrajectory
 
 from uvms_adaptive_dynamics import Estimator
@@ -20,7 +20,7 @@ from uvms_adaptive_dynamics.model.forward_simulation import Forward
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.rotations import from_quaternion, from_rpy
 from uvms_adaptive_dynamics.ros.demo.simulated_robot import TYPES, ros_message
-from uvms_adaptive_dynamics.ros.messages import doubles, time_message
+from uvms_adaptive_dynamics.ros.messages import covariance_message, doubles, time_message
 from uvms_adaptive_dynamics.ros.publishers import LATCHED
 from uvms_adaptive_dynamics.ros.twin_messages import ForecastMessages
 from uvms_adaptive_dynamics.ros.twin_node import TwinNode
@@ -62,11 +62,8 @@ def parameters(values=ESTIMATOR.pi, names=NAMES):
 
 
 def covariance(names=NAMES):
-    p = len(names)
-    dims = [MultiArrayDimension(label=f"{what}: {','.join(names)}", size=p, stride=p)
-            for what in ("rows", "columns")]
-    return Float64MultiArray(layout=MultiArrayLayout(dim=dims),
-                             data=doubles(1e-6 * np.diag(np.array(ESTIMATOR.table.scale) ** 2)))
+    return covariance_message(START_NS * 1e-9, names,
+                              1e-6 * np.diag(np.array(ESTIMATOR.table.scale) ** 2))
 
 
 def status(noise=0.3):
@@ -132,6 +129,14 @@ def test_forecasts_come_with_bands_once_parameters_are_trusted(ros, node):
     joints.publish(JointTrajectory(joint_names=["nobody"], points=[JointTrajectoryPoint()]))
     plan.publish(Float64MultiArray(data=[60.0, 20.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
     ros.until(lambda: said(statuses[-1]).get("commands") == "planned")
+
+
+def test_settings_change_or_are_refused_with_the_reason(node):
+    """Gates reach the front end; what the twin reads at start is not taken silently."""
+    taken, = node.set_parameters([Parameter("dvl.max_speed", value=2.5)])
+    assert taken.successful and node.config.dvl.max_speed == 2.5
+    refused, = node.set_parameters([Parameter("twin.horizon", value=3.0)])
+    assert not refused.successful and "at start" in refused.reason
 
 
 def test_poses_and_covariances_are_in_the_axes_that_are_said():

@@ -115,6 +115,17 @@ def test_an_exception_costs_one_sample(made):
                       ValueError) and made.worker.last_error == "ValueError: no such sample"
 
 
+def test_an_answer_comes_though_nothing_can_be_published(made):
+    """As at exit, when the context is gone and the last state is copied."""
+    def gone():
+        raise RuntimeError("publisher's context is invalid")
+    made.worker._on_request = gone
+    assert made.worker.call(lambda estimator: 5) == 5
+    with pytest.raises(KeyError):
+        made.worker.call(lambda estimator: {}["lost"])
+    assert [type(error) for error in made.errors] == [RuntimeError, RuntimeError]
+
+
 def test_a_call_hands_back_result_and_exception(made):
     """What a service asks of the estimator runs on the worker's thread, and fails there without
     harm."""

@@ -18,7 +18,8 @@ class Twin(Section):
         "positions", "What the joints follow: 'positions' (servos hold the planned or present "
                      "ones, and the arm's motion is given) or 'efforts' (given or held).",
         choices=("positions", "efforts"))
-    estimator: str = setting("uvms_estimator", "Name of the node whose parameters it uses.")
+    estimator_node: str = setting(
+        "uvms_estimator", "Name of the estimator node, whose trusted parameters are used.")
     frame: str = setting(
         "twin_start", "frame_id of predicted poses: axes east, north, up (with output.frame 'frd' "
                       "north, east, down), origin where the body is at the forecast's stamp.")

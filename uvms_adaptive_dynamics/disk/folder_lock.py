@@ -18,9 +18,16 @@ class FolderLock:
         self._folder = folder
         self._handle: int | None = None
 
+    @property
+    def held(self) -> bool:
+        """Whether this process is the folder's writer."""
+        return self._handle is not None
+
     def take(self) -> bool:
         """Whether this process is the folder's writer now; raises OSError where the folder cannot
         be made or written."""
+        if self.held:
+            return True
         self._folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:

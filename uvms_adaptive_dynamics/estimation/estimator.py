@@ -37,7 +37,7 @@ from ..uncertainty.parameter_covariance import (
     SandwichCovariance,
     constrained_inverse,
 )
-from ..uncertainty.trust import STATES, ChannelTrust
+from ..uncertainty.trust import STATES, WRONG, ChannelTrust
 from ..uncertainty.trust_cause import likely_cause
 from .believed_change import Change
 from .changes import ChangeDetector, change_detector
@@ -86,8 +86,9 @@ class Estimator:
 
     def __init__(self, config: Config, prior: ParameterSet | None = None,
                  robot: RobotModel | None = None, learn: bool = True, real_time: bool = False,
-                 adapt_intervals: bool | None = None):
+                 adapt_intervals: bool | None = None, start: ParameterSet | None = None):
         """prior: a prior, or a saved estimate to go on from; the configuration's if None.
+        start: a saved estimate to begin from, while `restart` goes back to the prior all the same.
         adapt_intervals: whether the width of intervals follows recent residuals; as `learn` if
         None, so that what is frozen from the start is tested as it was saved.
         real_time: a solve without a deadline of its own gets half a period; elsewhere results must
@@ -122,7 +123,7 @@ class Estimator:
         self.repeated_stamps = 0    # samples whose instant had come before
         self.recoveries = 0         # restarts after solves that failed in a row
         self._given = prior or prior_from_config(config, self.robot)
-        self.restart()
+        self.restart(start)
         if learn:
             self._solver.warm_up(self.physical, self.free, self.pi)
 
@@ -326,6 +327,7 @@ class Estimator:
         Raises ParameterError for a set that is not of this robot.
         """
         settings = self.config.estimation
+        origin = "the prior" if saved is None else "parameters without a covariance"
         saved = (self._given if saved is None else saved).for_table(self.table, "prior")
         values = self._admissible(saved.values)
         values.setflags(write=False)
@@ -358,7 +360,7 @@ class Estimator:
         self._failed_in_a_row = 0
         self.prediction = None
         self.status, self.solved = "", False
-        self._progress.restart("a saved estimate" if known.saved else "the prior")
+        self._progress.restart("a saved estimate" if known.saved else origin)
 
     def change_settings(self, config: Config) -> None:
         """Go on with settings that differ in those that may change (config.LIVE); what has been
@@ -448,12 +450,16 @@ class Estimator:
                             learned=self._learned())
 
     def _learned(self) -> dict[str, object]:
-        """How much is behind the estimate, what it began from included; see `saved_state`."""
+        """How much is behind the estimate, what it began from included, and what speaks against it;
+        see `saved_state`."""
         before = known_rows(self.prior)
+        wrong = [channel for channel, level in zip(self.robot.channels, self.trust.levels)
+                 if level == WRONG]
         return {
             "rows": before + self.information.rows_learned,
             "directions": known_directions(self.covariance, self.information.prior.stddev),
-            "settings": measuring_settings(self.config)
+            "settings": measuring_settings(self.config),
+            **({"wrong": wrong} if wrong else {})
         }
 
     def snapshot(self) -> EstimatorSnapshot:

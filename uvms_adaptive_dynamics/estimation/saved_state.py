@@ -34,10 +34,11 @@ TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 MEASURING = (
     "robot.link_volumes", "robot.link_buoyancy_centres", "robot.rotor_inertia",
     "thrusters.source", "thrusters.wrench_frame", "thrusters.unit", "thrusters.signs",
-    "thrusters.allocation", "thrusters.curve", "thrusters.efficiency",
+    "thrusters.allocation", "thrusters.curve", "thrusters.efficiency", "thrusters.voltage",
+    "battery.enabled",
     "joint_states.effort_scale", "joint_states.effort_scale_negative",
     "joint_states.effort_offset", "joint_states.position_offset",
-    "imu.frame", "imu.rpy", "dvl.frame", "dvl.rpy")
+    "imu.frame", "imu.world", "imu.xyz", "imu.rpy", "dvl.frame", "dvl.xyz", "dvl.rpy")
 
 
 def measuring_settings(config: Config) -> dict[str, Any]:
@@ -64,6 +65,21 @@ def dated(parameters: ParameterSet) -> ParameterSet:
     return replace(parameters, learned={**parameters.learned, "saved": _now()})
 
 
+def wrong_channels(parameters: ParameterSet) -> list[str]:
+    """Channels on which its data contradicted an estimate when it was saved."""
+    found = parameters.learned.get("wrong")
+    return [str(channel) for channel in found] if isinstance(found, list) else []
+
+
+class Worth(NamedTuple):
+    """What a state is worth, in order: an hour at rest has many rows, and rich but wrong is worse
+    than poor."""
+
+    right: bool
+    directions: int
+    rows: int
+
+
 class Start(NamedTuple):
     """What an estimate starts from: a saved state, or None, and why, in a sentence; whether a file
     was there that could not be used."""
@@ -76,39 +92,49 @@ class Start(NamedTuple):
 class SavedState:
     """The state of one robot in a folder, and its backups.
 
-    The file goes to a backup before it is replaced by what does not continue it, or by what has
-    fewer rows or knows fewer directions.
+    The file goes to a backup before it is replaced by what does not continue it, by what has fewer
+    rows or knows fewer directions, or by what its own data contradict while they did not contradict
+    the file.
     """
 
     def __init__(self, folder: Path, table: ParameterTable, settings: Mapping[str, Any]):
         """settings: `measuring_settings` of now."""
         self.folder, self._table, self._settings = folder, table, dict(settings)
         self.path = folder / STATE
-        # What the file holds, as far as it is known: (rows, directions).
-        self._there: tuple[int, int] | None = None
+        self._there: Worth | None = None      # of what the file holds, as far as it is known
         self._continued = False
         self._spared = -1     # most directions of a backup of this line
-        self._richnesses: dict[str, tuple[int, int]] = {}     # of backups, by name
+        self._worths: dict[str, Worth] = {}   # of backups, by name
 
     def start(self) -> Start:
-        """The newest state that can be used, which `save` then continues."""
+        """The newest state that can be used, which `save` then continues; one that its data
+        contradicted only where there is no other."""
         candidates = [path for path in (self.path, *reversed(self.backups())) if path.is_file()]
         if not candidates:
             return Start(None, f"no saved state in '{self.folder}'{self._others()}: starting from "
                                "the built-in prior")
-        refusals = []
+        refusals, doubted = [], None
         for path in candidates:
             try:
                 found = self._fitting(path)
             except UvmsError as error:
                 refusals.append(str(error).rstrip("."))
                 continue
-            if path == self.path:
-                self.continue_from(found)
-            instead = f" instead, since {'; '.join(refusals)}" if refusals else ""
-            return Start(found, f"started from '{path}' of {_date(found)} with "
-                                f"{known_rows(found)} rows{instead}", bool(refusals))
+            if not (wrong := wrong_channels(found)):
+                return self._started(path, found, refusals)
+            doubted = doubted or (path, found)
+            refusals.append(f"its data contradicted '{path}' of {_date(found)} on "
+                            f"{', '.join(wrong)}; ~/load_from with '{path.stem}' uses it")
+        if doubted is not None:
+            return self._started(*doubted, [*refusals, "there is no other"])
         return Start(None, f"starting from the built-in prior, since {'; '.join(refusals)}", True)
+
+    def _started(self, path: Path, found: ParameterSet, refusals: list[str]) -> Start:
+        if path == self.path:
+            self.continue_from(found)
+        instead = f" instead, since {'; '.join(refusals)}" if refusals else ""
+        return Start(found, f"started from '{path}' of {_date(found)} with {known_rows(found)} "
+                            f"rows{instead}", bool(refusals))
 
     def load(self, name: str) -> ParameterSet:
         """The parameters of a file in the folder, checked; raises ParameterError."""
@@ -136,12 +162,13 @@ class SavedState:
         """Backups, the oldest first."""
         return sorted(self.folder.glob(BACKUPS))
 
-    def _backup_is_due(self, new: tuple[int, int]) -> bool:
-        if not self._continued or self._there is None:
+    def _backup_is_due(self, new: Worth) -> bool:
+        there = self._there
+        if not self._continued or there is None:
             return True
-        rows, directions = self._there
         # Directions come and go at the edge: one backup of the most that this line has known.
-        return new[0] < rows or new[1] < directions > self._spared
+        return (new.right < there.right or new.rows < there.rows
+                or new.directions < there.directions > self._spared)
 
     def _back_up(self) -> None:
         """Copy the file to a backup, and drop those that are too many."""
@@ -152,25 +179,23 @@ class SavedState:
             # for whoever wants to know what became of it; one of them is enough
             write_file(self.folder / DAMAGED, content, keep=False)
             return
-        rows, directions = _measure(found)
-        self._spared = max(self._spared, directions)
+        worth = _measure(found)
+        self._spared = max(self._spared, worth.directions)
         name = f"state.{_digits(found)}.yaml"
         write_file(self.folder / name, content, keep=False)
-        self._richnesses[name] = directions, rows
+        self._worths[name] = worth
         there = self.backups()
-        richest = max(there, key=self._richness)
+        richest = max(there, key=self._worth)
         for path in [path for path in there if path != richest][:max(len(there) - KEPT, 0)]:
             path.unlink(missing_ok=True)
 
-    def _richness(self, path: Path) -> tuple[int, int]:
-        """Directions first: an hour at rest has many rows."""
-        if path.name not in self._richnesses:
+    def _worth(self, path: Path) -> Worth:
+        if path.name not in self._worths:
             try:
-                rows, directions = _measure(self.load(path.name))
+                self._worths[path.name] = _measure(self.load(path.name))
             except UvmsError:
-                rows, directions = -1, -1
-            self._richnesses[path.name] = directions, rows
-        return self._richnesses[path.name]
+                self._worths[path.name] = Worth(False, -1, -1)
+        return self._worths[path.name]
 
     def _fitting(self, path: Path) -> ParameterSet:
         """The state in a file; raises ParameterError where it is not of this robot, or was learned
@@ -193,8 +218,9 @@ class SavedState:
         return f" (but of {', '.join(there[:3])})" if there else ""
 
 
-def _measure(parameters: ParameterSet) -> tuple[int, int]:
-    return known_rows(parameters), _count(parameters.learned, "directions")
+def _measure(parameters: ParameterSet) -> Worth:
+    return Worth(not wrong_channels(parameters), _count(parameters.learned, "directions"),
+                 known_rows(parameters))
 
 
 def _count(learned: Mapping, key: str) -> int:

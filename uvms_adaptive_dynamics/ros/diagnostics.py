@@ -14,6 +14,7 @@ from ..estimation.validity import FAILED, Validity
 from ..model.metrics import timing
 from ..model.parameters import ParameterTable
 from ..uncertainty.advisories import block_warnings, channel_warnings, link_note
+from .memory import Memory
 from .recent_fit import RecentFit
 from .recorder import Recorder
 from .status import ERROR, OK, REPORTS, WARN, Status
@@ -63,7 +64,8 @@ class Diagnostics:
         self.late = ""
 
     def statuses(self, front_end: Any, now_s: float, samples: int, dropped: Mapping[str, int],
-                 recorder: Recorder | None, topics: Mapping[str, Any]) -> list[Status]:
+                 recorder: Recorder | None, topics: Mapping[str, Any],
+                 memory: Memory | None = None) -> list[Status]:
         """All statuses, the overall one first; `now_s` on the node's clock, `topics` by role."""
         state = self._worker.snapshot
         self._worker.request_knowledge()     # for the next report
@@ -77,6 +79,10 @@ class Diagnostics:
             found.append(Status(ERROR if recorder.error else OK, "recorder",
                                 recorder.error or f"recording into {recorder.path}",
                                 {"messages": recorder.messages}))
+        if memory is not None:
+            found.append(Status(WARN if memory.error else OK, "memory",
+                                memory.error or f"the state is saved in '{memory.folder}'",
+                                {"saves": memory.saves}))
         found = [self._with_duration(status, now_s) for status in found]
         return [self._overall(found, state, samples)] + found
 

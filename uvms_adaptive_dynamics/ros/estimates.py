@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
@@ -11,30 +11,100 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from ..errors import ParameterError
+from ..errors import MessageError, ParameterError
 from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
+from .messages import read_covariance
 from .publishers import LATCHED
+
+
+class EstimatorStatus(NamedTuple):
+    """state: a word of docs/validity.md; noise (C,) [N, N m] of the channels' predictions, None
+    where the status does not name it for all channels."""
+
+    state: str
+    noise: np.ndarray | None
+
+
+class EstimateReader:
+    """Decodes what an estimator node says, for this robot, in any order of names; raises UvmsError
+    for what cannot be used."""
+
+    def __init__(self, robot: RobotModel):
+        self._names, self._channels = robot.table.names, robot.channels
+
+    def parameters(self, message: JointState) -> tuple[float, np.ndarray]:
+        """(stamp [s], values (p,) in the table's order) of ~/parameters or ~/trusted_parameters."""
+        places, stamp = self._places(message.name), message.header.stamp
+        if len(message.position) != len(message.name):
+            raise MessageError(f"{len(message.position)} positions for {len(message.name)} names; "
+                               "expected one for each.")
+        values = np.array(message.position, float)[places]
+        if not np.isfinite(values).all():
+            worst = self._names[int(np.argmin(np.isfinite(values)))]
+            raise ParameterError(f"'{worst}' is not finite; expected an estimate.")
+        return stamp.sec + 1e-9 * stamp.nanosec, values
+
+    def covariance(self, message: Float64MultiArray) -> np.ndarray:
+        """(p, p) in the table's order, symmetric, of ~/covariance or ~/trusted_covariance."""
+        read = read_covariance(message)
+        places = self._places(read.names)
+        found = read.matrix[np.ix_(places, places)]
+        if not np.isfinite(found).all() or (np.diagonal(found) < 0).any():
+            raise ParameterError("an entry is not finite, or a variance is negative; expected a "
+                                 "covariance.")
+        return (found + found.T) / 2
+
+    def status(self, message: DiagnosticArray) -> EstimatorStatus:
+        """~/status."""
+        said = {pair.key: pair.value for status in message.status for pair in status.values}
+        if "state" not in said:
+            raise MessageError(f"a status with {len(said)} values and no 'state'; expected the "
+                               "~/status of an estimator.")
+        keys = [f"noise {channel}" for channel in self._channels]
+        if any(key not in said for key in keys):
+            return EstimatorStatus(said["state"], None)
+        try:
+            noise = np.array([float(said[key]) for key in keys])
+        except ValueError as error:
+            raise MessageError(f"a channel's noise is no number: {error}.") from None
+        if not (np.isfinite(noise).all() and (noise > 0).all()):
+            raise MessageError(f"noise of channels is {noise.tolist()}; expected positive "
+                               "deviations.")
+        return EstimatorStatus(said["state"], noise)
+
+    def _places(self, names: Sequence[str]) -> list[int]:
+        """Place of each parameter of this robot among names."""
+        if tuple(names) == self._names:
+            return list(range(len(names)))
+        places = {name: k for k, name in enumerate(names)}
+        missing = [name for name in self._names if name not in places]
+        if missing or len(names) != len(self._names):
+            raise ParameterError(
+                f"got {len(names)} parameters, expected the {len(self._names)} of this robot"
+                + (f" ('{missing[0]}' is missing)" if missing else "")
+                + ". Give both nodes the same settings.")
+        return [places[name] for name in self._names]
 
 
 class TrustedEstimate:
     """Subscribes to ~/trusted_parameters, ~/trusted_covariance and ~/status of an estimator node.
 
-    `latest()` may be called on any thread.
+    state: its last word. `latest()` may be called on any thread.
     """
 
     def __init__(self, node: Node, robot: RobotModel, estimator: str):
-        self._robot, self._names = robot, robot.table.names
+        self._names, self._reader = robot.table.names, EstimateReader(robot)
         self._lock, self._log = threading.Lock(), node.get_logger()
         self._values: tuple[float, np.ndarray] | None = None     # stamp [s], in the table's order
         self._covariance: np.ndarray | None = None
         self._noise: np.ndarray | None = None
         self.state, self._estimator = "", node.resolve_topic_name(estimator)
-        for kind, topic, take in ((JointState, "trusted_parameters", self._parameters),
-                                  (Float64MultiArray, "trusted_covariance", self._covariances),
-                                  (DiagnosticArray, "status", self._status)):
+        for kind, topic, add in ((JointState, "trusted_parameters", self._add_parameters),
+                                 (Float64MultiArray, "trusted_covariance", self._add_covariance),
+                                 (DiagnosticArray, "status", self._add_status)):
             node.create_subscription(kind, f"{estimator}/{topic}",
-                                     self._guarded(f"{estimator}/{topic}", take), LATCHED)
+                                     self._guarded(f"{self._estimator}/{topic}", add), LATCHED)
 
     def latest(self) -> tuple[float, ParameterSet] | None:
         """(stamp [s], values with covariance and noise), None while one of them is missing."""
@@ -58,48 +128,23 @@ class TrustedEstimate:
         latest = self._values
         return None if latest is None else latest[1]
 
-    def _guarded(self, topic: str, take: Callable[[Any], None]) -> Callable[[Any], None]:
+    def _guarded(self, topic: str, add: Callable[[Any], None]) -> Callable[[Any], None]:
         """Anything that cannot be used is refused in one sentence; what was known stays."""
-        def taken(message: Any) -> None:
+        def received(message: Any) -> None:
             try:
                 with self._lock:
-                    take(message)
-            except (ParameterError, ValueError, IndexError, KeyError) as error:
+                    add(message)
+            except (MessageError, ParameterError) as error:
                 self._log.warning(f"message on '{topic}' refused: {error}",
                                   throttle_duration_sec=10.0)
-        return taken
+        return received
 
-    def _parameters(self, message: Any) -> None:
-        values = np.array(message.position, float)[self._order(message.name)]
-        if not np.isfinite(values).all():
-            raise ParameterError("a value is not finite; expected an estimate.")
-        stamp = message.header.stamp
-        self._values = stamp.sec + 1e-9 * stamp.nanosec, values
+    def _add_parameters(self, message: JointState) -> None:
+        self._values = self._reader.parameters(message)
 
-    def _covariances(self, message: Any) -> None:
-        rows, columns = (dim.label.partition(": ")[2].split(",") for dim in message.layout.dim[:2])
-        if rows != columns or len(message.data) != len(rows) ** 2:
-            raise ParameterError(f"{len(message.data)} numbers for {len(rows)} rows and "
-                                 f"{len(columns)} columns; expected a square with names.")
-        order = self._order(rows)
-        found = np.array(message.data, float).reshape(len(rows), -1)[np.ix_(order, order)]
-        if not np.isfinite(found).all():
-            raise ParameterError("an entry is not finite; expected a covariance.")
-        self._covariance = (found + found.T) / 2
+    def _add_covariance(self, message: Float64MultiArray) -> None:
+        self._covariance = self._reader.covariance(message)
 
-    def _status(self, message: Any) -> None:
-        said = {pair.key: pair.value for pair in message.status[0].values}
-        self.state = said.get("state", "")
-        noise = np.array([float(said[f"noise {channel}"]) for channel in self._robot.channels])
-        if not (np.isfinite(noise).all() and (noise > 0).all()):
-            raise ParameterError("a channel's noise is not positive; expected deviations.")
-        self._noise = noise
-
-    def _order(self, names: Sequence[str]) -> list[int]:
-        places = {name: k for k, name in enumerate(names)}
-        lost = [name for name in self._names if name not in places]
-        if lost or len(places) != len(self._names):
-            raise ParameterError(f"{len(places)} parameters, of which {len(lost)} of this robot's "
-                                 f"{len(self._names)} are missing; expected the same robot in both "
-                                 "nodes' settings.")
-        return [places[name] for name in self._names]
+    def _add_status(self, message: DiagnosticArray) -> None:
+        self.state, noise = self._reader.status(message)
+        self._noise = self._noise if noise is None else noise

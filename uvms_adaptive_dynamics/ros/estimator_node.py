@@ -7,6 +7,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from contextlib import ExitStack
 
 import rclpy.node
 from diagnostic_msgs.msg import DiagnosticArray
@@ -16,6 +17,7 @@ from ..config import NODE_NAME, Config
 from ..estimation.estimator import Estimator
 from ..estimation.prediction import Prediction
 from ..estimation.snapshot import EstimatorSnapshot
+from ..estimation.validity import FAILED
 from ..model.robot import RobotModel
 from . import messages
 from .description import Description
@@ -29,6 +31,7 @@ from .parameters import changes_sentence, config_from_parameters, watch_changes
 from .recent_fit import RecentFit
 from .recorder import recording_path
 from .services import NodeServices, parameter_folder
+from .subscriptions import Repeated
 from .validity import ValidityMonitor
 from .worker import Worker
 
@@ -48,6 +51,7 @@ class EstimatorNode(rclpy.node.Node):
         self.worker: Worker | None = None
         self.inputs: NodeInputs | None = None
         self.memory: Memory | None = None
+        self._announcing: Repeated | None = None
         # Wall time, so that diagnostics and warnings go on while simulated time stands still.
         self._wall = Clock(clock_type=ClockType.STEADY_TIME)
         self._diagnostics_publisher = self.create_publisher(DiagnosticArray, "/diagnostics", 10)
@@ -74,9 +78,9 @@ class EstimatorNode(rclpy.node.Node):
         folder = robot_folder(parameter_folder(config.output), self.get_namespace(),
                               self.get_name(), self.robot)
         memory = self.memory = Memory(config, self.robot, folder, self.get_logger())
+        start = memory.start()
         # Nothing but the worker keeps the estimator: other threads read what the worker publishes.
-        estimator = Estimator(config, robot=self.robot, real_time=True)
-        start = memory.start(estimator)
+        estimator = Estimator(config, robot=self.robot, real_time=True, start=start.parameters)
         worker = Worker(
             estimator, config.filter.period,
             self._predicted, lambda _: self._parameter_outputs.estimate(),
@@ -100,15 +104,16 @@ class EstimatorNode(rclpy.node.Node):
                                      inputs.restart_front_end, memory)
         self._report_timer = self.create_timer(
             config.output.diagnostics_period, lambda: self._report(inputs), clock=self._wall)
-        self._look_timer = self.create_timer(LOOK_S, self._parameter_outputs.announce,
-                                             clock=self._wall)
         self._voice_timer = self.create_timer(SPEAK_S, inputs.speak, clock=self._wall)
         self.worker = worker
-        self._log_start(worker.snapshot, inputs, start)
+        self._log_start(worker.snapshot, inputs, start.sentence)
         self._parameter_outputs.announce()
         worker.start()
-        memory.run(worker.request)
+        memory.run(worker.request, lambda: validity.latest.state == FAILED)
         inputs.start()
+        # Not on the executor, which waits while a service does.
+        self._announcing = Repeated(LOOK_S, self._parameter_outputs.announce, self._not_announced,
+                                    "status")
 
     def _log_start(self, state: EstimatorSnapshot, inputs: NodeInputs, start: str) -> None:
         config, robot, estimation = self.config, self.robot, self.config.estimation
@@ -151,13 +156,20 @@ class EstimatorNode(rclpy.node.Node):
                 f"{so_far} so far; the node goes on. Please report it with a recording "
                 "(output.record)", throttle_duration_sec=5.0)
 
+    def _not_announced(self, error: Exception) -> None:
+        if self.context.ok():     # as above
+            self.get_logger().error(f"~/status could not be published ({type(error).__name__}: "
+                                    f"{error})", throttle_duration_sec=5.0)
+
     def _report(self, inputs: NodeInputs) -> None:
         now = self._now()
         with inputs.lock:
             dropped = {**inputs.dropped,
                        "results not finite, not published": self._outputs.not_finite}
             statuses = self._reporter.statuses(inputs.front_end, now, inputs.samples, dropped,
-                                               inputs.recorder, inputs.topics)
+                                               inputs.recorder, inputs.topics,
+                                               self.memory if self.config.output.save_period
+                                               else None)
         if self._reporter.late:
             self.get_logger().warning(f"{self._reporter.late}", throttle_duration_sec=10.0)
         name = self.get_fully_qualified_name().lstrip("/")
@@ -181,13 +193,23 @@ class EstimatorNode(rclpy.node.Node):
             self._report_timer.reset()  # or the old period would run out first
 
     def close(self) -> None:
-        """Join the threads, finish the recording, leave the graph."""
-        if self.inputs is not None:
-            self.inputs.stop()
-        if self.worker is not None:
+        """Join the threads, save, finish the recording, leave the graph."""
+        # The last one first, each whatever becomes of the others: a thread that is left would keep
+        # the process alive.
+        with ExitStack() as ending:
+            ending.callback(self.destroy_node)
+            ending.callback(CORE_LOG.removeHandler, self._log_handler)
+            ending.callback(self._say_what_was_written)
+            if self.worker is not None:
+                ending.callback(self.worker.stop)
             if self.memory is not None:
-                self.memory.stop()
-            self.worker.stop()
+                ending.callback(self.memory.stop)       # needs the worker's last answer
+            if self.inputs is not None:
+                ending.callback(self.inputs.stop)
+            if self._announcing is not None:
+                ending.callback(self._announcing.stop)
+
+    def _say_what_was_written(self) -> None:
         if self.inputs is not None and self.inputs.recorder is not None:
             recorder = self.inputs.recorder
             said = recorder.error or f"{recorder.messages} messages recorded in {recorder.path}"
@@ -195,5 +217,3 @@ class EstimatorNode(rclpy.node.Node):
         if self.memory is not None and (self.memory.saves or self.memory.error):
             said = self.memory.error or f"state saved in {self.memory.folder}"
             print(f"{NODE_NAME}: {said}", file=sys.stderr)
-        CORE_LOG.removeHandler(self._log_handler)
-        self.destroy_node()

@@ -73,7 +73,7 @@ class FeedforwardNode(rclpy.node.Node):
         self.feedforward = Feedforward(robot, prior_from_config(config, robot), config)
         self._states = LatestStateFilter(config, robot)
         self._motions = WantedMotions(robot.joints, config.feedforward)
-        self._lane = TrustedLane(self.feedforward, robot.table,
+        self._lane = TrustedLane(self.feedforward,
                                  lambda receive: self._states.now(receive) or receive)
         self._outputs = FeedforwardPublishers(self, config, robot)
         self._last: LatestState | None = None

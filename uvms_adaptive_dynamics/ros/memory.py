@@ -5,24 +5,29 @@ The worker copies the state between two ticks; a thread of its own writes it. do
 from __future__ import annotations
 
 import threading
+import time
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Future
-from concurrent.futures import TimeoutError as FutureTimeoutError
+from concurrent.futures import Future, wait
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..config import AUTO, NODE_NAME, Config
 from ..disk.folder_lock import FolderLock
 from ..disk.kinds import reason_of
 from ..disk.writing import remove_partials
 from ..errors import UvmsError
-from ..estimation.saved_state import SavedState, known_rows, measuring_settings
+from ..estimation.saved_state import SavedState, Start, known_rows, measuring_settings
 from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
 
 # Stands where others have their namespace; no ROS name has a hyphen.
 WITHOUT_NAMESPACE = "no-namespace"
 COPY_TIMEOUT_S = 10.0     # of the worker, as for a service
+# At exit: `ros2 launch` sends SIGTERM 5 s after its SIGINT, and SIGKILL after that.
+EXIT_TIMEOUT_S = 3.0
+# That a start waits for another node of the folder: one that is just ending takes at most so long.
+LOCK_TIMEOUT_S = 2.0
 
 
 class Log(Protocol):
@@ -44,10 +49,17 @@ def robot_folder(directory: Path, namespace: str, name: str, robot: RobotModel) 
     return directory / place / robot.identity
 
 
-class Memory:
-    """Starts an estimator from its saved state, and saves it while it runs.
+class _Copy(NamedTuple):
+    """The state of an estimate, None where nothing is new; line: what the estimate began from."""
 
-    `start`, then `run` when the worker runs; `begin_anew` before the estimate starts again from
+    parameters: ParameterSet | None
+    line: ParameterSet
+
+
+class Memory:
+    """Finds the saved state that an estimator starts from, and saves it while it runs.
+
+    `start`, then `run` when the worker runs; `keep` just before the estimate starts again from
     something else; `stop` asks for the last copy and writes it.
     """
 
@@ -55,11 +67,14 @@ class Memory:
         self._config, self._log = config, log
         self._state = SavedState(folder, robot.table, measuring_settings(config))
         self._lock = FolderLock(folder)
-        self._stopped, self._woken = False, threading.Event()     # by an end, or other settings
-        self._writing = threading.Lock()      # the thread and the services
+        self._stopped, self._woken = False, threading.Event()     # by an end, or something to do
+        self._writing = threading.Lock()      # the thread and the one that stops
         self._thread: threading.Thread | None = None
+        self._kept: deque[_Copy] = deque()    # to be written before anything else
+        self._line: ParameterSet | None = None        # that the file is of, once written
         self._saved_rows = 0
         self._request: Callable[[Callable[[Any], Any]], Future] | None = None
+        self._failed: Callable[[], bool] = lambda: False
         self.saves = 0
         self.error = ""
 
@@ -68,54 +83,53 @@ class Memory:
         """The robot's folder."""
         return self._state.folder
 
-    def start(self, estimator: Any) -> str:
-        """Restart the estimator from the saved state where `prior.file` is AUTO and one fits; what
-        was done, in a sentence."""
+    def start(self) -> Start:
+        """What an estimate starts from: the saved state where `prior.file` is AUTO and one fits,
+        else the prior (None)."""
+        if self._config.output.save_period:
+            self._take_lock(LOCK_TIMEOUT_S)      # before reading: who still holds it may yet save
         file = self._config.prior.file
         if file != AUTO:
-            return f"prior file '{file}'" if file else "built-in prior"
+            return Start(None, f"prior file '{file}'" if file else "built-in prior")
         start = self._state.start()
         if start.refused:
             self._log.warning(start.sentence)
         if start.parameters is not None:
-            estimator.restart(start.parameters)
             self._saved_rows = known_rows(start.parameters)
-        return start.sentence
+        return start
 
-    def run(self, request: Callable[[Callable[[Any], Any]], Future]) -> None:
+    def run(self, request: Callable[[Callable[[Any], Any]], Future],
+            failed: Callable[[], bool] = lambda: False) -> None:
         """Save every `output.save_period`; `request(action)` has the action run on the estimator
-        by whoever owns it."""
-        self._request = request
-        if not self._config.output.save_period:
+        by whoever owns it. failed: whether the estimator has, so that nothing is worth saving."""
+        self._request, self._failed = request, failed
+        held = self._lock.held
+        if not self._config.output.save_period or not self._take_lock():
             return
-        try:
-            if not self._lock.take():
-                self.error = (f"another node saves in '{self.folder}': nothing is saved here. Give "
-                              "this node a namespace, a name or an output.directory of its own")
-            else:
-                remove_partials(self.folder)
-        except OSError as error:
-            self.error = (f"nothing is saved: '{self.folder}' cannot be written, "
-                          f"{reason_of(error)}. Correct output.directory or its permissions")
-        if self.error:
-            self._log.warning(self.error)
-            return
+        if not held:
+            self._state.begin_anew()      # whoever held it may have saved since the start
+        remove_partials(self.folder)
         self._thread = threading.Thread(target=self._run, name="memory")
         self._thread.start()
 
     def change_settings(self, config: Config) -> None:
         """Save at other intervals from now on, also where nothing was saved until now."""
-        self._config = config
+        before, self._config = self._config.output.save_period, config
+        if config.output.save_period == before:
+            return
         self._woken.set()
         if self._thread is None and self._request is not None and not self._stopped:
-            self.run(self._request)
+            self.run(self._request, self._failed)
 
-    def begin_anew(self) -> None:
-        """Save what is known now; what is saved later does not go on from it."""
-        self.save()
-        with self._writing:
-            self._state.begin_anew()
-            self._saved_rows = 0
+    def keep(self, estimator: Any) -> None:
+        """Copy what is known now, to be saved soon; what is saved later does not go on from it.
+
+        Call it on the thread that owns the estimator, just before a restart: no row in between is
+        lost, and nobody waits for the disk.
+        """
+        if self._thread is not None and not self._failed():
+            self._kept.append(self._copy(estimator, False))
+            self._woken.set()
 
     def stop(self) -> None:
         """Save for the last time and end the thread; the estimator must still answer."""
@@ -133,36 +147,88 @@ class Memory:
             return
         with self._writing:
             try:
-                copied = self._request(lambda estimator: self._copy(estimator, described)).result(
-                    COPY_TIMEOUT_S)
+                self._write_kept()
+                # The file has the last good estimate, and a failed one may not even answer.
+                copied = None if self._failed() else self._copied(self._request, described)
                 if copied is not None:
-                    self._state.save(copied)
-                    self._saved_rows = known_rows(copied)
-                    self.saves += 1
-                self.error = ""
-            except (FutureTimeoutError, TimeoutError, CancelledError):
-                self._failed("the estimator did not answer within "
-                             f"{COPY_TIMEOUT_S:g} s; is the computer overloaded?")
-            except (UvmsError, OSError) as error:
-                self._failed(str(error))
+                    self._write(copied)
+                self._say("")
+            except Exception as error:  # whatever it is, saving must go on
+                self._say(f"the state was not saved: {error}")
 
     def _run(self) -> None:
+        due = time.monotonic() + self._config.output.save_period
         while not self._stopped:
+            period = self._config.output.save_period
+            due = min(due, time.monotonic() + period)
             # Without a period until something changes.
-            if self._woken.wait(self._config.output.save_period or None):
+            if self._woken.wait(max(due - time.monotonic(), 0.0) if period else None):
                 self._woken.clear()
+                if self._kept:
+                    self.save()
             else:
                 self.save()
+                due = time.monotonic() + period
 
-    def _copy(self, estimator: Any, described: bool) -> ParameterSet | None:
-        """The state, on the thread that owns the estimator; None where nothing is new: an untouched
-        prior is never saved."""
-        learned = estimator.information.rows_learned
-        rows = known_rows(estimator.prior) + learned
-        if not learned or rows == self._saved_rows:
-            return None
-        return estimator.parameter_set(described)
+    def _take_lock(self, timeout: float = 0.0) -> bool:
+        """Whether the folder is ours now, within `timeout` [s]; why not is said."""
+        reason, end = "", time.monotonic() + timeout
+        try:
+            while not self._lock.take():
+                if time.monotonic() >= end:
+                    reason = (f"another node saves in '{self.folder}': nothing is saved here. Give "
+                              "this node a namespace, a name or an output.directory of its own")
+                    break
+                time.sleep(0.05)
+        except OSError as error:
+            reason = (f"nothing is saved: '{self.folder}' cannot be written, {reason_of(error)}. "
+                      "Correct output.directory or its permissions")
+        self._say(reason)
+        return not reason
 
-    def _failed(self, reason: str) -> None:
-        self.error = f"the state was not saved: {reason}"
-        self._log.warning(self.error)
+    def _copied(self, request: Callable[[Callable[[Any], Any]], Future],
+                described: bool) -> _Copy | None:
+        """A copy from the estimator's own thread, None where nobody wants it any more; raises
+        UvmsError where it does not come."""
+        answer = request(lambda estimator: self._copy(estimator, described))
+        limit = EXIT_TIMEOUT_S if described else COPY_TIMEOUT_S
+        end = time.monotonic() + limit
+        while not wait([answer], 0.1).done:
+            if self._stopped and not described:      # an end asks for a copy itself
+                answer.cancel()
+                return None
+            if time.monotonic() > end:
+                answer.cancel()
+                raise UvmsError(f"the estimator did not answer within {limit:g} s; is the computer "
+                                "overloaded?")
+        return answer.result()
+
+    def _copy(self, estimator: Any, described: bool) -> _Copy:
+        """The state, on the thread that owns the estimator: an untouched prior is never saved."""
+        learned, line = estimator.information.rows_learned, estimator.prior
+        known = line is self._line or self._line is None
+        if not learned or known and known_rows(line) + learned == self._saved_rows:
+            return _Copy(None, line)
+        return _Copy(estimator.parameter_set(described), line)
+
+    def _write_kept(self) -> None:
+        while self._kept:
+            self._write(self._kept[0])
+            self._kept.popleft()
+
+    def _write(self, copied: _Copy) -> None:
+        if self._line is not None and copied.line is not self._line:
+            self._state.begin_anew()
+        self._line = copied.line
+        if copied.parameters is not None:
+            self._state.save(copied.parameters)
+            self._saved_rows = known_rows(copied.parameters)
+            self.saves += 1
+
+    def _say(self, error: str) -> None:
+        """Log what is wrong, and that it is over, once."""
+        before, self.error = self.error, error
+        if error and error != before:
+            self._log.warning(error)
+        elif before and not error:
+            self._log.info(f"the state is saved again, in '{self.folder}'")

@@ -59,7 +59,7 @@ class ParameterOutputs:
                                      else self._t)
             elif _saying(report) != self._said:
                 self._publish_values(report, self._t)
-            elif time.monotonic() - self._status_at >= STATUS_S:
+            elif time.monotonic() - self._status_at > STATUS_S - LOOK_S:   # the next is too late
                 self._publish_status(report)
 
     def _publish_values(self, report: Report, t: float) -> None:

@@ -54,9 +54,8 @@ class NodeServices:
         return answer
 
     def _reset(self, request) -> str:
-        self._memory.begin_anew()
         self._restart_front_end()
-        self._worker.call(lambda estimator: estimator.restart())
+        self._restart(None)
         file = self._config().prior.file
         start = f"prior file '{file}'" if file not in ("", AUTO) else "built-in prior"
         return f"Estimate reset to the {start}; all data are forgotten, estimating anew."
@@ -102,10 +101,16 @@ class NodeServices:
 
     def _load_path(self, path: Path) -> str:
         parameters = load_parameters(path).for_table(self._table, f"parameter file '{path}'")
-        self._memory.begin_anew()
-        self._worker.call(lambda estimator: estimator.restart(parameters))
+        self._restart(parameters)
         return (f"Loaded {_contents(parameters)} from '{path}'; all data are forgotten, estimating "
                 f"from there. {_defaults(parameters)}").rstrip()
+
+    def _restart(self, parameters: ParameterSet | None) -> None:
+        """Start again from parameters, or from the prior; what was known until then is saved."""
+        def restart(estimator) -> None:
+            self._memory.keep(estimator)
+            estimator.restart(parameters)
+        self._worker.call(restart)
 
     def _next_stage(self, request) -> str:
         raise UvmsError("no schedule is configured; all parameters that are not frozen are "

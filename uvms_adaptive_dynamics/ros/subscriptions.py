@@ -154,14 +154,14 @@ class Received(NamedTuple):
 
 
 class Repeated:
-    """Calls `action()` every `period` [s] on its own thread until `stop`, and `on_error(exception)`
-    for whatever it raises."""
+    """Calls `action()` every `period` [s] on a thread of this name until `stop`, and
+    `on_error(exception)` for whatever it raises."""
 
     def __init__(self, period: float, action: Callable[[], None],
-                 on_error: Callable[[Exception], None]):
+                 on_error: Callable[[Exception], None], name: str = "inputs"):
         self._period, self._action, self._on_error = period, action, on_error
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="inputs")
+        self._thread = threading.Thread(target=self._run, name=name)
         self._thread.start()
 
     def stop(self) -> None:

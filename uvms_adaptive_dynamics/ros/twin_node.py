@@ -25,6 +25,7 @@ from ..control.planned import Planned
 from ..control.twin import Twin
 from ..control.unexplained import Residuals, Unexplained
 from ..errors import UvmsError
+from ..estimation.validity import FAILED
 from ..model.dynamics import State
 from ..model.forward_simulation import Forward
 from ..model.robot import RobotModel
@@ -34,7 +35,7 @@ from .description import Description
 from .estimates import TrustedEstimate
 from .inputs import NodeInputs
 from .outputs import QUEUED
-from .parameters import changes_sentence, config_from_parameters
+from .parameters import changes_sentence, config_from_parameters, watch_changes
 from .plans import Plans
 from .process import run_node
 from .publishers import LATCHED, NO_EVENTS
@@ -68,6 +69,7 @@ class TwinNode(rclpy.node.Node):
 
     def begin(self) -> None:
         """Start at once, or as soon as the robot's description arrives; raises UvmsError."""
+        watch_changes(self, lambda: self.config, self._change)
         self._description = Description(self, self.config, Clock(
             clock_type=ClockType.STEADY_TIME), self._start)
 
@@ -80,7 +82,7 @@ class TwinNode(rclpy.node.Node):
         self._outputs = self._forecast_outputs()
         self._status = self.create_publisher(DiagnosticArray, "~/status", LATCHED,
                                              event_callbacks=NO_EVENTS)
-        self.estimate = TrustedEstimate(self, robot, config.twin.estimator)
+        self.estimate = TrustedEstimate(self, robot, config.twin.estimator_node)
         plans = Plans(self, robot, config, self.planned, self._lock)
         if robot.vehicle:
             self.create_subscription(Float64MultiArray, "~/planned_wrench", plans.wrench, QUEUED)
@@ -89,7 +91,7 @@ class TwinNode(rclpy.node.Node):
         self.inputs = NodeInputs(self, config, robot, self._take, self._time_jumped)
         self.get_logger().info(
             f"{config.twin.rate:g} forecasts per second, {config.twin.horizon:g} s ahead, with the "
-            f"parameters of '{self.resolve_topic_name(config.twin.estimator)}'; arm: "
+            f"parameters of '{self.resolve_topic_name(config.twin.estimator_node)}'; arm: "
             f"{config.twin.arm}")
         self.get_logger().info(changes_sentence(config))
         self.inputs.start()
@@ -110,6 +112,12 @@ class TwinNode(rclpy.node.Node):
             found[name] = self.create_publisher(kind, f"~/{name}", QUEUED,
                                                 event_callbacks=NO_EVENTS), build
         return found
+
+    def _change(self, config: Config) -> None:
+        """Settings have changed: the inputs follow at their next message."""
+        self.config = config
+        if self.inputs is not None:     # else it has not begun
+            self.inputs.change_settings(config)
 
     def close(self) -> None:
         """Join the threads and leave the graph."""
@@ -172,7 +180,7 @@ class TwinNode(rclpy.node.Node):
         if self._ms > 1e3 / self.config.twin.rate:
             return WARN, (f"a forecast takes {self._ms:.0f} ms, longer than twin.rate allows; "
                           "forecasts come as fast as they can")
-        if self.estimate.state == "failed":
+        if self.estimate.state == FAILED:
             return WARN, "the estimator has failed: forecasts of the last trusted parameters"
         return OK, "forecasting"
 

@@ -193,16 +193,20 @@ class Worker:
     def _answer(self, action: Callable[[Any], Any], answer: Future) -> None:
         if not answer.set_running_or_notify_cancel():
             return
+        result, failure = None, None
         try:
-            try:
-                result = action(self._estimator)
-            finally:
-                self.snapshot = self._estimator.snapshot()
-                self._on_request()
+            result = action(self._estimator)
         except Exception as error:  # handed to the caller, who can say what was asked
-            answer.set_exception(error)
-        else:
+            failure = error
+        self.snapshot = self._estimator.snapshot()
+        try:
+            self._on_request()
+        except Exception as error:  # nothing can be published any more; the action is done anyway
+            self._on_error(error)
+        if failure is None:
             answer.set_result(result)
+        else:
+            answer.set_exception(failure)
 
     def _publish_knowledge(self, estimator: Any) -> None:
         self.knowledge = Knowledge(estimator.identifiable_rank(), tuple(estimator.known_from()),

@@ -26,6 +26,7 @@ from ...control.feedforward import Feedforward, effort_limits
 from ...control.motion_controller import MotionController, gains_for
 from ...control.state_filter import MotionState, StateFilter
 from ...errors import ConfigError, MessageError, ParameterError
+from ...estimation.validity import FAILED
 from ...model.prior import prior_from_config
 from ...model.robot import RobotModel
 from ...model.rotations import to_rotation_vector
@@ -36,6 +37,7 @@ from ...simulation.robot import SimulatedRobot
 from ...simulation.sensors import ROLES
 from ..process import run_node
 from ..publishers import LATCHED
+from ..trusted_lane import TrustedLane
 from .simulated_robot import TYPES
 
 NAME = "closed_loop_controller"
@@ -57,10 +59,12 @@ class ControllerNode(rclpy.node.Node):
             raise ConfigError(f"parameter feedforward: got {self._kind!r}, expected one of "
                               f"{', '.join(FEEDFORWARDS)}.")
         config = Config()
-        self._model = model = RobotModel.from_config(config)
+        model = RobotModel.from_config(config)
         prior = prior_from_config(config, model)
         self._motion = CarryingMotion(SimulatedRobot(seed, truth_period=None).motion)
         self._feedforward = None if self._kind == "none" else Feedforward(model, prior, config)
+        self._lane = (None if self._feedforward is None else
+                      TrustedLane(self._feedforward, lambda receive: receive))
         self._controller = MotionController(
             config, self._feedforward, gains_for(prior, model.joints), self._wanted,
             ThrustCurve.of_setting(config.thrusters.curve), effort_limits(model, config), PERIOD)
@@ -117,19 +121,18 @@ class ControllerNode(rclpy.node.Node):
 
     def _learn(self, message: JointState) -> None:
         """Trusted parameters: those of this robot, by name."""
-        assert self._feedforward is not None
-        values = dict(zip(message.name, message.position))
-        stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+        assert self._lane is not None
         try:
-            pi = np.array([values.get(name, math.nan) for name in self._model.table.names])
-            self._feedforward.update(pi, None, stamp, True)
-        except ParameterError as error:
+            self._lane.add_parameters(message, stamp_of(message) or 0.0)
+        except (MessageError, ParameterError) as error:
             self.get_logger().warning(str(error), throttle_duration_sec=5.0)
 
     def _hear(self, message: JointState) -> None:
-        """A sign of life, unless the estimator says that it has failed."""
+        """A sign of life, or that the estimator has failed."""
         assert self._feedforward is not None
-        if message.header.frame_id != "failed":
+        if message.header.frame_id == FAILED:
+            self._feedforward.distrust()
+        else:
             self._feedforward.confirm(message.header.stamp.sec
                                       + 1e-9 * message.header.stamp.nanosec)
 

@@ -1,0 +1,67 @@
+"""What another node reads of the estimator's messages: by name, and nothing that cannot be used."""
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.errors import UvmsError
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.ros.estimates import EstimateReader
+from uvms_adaptive_dynamics.ros.messages import covariance_message, parameters_message
+
+ROBOT = RobotModel.from_config(Config())
+NAMES, P = ROBOT.table.names, ROBOT.table.size
+READER = EstimateReader(ROBOT)
+VALUES = np.arange(1.0, P + 1)
+
+
+def status(**values):
+    return DiagnosticArray(status=[DiagnosticStatus(values=[
+        KeyValue(key=key.replace("_", " ", 1), value=value) for key, value in values.items()])])
+
+
+def test_values_are_read_by_name():
+    """In any order, with their stamp."""
+    message = parameters_message(12.5, NAMES[::-1], VALUES[::-1], VALUES)
+    stamp, values = READER.parameters(message)
+    assert stamp == 12.5
+    np.testing.assert_array_equal(values, VALUES)
+
+
+def test_a_covariance_is_read_by_name():
+    """Rows and columns alike."""
+    root = np.random.default_rng(0).normal(size=(P, P))
+    matrix, order = root @ root.T, np.random.default_rng(1).permutation(P)
+    message = covariance_message(1.0, [NAMES[k] for k in order], matrix[np.ix_(order, order)])
+    np.testing.assert_allclose(READER.covariance(message), matrix)
+
+
+def test_state_and_noise_are_read():
+    """Noise only where all channels have one: another robot's are not this one's."""
+    noise = {f"noise_{channel}": "0.5" for channel in ROBOT.channels}
+    read = READER.status(status(state="learning", **noise))
+    assert read.state == "learning" and (read.noise == 0.5).all()
+    assert READER.status(status(state="failed", noise_surge="0.5")).noise is None
+
+
+@pytest.mark.parametrize("message, words", [
+    (JointState(name=NAMES[:3], position=[1.0] * 3), "got 3 parameters, expected the 75"),
+    (JointState(name=(*NAMES[1:], "other"), position=VALUES), f"'{NAMES[0]}' is missing"),
+    (JointState(name=(*NAMES, NAMES[0]), position=np.ones(P + 1)), "got 76 parameters"),
+    (JointState(name=NAMES, position=VALUES[1:]), "74 positions for 75 names"),
+    (JointState(name=NAMES, position=[*VALUES[1:], np.nan]), f"'{NAMES[-1]}' is not finite"),
+    (Float64MultiArray(), "dimensions labelled"),
+    (covariance_message(1.0, NAMES, -np.eye(P)), "a variance is negative"),
+    (DiagnosticArray(), "no 'state'"),
+    (status(state="learning", **{f"noise_{channel}": "0" for channel in ROBOT.channels}),
+     "positive"),
+    (status(state="learning", **{f"noise_{channel}": "?" for channel in ROBOT.channels}),
+     "no number")])
+def test_what_cannot_be_used_is_refused_with_a_sentence(message, words):
+    """With what was got and what is expected; no other kind of error reaches the node."""
+    read = {JointState: READER.parameters, Float64MultiArray: READER.covariance,
+            DiagnosticArray: READER.status}[type(message)]
+    with pytest.raises(UvmsError, match=words):
+        read(message)
