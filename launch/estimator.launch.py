@@ -2,6 +2,7 @@
 params_file:=my_robot.yaml`."""
 from pathlib import Path
 
+import yaml
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, RegisterEventHandler
 from launch.event_handlers import OnProcessExit
@@ -24,7 +25,7 @@ ARGUMENTS = (
      "parameter file."),
     ("prior", "",
      "Overrides prior.file: auto (the state that was saved of this robot), built-in, or a "
-     "parameter file; empty: as in the parameter file."),
+     "parameter file; empty: as in the parameter file, and auto where that has none."),
     ("directory", "",
      "Overrides output.directory, where the node saves; empty: as in the parameter file."),
     ("record", "",
@@ -47,6 +48,8 @@ def estimator_node(context):
         # launch_ros only warns, and the robot would run with the defaults of another robot.
         raise RuntimeError(f"params_file is '{file}', which is no file; expected a parameter file "
                            "such as config/bluerov2_alpha5.yaml.")
+    if not given["prior"] and not prior_in(Path(file).expanduser()):
+        given["prior"] = "auto"
     respawn = given["respawn"].lower() in ("true", "1", "yes", "on")
     overrides = {"use_sim_time": ParameterValue(LaunchConfiguration("use_sim_time"),
                                                 value_type=bool)}
@@ -65,6 +68,17 @@ def estimator_node(context):
     if respawn:
         return [node]
     return [RegisterEventHandler(OnProcessExit(target_action=node, on_exit=fail_with_it)), node]
+
+
+def prior_in(file):
+    """Where a parameter file has the estimate start, '' where it does not say."""
+    try:
+        nodes = yaml.safe_load(file.read_text(encoding="utf-8"))
+        found = [node["ros__parameters"] for node in nodes.values()]
+        return "".join(each.get("prior.file", "") or each.get("prior", {}).get("file", "")
+                       for each in found)
+    except Exception:    # whatever it is: the node refuses the file, with the reason
+        return "unreadable"
 
 
 def as_setting(argument, value, respawn):

@@ -40,7 +40,7 @@ from uvms_adaptive_dynamics.ros.memory import Memory  # noqa: E402
 from uvms_adaptive_dynamics.ros.worker import Worker  # noqa: E402
 from uvms_adaptive_dynamics.studies.benchmark.samples import simulated_samples  # noqa: E402
 
-CONFIG = Config()
+CONFIG = Config().with_values({"prior.file": "auto"})
 AFTER_S, WITHIN = 5.0, 0.02      # over which R^2 is compared, and how near it must be
 LEARNED_S = 20.0    # before the first kill
 # The state, the lock, five backups, a damaged one, and a file that was being written.

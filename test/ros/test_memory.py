@@ -16,7 +16,7 @@ from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.ros.memory import Memory, robot_folder
 from uvms_adaptive_dynamics.studies.benchmark.samples import simulated_samples
 
-CONFIG = Config().with_values({"output.save_period": 3600.0})
+CONFIG = Config().with_values({"output.save_period": 3600.0, "prior.file": "auto"})
 ROBOT = RobotModel.from_config(CONFIG)
 
 

@@ -97,10 +97,10 @@ class Prior(Section):
 
     NAME = "prior"
     file: str = setting(
-        AUTO,
+        "",
         "Parameter file (YAML); empty: built in, bluerov2_wu2018 for the vehicle and the URDF's "
         "inertials; 'auto': the state that the node saved of this robot, built in where there is "
-        "none, and outside the node.")
+        "none, and outside the node. estimator.launch.py takes 'auto' where this is empty.")
     friction_viscous: tuple[float, ...] = setting(
         (), "Viscous friction per joint; empty: 2.4 2.2 0.8 0.36 for the Alpha 5, else 1.",
         "N m s/rad", 0.0)

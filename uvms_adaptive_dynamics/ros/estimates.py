@@ -99,12 +99,12 @@ class TrustedEstimate:
         self._values: tuple[float, np.ndarray] | None = None     # stamp [s], in the table's order
         self._covariance: np.ndarray | None = None
         self._noise: np.ndarray | None = None
-        self.state, self._estimator = "", node.resolve_topic_name(estimator)
+        self.state, self._node = "", node.resolve_topic_name(estimator)
         for kind, topic, add in ((JointState, "trusted_parameters", self._add_parameters),
                                  (Float64MultiArray, "trusted_covariance", self._add_covariance),
                                  (DiagnosticArray, "status", self._add_status)):
             node.create_subscription(kind, f"{estimator}/{topic}",
-                                     self._guarded(f"{self._estimator}/{topic}", add), LATCHED)
+                                     self._guarded(f"{self._node}/{topic}", add), LATCHED)
 
     def latest(self) -> tuple[float, ParameterSet] | None:
         """(stamp [s], values with covariance and noise), None while one of them is missing."""
@@ -120,7 +120,7 @@ class TrustedEstimate:
         lacks = [word for word, have in (("trusted parameters", self._values),
                                          ("their covariance", self._covariance),
                                          ("noise in the status", self._noise)) if have is None]
-        return f"{', '.join(lacks)} of '{self._estimator}'" if lacks else ""
+        return f"{', '.join(lacks)} of '{self._node}'" if lacks else ""
 
     @property
     def values(self) -> np.ndarray | None:
