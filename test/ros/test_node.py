@@ -476,7 +476,7 @@ def test_a_node_goes_on_where_the_last_one_ended(ros, start):
     ros.executor.remove_node(node)
     node.close()
     log = ros.collect(Log, "/rosout", QoSProfile(depth=100))
-    again = start(use_sim_time=True)
+    again = start(use_sim_time=True, **{"prior.file": "auto"})
     np.testing.assert_allclose(parameters_of(again), learnt, rtol=1e-12)
     said = ros.until(lambda: [line.msg for line in log if "prior: started from" in line.msg])
     assert f"with {rows} rows" in said[0] and str(again.memory.folder / "state.yaml") in said[0]
