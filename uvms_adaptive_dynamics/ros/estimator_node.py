@@ -88,7 +88,7 @@ class EstimatorNode(rclpy.node.Node):
             lambda: self._parameter_outputs.announce())
         validity = ValidityMonitor(worker, self.robot.channels, self.robot.table, self._seconds)
         self._parameter_outputs = ParameterOutputs(
-            self._outputs.publish, self.robot.table.names, validity, self._now,
+            self._outputs.publish, self.robot.table.names, validity,
             lambda: self.config.output, self.get_fully_qualified_name().lstrip("/"))
 
         def time_jumped() -> None:

@@ -24,15 +24,13 @@ class ParameterOutputs:
     """
 
     def __init__(self, publish: Callable[[str, Any], None], names: tuple[str, ...],
-                 monitor: ValidityMonitor, clock: Callable[[], float],
-                 output: Callable[[], Output], node_name: str):
-        """publish(topic's name, message); clock [s]: stamps values that belong to no tick; output:
-        the settings as they are now."""
+                 monitor: ValidityMonitor, output: Callable[[], Output], node_name: str):
+        """publish(topic's name, message); output: the settings as they are now."""
         self._publish, self._names, self._monitor = publish, names, monitor
-        self._clock, self._output, self._node_name = clock, output, node_name
+        self._output, self._node_name = output, node_name
         self._started = messages.time_message(time.time())
         self._lock = threading.Lock()
-        self._t = 0.0                               # stamp of the values published last
+        self._t = 0.0     # stamp of the values published last; zero: they belong to no tick
         self._message: JointState | None = None     # the values published last
         self._said: tuple = ()                      # state, trust, jumps as published last
         self._status_at = 0.0                       # [s] steady
@@ -53,11 +51,8 @@ class ParameterOutputs:
         """Publish what is not as it was said last; a status at least every STATUS_S."""
         with self._lock:
             report = self._monitor.report()
-            if not self._said or report.snapshot.progress.jumps != self._said[-1]:
-                # Values of a command belong to no tick.
-                self._publish_values(report, self._clock() if report.snapshot.t is None
-                                     else self._t)
-            elif _saying(report) != self._said:
+            if _saying(report) != self._said:
+                # Values of a command belong to no tick: they have the stamp of the last one.
                 self._publish_values(report, self._t)
             elif time.monotonic() - self._status_at > STATUS_S - LOOK_S:   # the next is too late
                 self._publish_status(report)
