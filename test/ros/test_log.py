@@ -40,8 +40,8 @@ def test_last_words_reach_the_log_topic(monkeypatch, exists):
             "no URDF", node, "uvms_estimator", ["-r", "__ns:=/auv"]))
         speaker.start()
         name = "operator" if exists else "auv.uvms_estimator"
-        ros.until(lambda: any((line.level, line.msg, line.name) == (FATAL, "no URDF", name)
-                              for line in log), what="a fatal line")
+        assert ros.until(lambda: any((line.level, line.msg, line.name) == (FATAL, "no URDF", name)
+                                     for line in log), what="a fatal line")
         speaker.join()
 
 

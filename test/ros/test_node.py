@@ -295,8 +295,8 @@ def test_silent_topics_are_warned_of_with_their_reason(ros, start):
                       ("'/imu/data'", "incompatible QoS", "'/operator'"),
                       ("'/depth'", "no publisher exists", "/bar30/pressure"),
                       ("'/joint_states'", "exists and fits, but sends nothing")):
-            ros.until(lambda words=words: warned(*words), timeout=5.0,
-                      what=f"a warning with {words}")
+            assert ros.until(lambda words=words: warned(*words), timeout=5.0,
+                             what=f"a warning with {words}")
 
 
 # --- time -----------------------------------------------------------------------------------------

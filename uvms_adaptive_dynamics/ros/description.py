@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rclpy.clock import Clock
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from std_msgs.msg import String
 
@@ -19,8 +19,7 @@ class Description:
     """Calls `start(text)` once: at once with None where a file is the robot's description, or where
     it has no arm; otherwise when the topic has said it."""
 
-    def __init__(self, node: Node, config: Config, wall: Clock,
-                 start: Callable[[str | None], None]):
+    def __init__(self, node: Node, config: Config, start: Callable[[str | None], None]):
         self._node, self._start, self._started = node, start, False
         if config.robot.urdf != DESCRIPTION_TOPIC or not config.robot.joints:
             start(None)
@@ -31,7 +30,7 @@ class Description:
         node.get_logger().info(f"waiting for the {advice}")
         self._waiting = node.create_timer(WAITING_S, lambda: node.get_logger().warning(
             f"nothing is done yet: no {advice} ({node.count_publishers(topic)} publishers)"),
-            clock=wall)
+            clock=Clock(clock_type=ClockType.STEADY_TIME))    # goes on before any /clock
         self._subscription: Any = node.create_subscription(
             String, DESCRIPTION_TOPIC, self._described, LATCHED)
 

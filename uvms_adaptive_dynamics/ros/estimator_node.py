@@ -67,7 +67,7 @@ class EstimatorNode(rclpy.node.Node):
         Raises UvmsError for anything that cannot be used.
         """
         watch_changes(self, lambda: self.config, self._change)
-        self._description = Description(self, self.config, self._wall, self._start)
+        self._description = Description(self, self.config, self._start)
 
     def _start(self, description: str | None) -> None:
         config = self.config

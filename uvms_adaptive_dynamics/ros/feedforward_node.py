@@ -17,7 +17,6 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import rclpy.node
-from rclpy.clock import Clock, ClockType
 from rclpy.qos import QoSProfile
 
 from ..config import Config
@@ -27,7 +26,7 @@ from ..garbage import ShortCollections
 from ..model.prior import prior_from_config
 from ..model.robot import RobotModel
 from ..signals.latest_state import ROLES, LatestState, LatestStateFilter
-from ..signals.topics import feedforward_inputs
+from ..signals.topics import by_topic, feedforward_inputs
 from .description import Description
 from .feedforward_outputs import FeedforwardPublishers
 from .parameters import changes_sentence, config_from_parameters, watch_changes
@@ -64,8 +63,7 @@ class FeedforwardNode(rclpy.node.Node):
     def begin(self) -> None:
         """Start at once, or as soon as the robot's description arrives; raises UvmsError."""
         watch_changes(self, lambda: self.config, self._change)
-        self._description = Description(self, self.config, Clock(
-            clock_type=ClockType.STEADY_TIME), self._start)
+        self._description = Description(self, self.config, self._start)
 
     def _start(self, description: str | None) -> None:
         config = self.config
@@ -79,12 +77,10 @@ class FeedforwardNode(rclpy.node.Node):
         self._last: LatestState | None = None
         self._said: tuple[int, str] = (-1, "")
         self._said_at = -math.inf
-        by_topic: dict[str, list] = {}
-        for wanted in feedforward_inputs(config):
-            by_topic.setdefault(wanted.topic, []).append(wanted)
         # imu before dvl where both read one topic: a velocity needs the rates of its instant
         sources = [InputSubscription(self, of[0], sorted((each.role for each in of), reverse=True),
-                                     QOS.get(of[0].role)) for of in by_topic.values()]
+                                     QOS.get(of[0].role))
+                   for of in by_topic(feedforward_inputs(config))]
         self._poll, self._slow_poll = (
             InputPoll(self, [source for source in sources if (source.input.role in SLOW) == slow])
             for slow in (False, True))

@@ -4,7 +4,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import AccelStamped, TwistStamped, Wrench, WrenchStamped
 from rclpy.node import Node
@@ -77,10 +76,8 @@ class FeedforwardPublishers:
 
     def status(self, t: float, level: int, message: str, values: Mapping[str, Any]) -> None:
         """The status of time t [s]; numbers get four significant digits."""
-        shown = {key: float(value) if isinstance(value, np.floating) else value
-                 for key, value in values.items()}
-        self._publish("status", messages.diagnostic_array(t, [messages.diagnostic_status(
-            level, f"{self._name}: feedforward", message, shown, self._name)]))
+        self._publish("status", messages.status_array(t, self._name, "feedforward", level, message,
+                                                      values))
 
     def look_around(self) -> None:
         """Learn who listens, which asks the middleware; call it every tenth of a second or so."""

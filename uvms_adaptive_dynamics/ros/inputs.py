@@ -13,7 +13,7 @@ from ..config import Config
 from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..signals.front_end import SignalFrontEnd
-from ..signals.topics import Input, inputs
+from ..signals.topics import by_topic, inputs
 from .recorder import Recorder
 from .subscriptions import InputPoll, InputSubscription, Received, Repeated
 from .voice import SILENT_AFTER_S, SILENT_AGAIN_S, FindingVoice, InputVoice
@@ -38,11 +38,8 @@ class NodeInputs:
         self._log = node.get_logger()
         self.lock = threading.Lock()
         self.front_end = SignalFrontEnd(config, robot)
-        by_topic: dict[str, list[Input]] = {}
-        for wanted in inputs(config):
-            by_topic.setdefault(wanted.topic, []).append(wanted)
         self.subscriptions = [InputSubscription(node, wanted[0], [each.role for each in wanted])
-                              for wanted in by_topic.values()]
+                              for wanted in by_topic(inputs(config))]
         self.recorder: Recorder | None = None
         if recording is not None:
             types = {source.topic: source.input.type for source in self.subscriptions}

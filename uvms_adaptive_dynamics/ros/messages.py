@@ -172,6 +172,12 @@ def diagnostic_array(t: float, statuses: Sequence[DiagnosticStatus]) -> Diagnost
     return DiagnosticArray(header=header(t), status=list(statuses))
 
 
+def status_array(t: float, node: str, what: str, level: int, message: str,
+                 values: Mapping[str, object]) -> DiagnosticArray:
+    """The one status `what` of a node, whose full name is `node`, at time t [s]."""
+    return diagnostic_array(t, [diagnostic_status(level, f"{node}: {what}", message, values, node)])
+
+
 def _vectors(six: np.ndarray) -> tuple[Vector3, Vector3]:
     x, y, z, k, m, n = (float(value) for value in six)
     return Vector3(x=x, y=y, z=z), Vector3(x=k, y=m, z=n)

@@ -81,10 +81,9 @@ class ParameterOutputs:
     def _publish_status(self, report: Report) -> None:
         values = {**self._monitor.figures(report),
                   "started": f"{self._started.sec}.{self._started.nanosec:09d}"}
-        status = messages.diagnostic_status(
-            report.level, f"{self._node_name}: estimate",
-            f"{report.validity.state}: {report.validity.reason}", values, self._node_name)
-        self._publish("status", messages.diagnostic_array(self._t, [status]))
+        self._publish("status", messages.status_array(
+            self._t, self._node_name, "estimate", report.level,
+            f"{report.validity.state}: {report.validity.reason}", values))
         self._status_at = time.monotonic()
 
     def _publish_covariance(self, report: Report, t: float, lanes: tuple[str, ...],

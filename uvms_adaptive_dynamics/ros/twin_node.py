@@ -16,7 +16,6 @@ import rclpy.node
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from nav_msgs.msg import Path
-from rclpy.clock import Clock, ClockType
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
@@ -56,8 +55,7 @@ class TwinNode(rclpy.node.Node):
 
     def __init__(self, **kwargs):
         super().__init__(NAME, **kwargs)
-        # What the estimator records is enough.
-        self.config: Config = config_from_parameters(self).with_values({"output.record": ""})
+        self.config: Config = config_from_parameters(self)
         self.inputs: NodeInputs | None = None
         self._repeated: Repeated | None = None
         self._lock = threading.Lock()      # of what samples and forecasts share
@@ -70,8 +68,7 @@ class TwinNode(rclpy.node.Node):
     def begin(self) -> None:
         """Start at once, or as soon as the robot's description arrives; raises UvmsError."""
         watch_changes(self, lambda: self.config, self._change)
-        self._description = Description(self, self.config, Clock(
-            clock_type=ClockType.STEADY_TIME), self._start)
+        self._description = Description(self, self.config, self._start)
 
     def _start(self, description: str | None) -> None:
         config = self.config
@@ -201,9 +198,9 @@ class TwinNode(rclpy.node.Node):
         """~/status; its stamp is the forecast's where there is one."""
         valid = stamp is not None
         name = self.get_fully_qualified_name().lstrip("/")
-        status = messages.diagnostic_status(level, f"{name}: forecast", message,
-                                            {"valid": str(valid).lower(), **values}, name)
-        self._status.publish(messages.diagnostic_array(now if stamp is None else stamp, [status]))
+        self._status.publish(messages.status_array(
+            now if stamp is None else stamp, name, "forecast", level, message,
+            {"valid": str(valid).lower(), **values}))
         if message != self._said and level != OK:
             self.get_logger().warning(message, throttle_duration_sec=5.0)
         self._said = message

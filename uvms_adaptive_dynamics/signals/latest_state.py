@@ -23,6 +23,7 @@ from ..model.rotations import FRD_FROM_FLU, cross, from_rpy
 from ..model.state import State
 from .decode.clocks import Clocks, Verdict
 from .decode.decoder import Decoder, stamp_of
+from .decode.readings import delays
 from .filters.attitude import OwnAttitude
 
 Vector: TypeAlias = Sequence[float]     # (3,)
@@ -64,8 +65,7 @@ class LatestStateFilter:
         self._decoder, self._config, self._vehicle = Decoder(config), config, robot.vehicle
         self._n = len(robot.joints)
         self._clocks = Clocks(ROLES)
-        self._delays = {"imu": config.imu.delay, "dvl": config.dvl.delay,
-                        "joint_states": config.joint_states.delay}
+        self._delays = delays(config)
         self._imu_place = (FRD_FROM_FLU @ np.array(config.imu.xyz)).tolist()
         self._dvl_from_imu = _less((FRD_FROM_FLU @ np.array(config.dvl.xyz)).tolist(),
                                    self._imu_place)

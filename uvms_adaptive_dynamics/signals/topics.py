@@ -1,6 +1,7 @@
 """The topics that come in, by role and type, and those that go out; see docs/ros_interface.md."""
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..config import Config
@@ -29,6 +30,14 @@ def topic_setting(role: str, what: str = "topic") -> str:
     if role in ("trusted_parameters", "trusted_covariance", "estimator_status"):
         return "feedforward.estimator_node"
     return "thrusters.wrench_topic" if role == "wrench" else f"{role}.{what}"
+
+
+def by_topic(wanted: Iterable[Input]) -> list[list[Input]]:
+    """The inputs that read one topic together, such as those of an odometry message."""
+    found: dict[str, list[Input]] = {}
+    for each in wanted:
+        found.setdefault(each.topic, []).append(each)
+    return list(found.values())
 
 
 def inputs(config: Config) -> tuple[Input, ...]:

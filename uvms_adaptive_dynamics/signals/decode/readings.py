@@ -52,11 +52,7 @@ class MessageReader:
                        for i in needed}
         self._decoder = Decoder(config)
         self._poses: dict[str, PoseReader] = pose_readers(config)
-        # A sensor's stamp is late by its delay. A command acts late, by its delay after the stamp.
-        self._delays = {"imu": config.imu.delay, "dvl": config.dvl.delay,
-                        "depth": config.depth.delay, "joint_states": config.joint_states.delay,
-                        "thrusters": -config.thrusters.delay, "wrench": -config.thrusters.delay,
-                        "battery": 0.0}
+        self._delays = delays(config)
         self.reset()
 
     def change_settings(self, config: Config) -> None:
@@ -172,6 +168,14 @@ class MessageReader:
         if self.origin is None:
             self.origin = math.floor(t)
         return Reading(role, t - self.origin, values)
+
+
+def delays(config: Config) -> dict[str, float]:
+    """[s] Of each role, to be taken from its stamps: a sensor's stamp is late by its delay, a
+    command acts late, by its delay after the stamp."""
+    return {"imu": config.imu.delay, "dvl": config.dvl.delay, "depth": config.depth.delay,
+            "joint_states": config.joint_states.delay, "thrusters": -config.thrusters.delay,
+            "wrench": -config.thrusters.delay, "battery": 0.0}
 
 
 def _short_reason(role: str, text: str) -> str:

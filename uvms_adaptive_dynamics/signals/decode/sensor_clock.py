@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from enum import Enum
+from statistics import median_high  # one of the values, which a mean need not be
 
 BUCKET = 0.1            # [s] of reception; the smallest difference in it counts
 BUCKETS = 100           # of which the quantile is taken: ten seconds of a fast sensor
@@ -121,7 +122,7 @@ class SensorClock:
         for stamp, receive in self._first:
             buckets.setdefault(math.floor((receive - self._first[0][1]) / BUCKET), []).append(
                 receive - stamp)
-        self.offset = _median([_median(bucket) for bucket in buckets.values()])
+        self.offset = median_high(median_high(bucket) for bucket in buckets.values())
         for stamp, receive in [first for first in self._first if self.fits(*first)]:
             self._take(stamp, receive)
         self._first.clear()
@@ -153,7 +154,7 @@ class SensorClock:
         if math.isfinite(interval) and interval > 0.0:
             self._intervals.append(interval)
             if len(self._intervals) > 1:
-                self.period = _median(list(self._intervals))
+                self.period = median_high(self._intervals)
 
     def _measure_offset(self, receive: float, difference: float) -> None:
         if receive >= self._bucket_end:
@@ -167,11 +168,6 @@ class SensorClock:
         ordered = sorted(self._buckets)
         self.offset = ordered[int(QUANTILE * len(ordered))]
         self.lateness = ordered[int((1.0 - QUANTILE) * (len(ordered) - 1))] - self.offset
-
-
-def _median(values: list[float]) -> float:
-    """The upper one of two in the middle: one of the values, which a mean need not be."""
-    return sorted(values)[len(values) // 2]
 
 
 def clock_sentence(sensor: SensorClock) -> str:
