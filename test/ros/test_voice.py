@@ -63,6 +63,17 @@ def test_silence_and_return_are_a_line_each():
     assert "messages on '/imu/data' again after" in said[0].text
 
 
+def test_a_topic_that_dies_just_after_it_came_late_is_said():
+    """The line about its late start does not hold back the one about its silence."""
+    world = World(rate=0.0)
+    assert len(world.run(3.5)) == 1
+    world.rate = 50.0
+    assert [line.text for line in world.run(2.0) if line.warn] == []
+    world.rate = 0.0
+    said = world.run(2.0)
+    assert len(said) == 1 and "no message on '/imu/data' for" in said[0].text
+
+
 def test_a_silence_whose_reason_becomes_another_is_said_again():
     """A driver that comes back with another type."""
     world = World()

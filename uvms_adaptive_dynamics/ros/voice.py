@@ -82,7 +82,7 @@ class InputVoice:
             self._several_said = several
         if self._state.last_receive is None:
             if steady - self._begin >= SILENT_AFTER_S:
-                yield *self._silence_kind(), Line(True, (
+                yield *self._silence_kind("absent"), Line(True, (
                     f"no message yet on '{self._topic.topic}' ({self._type}): "
                     f"{self._topic.why_silent}"))
             return
@@ -98,7 +98,7 @@ class InputVoice:
         if age > self._timeout:
             if self._silent_since is None:
                 self._silent_since, self._window, self._reason = now - age, None, ""
-            yield *self._silence_kind(), Line(True, (
+            yield *self._silence_kind("silent"), Line(True, (
                 f"no message on {name} for {age:.1f} s, its rows are masked: "
                 f"{self._topic.why_silent}"))
         elif self._silent_since is not None:
@@ -106,13 +106,13 @@ class InputVoice:
             self._silent_since = None
             yield "back", THROTTLE_S, Line(False, f"messages on {name} again after {gap:.1f} s")
 
-    def _silence_kind(self) -> tuple[str, float]:
+    def _silence_kind(self, kind: str) -> tuple[str, float]:
         """(kind, least time between two of them [s]) of a line about silence: the reason may become
         known later, or change."""
         before, self._reason = self._reason, self._topic.why_silent
         if not before:
-            return "silent", THROTTLE_S
-        return ("silent", SILENT_AGAIN_S) if before == self._reason else ("reason", THROTTLE_S)
+            return kind, THROTTLE_S
+        return (kind, SILENT_AGAIN_S) if before == self._reason else ("reason", THROTTLE_S)
 
     def _refusals(self, now: float) -> Iterator[tuple[str, float, Line]]:
         name, state = f"'{self._topic.topic}'", self._state
