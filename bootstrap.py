@@ -5,6 +5,7 @@
     python3 bootstrap.py test [arguments of pytest]
     python3 bootstrap.py lint [arguments of ruff check]
     python3 bootstrap.py types [arguments of mypy]
+    python3 bootstrap.py docs [arguments of sphinx-build]
 
 Standard library only, and in words that Python 3.6 reads too, so that an old Python hears what is
 missing.
@@ -29,6 +30,8 @@ COMMANDS = {
     "test": ["-m", "pytest", "-n", "2", "--dist", "loadfile"],
     "lint": ["-m", "ruff", "check"],
     "types": ["-m", "mypy"],
+    "docs": ["-m", "sphinx", "--builder", "html", "--quiet", "--fail-on-warning", "--keep-going",
+             "docs", os.path.join("docs", "_build")],
 }
 
 OLDEST, NEWEST = (3, 10), (3, 14)  # the ROS 2 Jazzy wheels, see requirements/ros.txt
@@ -180,6 +183,12 @@ def make_environment():
     """Make `.venv` from nothing, with the stamp as its last step."""
     import venv
 
+    if os.path.islink(VENV):
+        # Making it anew would empty the folder that it leads to.
+        raise Refusal(
+            "%s is a link to %s, an environment of another checkout: remove the link to let this "
+            "checkout make its own, or run `%s -m %s` as it is." %
+            (VENV, os.path.realpath(VENV), PYTHON, PACKAGE))
     check_disk()
     print(
         "Making the environment %s: downloads some 300 MB, once, which takes a few minutes." % VENV,

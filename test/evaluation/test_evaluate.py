@@ -5,6 +5,7 @@ import json
 import os
 import re
 from collections import namedtuple
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -116,6 +117,17 @@ def test_metrics_json_has_the_documented_form(result):
     for channel in metrics["channels"].values():
         assert channel["coverage95_saved"] is channel["width_saved"] is None
         assert channel["width_expected"] == pytest.approx(3.92 * channel["rmse"], rel=1e-4)
+
+
+def test_every_key_of_metrics_json_is_documented(result):
+    """docs/metrics.md names each, also those of a channel and of an input."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "metrics.md").read_text()
+    metrics = strict(result / "out" / "metrics.json")
+    keys = {*metrics, *metrics["solver"], *metrics["update_ms"], *metrics["parameters"],
+            *metrics["physical"], *metrics["longest_gap_s"]}
+    for group in (metrics["channels"], metrics["inputs"]):
+        keys.update(*group.values())
+    assert {key for key in keys if f"`{key}`" not in page} == set()
 
 
 def test_metrics_json_says_which_channels_to_rely_on(result):

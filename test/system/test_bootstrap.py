@@ -139,6 +139,17 @@ def test_an_unknown_command_lists_the_commands(bootstrap, arguments, capsys):
     assert "bootstrap.py demo" in refusal(capsys)
 
 
+def test_a_link_to_the_environment_of_another_checkout_is_never_emptied(bootstrap, checkout,
+                                                                        tmp_path, capsys):
+    """As worktrees have it; making an environment clears its folder first."""
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "kept").touch()
+    (checkout / ".venv").symlink_to(other)
+    assert bootstrap.main(["test"]) == 2
+    assert f"is a link to {other}" in refusal(capsys) and (other / "kept").exists()
+
+
 def test_unreachable_index_shows_pip_and_says_what_to_check(checkout):
     result = run(checkout, "test", PIP_INDEX_URL="http://127.0.0.1:9/simple",
                  PIP_CONFIG_FILE=os.devnull, PIP_RETRIES="0", PIP_FIND_LINKS=None,
@@ -164,7 +175,9 @@ def test_test_passes_arguments_and_exit_status_through(ready_checkout, tmp_path)
     assert f"folder: {ready_checkout}" in result.stdout
 
 
-@pytest.mark.parametrize("command, tool", [("lint", "-m ruff check"), ("types", "-m mypy")])
+@pytest.mark.parametrize("command, tool", [
+    ("lint", "-m ruff check"), ("types", "-m mypy"),
+    ("docs", "-m sphinx --builder html --quiet --fail-on-warning --keep-going docs docs/_build")])
 def test_checks_run_in_the_checkout(ready_checkout, tmp_path, command, tool):
     """Their settings lie beside bootstrap.py, wherever it is called from."""
     result = run(ready_checkout, command, cwd=tmp_path)

@@ -1,0 +1,44 @@
+"""The documentation as a site: `python3 bootstrap.py docs`, or rosdoc2 in a ROS 2 workspace.
+
+The pages are the Markdown files of this folder, which also read well in a checkout. What is said of
+settings, topics, commands and the library is generated from the code into `generated/`.
+"""
+import re
+import sys
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parent
+ROOT = DOCS.parent
+sys.path[:0] = [str(ROOT), str(DOCS)]
+
+import generate_site  # noqa: E402
+
+from uvms_adaptive_dynamics import __version__  # noqa: E402
+
+project = "uvms_adaptive_dynamics"
+author = "uvms_adaptive_dynamics developers"
+copyright = f"2026, {author}"
+version = release = __version__
+
+extensions = ["myst_parser"]
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 6            # as on GitHub, so that one link serves both
+exclude_patterns = ["_build"]
+html_theme = "furo"
+html_title = f"{project} {__version__}"
+html_show_sourcelink = False
+nitpicky = True
+suppress_warnings = ["misc.highlighting_failure"]
+
+# A file of the checkout that is no page of the site: it is named, not linked.
+OUTSIDE = re.compile(r"\[([^\]]+)\]\((\.\./[^)\s]+)\)")
+
+
+def _inside(app, name, source):
+    """Links that leave this folder lead to the page made of the same file, or become plain text."""
+    source[0] = OUTSIDE.sub(lambda found: generate_site.link(found[1], found[2], name), source[0])
+
+
+def setup(app):
+    generate_site.write(DOCS / "generated")
+    app.connect("source-read", _inside)
