@@ -21,11 +21,11 @@ copyright = f"2026, {author}"
 version = release = __version__
 
 extensions = ["myst_parser"]
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 6            # as on GitHub, so that one link serves both
 exclude_patterns = ["_build"]
 html_theme = "furo"
-html_title = f"{project} {__version__}"
+html_title = f"uvms adaptive dynamics {__version__}"    # may break over two lines
 html_show_sourcelink = False
 nitpicky = True
 suppress_warnings = ["misc.highlighting_failure"]

@@ -66,11 +66,19 @@ def settings() -> str:
     for section in fields(config):
         group = getattr(config, section.name)
         lines += [f"## {section.name}", "", inspect.cleandoc(type(group).__doc__ or ""), "",
-                  *_table(("setting", "default", "unit", "range", "meaning"), (
-                      (f"`{section.name}.{entry.name}`", _default(getattr(group, entry.name)),
-                       entry.metadata["unit"], _range(entry.metadata), entry.metadata["doc"])
-                      for entry in fields(group))), ""]
+                  *(line for entry in fields(group)
+                    for line in _setting(section.name, entry, getattr(group, entry.name)))]
     return "\n".join(lines)
+
+
+def _setting(section: str, entry: Any, value: Any) -> Iterator[str]:
+    """A setting as a term with its meaning."""
+    meta = entry.metadata
+    limits = ", ".join(filter(None, (meta["unit"], _range(meta))))
+    limits = f" ({_plain(limits)})" if limits else ""
+    yield f"`{section}.{entry.name}` = {_default(value)}{limits}"
+    yield f": {_plain(meta['doc'])}"
+    yield ""
 
 
 def _default(value: Any) -> str:
