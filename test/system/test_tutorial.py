@@ -1,0 +1,35 @@
+"""The tutorial's commands, run one after the other as a reader would."""
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SHORTER = {"--duration 60": "--duration 25"}
+
+
+def tutorial_commands():
+    """What part 2 asks for, with shorter recordings."""
+    text = (ROOT / "docs/tutorial.md").read_text()
+    part = text[text.index("## 2."):text.index("## 3.")]
+    for block in re.findall(r"^```\n(.*?)^```", part, re.MULTILINE | re.DOTALL):
+        for line in block.splitlines():
+            for long, short in SHORTER.items():
+                line = line.replace(long, short)
+            yield line
+
+
+@pytest.mark.timeout(240)
+def test_the_tutorial_ends_with_a_held_out_test(tmp_path):
+    """Every command of its second part succeeds; the model predicts the second recording."""
+    for line in tutorial_commands():
+        words = [sys.executable if word == "python" else word for word in line.split()]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True,
+                              env={**os.environ, "PYTHONPATH": str(ROOT)})
+        assert done.returncode == 0, (line, done.stderr)
+    channels = json.loads((tmp_path / "held_out/metrics.json").read_text())["channels"]
+    assert all(channel["r2"] > 0.8 for channel in channels.values())
