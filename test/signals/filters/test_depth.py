@@ -43,3 +43,18 @@ def test_only_a_recent_depth_masks(depth, t, reason):
     depths.flush()
     assert depths.mask_reason(t) == reason
     assert depths.mask_reason(-1.0) == ""
+
+
+def test_a_depth_that_no_vehicle_reaches_is_refused_and_counted():
+    """A burst 90 m deeper masks nothing; a sensor that stays there is believed after 90 m at
+    limits.speed."""
+    config = Config().with_values({"depth.maximum": 20.0, "limits.speed": 10.0})
+    refused = []
+    depths = DepthFilter(config, lambda role, reason: refused.append((role, reason)))
+    for k in range(400):
+        t = 0.1 * k
+        depths.add(t, [95.0 if 5.0 <= t < 5.6 or t >= 20.0 else 5.0])
+        if t > 1.0 and not 28.9 < t < 29.5:     # the gate looks ahead
+            assert (depths.mask_reason(t) == "on the floor") == (t > 29.0), t
+    assert set(refused) == {("depth", "implausible step")}
+    assert 6 + 85 <= len(refused) <= 6 + 95

@@ -21,10 +21,12 @@ class DepthFilter:
         self._settings, self._on_reject, self._log = config.depth, on_reject, log
         self._gate = spike_gate(config.filter.gates, [DEPTH_FLOOR], DEPTH_LOOKAHEAD)
         self._series = Series(1)
+        self._speed = config.limits.speed
+        self._last: tuple[float, float] | None = None     # time and depth that were possible
 
     def change_settings(self, config: Config, gates_change: bool) -> None:
         """Judge what comes by other settings; gates_change: `filter.gates` is another one."""
-        self._settings = config.depth
+        self._settings, self._speed = config.depth, config.limits.speed
         if gates_change:
             self.flush()
             self._gate = spike_gate(config.filter.gates, [DEPTH_FLOOR], DEPTH_LOOKAHEAD)
@@ -33,9 +35,18 @@ class DepthFilter:
         """Forget all depths."""
         self._gate.reset()
         self._series.clear()
+        self._last = None
 
     def add(self, t: float, reading: Sequence[float]) -> None:
-        """Add a depth (1,) at time t; it counts once the gate has decided on it."""
+        """Add a depth (1,) at time t; it counts once the gate has decided on it. One that the
+        vehicle cannot have reached since the last possible one is refused: after a wrong start, or
+        where the sensor was set anew, until that time was long enough."""
+        if self._last is not None:
+            reach = self._speed * (t - self._last[0]) + DEPTH_FLOOR
+            if abs(reading[0] - self._last[1]) > reach:
+                self._on_reject("depth", "implausible step")
+                return
+        self._last = t, reading[0]
         self._append(self._gate.gate(t, reading))
 
     def flush(self) -> None:
