@@ -14,5 +14,5 @@ from .whole import Config
 
 __all__ = [
     "AUTO", "LIVE", "NODE_NAME", "ROS_OWN", "SOLVER_NAMES", "Battery", "Config", "Depth", "Dvl",
-    "Estimation", "Excitation", "Feedforward", "Filter", "Imu", "Joints", "Limits", "Output", "Prior", "Robot",
-    "Thrusters", "Twin", "Uncertainty", "fixed_because", "flatten", "load_config"]
+    "Estimation", "Excitation", "Feedforward", "Filter", "Imu", "Joints", "Limits", "Output",
+    "Prior", "Robot", "Thrusters", "Twin", "Uncertainty", "fixed_because", "flatten", "load_config"]
