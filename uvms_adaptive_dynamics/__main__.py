@@ -34,6 +34,8 @@ COMMANDS = {
                "put faults into a clean recording, one by one, and judge what comes of each"),
     "closed_loop": ("studies.closed_loop.command",
                     "follow a motion with a wrong, adapted, true and without a feedforward"),
+    "excite": ("studies.excitation.command",
+               "design a motion that tells most of what is not known, within limits; dry run"),
     "benchmark": ("studies.benchmark.command",
                   "time the complete update beside CVXPY's, over horizons, joints and solvers"),
     "export": ("export.command",
