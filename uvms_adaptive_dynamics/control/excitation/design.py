@@ -29,6 +29,7 @@ CHECKS_PER_SECOND = 20      # instants at which a finished motion is held agains
 # Share by which a motion is made smaller until nothing is exceeded, and the least that is tried.
 SHRINK, SMALLEST = 0.95, 0.01
 FIRST_SIZE = 0.5            # of the limits that a random motion starts with
+POSTURES = 60       # of the arm, of which the one that is easiest to hold is where it starts
 KINDS = ("motion", "tilt")
 
 
@@ -47,8 +48,8 @@ def design(robot: RobotModel, known: ParameterSet, noise: np.ndarray, free: np.n
     that move, the others stand still; limits: those that are never touched; seconds [s] of
     processor time, after which the best so far is taken (by default the settings' iterations
     alone decide, and the same seed gives the same motion). kind 'tilt': slowly enough for weight
-    and buoyancy alone. posture (n,): of the joints that stand still, by default the middle of
-    their ranges.
+    and buoyancy alone. posture (n,): of the joints that stand still, by default one that is
+    easy to hold.
 
     Raises ParameterError where nothing may move, or where even rest exceeds a limit.
     """
@@ -61,12 +62,10 @@ def design(robot: RobotModel, known: ParameterSet, noise: np.ndarray, free: np.n
     if not moves.any() or not np.any(free):
         raise ParameterError("no motion to design: no channel moves, or no parameter is free; "
                              "expected patterns of both.")
-    centre = tightened.middle * (np.arange(moves.size) >= 6)
-    if posture is not None:
-        centre[6:] = np.where(moves[6:], centre[6:], posture)
     band = _band(settings.tilt_band if kind == "tilt" else settings.band, duration)
     knowledge = Knowledge(robot, known, np.asarray(free, bool), config)
     draws = knowledge.draws(limits, config, seed)
+    centre = _resting_place(robot, tightened, draws, moves, posture, seed)
     objective = Objective(robot, knowledge, draws, noise, tightened, moves, centre, duration, band,
                           config)
     search = _Search(objective, tightened, band, settings.harmonics, begun + seconds, seed)
@@ -84,6 +83,21 @@ def _band(band: tuple[float, ...], duration: float) -> tuple[float, float]:
     """Lowest and highest frequency [Hz]; at least one period fits."""
     low = max(band[0], 1 / duration)
     return low, max(band[1], low)
+
+
+def _resting_place(robot: RobotModel, limits: MotionLimits, draws: np.ndarray, moves: np.ndarray,
+                   posture: np.ndarray | None, seed: int) -> np.ndarray:
+    """(d,) zeros, and the joints where the worst of draws (k, p) needs least effort to hold them:
+    the best of random postures in the inner half of their ranges."""
+    rng, d = np.random.default_rng([seed, 4]), moves.size
+    places = np.zeros((POSTURES, d))
+    places[:, 6:] = limits.middle[6:] + 0.5 * limits.reach[6:] * rng.uniform(
+        -1, 1, (POSTURES, d - 6))
+    if posture is not None:
+        places[:, 6:] = np.where(moves[6:], places[:, 6:], posture)
+    Y, known = regressors(robot, desired_motion(places, 0 * places, 0 * places))
+    efforts = np.einsum("tcp,kp->tkc", Y, draws) + known[:, None]
+    return places[limits.effort_uses(efforts).max(axis=(1, 2)).argmin()]
 
 
 class _Search:

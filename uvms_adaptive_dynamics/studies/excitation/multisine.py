@@ -16,12 +16,13 @@ from ...model.robot import RobotModel
 INSTANTS = 10       # per second, for peaks and energy
 
 
-def multisine(robot: RobotModel, limits: MotionLimits, draws: np.ndarray, duration: float,
-              config: Config) -> Trajectory:
+def multisine(robot: RobotModel, limits: MotionLimits, draws: np.ndarray, posture: np.ndarray,
+              duration: float, config: Config) -> Trajectory:
     """Tones of equal speed, evenly spaced in the band, no two coordinates alike, with Schroeder's
     phases (1970), each coordinate as large as its limits allow, then all fitted into them.
 
-    limits: those of the wanted motion; draws (k, p): parameters for which they hold.
+    limits: those of the wanted motion; draws (k, p): parameters for which they hold;
+    posture (n,): about which the arm moves.
     """
     settings, d = config.excitation, limits.low.size
     h, (low, high) = settings.harmonics, settings.band
@@ -30,14 +31,14 @@ def multisine(robot: RobotModel, limits: MotionLimits, draws: np.ndarray, durati
     frequencies = low + (high - low) * slot
     phase = -np.pi * np.arange(h) * (np.arange(h) - 1) / h
     unit = 1 / (2 * np.pi * frequencies)
-    motion = Trajectory(robot.joints, duration, settings.ramp,
-                        limits.middle * (np.arange(d) >= 6), frequencies, unit * np.cos(phase),
-                        unit * np.sin(phase))
+    centre = np.concatenate([np.zeros(6), posture])
+    motion = Trajectory(robot.joints, duration, settings.ramp, centre, frequencies,
+                        unit * np.cos(phase), unit * np.sin(phase))
     t = np.arange(0.0, duration, 1 / INSTANTS)
     value, rate, _ = motion.coordinates_at(t)
     fastest = np.concatenate([np.full(3, limits.speed / np.sqrt(3)),
                               np.full(3, limits.rate / np.sqrt(3)), limits.joint_speed])
-    room = limits.reach.copy()
+    room = np.minimum(limits.high - centre, centre - limits.low)
     room[3:5] = limits.tilt / np.sqrt(2)
     scale = np.minimum(fastest / np.abs(rate).max(axis=0),
                        room / np.abs(value - motion.centre).max(axis=0))[:, None]
