@@ -26,9 +26,9 @@ BELOW = {
     "solvers": {"config", "model"},
     "uncertainty": {"config", "model"},
     "estimation": {"config", "model", "solvers", "uncertainty"},
-    "control": {"config", "model"},
-    "evaluation": {"config", "model", "signals", "solvers", "uncertainty", "estimation", "options",
-                   "garbage"},
+    "control": {"config", "model", "uncertainty"},
+    "evaluation": {"config", "model", "signals", "solvers", "uncertainty", "estimation", "control",
+                   "options", "garbage"},
     # What the demonstration shows is a simulated robot; the node imports none, see below.
     "ros": {"config", "model", "signals", "solvers", "uncertainty", "estimation", "simulation",
             "control", "options", "garbage"},
