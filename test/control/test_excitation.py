@@ -121,13 +121,13 @@ def test_promised_deviations_are_those_of_estimates():
     estimates = np.linalg.solve(H, (noise @ twice).T + rng.standard_normal((free.sum(), 1000))
                                 / stddev[:, None])
     np.testing.assert_allclose(estimates.std(axis=1) / promise.promised[free], 1.0, atol=0.12)
-    assert (promise.promised[free] < promise.present[free]).all()
+    assert (promise.promised[free] / promise.present[free]).min() < 0.5     # it does tell of some
 
 
 def test_frozen_parameters_keep_their_deviation_and_move_the_others():
-    """A drag that is frozen and unknown makes the estimated inertia less sure."""
-    free = ROBOT.table.match(["m_X_du"])
-    surge = ROBOT.table.index["m_X_du"]
+    """Quadratic drag that is frozen and unknown makes the estimated linear one less sure."""
+    free = ROBOT.table.match(["X_u"])
+    surge = ROBOT.table.index["X_u"]
     alone = Knowledge(ROBOT, PRIOR, free, CONFIG)
     A, B = information(WHOLE, ROBOT, NOISE, CONFIG, alone)
     doubtful = alone.promise(A, B)

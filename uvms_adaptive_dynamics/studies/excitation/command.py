@@ -18,6 +18,7 @@ from ...control.excitation.design import KINDS, design
 from ...control.excitation.limits import MotionLimits
 from ...control.excitation.trajectory import Trajectory
 from ...control.excitation.trajectory_file import save_trajectory
+from ...control.stages import Stage, load_schedule
 from ...disk.writing import output_folder, write_file
 from ...errors import ConfigError
 from ...evaluation.files import write_json
@@ -40,13 +41,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                           "limits of the settings excitation.*, from what is known of them.")
     parser.add_argument("--parameters", type=options.file, metavar="YAML",
                         help="what is known: a parameter file with covariance; default the prior")
-    parser.add_argument("--free", nargs="+", default=["*"], metavar="NAME",
+    parser.add_argument("--schedule", metavar="NAME",
+                        help="a schedule of stages by name or path, with --stage instead of "
+                             "--free, --move and --kind")
+    parser.add_argument("--stage", metavar="NAME", help="the stage that the motion is for")
+    parser.add_argument("--free", nargs="+", metavar="NAME",
                         help="parameters to learn, names or patterns such as 'axis_b.*'; default "
                              "all")
-    parser.add_argument("--move", nargs="+", default=["*"], metavar="CHANNEL",
+    parser.add_argument("--move", nargs="+", metavar="CHANNEL",
                         help="channels that move, surge to yaw and joints, or patterns; default "
                              "all")
-    parser.add_argument("--kind", choices=KINDS, default="motion",
+    parser.add_argument("--kind", choices=KINDS,
                         help="'tilt': quasi-static, for weight and buoyancy; default motion")
     parser.add_argument("--duration", type=options.seconds(10.0, 600.0), metavar="S",
                         help="length [s]; default excitation.duration")
@@ -82,10 +87,12 @@ def run(args: argparse.Namespace) -> int:
     if args.compare:
         return _compare(in_simulation(config, robot), robot, known, limits, duration, args.seed,
                         folder)
+    stage = stage_of(args, config, robot)
     begun = time.process_time()
     trajectory = design(robot, known, noise_of(known, robot, config),
-                        robot.table.match(args.free), args.move, limits, duration, args.seed,
-                        args.seconds or float("inf"), config=config, kind=args.kind)
+                        robot.table.match((*stage.free, *stage.kept)), stage.move, limits,
+                        duration, args.seed, args.seconds or float("inf"), config=config,
+                        kind=stage.kind)
     text = (f"Designed in {time.process_time() - begun:.1f} s of processor time, "
             f"{trajectory.made['evaluations']} motions tried.\n\n{promise_table(trajectory)}")
     tried = None
@@ -100,6 +107,26 @@ def run(args: argparse.Namespace) -> int:
     _draw(trajectory, robot, limits, known, tried, folder)
     print(f"{text}\n{folder / 'trajectory.yaml'}")
     return int(tried is not None and bool(tried.touched))
+
+
+def stage_of(args: argparse.Namespace, config: Config, robot: RobotModel) -> Stage:
+    """The stage of --schedule and --stage, or one of --free, --move and --kind; raises ConfigError
+    for one that does not exist or asks for no motion."""
+    if args.schedule is None and args.stage is None:
+        return Stage("", "", tuple(args.free or ["*"]), tuple(args.move or ["*"]),
+                     kind=args.kind or "motion")
+    if args.schedule is None or args.stage is None or args.free or args.move or args.kind:
+        raise ConfigError("--schedule and --stage belong together, and replace --free, --move and "
+                          "--kind; expected both of the former, or neither.")
+    schedule = load_schedule(args.schedule, robot.table, config.estimation.frozen)
+    found = [stage for stage in schedule.stages if stage.name == args.stage]
+    if not found:
+        raise ConfigError(f"schedule '{schedule.name}' has no stage '{args.stage}' for this robot; "
+                          f"expected one of {', '.join(s.name for s in schedule.stages)}.")
+    if not found[0].move:
+        raise ConfigError(f"stage '{args.stage}' asks for no motion of this robot; expected one "
+                          "that moves a channel. Choose another stage, or give --move and --free.")
+    return found[0]
 
 
 def limits_of(config: Config, robot: RobotModel) -> MotionLimits:

@@ -43,7 +43,7 @@ def multisine(robot: RobotModel, limits: MotionLimits, draws: np.ndarray, postur
     scale = np.minimum(fastest / np.abs(rate).max(axis=0),
                        room / np.abs(value - motion.centre).max(axis=0))[:, None]
     return fitted(replace(motion, sine=scale * motion.sine, cosine=scale * motion.cosine), robot,
-                  limits, draws)
+                  limits, draws, centre)
 
 
 def energy(trajectory: Trajectory, robot: RobotModel, limits: MotionLimits,
