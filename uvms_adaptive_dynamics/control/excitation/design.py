@@ -48,8 +48,8 @@ def design(robot: RobotModel, known: ParameterSet, noise: np.ndarray, free: np.n
     known: values, with covariance and information where there are any, else of the prior's
     deviations; noise (C,) of low-passed rows [N, N m]; free (p,) bool; move: patterns of channels
     that move, the others stand still; limits: those that are never touched; seconds [s] of
-    processor time, after which the best so far is taken (by default the settings' iterations
-    alone decide, and the same seed gives the same motion). kind 'tilt': slowly enough for weight
+    processor time of this thread, after which the best so far is taken (by default the settings'
+    iterations alone decide, and the same seed gives the same motion). kind 'tilt': slowly enough for weight
     and buoyancy alone. posture (n,): of the joints that stand still, by default one that is
     easy to hold.
 
@@ -58,7 +58,7 @@ def design(robot: RobotModel, known: ParameterSet, noise: np.ndarray, free: np.n
     config = config or Config()
     if kind not in KINDS:
         raise ParameterError(f"kind of motion '{kind}'; expected {' or '.join(KINDS)}.")
-    begun = time.process_time()
+    begun = time.thread_time()
     settings, tightened = config.excitation, limits.with_margins(config, duration)
     moves = moving(robot, move)
     if not moves.any() or not np.any(free):
@@ -175,7 +175,7 @@ class _Search:
         self.evaluations += 1
         if self._best is None or value < self._best[0]:
             self._best = value, x.copy(), tones
-        if time.process_time() > self._until:
+        if time.thread_time() > self._until:
             self.stopped = True
             raise _TimeIsUp
         return value, slope

@@ -170,7 +170,7 @@ def _compare(config: Config, robot: RobotModel, known: ParameterSet, limits: Mot
     content: dict[str, Any] = {"schema": SCHEMA, "settings": config.changed()}
     content["multisine"] = compare(config, robot, known, limits, duration, seed)
     write_json(folder / "excite.json", content)
-    print({key: content["multisine"][key] for key in ("eigenvalue_ratio", "time_share", "energy")},
+    print({key: content["multisine"][key] for key in ("eigenvalue_ratio", "unexplained", "energy")},
           flush=True)
     content["promises"] = kept_promises(config, robot, known, limits, duration, seed)
     write_json(folder / "excite.json", content)
