@@ -49,9 +49,9 @@ def design(robot: RobotModel, known: ParameterSet, noise: np.ndarray, free: np.n
     deviations; noise (C,) of low-passed rows [N, N m]; free (p,) bool; move: patterns of channels
     that move, the others stand still; limits: those that are never touched; seconds [s] of
     processor time of this thread, after which the best so far is taken (by default the settings'
-    iterations alone decide, and the same seed gives the same motion). kind 'tilt': slowly enough for weight
-    and buoyancy alone. posture (n,): of the joints that stand still, by default one that is
-    easy to hold.
+    iterations alone decide, and the same seed gives the same motion). kind 'tilt': slowly enough
+    for weight and buoyancy alone. posture (n,): of the joints that stand still, by default one that
+    is easy to hold.
 
     Raises ParameterError where nothing may move, or where even rest exceeds a limit.
     """

@@ -1,6 +1,6 @@
-"""A designed motion, and one designed for half the time, beside a multisine of equal peak use and no
-less power: information, held-out R^2, and promised deviations beside those that the estimator then
-states."""
+"""A designed motion, and one designed for half the time, beside a multisine of equal peak use and
+no less power: information, held-out R^2, and promised deviations beside those that the estimator
+then states."""
 from __future__ import annotations
 
 from dataclasses import replace
