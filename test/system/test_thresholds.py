@@ -29,7 +29,7 @@ NO_THRESHOLDS = {
     "control/excitation/knowledge.py": "PLACES ROUNDS",
     "control/excitation/objective.py": "INSTANTS",
     "control/excitation/rows.py": "STEP",
-    "control/excitation/trajectory_file.py": "SCHEMA LIMIT",
+    "control/excitation/trajectory_file.py": "SCHEMA LIMIT LARGEST",
     "control/planned.py": "MOST_ROWS",
     "control/twin.py": "STEP DRAWS",
     "control/unexplained.py": "BAND_STEP",

@@ -56,7 +56,7 @@ class Knowledge:
         if known.covariance is None:
             self.information = (V / variance) @ V.T
         elif known.information is not None:
-            self.information = self.reduced(known.information)
+            self.information = self.reduced(known.information) / config.estimation.prior_inflation
             self.correlation = _correlation(P, self.information, self.overlap)
         else:
             self.information = self.overlap * (V / variance) @ V.T

@@ -49,7 +49,8 @@ class Objective:
         self._rest = config.joint_states.rest_velocity
         steps = max(2, round(INSTANTS * band[1] * duration))
         self._t = (np.arange(steps) + 0.5) * duration / steps
-        independent = duration / steps / (config.filter.period * knowledge.overlap)
+        independent = duration / steps / (config.filter.period * knowledge.overlap
+                                          * knowledge.correlation)
         self._weight = independent / noise ** 2
 
     def use(self, of: Tones) -> None:
