@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import ConfigError, brief
 from .control import Feedforward
 from .estimation import Estimation, Filter, Limits, Uncertainty
+from .excitation import Excitation
 from .output import Output
 from .robot import Prior, Robot
 from .sensors import Battery, Depth, Dvl, Imu, Joints
@@ -35,6 +36,7 @@ class Config:
     output: Output = field(default_factory=Output)
     feedforward: Feedforward = field(default_factory=Feedforward)
     twin: Twin = field(default_factory=Twin)
+    excitation: Excitation = field(default_factory=Excitation)
 
     def __post_init__(self) -> None:
         for section in (self.imu, self.dvl, self.depth):
@@ -49,7 +51,8 @@ class Config:
         for per_joint, names in (
                 (self.joint_states, ("effort_scale", "effort_scale_negative", "effort_offset",
                                      "position_offset", "limits_low", "limits_high")),
-                (self.prior, ("friction_viscous", "friction_coulomb"))):
+                (self.prior, ("friction_viscous", "friction_coulomb")),
+                (self.excitation, ("joint_low", "joint_high", "joint_speed"))):
             for name in names:
                 got = getattr(per_joint, name)
                 if got and len(got) != n:
