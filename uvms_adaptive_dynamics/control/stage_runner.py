@@ -154,7 +154,7 @@ class StageRunner:
         free[table.places((*stage.free, *stage.kept))] = True
         self._estimator.set_free(free)
         self._moved = np.zeros(len(self._channels))
-        self._knowledge = StageKnowledge(stage, self._estimator)
+        self._knowledge = StageKnowledge(stage, self._estimator, self._moved_of_stage())
         self._before = self._knowledge.deviations()
         moving = f"; move {', '.join(stage.move)}" if stage.move else ""
         self._say(f"stage {index + 1} of {len(self.schedule.stages)}, {stage.title}: "
@@ -172,15 +172,16 @@ class StageRunner:
         open_names = list(dict.fromkeys(open_names))
         said, still = [], {channel for channel, seconds in moved.items()
                            if seconds < stage.at_least}
-        for channel in stage.move:
-            more = advice(channel, open_names, stage.move)
+        for channel in moved:
+            more = advice(channel, open_names, tuple(moved))
             if channel in still:
                 word = "has hardly moved" if stage.kind == "motion" else "was hardly tilted"
+                word += "" if moved[channel] else ", or its rows are masked"
                 more = (f"{channel}: {word} ({moved[channel]:.0f} of {stage.at_least:.0f} s)"
                         + more.removeprefix(channel).replace(": ", "; ", 1))
             if more:
                 said.append(more)
-        if not stage.move and open_names:
+        if not moved and open_names:
             said.append(f"not known yet: {', '.join(open_names)}")
         return (*said, *self._wide())
 
@@ -219,9 +220,13 @@ class StageRunner:
                             self._stage.free, self._before, after)})
 
     def _moved_of_stage(self) -> dict[str, float]:
-        """[s] in motion of each channel that is to move."""
+        """[s] in motion of each channel that is to move; of a joint whose effort is masked by the
+        settings nothing is ever seen."""
+        table, config = self._estimator.table, self._estimator.config
+        masked = {self._channels[table.channels - table.n + table.joints.index(joint)]
+                  for joint in config.joint_states.effort_masked}
         return {channel: float(self._moved[self._channels.index(channel)])
-                for channel in self._stage.move}
+                for channel in self._stage.move if channel not in masked}
 
 
 def _counted(parameters: int) -> str:
