@@ -14,7 +14,7 @@ import numpy as np
 from ..model.normal import Z95
 from ..model.sample import channel_names
 from .stage_advice import advice
-from .stage_knowledge import LOOK, Directions, Learner, StageKnowledge
+from .stage_knowledge import LOOK, SMALLEST, Directions, Learner, StageKnowledge
 from .stages import Schedule, Stage
 
 log = logging.getLogger(__name__)
@@ -124,7 +124,7 @@ class StageRunner:
         """Where the run is, as of the last look."""
         stage, found = self._stage, self._knowledge.directions
         reached = found.out_of_reach | (found.left <= stage.left)
-        gone = np.log(np.maximum(found.left, 1e-300)) / np.log(stage.left)
+        gone = np.log(np.maximum(found.left, SMALLEST)) / np.log(stage.left)
         shares = np.where(reached, 1.0, np.clip(gone, 0.0, 1.0))
         moved = self._moved_of_stage()
         in_motion = [min(1.0, seconds / stage.at_least) if stage.at_least else 1.0
