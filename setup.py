@@ -14,7 +14,7 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10",
     packages=find_packages(include=[f"{package_name}*"]),
-    package_data={package_name: ["robots/*", "evaluation/*.jinja"]},
+    package_data={package_name: ["robots/*", "evaluation/page/*"]},
     data_files=[("share/ament_index/resource_index/packages", [f"resource/{package_name}"]),
                 (f"share/{package_name}", ["package.xml"]),
                 (f"share/{package_name}/launch", sorted(glob("launch/*.py"))),

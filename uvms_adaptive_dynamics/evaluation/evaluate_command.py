@@ -31,6 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="keep the last estimate in this file")
     parser.add_argument("--no-report", action="store_true",
                         help="write metrics.json and samples.csv only")
+    parser.add_argument("--figures", action="store_true",
+                        help="also write the figures in print quality, as PNG files")
     options.add_output(parser, "metrics.json, samples.csv and report.html")
     options.add_settings(parser)
 
@@ -52,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     metrics = evaluate(args.bags, config, prior, args.frozen, args.output, not args.no_report,
                        args.save_parameters,
                        say=lambda sentence: print(f"evaluate: {sentence}", file=sys.stderr),
-                       adapt_intervals=args.adapt_intervals)
+                       adapt_intervals=args.adapt_intervals, figures=args.figures)
     print(summary(metrics))
     print(f"\n{args.output / ('metrics.json' if args.no_report else 'report.html')}")
     return 0

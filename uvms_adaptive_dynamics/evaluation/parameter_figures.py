@@ -7,26 +7,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..model.normal import Z95
-from ..model.parameters import LINK, VEHICLE_DAMPING, VEHICLE_INERTIA, VEHICLE_RESTORING
-from .canvas import INK, MODEL, PRIOR, Scene, panels, thinned
-from .run_record import Run
-
-
-def parameter_groups(run: Run) -> list[tuple[str, str, list[str]]]:
-    """(file name, title, parameters) of each parameter figure."""
-    table, groups = run.robot.table, []
-    if table.vehicle:
-        inertia, damping, restoring = (
-            [name for name, _, _ in part]
-            for part in (VEHICLE_INERTIA, VEHICLE_DAMPING, VEHICLE_RESTORING))
-        groups = [("vehicle_inertia", "vehicle, inertia", inertia[:3] + inertia[7:] + inertia[3:7]),
-                  ("vehicle_damping", "vehicle, linear and quadratic damping", damping),
-                  ("vehicle_restoring", "vehicle, weight and buoyancy", restoring)]
-    for joint in table.joints:
-        names = [f"{joint}.{name}" for name in LINK + (("Ir",) if table.rotor else ()) + (
-            ("offset",) if table.joint_offsets else ())]
-        groups.append((joint, f"{joint} and its link", names))
-    return groups
+from .canvas import INK, MODEL, PRIOR, panels
+from .scene import Scene, eigenvalue_series, thinned
 
 
 def parameters(scene: Scene, title: str, names: Sequence[str]) -> Figure:
@@ -56,15 +38,7 @@ def parameters(scene: Scene, title: str, names: Sequence[str]) -> Figure:
 def eigenvalues(scene: Scene) -> Figure:
     """Eigenvalues of M_v and of every link's scaled pseudo-inertia over time (paper, pseudo-inertia
     eigenvalues)."""
-    table, trajectory = scene.run.robot.table, scene.trajectory
-    series = []
-    if table.vehicle:
-        M = np.array([table.vehicle_inertia(pi) for pi in trajectory.pi])
-        series.append(("vehicle M [kg, kg m²]", np.linalg.eigvalsh((M + M.transpose(0, 2, 1)) / 2)))
-    if table.n:
-        J = np.linalg.eigvalsh(np.array([table.scaled_pseudo_inertias(pi) for pi in trajectory.pi]))
-        series += [(f"{joint} pseudo-inertia, scaled", J[:, j])
-                   for j, joint in enumerate(table.joints)]
+    series, trajectory = eigenvalue_series(scene), scene.trajectory
     figure, axes = panels(len(series), 3, 2.3)
     elapsed = scene.elapsed(trajectory.t, trajectory.bag)
     for ax, (title, values) in zip(axes, series):

@@ -28,6 +28,7 @@ from .files import needed_bytes, write_json, write_samples
 from .gaps import Gaps
 from .input_log import InputLog
 from .log import RunLog
+from .mask_spans import MaskSpans
 from .run_record import Run, RunFinding, metrics_of
 
 # An estimate farther outside P than this (scaled) counts as a violation.
@@ -43,10 +44,11 @@ def evaluate(bags: Sequence[str | Path], config: Config, prior: ParameterSet | N
              frozen: bool = False, output: str | Path | None = None, report: bool = True,
              save_to: str | Path | None = None,
              say: Callable[[str], None] = lambda sentence: None,
-             adapt_intervals: bool = False) -> dict[str, Any]:
+             adapt_intervals: bool = False, figures: bool = False) -> dict[str, Any]:
     """Run the bags, write metrics.json, samples.csv and the report into `output` (if given), return
     the metrics.
 
+    `figures` writes the figures of print quality as well, one PNG file each.
     `save_to` keeps the last estimate as a parameter file; `say` gets warnings and notes, sentence
     by sentence. `adapt_intervals` as in `run`. Raises a UvmsError for whatever cannot be used.
     """
@@ -66,9 +68,11 @@ def evaluate(bags: Sequence[str | Path], config: Config, prior: ParameterSet | N
                    partial(write_samples, folder / "samples.csv", done.robot.channels,
                            done.log.rows())]
         if report:
-            # Only here: a run without a report needs neither matplotlib nor jinja2.
-            from .report import write_report
+            from .report import write_report  # only here: jinja2 is needed for nothing else
             writes.append(partial(write_report, folder, done, metrics))
+        if figures:
+            from .figures import write_figures  # only here: matplotlib takes a second to load
+            writes.append(partial(write_figures, folder, done, metrics))
     attempt_all(*writes)
     return metrics
 
@@ -100,6 +104,8 @@ def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None =
     start = estimator.parameter_set()
     recorder = _Recorder(estimator, robot, frozen)
     received_log, gaps = InputLog(front.inputs), Gaps(config.robot.vehicle)
+    masks = MaskSpans(len(robot.channels), config.filter.period)
+    front.follow_masks(masks.add)
     warned: list[RunFinding] = []
     # As in the node, so that the times of updates and solves are the node's.
     with ShortCollections(), FailureLog(recorder.elapsed) as failures:
@@ -108,6 +114,7 @@ def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None =
                 front.reset()
                 estimator.break_off()
             gaps.begin(bag.start)
+            masks.begin(number)
             waiting: list[Sample] = []
             for role, message, received in read_messages(bag.path, needed,
                                                          received_log.undecodable):
@@ -140,7 +147,8 @@ def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None =
         (*warned, *recorder.trust_findings(),
          *(RunFinding("robot.dry_mass", sentence) for sentence in estimator.mass_findings()),
          *(RunFinding("residual", sentence) for sentence in estimator.residual_findings())),
-        received_log.figures(), tuple(recorder.changes), tuple(failures.failures), gaps.figures())
+        received_log.figures(), tuple(recorder.changes), tuple(failures.failures), gaps.figures(),
+        masks.spans)
 
 
 def _signal_findings(bag: BagContents, front: SignalFrontEnd) -> list[RunFinding]:

@@ -4,7 +4,7 @@ Everything that reports on a run (files, figures, report, studies) starts from t
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from .bags import BagContents
 from .failures import Failure
 from .input_log import InputFigures
 from .log import Rows, RunLog
+from .mask_spans import Span
 
 SCHEMA = 2
 
@@ -44,7 +45,8 @@ class Run:
     """A finished run: its log, the parameters at start and end, and what was rejected on the way.
 
     saved_noise (C,): the noise that came with the parameters that it started from, or None.
-    longest_gap [s]: the longest time without a `sample`, and without a `vehicle_row`."""
+    longest_gap [s]: the longest time without a `sample`, and without a `vehicle_row`. mask_spans
+    (C,): when each channel's samples did not count, and why."""
 
     bags: tuple[BagContents, ...]
     config: Config
@@ -65,6 +67,7 @@ class Run:
     changes: tuple[RunFinding, ...] = ()
     failures: tuple[Failure, ...] = ()
     longest_gap: Mapping[str, float | None] = field(default_factory=dict)
+    mask_spans: Sequence[Sequence[Span]] = ()
     version: str = __version__
 
     @property
