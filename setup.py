@@ -19,6 +19,7 @@ setup(
                 (f"share/{package_name}", ["package.xml"]),
                 (f"share/{package_name}/launch", sorted(glob("launch/*.py"))),
                 (f"share/{package_name}/config", sorted(glob("config/*"))),
+                (f"share/{package_name}/layouts", sorted(glob("layouts/*"))),
                 # for robot_state_publisher and RViz, beside the copy inside the package
                 (f"share/{package_name}/robots", sorted(glob(f"{package_name}/robots/*"))),
                 # For C++: find_package(uvms_adaptive_dynamics), header alone.

@@ -80,6 +80,10 @@ OUTPUTS = (
     Output("predicted_joint_states", "sensor_msgs/msg/JointState",
            "joint efforts that the model predicts"),
     Output("joint_stddev", "sensor_msgs/msg/JointState", "their standard deviation, in effort"),
+    Output("measured_wrench", "geometry_msgs/msg/WrenchStamped",
+           "thruster wrench as measured, low-passed like the predicted one; where its rows count"),
+    Output("measured_joint_states", "sensor_msgs/msg/JointState",
+           "joint efforts as measured, likewise; joints whose row counts"),
     Output("acceleration", "geometry_msgs/msg/AccelStamped", "filtered nu_dot"),
 )
 
