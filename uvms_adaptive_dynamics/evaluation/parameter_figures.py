@@ -6,8 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from ..model.normal import Z95
 from ..model.parameters import LINK, VEHICLE_DAMPING, VEHICLE_INERTIA, VEHICLE_RESTORING
+from ..model.physical_set import PhysicalSet
+from ..uncertainty.parameter_intervals import parameter_intervals
 from .canvas import INK, MODEL, PRIOR, Scene, panels, thinned
 from .run_record import Run
 
@@ -34,16 +35,18 @@ def parameters(scene: Scene, title: str, names: Sequence[str]) -> Figure:
     figure, axes = panels(len(names), 6 if len(names) > 5 else len(names), 1.6)
     table, prior = scene.run.robot.table, scene.run.prior.values
     trajectory = scene.trajectory
+    physical = PhysicalSet(table, scene.run.config.estimation)
+    intervals = parameter_intervals(physical, trajectory.pi, trajectory.stddev)
     elapsed = scene.elapsed(trajectory.t, trajectory.bag)
     for ax, name in zip(axes, names):
         k = table.index[name]
-        t, value, half = thinned(elapsed, trajectory.pi[:, k], Z95 * trajectory.stddev[:, k])
-        ax.fill_between(t, value - half, value + half, color=MODEL, alpha=0.25, linewidth=0)
+        t, value, low, high = thinned(elapsed, trajectory.pi[:, k], *intervals[:, :, k])
+        ax.fill_between(t, low, high, color=MODEL, alpha=0.25, linewidth=0)
         ax.plot(t, value, color=MODEL)
         ax.axhline(prior[k], color=PRIOR, linestyle="--", linewidth=0.9)
         shown = np.concatenate([
             value[np.isfinite(value)],
-            [prior[k], value[-1] - 1.2 * half[-1], value[-1] + 1.2 * half[-1]]
+            [prior[k], 1.2 * low[-1] - 0.2 * value[-1], 1.2 * high[-1] - 0.2 * value[-1]]
         ])
         margin = 0.08 * np.ptp(shown) or 0.1 * max(abs(prior[k]), 1e-3)
         ax.set_ylim(shown.min() - margin, shown.max() + margin)

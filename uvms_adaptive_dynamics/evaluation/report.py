@@ -20,6 +20,7 @@ from ..disk.writing import attempt_all, write_file
 from ..model.metrics import all_channels
 from ..uncertainty.advisories import block_warnings, link_note
 from ..uncertainty.identifiability import MEASURED, WEAK
+from ..uncertainty.statement import Statement
 from .figures import Drawn, draw
 from .regimes import Regime, regimes
 from .run_record import Run
@@ -46,14 +47,16 @@ class Picture(NamedTuple):
     png: str
 
 
-def write_report(folder: Path, run: Run, metrics: dict[str, Any]) -> Path:
-    """Write report.html and its PNG files into `folder`; returns the page's path.
+def write_report(folder: Path, run: Run, metrics: dict[str, Any], said: Statement) -> Path:
+    """Write report.html and its PNG files into `folder`; returns the page's path. It begins with
+    the verdict of the run's statement.
 
     Raises UvmsError where a file cannot be written, after each has been tried.
     """
     files: dict[str, str | bytes] = {}
     page = _template().render(
         recordings=", ".join(bag.path.resolve().name for bag in run.bags), frozen=run.frozen,
+        verdict=said.verdict, next_steps=said.next, missing=said.missing,
         facts=_facts(run, metrics), inputs=_inputs(run),
         errors=_errors(run, metrics), over_time=_over_time(run),
         regimes=_regimes(run), saved=run.saved_noise is not None,
@@ -210,16 +213,18 @@ def _advisories(run: Run) -> list[str]:
 
 
 def _parameters(run: Run) -> Table:
-    """Every parameter: prior, last estimate, standard deviation, and what it is known from."""
+    """Every parameter: prior, last estimate, deviation, interval, and what it is known from."""
     table, spread = run.robot.table, run.final.stddev
     known = not run.frozen and spread is not None
     spread = np.full(table.size, np.nan) if spread is None else spread
     words = run.final.known_from if known else ("",) * table.size
+    low, high = (np.full((2, table.size), np.nan) if run.final.intervals is None
+                 else run.final.intervals)
     rows = [(f"{name} [{unit.replace('^2', '²')}]", *map(_number, figures), word)
             for name, unit, word, *figures in zip(
                 table.names, table.units, words, run.prior.values, run.final.values, spread,
-                strict=True)]
-    return Table(("parameter", "prior", "last", "stddev", "known from"), rows)
+                low, high, strict=True)]
+    return Table(("parameter", "prior", "last", "stddev", "95 % from", "to", "known from"), rows)
 
 
 def _number(value: float | None) -> str:
