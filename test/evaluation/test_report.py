@@ -8,6 +8,7 @@ from jinja2 import UndefinedError
 
 from uvms_adaptive_dynamics.evaluation.report import PAGE, PARTS, Found, template
 from uvms_adaptive_dynamics.evaluation.report_tables import ChannelRow, Table, channel_rows
+from uvms_adaptive_dynamics.uncertainty.verdict import Answer, Verdict
 
 EVIL = '<script>alert("&")</script>'
 SAFE = "&lt;script&gt;alert(&#34;&amp;&#34;)&lt;/script&gt;"
@@ -17,6 +18,8 @@ def page(frozen, **values):
     """The template filled with little, and with `values`."""
     table = Table(("head",), [("cell",)])
     given = dict(recordings="dive", frozen=frozen, subtitle=["60 s"], findings=[], channels=[],
+                 verdict=Verdict("usable", (Answer("Is it fast?", "good", "yes"),)),
+                 next_steps=[], missing=[],
                  inputs=table, errors=table, over_time=table, regimes=table, saved=frozen,
                  groups=[], parity=[], comparison=None, blocks=[], eigenvalues=False,
                  parameters=table, solver=None, notes=[], facts=[("name", "value")],
@@ -28,9 +31,10 @@ def test_names_of_bags_joints_and_notes_are_escaped():
     """In titles, cells, attributes and captions alike."""
     evil = page(False, recordings=EVIL, facts=[(EVIL, EVIL)], errors=Table((EVIL,), [(EVIL,)]),
                 notes=[EVIL], findings=[Found("bad", EVIL, EVIL)],
+                next_steps=[EVIL], missing=[(EVIL, EVIL)],
                 channels=[ChannelRow(EVIL, "N", "ok", [], "1 %", EVIL)],
                 blocks=[(EVIL, [EVIL], EVIL)])
-    assert EVIL not in evil and evil.count(SAFE) == 2 + 2 + 2 + 1 + 2 + 2 + 3
+    assert EVIL not in evil and evil.count(SAFE) == 2 + 2 + 2 + 1 + 2 + 1 + 2 + 2 + 3
     Elements(evil)
 
 
@@ -56,8 +60,8 @@ def test_findings_stand_above_the_channels_and_settings_at_the_end():
     """In the order in which a reader asks."""
     ids = re.findall(r'<section id="(\w+)"', page(False, comparison=[], eigenvalues=True,
                                                   solver={"name": "native"}))
-    assert ids == ["findings", "channels", "predictions", "parity", "parameters", "physical",
-                   "solver", "inputs", "intervals", "settings"]
+    assert ids == ["verdict", "findings", "channels", "predictions", "parity", "parameters",
+                   "physical", "solver", "inputs", "intervals", "settings"]
     assert "Nothing was found" in page(False)
     assert "Nothing was found" not in page(False, findings=[Found("bad", "trust", "wrong")])
 

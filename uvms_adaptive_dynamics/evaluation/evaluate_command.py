@@ -62,8 +62,11 @@ def run(args: argparse.Namespace) -> int:
 
 def summary(metrics: dict[str, Any]) -> str:
     """The table that ends a run on the terminal."""
+    # Only here, as above.
+    from ..uncertainty.statement import first_lines
     wide = 2 + max(len("channel"), *map(len, metrics["channels"]))
-    lines = [f"{'channel':<{wide}}{'unit':<5}{'rows':>7}{'masked':>8}{'R^2':>10}{'slope':>8}"
+    lines = [first_lines(metrics["verdict"], metrics["next"]), "",
+             f"{'channel':<{wide}}{'unit':<5}{'rows':>7}{'masked':>8}{'R^2':>10}{'slope':>8}"
              f"{'RMSE':>9}{'cover':>8}{'width':>9}{'prior RMSE':>12}{'final RMSE':>12}"]
     for name, c in metrics["channels"].items():
         before, after = (metrics[block]["channels"][name]["rmse"] for block in ("prior", "final"))

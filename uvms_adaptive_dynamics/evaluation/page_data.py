@@ -112,8 +112,7 @@ def _parameters(scene: Scene, known_from: Mapping[str, str]) -> dict[str, Any] |
         return None
     table = run.robot.table
     axis = Axis(scene.elapsed(trajectory.t, trajectory.bag), PARAMETER_POINTS)
-    half = Z95 * trajectory.stddev
-    low, high = trajectory.pi - half, trajectory.pi + half
+    low, high = scene.intervals
     return {"t": packed(axis.t), "each": {
         name: {"label": name.rpartition(".")[2], "unit": table.units[k].replace("^2", "²"),
                "value": axis(trajectory.pi[:, k]), "low": axis(low[:, k]), "high": axis(high[:, k]),

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from ..model.normal import Z95
 from .canvas import INK, MODEL, PRIOR, panels
 from .scene import Scene, eigenvalue_series, thinned
 
@@ -19,13 +18,13 @@ def parameters(scene: Scene, title: str, names: Sequence[str]) -> Figure:
     elapsed = scene.elapsed(trajectory.t, trajectory.bag)
     for ax, name in zip(axes, names):
         k = table.index[name]
-        t, value, half = thinned(elapsed, trajectory.pi[:, k], Z95 * trajectory.stddev[:, k])
-        ax.fill_between(t, value - half, value + half, color=MODEL, alpha=0.25, linewidth=0)
+        t, value, low, high = thinned(elapsed, trajectory.pi[:, k], *scene.intervals[:, :, k])
+        ax.fill_between(t, low, high, color=MODEL, alpha=0.25, linewidth=0)
         ax.plot(t, value, color=MODEL)
         ax.axhline(prior[k], color=PRIOR, linestyle="--", linewidth=0.9)
         shown = np.concatenate([
             value[np.isfinite(value)],
-            [prior[k], value[-1] - 1.2 * half[-1], value[-1] + 1.2 * half[-1]]
+            [prior[k], 1.2 * low[-1] - 0.2 * value[-1], 1.2 * high[-1] - 0.2 * value[-1]]
         ])
         margin = 0.08 * np.ptp(shown) or 0.1 * max(abs(prior[k]), 1e-3)
         ax.set_ylim(shown.min() - margin, shown.max() + margin)

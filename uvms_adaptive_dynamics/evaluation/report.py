@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from ..disk.writing import write_file
 from ..uncertainty.advisories import block_warnings, link_note
 from ..uncertainty.identifiability import MEASURED, WEAK
+from ..uncertainty.statement import Statement
 from . import report_tables as tables
 from .page_data import page_data
 from .parity import parity
@@ -39,8 +40,9 @@ class Found(NamedTuple):
     sentence: str
 
 
-def write_report(folder: Path, run: Run, metrics: dict[str, Any]) -> Path:
-    """Write report.html into `folder`; returns its path.
+def write_report(folder: Path, run: Run, metrics: dict[str, Any], said: Statement) -> Path:
+    """Write report.html into `folder`; returns its path. It begins with the verdict of the run's
+    statement.
 
     Raises UvmsError where it cannot be written.
     """
@@ -50,6 +52,7 @@ def write_report(folder: Path, run: Run, metrics: dict[str, Any]) -> Path:
         {name: (PAGE / file).read_text() for name, file in PARTS.items()},
         recordings=", ".join(bag.path.resolve().name for bag in run.bags), frozen=run.frozen,
         subtitle=_subtitle(run, metrics), findings=_findings(run),
+        verdict=said.verdict, next_steps=said.next, missing=said.missing,
         channels=tables.channel_rows(metrics), errors=tables.all_errors(run, metrics),
         over_time=tables.over_time_table(run), regimes=tables.regimes_table(run),
         saved=run.saved_noise is not None,

@@ -121,16 +121,18 @@ def _interval(channel: dict[str, Any]) -> str:
 
 
 def parameters_table(run: Run) -> Table:
-    """Every parameter: prior, last estimate, standard deviation, and what it is known from."""
+    """Every parameter: prior, last estimate, deviation, interval, and what it is known from."""
     table, spread = run.robot.table, run.final.stddev
     known = not run.frozen and spread is not None
     spread = np.full(table.size, np.nan) if spread is None else spread
     words = run.final.known_from if known else ("",) * table.size
+    low, high = (np.full((2, table.size), np.nan) if run.final.intervals is None
+                 else run.final.intervals)
     rows = [(f"{name} [{unit.replace('^2', '²')}]", *map(number, figures), word)
             for name, unit, word, *figures in zip(
                 table.names, table.units, words, run.prior.values, run.final.values, spread,
-                strict=True)]
-    return Table(("parameter", "prior", "last", "stddev", "known from"), rows)
+                low, high, strict=True)]
+    return Table(("parameter", "prior", "last", "stddev", "95 % from", "to", "known from"), rows)
 
 
 def number(value: float | None) -> str:

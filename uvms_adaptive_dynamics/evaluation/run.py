@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..config import Config
-from ..disk.writing import attempt_all, output_file, output_folder
+from ..disk.writing import attempt_all, output_file, output_folder, write_file
 from ..errors import BagError
 from ..estimation.estimator import Estimator
 from ..garbage import ShortCollections
@@ -27,12 +27,11 @@ from .failures import FailureLog, kind_of
 from .files import needed_bytes, write_json, write_samples
 from .gaps import Gaps
 from .input_log import InputLog
+from .judged import statement_of
 from .log import RunLog
 from .mask_spans import MaskSpans
 from .run_record import Run, RunFinding, metrics_of
 
-# An estimate farther outside P than this (scaled) counts as a violation.
-VIOLATION = 1e-7
 # Samples that the front end makes before the estimator takes them: each then finds its own data in
 # the processor's caches, which saves a twentieth of a run.
 TURN = 64
@@ -59,17 +58,21 @@ def evaluate(bags: Sequence[str | Path], config: Config, prior: ParameterSet | N
     for sentence in (*(warning for bag in done.bags for warning in bag.warnings), *done.notes,
                      *(failure.line() for failure in done.failures)):
         say(sentence)
-    metrics = metrics_of(done)
+    said = statement_of(done, save_to)
+    metrics = {"verdict": said.verdict.document(), **metrics_of(done),
+               "next": list(said.next)}
     writes: list[Callable[[], object]] = []
     if save_to is not None:
         writes.append(partial(save_parameters, save_to, done.final))
     if folder is not None:
         writes += [partial(write_json, folder / "metrics.json", metrics),
+                   partial(write_json, folder / "statement.json", said.document()),
+                   partial(write_file, folder / "statement.md", said.text()),
                    partial(write_samples, folder / "samples.csv", done.robot.channels,
                            done.log.rows())]
         if report:
             from .report import write_report  # only here: jinja2 is needed for nothing else
-            writes.append(partial(write_report, folder, done, metrics))
+            writes.append(partial(write_report, folder, done, metrics, said))
         if figures:
             from .figures import write_figures  # only here: matplotlib takes a second to load
             writes.append(partial(write_figures, folder, done, metrics))
@@ -236,7 +239,7 @@ class _Recorder:
     def _follow_physical(self, pi: np.ndarray) -> None:
         physical = self._estimator.physical
         self.log.add_physical(physical.min_eig_M(pi), physical.min_eig_J(pi),
-                              physical.violation(pi) > VIOLATION)
+                              physical.is_outside(pi))
 
 
 def _progress_on_terminal() -> Callable[[str, float], None]:

@@ -127,6 +127,8 @@ def metrics_of(done: Run) -> dict[str, Any]:
             "names": list(done.final.names), "value": done.final.values,
             "stddev": ([None] * len(done.final.names) if done.final.stddev is None
                        else done.final.stddev),
+            "interval95": (None if done.final.intervals is None
+                           else done.final.intervals.T.tolist()),
             "identifiable_rank": done.identifiable_rank
         }, "physical": {
             "min_eig_M": log.min_eig_M, "min_eig_J": log.min_eig_J, "violations": log.violations

@@ -8,6 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from ..model.parameters import LINK, VEHICLE_DAMPING, VEHICLE_INERTIA, VEHICLE_RESTORING
+from ..model.physical_set import PhysicalSet
+from ..uncertainty.parameter_intervals import parameter_intervals
 from .log import Rows, Trajectory
 from .run_record import Run
 
@@ -47,6 +49,12 @@ class Scene:
     @cached_property
     def t(self) -> np.ndarray:
         return self.elapsed(self.rows.t, self.rows.bag)
+
+    @cached_property
+    def intervals(self) -> np.ndarray:
+        """(2, k, p) ends of the trajectory's 95 % intervals within P."""
+        physical = PhysicalSet(self.run.robot.table, self.run.config.estimation)
+        return parameter_intervals(physical, self.trajectory.pi, self.trajectory.stddev)
 
     @cached_property
     def groups(self) -> list[tuple[str, str, list[int]]]:

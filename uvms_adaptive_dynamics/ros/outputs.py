@@ -24,10 +24,10 @@ CLASSES = {"sensor_msgs/msg/JointState": JointState,
 
 QUEUED = QoSProfile(depth=10)
 LATCHED_OUTPUTS = ("parameters", "trusted_parameters", "status", "covariance",
-                   "trusted_covariance")
+                   "trusted_covariance", "parameter_intervals", "payload")
 
 NEED_VEHICLE = ("predicted_wrench", "wrench_stddev", "measured_wrench", "acceleration")
-NEED_ARM = ("predicted_joint_states", "joint_stddev", "measured_joint_states")
+NEED_ARM = ("predicted_joint_states", "joint_stddev", "measured_joint_states", "payload")
 
 
 class OutputPublishers:
