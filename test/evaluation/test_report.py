@@ -3,9 +3,12 @@ import pytest
 from jinja2 import UndefinedError
 
 from uvms_adaptive_dynamics.evaluation.report import Picture, Table, _template
+from uvms_adaptive_dynamics.uncertainty.verdict import NOT_USABLE, Answer, Verdict
 
 EVIL = '<script>alert("&")</script>'
 SAFE = "&lt;script&gt;alert(&#34;&amp;&#34;)&lt;/script&gt;"
+
+VERDICT = Verdict(NOT_USABLE, (Answer("Does it fit?", NOT_USABLE, "no"),))
 
 
 def page(frozen, **values):
@@ -13,7 +16,7 @@ def page(frozen, **values):
     table = Table(("head",), [("cell",)])
     given = dict(recordings="dive", frozen=frozen, facts=[("name", "value")], inputs=table,
                  errors=table, over_time=table, regimes=table, saved=frozen, figures=[],
-                 parameters=table,
+                 parameters=table, verdict=VERDICT, next_steps=[], missing=[],
                  measured="10%", weak="50%")
     return _template().render({**given, **values})
 
@@ -47,3 +50,11 @@ def test_figures_are_inside_the_page():
     """An image's data, title and caption stand together."""
     got = page(False, figures=[Picture("Parity", "How to read it.", "iVBO")])
     assert 'alt="Parity" src="data:image/png;base64,iVBO"' in got and "How to read it." in got
+
+
+def test_the_page_begins_with_the_verdict():
+    """In words and colour, with what to do next, before anything else."""
+    got = page(False, next_steps=["Move more."], missing=[("vehicle damping", "Move fast")])
+    body = got[got.index("<body>"):]
+    assert body.index('class="verdict not-usable"') < body.index("Does it fit?") < body.index(
+        "Move more.") < body.index("Move fast") < body.index("What was measured")
