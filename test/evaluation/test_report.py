@@ -8,19 +8,19 @@ from jinja2 import UndefinedError
 
 from uvms_adaptive_dynamics.evaluation.report import PAGE, PARTS, Found, template
 from uvms_adaptive_dynamics.evaluation.report_tables import ChannelRow, Table, channel_rows
-from uvms_adaptive_dynamics.uncertainty.verdict import Answer, Verdict
+from uvms_adaptive_dynamics.uncertainty.verdict import NOT_USABLE, Answer, Verdict
 
 EVIL = '<script>alert("&")</script>'
 SAFE = "&lt;script&gt;alert(&#34;&amp;&#34;)&lt;/script&gt;"
+VERDICT = Verdict(NOT_USABLE, (Answer("Does it fit?", NOT_USABLE, "no"),))
 
 
 def page(frozen, **values):
     """The template filled with little, and with `values`."""
     table = Table(("head",), [("cell",)])
     given = dict(recordings="dive", frozen=frozen, subtitle=["60 s"], findings=[], channels=[],
-                 verdict=Verdict("usable", (Answer("Is it fast?", "good", "yes"),)),
-                 next_steps=[], missing=[],
-                 inputs=table, errors=table, over_time=table, regimes=table, saved=frozen,
+                 verdict=VERDICT, next_steps=[], missing=[], inputs=table, errors=table,
+                 over_time=table, regimes=table, saved=frozen,
                  groups=[], parity=[], comparison=None, blocks=[], eigenvalues=False,
                  parameters=table, solver=None, notes=[], facts=[("name", "value")],
                  measured="10%", weak="50%", data="{}", **dict.fromkeys(PARTS, ""))
@@ -95,3 +95,11 @@ def test_the_library_stands_beside_its_licence():
     licence = (PAGE / "uPlot.LICENSE").read_text()
     assert "MIT License" in licence and "Leon Sorokin" in licence
     assert "uPlot (v" in (PAGE / PARTS["plot_script"]).read_text()[:100]
+
+
+def test_the_page_begins_with_the_verdict():
+    """In words and colour, with what to do next, before anything else."""
+    got = page(False, next_steps=["Move more."], missing=[("vehicle damping", "Move fast")])
+    body = got[got.index("<body>"):]
+    assert body.index('id="verdict" class="not-usable"') < body.index("Does it fit?") < body.index(
+        "Move more.") < body.index("Move fast") < body.index("Findings")

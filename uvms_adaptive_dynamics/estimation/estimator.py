@@ -120,6 +120,7 @@ class Estimator:
         self._cause: tuple[np.ndarray | None, str] = None, ""
         self._progress = Progress(self.table.channels)
         self.payload = PayloadTracker(self.table, config.filter.period,
+                                      config.filter.period * len(self._low_pass.kernel),
                                       config.uncertainty.scale_stddev)
         self.solver_failures = 0
         self.changes, self.last_change = 0, ""

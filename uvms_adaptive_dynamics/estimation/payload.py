@@ -70,9 +70,11 @@ class PayloadTracker:
     held: whether it does, since [s]: stamp of the grip, name: of what; `begin`, `add_row`, `end`;
     `payload` answers."""
 
-    def __init__(self, table: ParameterTable, period: float, scale_stddev: float):
-        """period [s] of rows; scale_stddev: of wrench and joint efforts, relative."""
-        self._table, self._period, self._scale_stddev = table, period, scale_stddev
+    def __init__(self, table: ParameterTable, period: float, memory: float, scale_stddev: float):
+        """period [s] of rows; memory [s]: of their low-pass, for which they are of both robots;
+        scale_stddev: of wrench and joint efforts, relative."""
+        self._table, self._period, self._memory = table, period, memory
+        self._scale_stddev = scale_stddev
         # Rows of the vehicle and of the joints: each has a scale of its own.
         first = table.channels - table.n
         self._parts = [rows for rows in (slice(0, first), slice(first, table.channels))
@@ -106,7 +108,7 @@ class PayloadTracker:
     def add_row(self, prediction: Prediction, counts: np.ndarray,
                 information: InformationState) -> None:
         """Add an instant's rows of which counts (C,) say something."""
-        if not self.held or not counts.any():
+        if not self.held or not counts.any() or prediction.t < self.since + self._memory:
             return
         variance = information.noise.long_run ** 2
         variance = variance * information.gradient.rows_per_independent(variance)

@@ -203,9 +203,11 @@ class _Recorder:
                 log.add_row(prediction, bag, estimator.moves)
             return
         failures, changes = estimator.solver_failures, estimator.changes
+        begin = time.thread_time()
         estimate = estimator.step(sample)
         if estimate is None:
             return
+        log.cpu_ms.append(1e3 * (time.thread_time() - begin))
         log.add_row(estimate.prediction, bag, estimator.moves)
         if estimator.changes > changes:
             log.changes.append(estimate.t)

@@ -22,6 +22,7 @@ from ..estimation.snapshot import EstimatorSnapshot
 from ..estimation.validity import FAILED
 from ..model.physical_set import PhysicalSet
 from ..model.robot import RobotModel
+from ..uncertainty.verdict import telling
 from . import messages
 from .description import Description
 from .diagnostics import Diagnostics
@@ -153,7 +154,7 @@ class EstimatorNode(rclpy.node.Node):
 
     def _predicted(self, prediction: Prediction, moves: np.ndarray) -> None:
         self._fit.add(prediction)
-        self._judged.add(prediction, moves)
+        self._judged.add(prediction, telling(self.robot.table, moves))
         self._outputs.prediction(prediction)
 
     def _now(self) -> float:

@@ -92,4 +92,4 @@ class Statements:
         return Evidence(channels, asked.learn, self._robot.table, asked.parameters.known_from,
                         [finding_of(said) for said in (*warnings, *asked.sentences)],
                         int(self._physical.is_outside(asked.parameters.values)),
-                        float(np.percentile(update_ms, 99)) if update_ms else None, 1e3 * period)
+                        float(np.median(update_ms)) if update_ms else None, 1e3 * period)
