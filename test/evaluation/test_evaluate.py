@@ -29,6 +29,7 @@ from uvms_adaptive_dynamics.model.parameter_file import load_parameters
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.simulation.bag import write_bag
+from uvms_adaptive_dynamics.uncertainty.verdict import VERDICTS
 
 CHANNELS = [
     "surge", "sway", "heave", "roll", "pitch", "yaw", "axis_e", "axis_d", "axis_c", "axis_b"
@@ -98,8 +99,8 @@ def test_metrics_json_has_the_documented_form(result):
     """Every documented key, all channels, strict JSON."""
     metrics = strict(result / "out" / "metrics.json")
     assert list(metrics) == [
-        "schema", "duration_s", "updates", "skipped", "channels", "prior", "final", "solver",
-        "update_ms", "parameters", "physical", "inputs", "findings", "changes", "failures",
+        "verdict", "next", "schema", "duration_s", "updates", "skipped", "channels", "prior",
+        "final", "solver", "update_ms", "parameters", "physical", "inputs", "findings", "changes", "failures",
         "longest_gap_s", "settings_changed"
     ]
     assert metrics["schema"] == 2 and metrics["duration_s"] == pytest.approx(12.0, abs=0.3)
@@ -115,6 +116,12 @@ def test_metrics_json_has_the_documented_form(result):
     assert set(metrics["update_ms"]) == {"median", "p99", "max"}
     assert metrics["update_ms"]["median"] >= metrics["solver"]["median_ms"]
     assert [len(metrics["parameters"][key]) for key in ("names", "value", "stddev")] == [75] * 3
+    assert len(metrics["parameters"]["interval95"]) == 75
+    assert metrics["verdict"]["word"] in VERDICTS and len(metrics["verdict"]["answers"]) == 6
+    statement = strict(result / "out" / "statement.json")
+    assert statement["verdict"] == metrics["verdict"] and statement["next"] == metrics["next"]
+    title = (result / "out" / "statement.md").read_text().splitlines()[0]
+    assert title.startswith(f"# {metrics['verdict']['word'].capitalize()}: ")
     assert metrics["physical"]["violations"] == 0 and len(metrics["physical"]["min_eig_J"]) == 4
     assert metrics["updates"] > 500
     # This run started from no saved noise.

@@ -59,8 +59,7 @@ def evaluate(bags: Sequence[str | Path], config: Config, prior: ParameterSet | N
                      *(failure.line() for failure in done.failures)):
         say(sentence)
     said = statement_of(done, save_to)
-    metrics = {"verdict": said.verdict.document(), **metrics_of(done),
-               "next": list(said.next)}
+    metrics = {"verdict": said.verdict.document(), "next": list(said.next), **metrics_of(done)}
     writes: list[Callable[[], object]] = []
     if save_to is not None:
         writes.append(partial(save_parameters, save_to, done.final))
