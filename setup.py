@@ -14,11 +14,12 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10",
     packages=find_packages(include=[f"{package_name}*"]),
-    package_data={package_name: ["robots/*", "schedules/*", "evaluation/*.jinja"]},
+    package_data={package_name: ["robots/*", "schedules/*", "evaluation/page/*"]},
     data_files=[("share/ament_index/resource_index/packages", [f"resource/{package_name}"]),
                 (f"share/{package_name}", ["package.xml"]),
                 (f"share/{package_name}/launch", sorted(glob("launch/*.py"))),
                 (f"share/{package_name}/config", sorted(glob("config/*"))),
+                (f"share/{package_name}/layouts", sorted(glob("layouts/*"))),
                 # for robot_state_publisher and RViz, beside the copy inside the package
                 (f"share/{package_name}/robots", sorted(glob(f"{package_name}/robots/*"))),
                 # to be read and copied; the node reads those inside the package

@@ -105,7 +105,7 @@ def test_a_change_of_the_robot_is_a_jump_that_is_judged_anew(running):
     estimator.trust.judged = True
     change = EffortChange("thrust", 10, estimator.information.noise.record(), np.arange(6), 0.9,
                           "10^20 : 1")
-    estimator._follow(change, 2.0)
+    estimator.follow(change, 2.0)
     state = estimator.snapshot()
     assert not state.judged and state.progress.jumps == 1
     assert state.progress.jump_reason == state.last_change != ""

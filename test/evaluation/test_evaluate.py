@@ -4,12 +4,15 @@ import errno
 import json
 import os
 import re
+import subprocess
+import sys
 from collections import namedtuple
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from html_page import Elements
 from rosbags.rosbag2 import Reader, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
@@ -18,6 +21,8 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.disk import writing
 from uvms_adaptive_dynamics.evaluation.files import OTHER_BYTES, needed_bytes
 from uvms_adaptive_dynamics.evaluation.log import TRAJECTORY_POINTS, RunLog
+from uvms_adaptive_dynamics.evaluation.page_data import CHANNEL_VALUES, PARAMETER_POINTS
+from uvms_adaptive_dynamics.evaluation.parity import POINTS
 from uvms_adaptive_dynamics.evaluation.regimes import regimes
 from uvms_adaptive_dynamics.evaluation.run import evaluate, metrics_of, run
 from uvms_adaptive_dynamics.model.metrics import KEYS, channel_metrics
@@ -25,6 +30,7 @@ from uvms_adaptive_dynamics.model.parameter_file import load_parameters
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.simulation.bag import write_bag
+from uvms_adaptive_dynamics.uncertainty.verdict import VERDICTS
 
 CHANNELS = [
     "surge", "sway", "heave", "roll", "pitch", "yaw", "axis_e", "axis_d", "axis_c", "axis_b"
@@ -94,9 +100,9 @@ def test_metrics_json_has_the_documented_form(result):
     """Every documented key, all channels, strict JSON."""
     metrics = strict(result / "out" / "metrics.json")
     assert list(metrics) == [
-        "schema", "duration_s", "updates", "skipped", "channels", "prior", "final", "solver",
-        "update_ms", "parameters", "physical", "inputs", "findings", "changes", "failures",
-        "longest_gap_s", "stages", "settings_changed"
+        "verdict", "next", "schema", "duration_s", "updates", "skipped", "channels", "prior",
+        "final", "solver", "update_ms", "parameters", "physical", "inputs", "findings", "changes",
+        "failures", "longest_gap_s", "stages", "settings_changed"
     ]
     assert metrics["schema"] == 2 and metrics["duration_s"] == pytest.approx(12.0, abs=0.3)
     for block in (metrics["channels"], metrics["prior"]["channels"], metrics["final"]["channels"]):
@@ -111,6 +117,12 @@ def test_metrics_json_has_the_documented_form(result):
     assert set(metrics["update_ms"]) == {"median", "p99", "max"}
     assert metrics["update_ms"]["median"] >= metrics["solver"]["median_ms"]
     assert [len(metrics["parameters"][key]) for key in ("names", "value", "stddev")] == [75] * 3
+    assert len(metrics["parameters"]["interval95"]) == 75
+    assert metrics["verdict"]["word"] in VERDICTS and len(metrics["verdict"]["answers"]) == 6
+    statement = strict(result / "out" / "statement.json")
+    assert statement["verdict"] == metrics["verdict"] and statement["next"] == metrics["next"]
+    title = (result / "out" / "statement.md").read_text().splitlines()[0]
+    assert title.startswith(f"# {metrics['verdict']['word'].capitalize()}: ")
     assert metrics["physical"]["violations"] == 0 and len(metrics["physical"]["min_eig_J"]) == 4
     assert metrics["updates"] > 500
     # This run started from no saved noise.
@@ -243,16 +255,45 @@ def test_samples_csv_gives_the_same_metrics(result):
     assert np.std([float(r["pitch.arm"]) for r in rows]) > 0.01
 
 
-def test_report_is_self_contained(result):
-    """One page with its images inside, and the same images as files."""
-    page = (result / "out" / "report.html").read_text()
-    images = {p.stem for p in (result / "out").glob("*.png")}
-    assert {
+def test_report_is_one_page_with_every_channel(result):
+    """No file beside it, nothing that is loaded, below 3 MB; data for every drawing that it asks
+    for."""
+    assert not list((result / "out").glob("*.png"))
+    text = (result / "out" / "report.html").read_text()
+    elements = Elements(text)
+    assert elements.loaded == [] and "dive" in text and len(text.encode()) < 3e6
+    data = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S).group(1))
+    assert [channel["name"] for channel in data["channels"]["each"]] == CHANNELS
+    drawn = re.findall(r'data-kind="(\w+)" data-key="([^"]*)"', text)
+    assert [key for kind, key in drawn if kind == "channel"] == list(map(str, range(10)))
+    parameters = [key for kind, key in drawn if kind == "parameter"]
+    assert sorted(parameters) == sorted(data["parameters"]["each"]) and len(parameters) == 75
+    assert len(data["eigenvalues"]["each"]) == 5 and data["solve"]["median"] > 0
+    assert all(name in elements.texts for name in ("Findings", "Notes and settings"))
+    reasons = {reason for _, _, reason in data["channels"]["each"][6]["masked"]}
+    assert any("joint at rest" in reason for reason in reasons)
+
+
+def test_the_page_of_long_runs_of_many_joints_stays_below_3_mb():
+    """What a page holds does not grow with the recording: 16 channels, 220 parameters."""
+    values = CHANNEL_VALUES + 3 * 220 * PARAMETER_POINTS + 5 * 16 * PARAMETER_POINTS + 2 * 3000
+    parity = 16 * POINTS * len("M100.5 100.5h0")
+    assert values * 4 * 4 / 3 + parity + 300_000 < 3e6
+
+
+def test_figures_are_written_where_they_are_asked_for(result, bag, tmp_path):
+    """As PNG files of their own; a run without them does not load matplotlib."""
+    evaluate([bag], Config(), output=tmp_path, report=False, figures=True)
+    assert {path.stem for path in tmp_path.glob("*.png")} == {
         "prediction_vehicle", "prediction_arm", "parity", "fixed_against_adapted", "eigenvalues",
-        "solve_time", "parameters_vehicle_inertia", "parameters_axis_b"
-    } <= images
-    assert page.count("data:image/png;base64,") == len(images) and "dive" in page
-    assert '="http' not in page and "url(" not in page
+        "solve_time", "parameters_vehicle_inertia", "parameters_vehicle_damping",
+        "parameters_vehicle_restoring", *(f"parameters_{joint}" for joint in CHANNELS[6:])}
+    script = ("import sys; from uvms_adaptive_dynamics.__main__ import main\n"
+              f"status = main(['evaluate', {str(bag)!r}, '--output', {str(tmp_path / 'other')!r}, "
+              "'--set', 'estimation.solver=native', '--frozen', '--parameters', "
+              f"{str(result / 'saved.yaml')!r}])\n"
+              "assert status == 0 and 'matplotlib' not in sys.modules")
+    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
 
 
 def test_report_shows_intervals_over_time_and_what_not_to_rely_on(result):

@@ -1,34 +1,47 @@
-"""The page of a run: what comes from outside is text in it, never markup."""
+"""The page of a run: one file that needs no network, with every channel; what comes from outside is
+text in it, never markup."""
+import re
+
 import pytest
+from html_page import Elements
 from jinja2 import UndefinedError
 
-from uvms_adaptive_dynamics.evaluation.report import Picture, Table, _template
+from uvms_adaptive_dynamics.evaluation.report import PAGE, PARTS, Found, template
+from uvms_adaptive_dynamics.evaluation.report_tables import ChannelRow, Table, channel_rows
+from uvms_adaptive_dynamics.uncertainty.verdict import NOT_USABLE, Answer, Verdict
 
 EVIL = '<script>alert("&")</script>'
 SAFE = "&lt;script&gt;alert(&#34;&amp;&#34;)&lt;/script&gt;"
+VERDICT = Verdict(NOT_USABLE, (Answer("Does it fit?", NOT_USABLE, "no"),))
 
 
 def page(frozen, **values):
     """The template filled with little, and with `values`."""
     table = Table(("head",), [("cell",)])
-    given = dict(recordings="dive", frozen=frozen, facts=[("name", "value")], inputs=table,
-                 errors=table, over_time=table, regimes=table, saved=frozen, figures=[],
-                 parameters=table,
-                 measured="10%", weak="50%")
-    return _template().render({**given, **values})
+    given = dict(recordings="dive", frozen=frozen, subtitle=["60 s"], findings=[], channels=[],
+                 verdict=VERDICT, next_steps=[], missing=[], inputs=table, errors=table,
+                 over_time=table, regimes=table, saved=frozen,
+                 groups=[], parity=[], comparison=None, blocks=[], eigenvalues=False,
+                 parameters=table, solver=None, notes=[], facts=[("name", "value")],
+                 measured="10%", weak="50%", data="{}", **dict.fromkeys(PARTS, ""))
+    return template().render({**given, **values})
 
 
 def test_names_of_bags_joints_and_notes_are_escaped():
     """In titles, cells, attributes and captions alike."""
-    evil = page(False, recordings=EVIL, facts=[(EVIL, EVIL)],
-                errors=Table((EVIL,), [(EVIL,)]), figures=[Picture(EVIL, EVIL, "iVBO")])
-    assert EVIL not in evil and evil.count(SAFE) == 2 + 2 + 2 + 3
+    evil = page(False, recordings=EVIL, facts=[(EVIL, EVIL)], errors=Table((EVIL,), [(EVIL,)]),
+                notes=[EVIL], findings=[Found("bad", EVIL, EVIL)],
+                next_steps=[EVIL], missing=[(EVIL, EVIL)],
+                channels=[ChannelRow(EVIL, "N", "ok", [], "1 %", EVIL)],
+                blocks=[(EVIL, [EVIL], EVIL)])
+    assert EVIL not in evil and evil.count(SAFE) == 2 + 2 + 2 + 1 + 2 + 1 + 2 + 2 + 3
+    Elements(evil)
 
 
 def test_what_is_missing_is_an_error_and_no_gap():
     """A variable that the template asks for and nobody gives ends the run, not the sentence."""
     with pytest.raises(UndefinedError):
-        _template().render(recordings="dive")
+        template().render(recordings="dive")
 
 
 def test_the_page_says_whether_the_rows_were_unseen():
@@ -43,7 +56,50 @@ def test_the_page_says_which_noise_its_regimes_have():
     assert "would save" in page(False)
 
 
-def test_figures_are_inside_the_page():
-    """An image's data, title and caption stand together."""
-    got = page(False, figures=[Picture("Parity", "How to read it.", "iVBO")])
-    assert 'alt="Parity" src="data:image/png;base64,iVBO"' in got and "How to read it." in got
+def test_findings_stand_above_the_channels_and_settings_at_the_end():
+    """In the order in which a reader asks."""
+    ids = re.findall(r'<section id="(\w+)"', page(False, comparison=[], eigenvalues=True,
+                                                  solver={"name": "native"}))
+    assert ids == ["verdict", "findings", "channels", "predictions", "parity", "parameters",
+                   "physical", "solver", "inputs", "intervals", "settings"]
+    assert "Nothing was found" in page(False)
+    assert "Nothing was found" not in page(False, findings=[Found("bad", "trust", "wrong")])
+
+
+def test_an_empty_channel_says_why():
+    """In the table of channels, in place of figures that do not exist."""
+    channel = dict.fromkeys(("r2", "slope", "bias", "rmse", "coverage95", "interval_width",
+                             "width_expected"))
+    rows = channel_rows({"channels": {"axis_b": {
+        **channel, "unit": "N m", "n": 0, "masked": 50, "trust": "doubtful",
+        "masked_by": {"no effort": 48, "joint at rest": 2}}}})
+    text = "".join(Elements(page(False, channels=rows)).texts)
+    assert "no row counts: no effort 48, joint at rest 2" in text and "100.0 %" in text
+
+
+def test_nothing_is_loaded_from_elsewhere():
+    """Styles and scripts are part of the page; none of ours names another place."""
+    parts = {name: (PAGE / file).read_text() for name, file in PARTS.items()}
+    whole = page(False, **parts)
+    assert Elements(whole).loaded == []
+    for name, text in parts.items():
+        assert "url(" not in text and "@import" not in text and "fetch(" not in text
+        assert "</script" not in text and "</style" not in text
+        addresses = re.findall(r"https?://\S+", text)
+        # the library's own banner
+        assert addresses == (["https://github.com/leeoniya/uPlot"] if name == "plot_script" else [])
+
+
+def test_the_library_stands_beside_its_licence():
+    """As its licence asks, with the name of its author."""
+    licence = (PAGE / "uPlot.LICENSE").read_text()
+    assert "MIT License" in licence and "Leon Sorokin" in licence
+    assert "uPlot (v" in (PAGE / PARTS["plot_script"]).read_text()[:100]
+
+
+def test_the_page_begins_with_the_verdict():
+    """In words and colour, with what to do next, before anything else."""
+    got = page(False, next_steps=["Move more."], missing=[("vehicle damping", "Move fast")])
+    body = got[got.index("<body>"):]
+    assert body.index('id="verdict" class="not-usable"') < body.index("Does it fit?") < body.index(
+        "Move more.") < body.index("Move fast") < body.index("Findings")

@@ -309,3 +309,31 @@ def test_settings_of_mavros_are_settings():
     config = load_config(ROOT / "config" / "bluerov2_mavros.yaml")
     assert config.thrusters.type == "mavros_msgs/msg/RCOut" and len(config.thrusters.signs) == 8
     assert config.changed()["dvl.type"] == "marine_acoustic_msgs/msg/Dvl"
+
+
+def test_the_view_knows_where_the_arm_is_mounted(launch_file):
+    """From the parameter file; its layouts are files of the package, and its tools start only when
+    asked for, RViz aside."""
+    module = launch_file("view.launch.py")
+    description = module.generate_launch_description()
+    declared = arguments(description)
+    function, = actions(description, "OpaqueFunction")
+    values = {"params_file": str(ROOT / "config/bluerov2_alpha5.yaml"), "root": "arm_base",
+              "urdf": str(ROOT / "uvms_adaptive_dynamics/robots/alpha5.urdf")}
+    mount, publisher = function.kwargs["function"](Context(**values))
+    given = mount.kwargs["arguments"]
+    numbers = [float(given[given.index(f"--{name}") + 1])
+               for name in ("x", "y", "z", "roll", "pitch", "yaw")]
+    robot = Config().robot
+    assert numbers == pytest.approx([*robot.mount_xyz, *robot.mount_rpy])
+    assert given[-4:] == ["--frame-id", "base_link", "--child-frame-id", "arm_base"]
+    assert "<robot" in publisher.kwargs["parameters"][0]["robot_description"]
+    with pytest.raises(RuntimeError, match="urdf is '/nowhere', which is no file"):
+        function.kwargs["function"](Context(**{**values, "urdf": "/nowhere"}))
+    assert [declared[name]["default_value"] for name in ("rviz", "plotjuggler", "diagnostics")] == [
+        "true", "false", "false"]
+    used = [part for node in actions(description, "Node")
+            for part in (*node.kwargs.get("arguments", ()), *node.kwargs.get("parameters", ()))
+            if isinstance(part, Recorded)]
+    files = [ROOT.joinpath(*part.args[0][1:]) for part in used]
+    assert len(files) == 3 and all(file.is_file() for file in files)

@@ -151,6 +151,7 @@ def test_a_run_publishes_everything_and_its_recording_repeats_it(ros, start, tmp
         ("predicted_wrench", WrenchStamped),
         ("wrench_stddev", WrenchStamped), ("predicted_joint_states", JointState),
         ("joint_stddev", JointState),
+        ("measured_wrench", WrenchStamped), ("measured_joint_states", JointState),
         ("acceleration", AccelStamped))}
     time = SimulatedTime(ros, node)
     time.play(5.0, step=0.004)  # finely, so that ticks come one by one and no solve is skipped
@@ -169,6 +170,14 @@ def test_a_run_publishes_everything_and_its_recording_repeats_it(ros, start, tmp
     assert found["covariance"][-1].layout.dim[0].size == len(names)
     assert found["predicted_wrench"][-1].header.frame_id == "base_link"
     assert list(found["predicted_joint_states"][-1].name) == list(node.robot.joints)
+    # Of what does not count nothing is published, and joints keep their names.
+    assert all(set(m.name) <= set(node.robot.joints) and len(m.effort) == len(m.name) > 0
+               for m in found["measured_joint_states"])
+    predicted = {(m.header.stamp.sec, m.header.stamp.nanosec): m.wrench.force.x
+                 for m in found["predicted_wrench"]}
+    pairs = np.array([(m.wrench.force.x, predicted[m.header.stamp.sec, m.header.stamp.nanosec])
+                      for m in found["measured_wrench"]])[-50:]
+    assert len(pairs) == 50 and np.corrcoef(pairs.T)[0, 1] > 0.8
 
     node.inputs.recorder.close()
     replayed = evaluation([tmp_path / "bag"], node.config)
@@ -612,9 +621,9 @@ def test_a_description_that_is_no_urdf_ends_the_node_with_a_sentence(ros, start)
 
 @pytest.mark.parametrize("settings, topics", [
     ({"robot.joints": Parameter.Type.NOT_SET},
-     {"predicted_wrench", "wrench_stddev", "acceleration"}),
+     {"predicted_wrench", "wrench_stddev", "measured_wrench", "acceleration"}),
     ({"robot.vehicle": False, "robot.mount_xyz": [0.0, 0.0, 0.0]},
-     {"predicted_joint_states", "joint_stddev"})])
+     {"predicted_joint_states", "joint_stddev", "measured_joint_states"})])
 def test_a_robot_without_arm_or_vehicle_has_the_topics_that_it_can_fill(ros, start, settings,
                                                                         topics):
     """Nobody waits for a wrench of a fixed base."""

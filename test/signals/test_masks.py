@@ -43,8 +43,18 @@ def test_without_a_dvl_the_reason_names_no_sensor():
 def test_reasons_are_counted_by_channel():
     """One sample with two masked joints, and a tick without any sample."""
     row_masks = masks()
-    valid = row_masks.valid([""] * 8 + ["joint at rest", "no effort"])
+    valid = row_masks.valid(1.0, [""] * 8 + ["joint at rest", "no effort"])
     assert valid.tolist() == [True] * 8 + [False] * 2
     row_masks.mask_all("no imu")
     assert row_masks.counts["surge"] == {"no imu": 1}
     assert row_masks.counts["axis_c"] == {"joint at rest": 1, "no imu": 1}
+
+
+def test_whoever_follows_masks_gets_time_and_reasons_of_every_sample():
+    """Also of those whose rows all count."""
+    found, said = masks(), []
+    found.follow = lambda t, reasons: said.append((t, list(reasons)))
+    empty = [""] * 10
+    assert found.valid(1.0, empty).all() and not found.valid(2.0, ["no dvl", *empty[1:]])[0]
+    assert said == [(1.0, empty), (2.0, ["no dvl", *empty[1:]])]
+    assert found.counts["surge"] == {"no dvl": 1}

@@ -39,6 +39,7 @@ NO_THRESHOLDS = {
     "estimation/changes.py": "LOOK KNOWN",
     "estimation/information.py": "REWEIGH_EVERY",
     "estimation/row_excitation.py": "SPACING KEPT",
+    "estimation/payload.py": "ITERATIONS",
     "estimation/saved_state.py": "KEPT",
     "estimation/square_root_information.py": "WAITING BLOCK_COLUMNS",
     "estimation/window.py": "REFORM",

@@ -56,6 +56,9 @@ class ChangeDetector(Protocol):
     def remember(self, known: Known) -> None:
         """Keep what was known before a change."""
 
+    def withdraw(self, known: Known) -> None:
+        """Keep it no more: it has been restored."""
+
     def break_off(self) -> None:
         """A gap in time."""
 
@@ -69,6 +72,9 @@ class NoChangeDetection:
         return None
 
     def remember(self, known: Known) -> None:
+        """See `ChangeDetector`."""
+
+    def withdraw(self, known: Known) -> None:
         """See `ChangeDetector`."""
 
     def break_off(self) -> None:
@@ -173,6 +179,11 @@ class EvidenceChangeDetector:
     def remember(self, known: Known) -> None:
         """See `ChangeDetector`."""
         self._known = [known, *self._known][:KNOWN]
+
+    def withdraw(self, known: Known) -> None:
+        """See `ChangeDetector`."""
+        self._known = [one for one in self._known if one is not known]
+        self._restart()
 
     def break_off(self) -> None:
         """See `ChangeDetector`."""

@@ -38,19 +38,21 @@ from ..uncertainty.parameter_covariance import (
     SandwichCovariance,
     constrained_inverse,
 )
+from ..uncertainty.parameter_intervals import parameter_intervals
 from ..uncertainty.trust import STATES, WRONG, ChannelTrust
 from ..uncertainty.trust_cause import likely_cause
-from .believed_change import Change
+from .believed_change import Change, PartChange, Restoration
 from .changes import ChangeDetector, change_detector
 from .free_set import FreeSet
 from .information import InformationState
 from .low_pass import RowFilter
-from .prediction import Estimate, Prediction, predict
+from .payload import PayloadTracker
+from .prediction import Estimate, Prediction, parameter_stddev, predict
 from .prior_information import PriorInformation, prior_information
 from .progress import Progress
 from .row_excitation import Excited
 from .sample_check import SampleCheck, leverage_points
-from .saved_state import known_directions, known_rows, measuring_settings
+from .saved_state import effort_factors, known_directions, known_rows, measuring_settings
 from .snapshot import EstimatorSnapshot, PresentParameters
 
 log = logging.getLogger(__name__)
@@ -118,6 +120,9 @@ class Estimator:
                                   self._low_pass.correlation_length)
         self._cause: tuple[np.ndarray | None, str] = None, ""
         self._progress = Progress(self.table.channels)
+        self.payload = PayloadTracker(self.table, config.filter.period,
+                                      config.filter.period * len(self._low_pass.kernel),
+                                      config.uncertainty.scale_stddev)
         self.solver_failures = 0
         self.changes, self.last_change = 0, ""
         self.implausible = 0        # rows that claimed to be valid and cannot be
@@ -168,10 +173,12 @@ class Estimator:
             # the window, the old data and the gradient's covariance
             self.information.add_row(prediction, excited)
             self._progress.note_rows(excited.counts, self.config.filter.period)
+            # what is held, against what was known before the grip
+            self.payload.add_row(prediction, excited.counts, self.information)
             # the part of the robot that has changed, if any, is re-estimated
             change = self._detector.judge(prediction, excited, self.information)
             if change is not None:
-                self._follow(change, row.t)
+                self.follow(change, row.t)
             # what new data replace is forgotten
             self.information.forget()
         # the noise that weighs rows and makes intervals
@@ -243,11 +250,18 @@ class Estimator:
         self.trust.add_row(prediction.measured, prediction.predicted, prediction.valid,
                            excited.moves, doubt, self.information.noise.long_run)
 
-    def _follow(self, change: Change, t: float) -> None:
-        """What is known follows a change, where the numbers allow it."""
+    def follow(self, change: Change, t: float) -> None:
+        """What is known follows a change at stamp t [s], where the numbers allow it."""
+        pi, covariance = self.pi, self._covariance.matrix
         followed = change.follow(self.information, self.pi, self.effort_factor)
         if followed is None:
             return
+        if isinstance(change, PartChange) and np.isin(self.payload.places, change.places).any():
+            self.payload.begin(t, pi, covariance, followed.before)
+        elif isinstance(change, Restoration):
+            self._detector.withdraw(change.known)
+            if change.known is self.payload.known:
+                self.payload.end()
         self.pi, self.effort_factor = followed.pi, followed.effort_factor
         if followed.before is not None:
             self._detector.remember(followed.before)
@@ -356,7 +370,8 @@ class Estimator:
         self._increments = IncrementCovariance(
             self.config.uncertainty, settings.relative_epsilon * np.array(self.table.scale))
         self._detector = self._new_detector()
-        self.effort_factor = np.ones(self.table.channels)
+        self.effort_factor = effort_factors(saved, self.robot.channels)
+        self.payload.end()
         self._residual_mean = ResidualMean(self.table.channels)
         self._inverse = None
         self._low_pass.reset()
@@ -483,12 +498,14 @@ class Estimator:
             if described:
                 summary = self.identifiability().for_file()
         information, gradient = self.information.cost(self.pi) if self.solved else (None, None)
-        return ParameterSet(self.table.names, self.pi.copy(), semidefinite(self.covariance).copy(),
-                            self.information.noise.lasting_stddev, self.prior.robot,
-                            known_from=words, identifiability=summary,
-                            row_noise_stddev=self.information.row_noise, information=information,
-                            gradient=gradient, systematic=self._systematic,
-                            learned=self._learned())
+        known = ParameterSet(self.table.names, self.pi.copy(), semidefinite(self.covariance).copy(),
+                             self.information.noise.lasting_stddev, self.prior.robot,
+                             known_from=words, identifiability=summary,
+                             row_noise_stddev=self.information.row_noise, information=information,
+                             gradient=gradient, systematic=self._systematic,
+                             learned=self._learned())
+        stddev = parameter_stddev(self._covariance, self._systematic)
+        return replace(known, intervals=parameter_intervals(self.physical, self.pi, stddev))
 
     def _learned(self) -> dict[str, object]:
         """How much is behind the estimate, what it began from included, and what speaks against it;
@@ -500,7 +517,10 @@ class Estimator:
             "rows": before + self.information.rows_learned,
             "directions": known_directions(self.covariance, self.information.prior.stddev),
             "settings": measuring_settings(self.config),
-            **({"wrong": wrong} if wrong else {})
+            **({"wrong": wrong} if wrong else {}), **({"effort_factor": {
+                channel: float(factor) for channel, factor in zip(
+                    self.robot.channels, self.effort_factor) if factor != 1.0
+            }} if (self.effort_factor != 1.0).any() else {})
         }
 
     def snapshot(self) -> EstimatorSnapshot:
@@ -539,6 +559,11 @@ class Estimator:
             self._cause = levels, likely_cause(self.robot.channels, 6 if self.table.vehicle else 0,
                                                levels, self.trust.batches)
         return self._cause[1]
+
+    @property
+    def last_t(self) -> float | None:
+        """Stamp [s] of the newest sample, None before the first."""
+        return self._last_t
 
     @property
     def solver_name(self) -> str:
@@ -581,7 +606,7 @@ class Estimator:
         """What the data seen so far determine: rank, conditioning, blocks, and sentences and
         warnings for people."""
         return identifiability(self.table, self.free, self._data_information(),
-                               self.information.rows_learned, self.covariance,
+                               self.information.rows_learned, self.pi, self.covariance,
                                self._prior_deviation(), self.known_from())
 
     def identifiable_rank(self) -> int:

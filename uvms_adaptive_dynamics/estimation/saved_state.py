@@ -5,7 +5,7 @@ A folder holds one robot's `state.yaml` and some `state.<time>.yaml`, all of the
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -63,6 +63,15 @@ def known_directions(covariance: np.ndarray, stddev: np.ndarray) -> int:
 def dated(parameters: ParameterSet) -> ParameterSet:
     """The same with the time of now, for a file."""
     return replace(parameters, learned={**parameters.learned, "saved": _now()})
+
+
+def effort_factors(parameters: ParameterSet, channels: Sequence[str]) -> np.ndarray:
+    """(C,) factors by which an estimate corrects efforts; 1 where it does not say."""
+    found = parameters.learned.get("effort_factor")
+    found = found if isinstance(found, Mapping) else {}
+    values = [found.get(channel, 1.0) for channel in channels]
+    return np.array([float(value) if isinstance(value, (int, float)) and 0 < value < np.inf else 1.0
+                     for value in values])
 
 
 def wrong_channels(parameters: ParameterSet) -> list[str]:

@@ -35,6 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="keep the last estimate in this file")
     parser.add_argument("--no-report", action="store_true",
                         help="write metrics.json and samples.csv only")
+    parser.add_argument("--figures", action="store_true",
+                        help="also write the figures in print quality, as PNG files")
     options.add_output(parser, "metrics.json, samples.csv and report.html")
     options.add_settings(parser)
 
@@ -61,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     metrics = evaluate(args.bags, config, prior, args.frozen, args.output, not args.no_report,
                        args.save_parameters,
                        say=lambda sentence: print(f"evaluate: {sentence}", file=sys.stderr),
-                       adapt_intervals=args.adapt_intervals)
+                       adapt_intervals=args.adapt_intervals, figures=args.figures)
     print(summary(metrics))
     print(f"\n{args.output / ('metrics.json' if args.no_report else 'report.html')}")
     return 0
@@ -69,8 +71,11 @@ def run(args: argparse.Namespace) -> int:
 
 def summary(metrics: dict[str, Any]) -> str:
     """The table that ends a run on the terminal."""
+    # Only here, as above.
+    from ..uncertainty.statement import first_lines
     wide = 2 + max(len("channel"), *map(len, metrics["channels"]))
-    lines = [f"{'channel':<{wide}}{'unit':<5}{'rows':>7}{'masked':>8}{'R^2':>10}{'slope':>8}"
+    lines = [first_lines(metrics["verdict"], metrics["next"]), "",
+             f"{'channel':<{wide}}{'unit':<5}{'rows':>7}{'masked':>8}{'R^2':>10}{'slope':>8}"
              f"{'RMSE':>9}{'cover':>8}{'width':>9}{'prior RMSE':>12}{'final RMSE':>12}"]
     for name, c in metrics["channels"].items():
         before, after = (metrics[block]["channels"][name]["rmse"] for block in ("prior", "final"))

@@ -1,9 +1,12 @@
-"""Figures of a run, after those of the paper (Experiments and Results); matplotlib is known here
-and in `canvas` alone."""
+"""Figures of a run in print quality, after those of the paper (Experiments and Results), as PNG
+files; matplotlib is known here, in `canvas` and in `parameter_figures` alone."""
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import matplotlib
@@ -11,31 +14,28 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ..disk.writing import attempt_all, write_file
 from ..model.normal import Z95
 from .canvas import (
     FINAL,
     INK,
     MASKED,
-    MAX_POINTS,
     MEASURED,
     MODEL,
     PRIOR,
     STYLE,
     WIDTH,
-    Scene,
     panels,
-    thinned,
 )
-from .parameter_figures import eigenvalues, parameter_groups, parameters
+from .parameter_figures import eigenvalues, parameters
 from .run_record import Run
+from .scene import MAX_POINTS, Scene, parameter_groups, thinned
 
 
 class Drawn(NamedTuple):
-    """A figure with the stem of its file name, a title and a sentence that says how to read it."""
+    """A figure with the stem of its file name."""
 
     stem: str
-    title: str
-    caption: str
     figure: Figure
 
 
@@ -43,45 +43,36 @@ class Drawn(NamedTuple):
 ABOVE = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2, "ncols": 3}
 
 
+def write_figures(folder: Path, run: Run, metrics: dict[str, Any]) -> None:
+    """Write each figure as a PNG file into `folder`.
+
+    Raises UvmsError where a file cannot be written, after each has been tried.
+    """
+    files = {}
+    for drawn in draw(run, metrics):
+        buffer = io.BytesIO()
+        drawn.figure.savefig(buffer, format="png")
+        files[f"{drawn.stem}.png"] = buffer.getvalue()
+    attempt_all(*(partial(write_file, folder / name, png) for name, png in files.items()))
+
+
 def draw(run: Run, metrics: dict[str, Any]) -> Iterator[Drawn]:
     """Every figure that the run has data for."""
     with matplotlib.rc_context(STYLE):
         scene = Scene(run)
-        how = "with fixed parameters" if run.frozen else "before the row entered the horizon"
-        for stem, title, channels in scene.groups:
-            yield Drawn(
-                f"prediction_{stem}", f"Predicted and measured: {title}",
-                f"Every row is predicted {how}. The band is the 95 % interval of the prediction; "
-                "rows on a shaded ground are masked and do not "
-                "count.", prediction(scene, channels))
-        yield Drawn(
-            "parity", "Parity",
-            "Predicted against measured, with the regression line (solid) and identity (dashed).",
-            parity(scene, metrics))
+        for stem, _, channels in scene.groups:
+            yield Drawn(f"prediction_{stem}", prediction(scene, channels))
+        yield Drawn("parity", parity(scene, metrics))
         if not run.frozen and any(channel["n"] for channel in metrics["channels"].values()):
-            yield Drawn(
-                "fixed_against_adapted", "Fixed prior against adapted model",
-                "Errors on the same rows: the prior kept as it was, the estimate as it evolved, "
-                "and the last estimate.",
-                comparison(scene, metrics))
+            yield Drawn("fixed_against_adapted", comparison(scene, metrics))
         if len(scene.trajectory.t) > 1:
             for stem, title, names in parameter_groups(run):
                 # A joint's name may hold a slash.
                 yield Drawn(f"parameters_{re.sub(r'[^A-Za-z0-9_.-]', '_', stem)}",
-                            f"Parameters: {title}",
-                            "Estimate with its 95 % interval over time; dashed: the prior.",
                             parameters(scene, title, names))
-            yield Drawn(
-                "eigenvalues", "Physical consistency",
-                "Eigenvalues over time: all above zero means positive definite. Pseudo-inertias "
-                "are scaled by each link's reference mass and length; dotted: the margin that the "
-                "estimate keeps.",
-                eigenvalues(scene))
+            yield Drawn("eigenvalues", eigenvalues(scene))
         if np.isfinite(run.log.solve_ms).any():
-            yield Drawn(
-                "solve_time", "Solver time",
-                "Time of each solve over the run and its distribution; dashed: median and "
-                "99th percentile.", solve_time(scene))
+            yield Drawn("solve_time", solve_time(scene))
 
 
 def prediction(scene: Scene, channels: Sequence[int]) -> Figure:

@@ -14,7 +14,7 @@ from .log import Rows
 # [bytes] of a row of samples.csv: its time; per channel three figures and a flag; the arm's part of
 # the vehicle's channels. A figure of 9 digits has at most 15 characters and a comma.
 TIME_BYTES, CHANNEL_BYTES, ARM_BYTES = 18, 3 * 16 + 2, 16
-# [bytes] All other files of a run together; 2.7 MB measured, figures twice (PNG files and page).
+# [bytes] All other files of a run together: the page below 3 MB, the figures 2 MB.
 OTHER_BYTES = 10_000_000
 
 

@@ -77,6 +77,7 @@ class RunLog:
         self.changes: list[float] = []      # [s] at which a change of the robot was believed
         self.solve_ms: list[float] = []
         self.update_ms: list[float] = []
+        self.cpu_ms: list[float] = []       # processor time of updates, whatever else ran
         self.updates = self.skipped = self.violations = 0
         self.min_eig_M: float | None = None
         self.min_eig_J = np.full(table.n, np.inf)

@@ -6,27 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from ..model.normal import Z95
-from ..model.parameters import LINK, VEHICLE_DAMPING, VEHICLE_INERTIA, VEHICLE_RESTORING
-from .canvas import INK, MODEL, PRIOR, Scene, panels, thinned
-from .run_record import Run
-
-
-def parameter_groups(run: Run) -> list[tuple[str, str, list[str]]]:
-    """(file name, title, parameters) of each parameter figure."""
-    table, groups = run.robot.table, []
-    if table.vehicle:
-        inertia, damping, restoring = (
-            [name for name, _, _ in part]
-            for part in (VEHICLE_INERTIA, VEHICLE_DAMPING, VEHICLE_RESTORING))
-        groups = [("vehicle_inertia", "vehicle, inertia", inertia[:3] + inertia[7:] + inertia[3:7]),
-                  ("vehicle_damping", "vehicle, linear and quadratic damping", damping),
-                  ("vehicle_restoring", "vehicle, weight and buoyancy", restoring)]
-    for joint in table.joints:
-        names = [f"{joint}.{name}" for name in LINK + (("Ir",) if table.rotor else ()) + (
-            ("offset",) if table.joint_offsets else ())]
-        groups.append((joint, f"{joint} and its link", names))
-    return groups
+from .canvas import INK, MODEL, PRIOR, panels
+from .scene import Scene, eigenvalue_series, thinned
 
 
 def parameters(scene: Scene, title: str, names: Sequence[str]) -> Figure:
@@ -37,13 +18,13 @@ def parameters(scene: Scene, title: str, names: Sequence[str]) -> Figure:
     elapsed = scene.elapsed(trajectory.t, trajectory.bag)
     for ax, name in zip(axes, names):
         k = table.index[name]
-        t, value, half = thinned(elapsed, trajectory.pi[:, k], Z95 * trajectory.stddev[:, k])
-        ax.fill_between(t, value - half, value + half, color=MODEL, alpha=0.25, linewidth=0)
+        t, value, low, high = thinned(elapsed, trajectory.pi[:, k], *scene.intervals[:, :, k])
+        ax.fill_between(t, low, high, color=MODEL, alpha=0.25, linewidth=0)
         ax.plot(t, value, color=MODEL)
         ax.axhline(prior[k], color=PRIOR, linestyle="--", linewidth=0.9)
         shown = np.concatenate([
             value[np.isfinite(value)],
-            [prior[k], value[-1] - 1.2 * half[-1], value[-1] + 1.2 * half[-1]]
+            [prior[k], 1.2 * low[-1] - 0.2 * value[-1], 1.2 * high[-1] - 0.2 * value[-1]]
         ])
         margin = 0.08 * np.ptp(shown) or 0.1 * max(abs(prior[k]), 1e-3)
         ax.set_ylim(shown.min() - margin, shown.max() + margin)
@@ -56,15 +37,7 @@ def parameters(scene: Scene, title: str, names: Sequence[str]) -> Figure:
 def eigenvalues(scene: Scene) -> Figure:
     """Eigenvalues of M_v and of every link's scaled pseudo-inertia over time (paper, pseudo-inertia
     eigenvalues)."""
-    table, trajectory = scene.run.robot.table, scene.trajectory
-    series = []
-    if table.vehicle:
-        M = np.array([table.vehicle_inertia(pi) for pi in trajectory.pi])
-        series.append(("vehicle M [kg, kg m²]", np.linalg.eigvalsh((M + M.transpose(0, 2, 1)) / 2)))
-    if table.n:
-        J = np.linalg.eigvalsh(np.array([table.scaled_pseudo_inertias(pi) for pi in trajectory.pi]))
-        series += [(f"{joint} pseudo-inertia, scaled", J[:, j])
-                   for j, joint in enumerate(table.joints)]
+    series, trajectory = eigenvalue_series(scene), scene.trajectory
     figure, axes = panels(len(series), 3, 2.3)
     elapsed = scene.elapsed(trajectory.t, trajectory.bag)
     for ax, (title, values) in zip(axes, series):

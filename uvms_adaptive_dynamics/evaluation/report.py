@@ -1,215 +1,110 @@
-"""report.html: one self-contained page with a run's tables and figures, and the figures as PNG
-files.
+"""report.html: one self-contained page that says what a run found.
 
-The page's text and style are in `report.html.jinja`; here its cells are made.
+Text and style are in `page/report.html.jinja` and `page/report.css`, the drawings in
+`page/report.js` (with uPlot, MIT licence, beside it); cells are made in `report_tables`, what is
+drawn in `page_data` and `parity`.
 """
 from __future__ import annotations
 
-import base64
-import io
-import math
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from ..disk.writing import attempt_all, write_file
-from ..model.metrics import all_channels
+from ..disk.writing import write_file
 from ..uncertainty.advisories import block_warnings, link_note
 from ..uncertainty.identifiability import MEASURED, WEAK
-from .figures import Drawn, draw
-from .regimes import Regime, regimes
-from .run_record import Run
+from ..uncertainty.statement import Statement
+from . import report_tables as tables
+from .page_data import page_data
+from .parity import parity
+from .run_record import Run, RunFinding
+from .scene import parameter_groups
 
+PAGE = Path(__file__).parent / "page"
 TEMPLATE = "report.html.jinja"
-# Intervals are shown over this many pieces of time at most, each of at least SHORTEST [s].
-PIECES, SHORTEST = 6, 10.0
-
-Row = tuple[str, ...]
-
-
-class Table(NamedTuple):
-    """Cells as they are read, row by row."""
-
-    head: Row
-    rows: list[Row]
+# What is part of every page, by its name in the template.
+PARTS = {"plot_style": "uPlot.min.css", "style": "report.css", "plot_script": "uPlot.iife.min.js",
+         "script": "report.js"}
 
 
-class Picture(NamedTuple):
-    """A figure as the page holds it: `png` in base64."""
-
-    title: str
-    caption: str
-    png: str
+KINDS = ("bad", "warn", "note")     # of findings, the worst first; classes in report.css
 
 
-def write_report(folder: Path, run: Run, metrics: dict[str, Any]) -> Path:
-    """Write report.html and its PNG files into `folder`; returns the page's path.
+class Found(NamedTuple):
+    """A finding for a reader: one of KINDS, what it is and when, and the sentence."""
 
-    Raises UvmsError where a file cannot be written, after each has been tried.
+    kind: str
+    label: str
+    sentence: str
+
+
+def write_report(folder: Path, run: Run, metrics: dict[str, Any], said: Statement) -> Path:
+    """Write report.html into `folder`; returns its path. It begins with the verdict of the run's
+    statement.
+
+    Raises UvmsError where it cannot be written.
     """
-    files: dict[str, str | bytes] = {}
-    page = _template().render(
+    words = _words(run)
+    rows = run.log.rows()
+    page = template().render(
+        {name: (PAGE / file).read_text() for name, file in PARTS.items()},
         recordings=", ".join(bag.path.resolve().name for bag in run.bags), frozen=run.frozen,
-        facts=_facts(run, metrics), inputs=_inputs(run), stages=_stages(metrics),
-        errors=_errors(run, metrics), over_time=_over_time(run),
-        regimes=_regimes(run), saved=run.saved_noise is not None,
-        figures=_pictures(files, draw(run, metrics)), parameters=_parameters(run),
-        measured=f"{MEASURED:.0%}", weak=f"{WEAK:.0%}")
-    files["report.html"] = page
-    attempt_all(*(partial(write_file, folder / name, text) for name, text in files.items()))
-    return folder / "report.html"
+        subtitle=_subtitle(run, metrics), findings=_findings(run),
+        verdict=said.verdict, next_steps=said.next, missing=said.missing,
+        channels=tables.channel_rows(metrics), errors=tables.all_errors(run, metrics),
+        over_time=tables.over_time_table(run), regimes=tables.regimes_table(run),
+        saved=run.saved_noise is not None,
+        groups=_channel_groups(run), parity=[
+            (name, c["unit"], c, parity(rows, k, c))
+            for k, (name, c) in enumerate(metrics["channels"].items())],
+        comparison=None if run.frozen else _comparison(metrics),
+        blocks=_blocks(run, words) if run.log.updates > 1 else [], eigenvalues=run.log.updates > 1,
+        parameters=tables.parameters_table(run), solver=metrics["solver"],
+        inputs=tables.inputs_table(run), stages=tables.stages_table(metrics), notes=_notes(run),
+        facts=_facts(run, metrics),
+        measured=f"{MEASURED:.0%}", weak=f"{WEAK:.0%}", data=page_data(run, words))
+    return write_file(folder / "report.html", page)
 
 
-def _template() -> Any:
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, keep_trailing_newline=True)
+def template() -> Any:
+    """The page's template: text is escaped, and a variable that nobody gives is an error."""
+    environment = Environment(loader=FileSystemLoader(PAGE), autoescape=True,
+                              undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+                              keep_trailing_newline=True)
     return environment.get_template(TEMPLATE)
 
 
-def _pictures(files: dict[str, str | bytes], figures: Iterator[Drawn]) -> Iterator[Picture]:
-    """Each figure for the page, and as a PNG file among `files`."""
-    for drawn in figures:
-        buffer = io.BytesIO()
-        drawn.figure.savefig(buffer, format="png")
-        files[f"{drawn.stem}.png"] = buffer.getvalue()
-        yield Picture(drawn.title, drawn.caption, base64.b64encode(buffer.getvalue()).decode())
-
-
-def _facts(run: Run, metrics: dict[str, Any]) -> list[Row]:
-    """Recordings, solver, masked rows, warnings, and settings that differ from the defaults."""
-    solver, physical = metrics["solver"], metrics["physical"]
-    rank, names = (metrics["parameters"][key] for key in ("identifiable_rank", "names"))
-    recordings = ", ".join(f"{bag.path} ({bag.end - bag.start:.1f} s)" for bag in run.bags)
-    rows: list[Row] = [("recordings", recordings)]
+def _subtitle(run: Run, metrics: dict[str, Any]) -> list[str]:
+    """What a reader asks first: how long, learnt or frozen, how fast."""
+    solver = metrics["solver"]
+    seconds = f"{run.duration:.0f} s in {len(run.bags)} recording{'s' * (len(run.bags) > 1)}"
     if solver is None:
-        rows.append(("estimate", "none: parameters frozen, the held-out test"))
-    else:
-        rows += [
-            ("estimate", f"{metrics['updates']} updates, {metrics['skipped']} rows without a new "
-                         "estimate; every row predicted before it was learnt"),
-            ("solver", f"{solver['name']}: median {_number(solver['median_ms'])} ms, "
-                       f"99 % {_number(solver['p99_ms'])} ms, longest {_number(solver['max_ms'])} "
-                       f"ms, {solver['failures']} failures")]
-    rows += [
-        ("low-pass", _lowpass(run.config.filter.lowpass)),
-        ("determined", "unknown" if rank is None else
-         f"{rank} of {len(names)} directions of the parameters"),
-        ("physical", f"{physical['violations']} estimates outside the physical set; smallest "
-                     f"eigenvalue of M {_number(physical['min_eig_M'])}, of scaled pseudo-inertias "
-                     f"{', '.join(_number(x) for x in physical['min_eig_J']) or '–'}"),
-        ("longest gaps", "; ".join(f"no {what.replace('_', ' ')} for {seconds:.1f} s" for
-                                   what, seconds in run.longest_gap.items()
-                                   if seconds is not None)),
-        ("masked rows", "; ".join(f"{channel}: {_counted(why)}" for channel, why in
-                                  run.masked.items() if _counted(why)) or "none"),
-        ("version", run.version)]
-    rows += [("warning", warning) for bag in run.bags for warning in bag.warnings]
-    rows += [("note", note) for note in run.notes]
-    rows += [("finding", found.sentence) for found in run.findings
-             if found.sentence not in run.notes]
-    rows += [("failure", failure.line()) for failure in run.failures]
-    rows += [("not to rely on", sentence) for sentence in _advisories(run)]
-    rows += [(name, f"{value} (default {default})")
-             for name, (default, value) in run.config.changed_settings().items()]
-    return rows
+        return [seconds, "parameters frozen: the held-out test"]
+    return [seconds, f"{metrics['updates']:,} updates",
+            f"solver {solver['name']}, median {tables.number(solver['median_ms'])} ms"]
 
 
-def _lowpass(sigma: float) -> str:
-    """The Gaussian low-pass of standard deviation sigma [s] in time, as frequencies."""
-    if sigma == 0:
-        return "none"
-    edge = math.sqrt(math.log(2)) / (2 * math.pi * sigma)
-    gain = math.exp(-0.5 * (2 * math.pi * sigma) ** 2)
-    return f"-3 dB at {edge:.2f} Hz, gain {gain:.2f} at 1 Hz, on measured and predicted alike"
+def _findings(run: Run) -> list[Found]:
+    """What was found, the worst first: failures, findings, changes, and what not to rely on."""
+    found = [Found("bad", "failure", failure.line()) for failure in run.failures]
+    found += [Found("bad" if "wrong" in each.sentence else "warn", _label(each, each.code),
+                    each.sentence) for each in run.findings]
+    found += [Found("note", _label(change, "change"), change.sentence) for change in run.changes]
+    found += [Found("warn", "recording", warning) for bag in run.bags for warning in bag.warnings]
+    found += [Found("note", "not to rely on", sentence) for sentence in _advisories(run)]
+    return sorted(found, key=lambda each: KINDS.index(each.kind))
 
 
-def _counted(reasons: Mapping[str, int]) -> str:
-    ordered = sorted(reasons.items(), key=lambda x: -x[1])
-    return ", ".join(f"{reason} {count}" for reason, count in ordered if count)
+def _label(found: RunFinding, name: str) -> str:
+    return name if found.t_s is None else f"{name} at {found.t_s:.1f} s"
 
 
-def _inputs(run: Run) -> Table:
-    """What became of the messages of each input, and its clock."""
-    head = ("input", "topic", "received", "used", "refused", "doubted values", "rate [Hz]",
-            "clock ahead [s]", "latency [s]")
-    return Table(head, [
-        (role, f.topic, str(f.received), str(f.used), _counted(f.refused) or "0",
-         _counted(f.doubted) or "0", _number(f.rate_hz), _number(f.clock_offset_s),
-         _number(f.latency_s)) for role, f in run.inputs.items()])
-
-
-def _stages(metrics: dict[str, Any]) -> Table:
-    """The stages of a schedule: when, why they ended, and what is left of the deviations."""
-    rows: list[Row] = []
-    for stage in metrics["stages"]:
-        ratios = [one["end"] / one["begin"] for one in stage["stddev"].values()
-                  if one["begin"] > 0 and one["end"] > 0]
-        left = math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else None
-        rows.append((stage["name"], _number(stage["begin_s"]), _number(stage["end_s"]),
-                     stage["why_ended"], _percent(left), "; ".join(stage["missing"]) or "nothing"))
-    return Table(("stage", "from [s]", "to [s]", "ended", "deviations left", "missing"), rows)
-
-
-def _errors(run: Run, metrics: dict[str, Any]) -> Table:
-    """The paper's table of metrics; beside it intervals, masked share, and other parameters."""
-    head: Row = ("channel", "R²", "slope", "MSE", "MAE", "RMSE", "in 95 % interval", "its width",
-                 "in saved interval", "its width", "NLL [nats]", "rows", "masked", "trust",
-                 "ok / doubtful / wrong")
-    if not run.frozen:
-        head += ("R², prior", "RMSE, prior", "R², last", "RMSE, last")
-    rows = []
-    for name, c in metrics["channels"].items():
-        every = c["n"] + c["masked"]
-        row: Row = (
-            f"{name} [{c['unit']}]", _fixed(c["r2"], 3), _fixed(c["slope"], 2),
-            *(_number(c[key]) for key in ("mse", "mae", "rmse")), _percent(c["coverage95"]),
-            _number(c["interval_width"]), _percent(c["coverage95_saved"]),
-            _number(c["width_saved"]), _fixed(c["nll"], 2), str(c["n"]),
-            _percent(c["masked"] / every if every else None), c["trust"] or "–",
-            " / ".join(_percent(share) for share in c["trust_share"].values()))
-        if not run.frozen:
-            for block in ("prior", "final"):
-                other = metrics[block]["channels"][name]
-                row += (_fixed(other["r2"], 3), _number(other["rmse"]))
-        rows.append(row)
-    return Table(head, rows)
-
-
-def _over_time(run: Run) -> Table:
-    """Coverage, mean width and NLL of each channel in pieces of the recorded time."""
-    rows, period = run.log.rows(), run.config.filter.period
-    count = max(1, min(PIECES, int(len(rows.t) * period / SHORTEST)))
-    pieces = np.array_split(np.arange(len(rows.t)), count)
-    names, units = run.robot.channels, run.robot.units
-    found = [all_channels(names, units, rows.measured[piece], rows.predicted[piece],
-                          rows.stddev[piece], rows.valid[piece]) for piece in pieces]
-    head = ("channel", *(f"to {(piece[-1] + 1) * period:.0f} s" for piece in pieces))
-    return Table(head, [(f"{name} [{unit}]", *(_interval(f[name]) for f in found))
-                        for name, unit in zip(names, units, strict=True)])
-
-
-def _regimes(run: Run) -> Table:
-    """Coverage and number of rows of each channel in each regime, with nothing adapted."""
-    found = regimes(run)
-    head = ("channel", *(regime.name for regime in found))
-    return Table(head, [(f"{name} [{unit}]", *(_held(regime, c) for regime in found))
-                        for c, (name, unit) in enumerate(zip(run.robot.channels, run.robot.units,
-                                                             strict=True))])
-
-
-def _held(regime: Regime, c: int) -> str:
-    n = int(regime.rows[c])
-    return f"{_percent(regime.inside[c] / n)} of {n}" if n else "–"
-
-
-def _interval(channel: dict[str, Any]) -> str:
-    return " · ".join((_percent(channel["coverage95"]), _number(channel["interval_width"]),
-                       _fixed(channel["nll"], 2)))
+def _notes(run: Run) -> list[str]:
+    """Notes that are no findings."""
+    said = {found.sentence for found in run.findings}
+    return [note for note in run.notes if note not in said]
 
 
 def _advisories(run: Run) -> list[str]:
@@ -221,26 +116,73 @@ def _advisories(run: Run) -> list[str]:
     return [*warnings, *([note] if note else [])]
 
 
-def _parameters(run: Run) -> Table:
-    """Every parameter: prior, last estimate, standard deviation, and what it is known from."""
-    table, spread = run.robot.table, run.final.stddev
-    known = not run.frozen and spread is not None
-    spread = np.full(table.size, np.nan) if spread is None else spread
-    words = run.final.known_from if known else ("",) * table.size
-    rows = [(f"{name} [{unit.replace('^2', '²')}]", *map(_number, figures), word)
-            for name, unit, word, *figures in zip(
-                table.names, table.units, words, run.prior.values, run.final.values, spread,
-                strict=True)]
-    return Table(("parameter", "prior", "last", "stddev", "known from"), rows)
+def _words(run: Run) -> Mapping[str, str]:
+    """What each parameter is known from; empty where nothing was learnt."""
+    if run.frozen or run.final.stddev is None or not run.final.known_from:
+        return {}
+    return dict(zip(run.final.names, run.final.known_from, strict=True))
 
 
-def _number(value: float | None) -> str:
-    return "–" if value is None or not math.isfinite(value) else f"{value:.4g}"
+def _channel_groups(run: Run) -> list[tuple[str, list[int]]]:
+    vehicle, count = (6 if run.config.robot.vehicle else 0), len(run.robot.channels)
+    groups = [("Forces and moments of the vehicle", list(range(vehicle))),
+              ("Efforts of the joints", list(range(vehicle, count)))]
+    return [group for group in groups if group[1]]
 
 
-def _fixed(value: float | None, digits: int) -> str:
-    return "–" if value is None else f"{value:.{digits}f}"
+def _blocks(run: Run, words: Mapping[str, str]) -> list[tuple[str, list[str], str]]:
+    """(title, parameters, how many are known) of each block of parameters."""
+    found = []
+    for _, title, names in parameter_groups(run):
+        known = [words[name] for name in names if name in words]
+        count = ", ".join(f"{known.count(word)} {word}" for word in dict.fromkeys(known))
+        found.append((title, names, count))
+    return found
 
 
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f} %"
+def _comparison(metrics: dict[str, Any]) -> list[dict[str, Any]]:
+    """Per channel with rows: errors of the fixed prior, the running estimate and the last one,
+    each as (its name, text, share of the largest)."""
+    blocks = (("prior", metrics["prior"]["channels"]), ("running", metrics["channels"]),
+              ("last", metrics["final"]["channels"]))
+    found = []
+    for name, channel in metrics["channels"].items():
+        if channel["n"]:
+            bars = {}
+            for key in ("rmse", "mae"):
+                values = [(kind, float(block[name][key])) for kind, block in blocks]
+                most = max(value for _, value in values) or 1.0
+                bars[key.upper()] = [(kind, tables.number(value), round(100 * value / most, 1))
+                                     for kind, value in values]
+            found.append({"name": name, "unit": channel["unit"], "bars": bars})
+    return found
+
+
+def _facts(run: Run, metrics: dict[str, Any]) -> list[tuple[str, str]]:
+    """Recordings, solver, low-pass, what is determined, and settings that are no defaults."""
+    solver, physical, number = metrics["solver"], metrics["physical"], tables.number
+    rank, names = (metrics["parameters"][key] for key in ("identifiable_rank", "names"))
+    rows = [("recordings", ", ".join(f"{bag.path} ({bag.end - bag.start:.1f} s)"
+                                     for bag in run.bags))]
+    if solver is None:
+        rows.append(("estimate", "none: parameters frozen, the held-out test"))
+    else:
+        rows += [
+            ("estimate", f"{metrics['updates']} updates, {metrics['skipped']} rows without a new "
+                         "estimate; every row predicted before it was learnt"),
+            ("solver", f"{solver['name']}: median {number(solver['median_ms'])} ms, 99 % "
+                       f"{number(solver['p99_ms'])} ms, longest {number(solver['max_ms'])} ms, "
+                       f"{solver['failures']} failures")]
+    rows += [
+        ("low-pass", tables.lowpass(run.config.filter.lowpass)),
+        ("determined", "unknown" if rank is None else
+         f"{rank} of {len(names)} directions of the parameters"),
+        ("physical", f"{physical['violations']} estimates outside the physical set; smallest "
+                     f"eigenvalue of M {number(physical['min_eig_M'])}, of scaled pseudo-inertias "
+                     f"{', '.join(number(x) for x in physical['min_eig_J']) or '–'}"),
+        ("longest gaps", "; ".join(f"no {what.replace('_', ' ')} for {seconds:.1f} s" for
+                                   what, seconds in run.longest_gap.items()
+                                   if seconds is not None)),
+        ("version", run.version)]
+    return rows + [(name, f"{value} (default {default})")
+                   for name, (default, value) in run.config.changed_settings().items()]

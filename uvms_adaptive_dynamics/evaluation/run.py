@@ -13,7 +13,7 @@ import numpy as np
 from ..config import Config
 from ..control.stage_runner import StageEnd, StageRunner
 from ..control.stages import load_schedule
-from ..disk.writing import attempt_all, output_file, output_folder
+from ..disk.writing import attempt_all, output_file, output_folder, write_file
 from ..errors import BagError
 from ..estimation.estimator import Estimator
 from ..garbage import ShortCollections
@@ -29,11 +29,11 @@ from .failures import FailureLog, kind_of
 from .files import needed_bytes, write_json, write_samples
 from .gaps import Gaps
 from .input_log import InputLog
+from .judged import statement_of
 from .log import RunLog
+from .mask_spans import MaskSpans
 from .run_record import Run, RunFinding, metrics_of
 
-# An estimate farther outside P than this (scaled) counts as a violation.
-VIOLATION = 1e-7
 # Samples that the front end makes before the estimator takes them: each then finds its own data in
 # the processor's caches, which saves a twentieth of a run.
 TURN = 64
@@ -45,10 +45,11 @@ def evaluate(bags: Sequence[str | Path], config: Config, prior: ParameterSet | N
              frozen: bool = False, output: str | Path | None = None, report: bool = True,
              save_to: str | Path | None = None,
              say: Callable[[str], None] = lambda sentence: None,
-             adapt_intervals: bool = False) -> dict[str, Any]:
+             adapt_intervals: bool = False, figures: bool = False) -> dict[str, Any]:
     """Run the bags, write metrics.json, samples.csv and the report into `output` (if given), return
     the metrics.
 
+    `figures` writes the figures of print quality as well, one PNG file each.
     `save_to` keeps the last estimate as a parameter file; `say` gets warnings and notes, sentence
     by sentence. `adapt_intervals` as in `run`. Raises a UvmsError for whatever cannot be used.
     """
@@ -59,18 +60,23 @@ def evaluate(bags: Sequence[str | Path], config: Config, prior: ParameterSet | N
     for sentence in (*(warning for bag in done.bags for warning in bag.warnings), *done.notes,
                      *(failure.line() for failure in done.failures)):
         say(sentence)
-    metrics = metrics_of(done)
+    said = statement_of(done, save_to)
+    metrics = {"verdict": said.verdict.document(), "next": list(said.next), **metrics_of(done)}
     writes: list[Callable[[], object]] = []
     if save_to is not None:
         writes.append(partial(save_parameters, save_to, done.final))
     if folder is not None:
         writes += [partial(write_json, folder / "metrics.json", metrics),
+                   partial(write_json, folder / "statement.json", said.document()),
+                   partial(write_file, folder / "statement.md", said.text()),
                    partial(write_samples, folder / "samples.csv", done.robot.channels,
                            done.log.rows())]
         if report:
-            # Only here: a run without a report needs neither matplotlib nor jinja2.
-            from .report import write_report
-            writes.append(partial(write_report, folder, done, metrics))
+            from .report import write_report  # only here: jinja2 is needed for nothing else
+            writes.append(partial(write_report, folder, done, metrics, said))
+        if figures:
+            from .figures import write_figures  # only here: matplotlib takes a second to load
+            writes.append(partial(write_figures, folder, done, metrics))
     attempt_all(*writes)
     return metrics
 
@@ -102,6 +108,8 @@ def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None =
     start = estimator.parameter_set()
     recorder = _Recorder(estimator, robot, frozen, _stages(config, estimator, frozen))
     received_log, gaps = InputLog(front.inputs), Gaps(config.robot.vehicle)
+    masks = MaskSpans(len(robot.channels), config.filter.period)
+    front.follow_masks(masks.add)
     warned: list[RunFinding] = []
     # As in the node, so that the times of updates and solves are the node's.
     with ShortCollections(), FailureLog(recorder.elapsed) as failures:
@@ -110,6 +118,7 @@ def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None =
                 front.reset()
                 estimator.break_off()
             gaps.begin(bag.start)
+            masks.begin(number)
             waiting: list[Sample] = []
             for role, message, received in read_messages(bag.path, needed,
                                                          received_log.undecodable):
@@ -143,7 +152,7 @@ def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None =
          *(RunFinding("robot.dry_mass", sentence) for sentence in estimator.mass_findings()),
          *(RunFinding("residual", sentence) for sentence in estimator.residual_findings())),
         received_log.figures(), tuple(recorder.changes), tuple(failures.failures), gaps.figures(),
-        recorder.stage_ends())
+        masks.spans, recorder.stage_ends())
 
 
 def _stages(config: Config, estimator: Estimator, frozen: bool) -> StageRunner | None:
@@ -204,13 +213,14 @@ class _Recorder:
                 log.add_row(prediction, bag, estimator.moves)
             return
         failures, changes = estimator.solver_failures, estimator.changes
-        begin = time.perf_counter()
+        begin, begin_cpu = time.perf_counter(), time.thread_time()
         if estimator.add(sample) is None:
             return
         if self._stages is not None:
             self._stages.follow()
         estimate = estimator.solve(begin)
         assert estimate is not None     # it learns
+        log.cpu_ms.append(1e3 * (time.thread_time() - begin_cpu))
         log.add_row(estimate.prediction, bag, estimator.moves)
         if estimator.changes > changes:
             log.changes.append(estimate.t)
@@ -248,7 +258,7 @@ class _Recorder:
     def _follow_physical(self, pi: np.ndarray) -> None:
         physical = self._estimator.physical
         self.log.add_physical(physical.min_eig_M(pi), physical.min_eig_J(pi),
-                              physical.violation(pi) > VIOLATION)
+                              physical.is_outside(pi))
 
 
 def _progress_on_terminal() -> Callable[[str, float], None]:

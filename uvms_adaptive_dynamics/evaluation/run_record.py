@@ -4,7 +4,7 @@ Everything that reports on a run (files, figures, report, studies) starts from t
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from .bags import BagContents
 from .failures import Failure
 from .input_log import InputFigures
 from .log import Rows, RunLog
+from .mask_spans import Span
 
 SCHEMA = 2
 
@@ -45,7 +46,8 @@ class Run:
     """A finished run: its log, the parameters at start and end, and what was rejected on the way.
 
     saved_noise (C,): the noise that came with the parameters that it started from, or None.
-    longest_gap [s]: the longest time without a `sample`, and without a `vehicle_row`."""
+    longest_gap [s]: the longest time without a `sample`, and without a `vehicle_row`. mask_spans
+    (C,): when each channel's samples did not count, and why."""
 
     bags: tuple[BagContents, ...]
     config: Config
@@ -66,6 +68,7 @@ class Run:
     changes: tuple[RunFinding, ...] = ()
     failures: tuple[Failure, ...] = ()
     longest_gap: Mapping[str, float | None] = field(default_factory=dict)
+    mask_spans: Sequence[Sequence[Span]] = ()
     stages: tuple[StageEnd, ...] = ()
     version: str = __version__
 
@@ -126,6 +129,8 @@ def metrics_of(done: Run) -> dict[str, Any]:
             "names": list(done.final.names), "value": done.final.values,
             "stddev": ([None] * len(done.final.names) if done.final.stddev is None
                        else done.final.stddev),
+            "interval95": (None if done.final.intervals is None
+                           else done.final.intervals.T.tolist()),
             "identifiable_rank": done.identifiable_rank
         }, "physical": {
             "min_eig_M": log.min_eig_M, "min_eig_J": log.min_eig_J, "violations": log.violations

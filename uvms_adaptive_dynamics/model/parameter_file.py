@@ -54,7 +54,8 @@ class ParameterSet:
     an estimation goes on as if it had not been interrupted; row_noise_stddev (C,): the noise by
     which that cost weighs rows; systematic (4, p): what one deviation of each delay and scale of
     wrench and joint efforts moves the values by; None where unknown. learned: how much is behind
-    it (`estimation/saved_state.py`), empty where unknown.
+    it (`estimation/saved_state.py`), empty where unknown. intervals (2, p): lower and upper ends of
+    the values' 95 % intervals within P, for people; None where unknown, as in a file that was read.
     """
 
     names: tuple[str, ...]
@@ -71,6 +72,7 @@ class ParameterSet:
     gradient: np.ndarray | None = None
     systematic: np.ndarray | None = None
     learned: Mapping = field(default_factory=dict)
+    intervals: np.ndarray | None = None
 
     @property
     def stddev(self) -> np.ndarray | None:
@@ -98,6 +100,7 @@ class ParameterSet:
                          else self.information[np.ix_(order, order)]),
             gradient=None if self.gradient is None else self.gradient[order],
             systematic=None if self.systematic is None else self.systematic[:, order],
+            intervals=None if self.intervals is None else self.intervals[:, order],
             known_from=tuple(self.known_from[i] for i in order) if self.known_from else ())
 
 
@@ -166,6 +169,9 @@ def _document(parameters: ParameterSet) -> dict[str, Any]:
         document["systematic"] = [[float(x) for x in row] for row in parameters.systematic]
     if parameters.stddev is not None:
         document["stddev"] = dict(zip(parameters.names, map(float, parameters.stddev)))
+    if parameters.intervals is not None:
+        document["interval95"] = {name: [float(low), float(high)] for name, low, high in zip(
+            parameters.names, *parameters.intervals)}
     if parameters.row_noise_stddev is not None:
         document["row_noise_stddev"] = [float(x) for x in parameters.row_noise_stddev]
     if parameters.information is not None and parameters.gradient is not None:

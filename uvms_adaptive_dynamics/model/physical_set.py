@@ -16,6 +16,9 @@ from .parameters import RIGID, ParameterTable
 # M_v couples surge with pitch and sway with roll only (parameter table: M04 = M40, M13 = M31).
 VEHICLE_BLOCKS = ((0, 4), (1, 3))
 ALONE = ("m_Z_dw", "Iz_N_dr")
+# A set farther outside P than this (scaled) counts as a violation.
+VIOLATION = 1e-7
+ROUNDING = 1e-9     # of eigenvalues, relative to the largest
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,32 @@ class PhysicalSet:
             found.append(
                 LinearMatrixInequality(places, table.scaled_pseudo_inertia_basis[j], f"J[{joint}]"))
         return tuple(found)
+
+    @cached_property
+    def single_bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """(lower, upper), each (p,): what P admits for each parameter by itself, whatever the
+        others are; -inf and inf where there is no bound.
+
+        Beside the bounds these are the diagonals of the matrix inequalities. Where some Z has
+        tr(Z basis[k]) = 1 and tr(Z basis[l]) = 0 for all others, the parameter is
+        tr(Z sum_l pi_l basis[l]), and at least epsilon tr(Z) if Z is positive semidefinite.
+        """
+        lower, upper = self.lower.copy(), self.upper.copy()
+        for lmi in self.inequalities:
+            flat = lmi.basis.reshape(len(lmi.places), -1)
+            dual = np.linalg.pinv(flat).T
+            alone = np.isclose(dual @ flat.T, np.eye(len(flat))).all(axis=1)
+            for k in np.flatnonzero(alone):
+                Z = dual[k].reshape(lmi.basis.shape[1:])
+                values = np.linalg.eigvalsh(Z)
+                place, bound = lmi.places[k], self.epsilon * np.trace(Z)
+                if values[0] >= -ROUNDING * values[-1]:
+                    lower[place] = max(lower[place], bound)
+                elif values[-1] <= ROUNDING * -values[0]:
+                    upper[place] = min(upper[place], bound)
+        lower.setflags(write=False)
+        upper.setflags(write=False)
+        return lower, upper
 
     @cached_property
     def _batch(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -115,6 +144,10 @@ class PhysicalSet:
         if self.inequalities:
             excess = max(excess, epsilon - float(self._eigen(pi)[0][:, 0].min()))
         return excess
+
+    def is_outside(self, pi: np.ndarray) -> bool:
+        """Whether pi is farther outside P than any solver's accuracy explains."""
+        return self.violation(pi) > VIOLATION
 
     @cached_property
     def _alone(self) -> np.ndarray:

@@ -9,16 +9,20 @@ import sys
 import time
 from contextlib import ExitStack
 
+import numpy as np
 import rclpy.node
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.clock import Clock, ClockType
 
 from ..config import NODE_NAME, Config
+from ..errors import UvmsError
 from ..estimation.estimator import Estimator
 from ..estimation.prediction import Prediction
 from ..estimation.snapshot import EstimatorSnapshot
 from ..estimation.validity import FAILED
+from ..model.physical_set import PhysicalSet
 from ..model.robot import RobotModel
+from ..uncertainty.verdict import telling
 from . import messages
 from .description import Description
 from .diagnostics import Diagnostics
@@ -28,10 +32,12 @@ from .memory import Memory, robot_folder
 from .outputs import OutputPublishers
 from .parameter_outputs import LOOK_S, ParameterOutputs
 from .parameters import changes_sentence, config_from_parameters, watch_changes
+from .payload_output import PERIOD_S, PayloadOutput
 from .recent_fit import RecentFit
 from .recorder import recording_path
 from .services import NodeServices, parameter_folder
 from .stages import NodeStages
+from .statements import JUDGED, Statements
 from .subscriptions import Repeated
 from .validity import ValidityMonitor
 from .worker import Worker
@@ -75,6 +81,8 @@ class EstimatorNode(rclpy.node.Node):
         self.robot = RobotModel.from_config(config, description)
         self._outputs = OutputPublishers(self, self.robot)
         self._fit = RecentFit(self.robot.channels, self.robot.units, config.filter.period)
+        self._judged = RecentFit(self.robot.channels, self.robot.units, config.filter.period,
+                                 JUDGED)
         # refused at start, not at the end of a dive
         folder = robot_folder(parameter_folder(config.output), self.get_namespace(),
                               self.get_name(), self.robot)
@@ -87,12 +95,13 @@ class EstimatorNode(rclpy.node.Node):
                                            self.get_fully_qualified_name().lstrip("/"))
         worker = Worker(
             estimator, config.filter.period,
-            self._predicted, lambda _: self._parameter_outputs.estimate(),
+            lambda prediction: self._predicted(prediction, estimator.moves),
+            lambda _: self._parameter_outputs.estimate(),
             lambda error: self._worker_failed(error, worker.exceptions),
             lambda: self._parameter_outputs.announce())
         validity = ValidityMonitor(worker, self.robot.channels, self.robot.table, self._seconds)
         self._parameter_outputs = ParameterOutputs(
-            self._outputs.publish, self.robot.table.names, validity,
+            self._outputs.publish, PhysicalSet(self.robot.table, config.estimation), validity,
             lambda: self.config.output, self.get_fully_qualified_name().lstrip("/"))
 
         def time_jumped() -> None:
@@ -104,11 +113,17 @@ class EstimatorNode(rclpy.node.Node):
                                           recording)
         self._reporter = Diagnostics(config, self.robot.table, worker, self._fit,
                                      lambda: validity.latest)
+        node_name = self.get_fully_qualified_name().lstrip("/")
+        self._statements = Statements(self.robot, lambda: self.config, worker, inputs,
+                                      self._judged, folder, node_name)
         self._answers = NodeServices(self, worker, self.robot.table, lambda: self.config,
-                                     inputs.restart_front_end, memory, stages)
+                                     inputs.restart_front_end, memory, self._statements, stages)
         self._report_timer = self.create_timer(
             config.output.diagnostics_period, lambda: self._report(inputs), clock=self._wall)
         self._voice_timer = self.create_timer(SPEAK_S, inputs.speak, clock=self._wall)
+        if self.robot.joints:
+            payload = PayloadOutput(self._outputs.publish, worker.request, node_name)
+            self._payload_timer = self.create_timer(PERIOD_S, payload.look, clock=self._wall)
         self.worker = worker
         self._log_start(worker.snapshot, inputs, start.sentence)
         self._parameter_outputs.announce()
@@ -142,8 +157,9 @@ class EstimatorNode(rclpy.node.Node):
 
     # --- while it runs --------------------------------------------------------------------------
 
-    def _predicted(self, prediction: Prediction) -> None:
+    def _predicted(self, prediction: Prediction, moves: np.ndarray) -> None:
         self._fit.add(prediction)
+        self._judged.add(prediction, telling(self.robot.table, moves))
         self._outputs.prediction(prediction)
         self._stages.follow()
 
@@ -210,10 +226,24 @@ class EstimatorNode(rclpy.node.Node):
                 ending.callback(self.worker.stop)
             if self.memory is not None:
                 ending.callback(self.memory.stop)       # needs the worker's last answer
+                ending.callback(self._last_statement)   # as well
             if self.inputs is not None:
                 ending.callback(self.inputs.stop)
             if self._announcing is not None:
                 ending.callback(self._announcing.stop)
+
+    def _last_statement(self) -> None:
+        """What is known at the end, where the state is saved too."""
+        if self.memory is None or not self.memory.saving:
+            return
+        try:
+            written = self._statements.write(only_learned=True)
+        except UvmsError as error:
+            print(f"{NODE_NAME}: no statement was written: {error}", file=sys.stderr)
+            return
+        if written is not None:
+            path, made = written
+            print(f"{NODE_NAME}: {path}: {made.verdict.word}", file=sys.stderr)
 
     def _say_what_was_written(self) -> None:
         if self.inputs is not None and self.inputs.recorder is not None:

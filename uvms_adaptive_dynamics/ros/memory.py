@@ -83,6 +83,11 @@ class Memory:
         """The robot's folder."""
         return self._state.folder
 
+    @property
+    def saving(self) -> bool:
+        """Whether the state is saved here, by this node."""
+        return self._thread is not None
+
     def start(self) -> Start:
         """What an estimate starts from: the saved state where `prior.file` is AUTO and one fits,
         else the prior (None)."""

@@ -71,15 +71,27 @@ def covariance_message(t: float, names: Sequence[str],
                        covariance: np.ndarray) -> Float64MultiArray | None:
     """Covariance (p, p) row by row of the parameters `names`, those stamped t; the labels of its
     dimensions bear names and stamp, which the type has no place for (docs/validity.md)."""
-    if not _finite(covariance):
+    return _labelled(t, names, names, covariance)
+
+
+def intervals_message(t: float, names: Sequence[str],
+                      intervals: np.ndarray) -> Float64MultiArray | None:
+    """Lower and upper ends (2, p) of the parameters' 95 % intervals within P, a row for each
+    parameter, labelled as a covariance is."""
+    return _labelled(t, names, ("lower", "upper"), intervals.T)
+
+
+def _labelled(t: float, rows: Sequence[str], columns: Sequence[str],
+              matrix: np.ndarray) -> Float64MultiArray | None:
+    if not _finite(matrix):
         return None
-    (rows, columns), listed, stamp = covariance.shape, ",".join(names), time_message(t)
+    (height, width), stamp = matrix.shape, time_message(t)
     dimensions = [
-        MultiArrayDimension(label=f"rows: {listed}", size=rows, stride=rows * columns),
-        MultiArrayDimension(label=f"columns: {listed}", size=columns, stride=columns),
+        MultiArrayDimension(label=f"rows: {','.join(rows)}", size=height, stride=height * width),
+        MultiArrayDimension(label=f"columns: {','.join(columns)}", size=width, stride=width),
         MultiArrayDimension(label=f"stamp: {stamp.sec}.{stamp.nanosec:09d}", size=1, stride=1)]
     return Float64MultiArray(layout=MultiArrayLayout(dim=dimensions, data_offset=0),
-                             data=doubles(covariance))
+                             data=doubles(matrix))
 
 
 class NamedCovariance(NamedTuple):

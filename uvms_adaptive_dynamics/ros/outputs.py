@@ -24,10 +24,10 @@ CLASSES = {"sensor_msgs/msg/JointState": JointState,
 
 QUEUED = QoSProfile(depth=10)
 LATCHED_OUTPUTS = ("parameters", "trusted_parameters", "status", "stage", "covariance",
-                   "trusted_covariance")
+                   "trusted_covariance", "parameter_intervals", "payload")
 
-NEED_VEHICLE = ("predicted_wrench", "wrench_stddev", "acceleration")
-NEED_ARM = ("predicted_joint_states", "joint_stddev")
+NEED_VEHICLE = ("predicted_wrench", "wrench_stddev", "measured_wrench", "acceleration")
+NEED_ARM = ("predicted_joint_states", "joint_stddev", "measured_joint_states", "payload")
 
 
 class OutputPublishers:
@@ -49,7 +49,8 @@ class OutputPublishers:
             and (robot.joints or output.name not in NEED_ARM)}
 
     def prediction(self, prediction: Any) -> None:
-        """Wrench, joint efforts, their standard deviations, and the acceleration of one tick."""
+        """Wrench, joint efforts, their standard deviations, and the acceleration of one tick; what
+        was measured where it counts."""
         t, output = prediction.t, self._output()
         vehicle, arm = self._robot.vehicle_rows, self._robot.arm_rows
         if self._robot.vehicle:
@@ -57,6 +58,9 @@ class OutputPublishers:
                           prediction.predicted[vehicle], output)
             self._publish("wrench_stddev", messages.wrench_stddev_message, t,
                           prediction.predicted_stddev[vehicle], output)
+            if prediction.valid[vehicle].all():
+                self._publish("measured_wrench", messages.wrench_message, t,
+                              prediction.measured[vehicle], output)
             self._publish("acceleration", messages.acceleration_message, t, prediction.nu_dot,
                           output)
         if self._robot.joints:
@@ -65,6 +69,10 @@ class OutputPublishers:
                           prediction.predicted[arm])
             self._publish("joint_stddev", messages.effort_message, t, joints,
                           prediction.predicted_stddev[arm])
+            if (counts := prediction.valid[arm]).any():
+                self._publish("measured_joint_states", messages.effort_message, t,
+                              [joint for joint, valid in zip(joints, counts) if valid],
+                              prediction.measured[arm][counts])
 
     def publish(self, name: str, message: Any) -> None:
         """Publish a message, or count it where it could not be made (None)."""

@@ -10,6 +10,8 @@ from typing import Any
 from sensor_msgs.msg import JointState
 
 from ..config import Output
+from ..model.physical_set import PhysicalSet
+from ..uncertainty.parameter_intervals import parameter_intervals
 from . import messages
 from .validity import Report, ValidityMonitor
 
@@ -23,10 +25,12 @@ class ParameterOutputs:
     """Publishes a new estimate on the worker's thread, and on any thread what changed without one.
     """
 
-    def __init__(self, publish: Callable[[str, Any], None], names: tuple[str, ...],
+    def __init__(self, publish: Callable[[str, Any], None], physical: PhysicalSet,
                  monitor: ValidityMonitor, output: Callable[[], Output], node_name: str):
-        """publish(topic's name, message); output: the settings as they are now."""
-        self._publish, self._names, self._monitor = publish, names, monitor
+        """publish(topic's name, message); physical: the parameters, and what they can be; output:
+        the settings as they are now."""
+        self._publish, self._physical, self._monitor = publish, physical, monitor
+        self._names = physical.table.names
         self._output, self._node_name = output, node_name
         self._started = messages.time_message(time.time())
         self._lock = threading.Lock()
@@ -97,7 +101,14 @@ class ParameterOutputs:
                 message = message or messages.covariance_message(
                     t, self._names, report.snapshot.parameters.covariance)
                 self._publish(f"{lane}covariance", message)
+                if not lane:
+                    self._publish("parameter_intervals", self._intervals(report, t))
                 self._covariance_t[lane] = t
+
+    def _intervals(self, report: Report, t: float) -> Any:
+        present = report.snapshot.parameters
+        return messages.intervals_message(
+            t, self._names, parameter_intervals(self._physical, present.pi, present.stddev))
 
 
 def _saying(report: Report) -> tuple:

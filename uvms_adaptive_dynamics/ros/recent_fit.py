@@ -23,13 +23,14 @@ class RecentFit:
         self._next = 0
         self._lock = threading.Lock()
 
-    def add(self, prediction: Any) -> None:
-        """Add the rows of a tick, which were predicted before they were used."""
+    def add(self, prediction: Any, counted: np.ndarray | None = None) -> None:
+        """Add the rows of a tick, which were predicted before they were used; counted (C,): those
+        of them that are judged, all that are valid if None."""
         with self._lock:
             i = self._next % len(self._valid)
             self._measured[i], self._predicted[i] = prediction.measured, prediction.predicted
             self._stddev[i], self._noise[i] = prediction.predicted_stddev, prediction.noise_stddev
-            self._valid[i] = prediction.valid
+            self._valid[i] = prediction.valid if counted is None else prediction.valid & counted
             self._next += 1
 
     def metrics(self) -> dict[str, dict[str, Any]]:

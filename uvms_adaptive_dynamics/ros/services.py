@@ -1,4 +1,5 @@
-"""Services of the node: reset, enable, save, save_as, load, load_from, next_stage."""
+"""Services of the node: reset, enable, save, save_as, load, load_from, next_stage, statement,
+gripped, released."""
 from __future__ import annotations
 
 import re
@@ -14,11 +15,14 @@ from std_srvs.srv import SetBool, Trigger
 from ..config import AUTO, Config, Output
 from ..disk.kinds import reason_of, special_kind
 from ..errors import ParameterError, UvmsError, brief
+from ..estimation.grip import note_grip, note_release
 from ..estimation.saved_state import dated
 from ..model.parameter_file import ParameterSet, load_parameters, save_parameters
 from ..model.parameters import ParameterTable
+from ..uncertainty.statement import first_lines
 from .memory import Memory
 from .stages import NodeStages
+from .statements import Statements
 from .worker import Worker
 
 LONGEST_NAME = 100   # of a file, well below the 255 bytes of a file system
@@ -30,17 +34,19 @@ class NodeServices:
 
     def __init__(self, node: Node, worker: Worker, table: ParameterTable,
                  get_config: Callable[[], Config], restart_front_end: Callable[[], None],
-                 memory: Memory, stages: NodeStages):
+                 memory: Memory, statements: Statements, stages: NodeStages):
         """`get_config`: the settings as they are now, since output.file may change."""
         self._log, self._worker, self._table = node.get_logger(), worker, table
         self._config, self._restart_front_end = get_config, restart_front_end
-        self._memory, self._stages = memory, stages
+        self._memory, self._statements, self._stages = memory, statements, stages
         for name, action in (("reset", self._reset), ("save", self._save), ("load", self._load),
-                             ("next_stage", self._next_stage)):
+                             ("next_stage", self._next_stage), ("statement", self._statement),
+                             ("released", self._released)):
             node.create_service(Trigger, f"~/{name}", self._answering(name, action))
         node.create_service(SetBool, "~/enable", self._answering("enable", self._enable))
         # The one service of the standard packages that takes a string and answers like Trigger.
-        for name, action in (("save_as", self._save_as), ("load_from", self._load_from)):
+        for name, action in (("save_as", self._save_as), ("load_from", self._load_from),
+                             ("gripped", self._gripped)):
             node.create_service(AddDiagnostics, f"~/{name}", self._answering(name, action))
 
     def _answering(self, name: str, action: Callable[[Any], str]) -> Callable:
@@ -113,6 +119,22 @@ class NodeServices:
             estimator.restart(parameters)
             self._stages.restart()
         self._worker.call(restart)
+
+    def _statement(self, request) -> str:
+        written = self._statements.write()
+        assert written is not None      # only where it is asked of what was learnt
+        path, made = written
+        return f"{path}\n{first_lines(made.verdict.document(), made.next)}"
+
+    def _gripped(self, request) -> str:
+        name = request.load_namespace.strip()
+        if len(name) > LONGEST_NAME:
+            raise UvmsError(f"load_namespace is {brief(name)}; expected the name of what is "
+                            f"gripped, up to {LONGEST_NAME} characters, or nothing.")
+        return self._worker.call(lambda estimator: note_grip(estimator, name))
+
+    def _released(self, request) -> str:
+        return self._worker.call(note_release)
 
     def _next_stage(self, request) -> str:
         return self._worker.call(lambda estimator: self._stages.next())

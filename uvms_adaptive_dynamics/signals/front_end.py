@@ -106,6 +106,11 @@ class SignalFrontEnd:
         for part in (self._inertial, self._joints, self._depth, self._wrench):
             part.change_settings(config, gates_change)
 
+    def follow_masks(self, follow: Callable[[float, Sequence[str]], None]) -> None:
+        """Call follow(t, reasons) at every sample: its time [s since the epoch] and why each of its
+        C rows does not count, '' where it does."""
+        self._masks.follow = follow
+
     def reset(self) -> None:
         """Forget all signals, as between bags; counts stay."""
         for part in (self._reader, self._frozen_gate, self._inertial, self._joints, self._depth,
@@ -206,7 +211,7 @@ class SignalFrontEnd:
             motion.mask_reason, wrench_reason,
             self._arm_reason(joints), self._depth.mask_reason(t))
         vehicle_rows = 6 if self.config.robot.vehicle else 0
-        valid = self._masks.valid([vehicle_reason] * vehicle_rows + arm.mask_reasons)
+        valid = self._masks.valid(stamp, [vehicle_reason] * vehicle_rows + arm.mask_reasons)
         return Sample(stamp, motion.R_nb, motion.nu, motion.nu_dot, arm.mu, arm.mu_dot,
                       arm.mu_ddot, wrench, arm.effort, valid)
 

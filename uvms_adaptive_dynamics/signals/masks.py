@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -11,9 +11,13 @@ from ..model.robot import RobotModel
 
 
 class RowMasks:
-    """Counts masked rows: `counts` maps channel to reason to rows."""
+    """Counts masked rows: `counts` maps channel to reason to rows.
+
+    `follow(t, reasons)` is called with each sample's time [s] and the reasons of its C rows, ''
+    where a row counts."""
 
     def __init__(self, config: Config, robot: RobotModel):
+        self.follow: Callable[[float, Sequence[str]], None] = lambda t, reasons: None
         self.counts: dict[str, Counter] = {channel: Counter() for channel in robot.channels}
         self._has_dvl = config.dvl.enabled
         self._needs_arm = bool(config.robot.joints) and robot.coupled
@@ -30,8 +34,9 @@ class RowMasks:
             return arm_reason
         return depth_reason
 
-    def valid(self, reasons: Sequence[str]) -> np.ndarray:
-        """Counts the reasons (C,) of one sample; returns where they are empty (C,)."""
+    def valid(self, t: float, reasons: Sequence[str]) -> np.ndarray:
+        """Counts the reasons (C,) of the sample at t [s]; returns where they are empty (C,)."""
+        self.follow(t, reasons)
         for counter, reason in zip(self.counts.values(), reasons):
             if reason:
                 counter[reason] += 1

@@ -14,8 +14,8 @@ from functools import cached_property, lru_cache
 from typing import Protocol
 
 import numpy as np
-from scipy.special import gammaincinv
 
+from ..model.normal import chi_squared
 from ..model.parameters import ParameterTable
 from ..model.physical_set import PhysicalSet
 
@@ -32,9 +32,7 @@ def huber_threshold(rows: int, quantile: float, rho: float = 0.0) -> float:
         return rho
     if quantile >= 1.0 or rows == 0:
         return np.inf
-    return float(
-        np.sqrt(2 * gammaincinv(rows / 2, quantile))
-    )  # of chi squared; scipy.stats takes long to load
+    return float(np.sqrt(chi_squared(quantile, rows)))
 
 
 @lru_cache(maxsize=256)

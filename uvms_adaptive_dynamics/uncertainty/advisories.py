@@ -17,6 +17,12 @@ LEAST_COVERAGE = 0.75
 MOST_DOUBT = 0.25
 # Of a block, the share of parameters that must be measured.
 LEAST_MEASURED = 0.5
+# What shows the vehicle's parts.
+MOTIONS = {
+    "vehicle inertia": "Accelerate and brake on every axis, several at once",
+    "vehicle damping": "Move on every axis, slowly and fast, each for seconds",
+    "vehicle restoring": "Tilt to several angles of roll and pitch, slowly or at rest",
+}
 
 
 def channel_warnings(fits: Mapping[str, Mapping[str, Any]], seconds: float,
@@ -55,9 +61,19 @@ def block_warnings(table: ParameterTable, words: Sequence[str]) -> list[str]:
         measured, free = _measured(words, places)
         if measured < LEAST_MEASURED * free:
             found.append(
-                f"{block}: {free - measured} of {free} parameters are mostly the prior's. Move "
-                "what they act on before a controller relies on them")
+                f"{block}: {free - measured} of {free} parameters are mostly the prior's. "
+                f"{motion_for(block)} before a controller relies on them")
     return found
+
+
+def motion_for(block: str) -> str:
+    """The motion that shows the parameters of one of `ParameterTable.parts`, in a sentence without
+    its end."""
+    joint, _, kind = block.rpartition(" ")
+    return MOTIONS.get(block) or {
+        "friction": f"Move {joint} to and fro at several speeds, through its range",
+        "link": f"Move {joint} and the joints before it, fast and through their range",
+    }.get(kind, "Move what they act on")
 
 
 def link_note(table: ParameterTable, words: Sequence[str]) -> str | None:

@@ -6,6 +6,7 @@ combination, which block is known."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
@@ -142,10 +143,19 @@ class Block:
     left: float
 
 
+class Combination(NamedTuple):
+    """A combination of parameters that the rows determine, where its parts are not: as people write
+    it, its value and deviation (SI)."""
+
+    text: str
+    value: float
+    stddev: float
+
+
 @dataclass(frozen=True)
 class Identifiability:
-    """rank of `size` directions, conditioning, flag of each parameter (p,), blocks, and sentences
-    and warnings for people."""
+    """rank of `size` directions, conditioning, flag of each parameter (p,), blocks, sentences and
+    warnings for people, and the combinations that are short enough to be written."""
 
     rank: int
     size: int
@@ -154,26 +164,29 @@ class Identifiability:
     blocks: tuple[Block, ...]
     sentences: tuple[str, ...]
     warnings: tuple[str, ...]
+    combinations: tuple[Combination, ...] = ()
 
     def for_file(self) -> dict:
         """What a parameter file keeps of it, in plain types."""
         return {
             "rank": self.rank, "directions": self.size, "condition": float(self.condition),
-            "sentences": list(self.sentences), "warnings": list(self.warnings)
+            "sentences": list(self.sentences), "warnings": list(self.warnings),
+            "combinations": {one.text: {"value": one.value, "stddev": one.stddev}
+                             for one in self.combinations}
         }
 
 
 def identifiability(table: ParameterTable, free: np.ndarray, information: np.ndarray, rows: float,
-                    covariance: np.ndarray, prior_stddev: np.ndarray,
+                    pi: np.ndarray, covariance: np.ndarray, prior_stddev: np.ndarray,
                     words: tuple[str, ...]) -> Identifiability:
-    """The summary from the Gram matrix of `rows` normalized rows, the estimate's covariance (p, p)
-    and the prior's deviations (p,)."""
+    """The summary from the Gram matrix of `rows` normalized rows, the estimate pi (p,) with its
+    covariance (p, p), and the prior's deviations (p,)."""
     found = directions(table, free, information)
     blocks = tuple(
         _block(name, places, information, rows, covariance, prior_stddev)
         for name, places in table.blocks.items()
         if np.any(prior_stddev[places] > 0))
-    combined, sentences = _combinations(table, found)
+    combined, sentences, written = _combinations(table, found)
     alone = [
         table.names[i]
         for i in found.at.keep
@@ -193,8 +206,11 @@ def identifiability(table: ParameterTable, free: np.ndarray, information: np.nda
         "controller should not trust this block by itself"
         for block in blocks
         if block.left > TRUSTED)
+    combinations = tuple(
+        Combination(text, float(c @ pi), float(np.sqrt(max(c @ covariance @ c, 0.0))))
+        for text, c in written)
     return Identifiability(found.rank, found.size, found.condition, words, blocks, tuple(sentences),
-                           warnings)
+                           warnings, combinations)
 
 
 def _block(name: str, places: np.ndarray, information: np.ndarray, rows: float,
@@ -206,18 +222,26 @@ def _block(name: str, places: np.ndarray, information: np.ndarray, rows: float,
                  float(np.sqrt(max(left, 0.0) / before)) if before > 0 else 1.0)
 
 
-def _combinations(table: ParameterTable, found: Directions) -> tuple[set[str], list[str]]:
-    """(names that are determined in combination only, a sentence for each group of them)."""
+def _combinations(table: ParameterTable, found: Directions) -> tuple[
+        set[str], list[str], list[tuple[str, np.ndarray]]]:
+    """(names that are determined in combination only, a sentence for each group of them, each
+    combination that can be written with its coefficients (p,))."""
     open_directions = _echelon(found.null)
     names = [table.names[i] for i in found.at.keep]
-    combined, sentences = set(), []
+    combined, sentences, kept = set(), [], []
     for group in _groups(np.abs(open_directions) > INVOLVED):
-        places, columns = group
+        places, opened = group
         members = [names[i] for i in places]
         combined.update(members)
-        determined = _echelon(_complement(open_directions[np.ix_(places, columns)]))
+        determined = _echelon(_complement(open_directions[np.ix_(places, opened)]))
         # Scaled combinations c^T x are c / scale in the parameters themselves.
-        written = [_written(column / found.at.scale[places], members) for column in determined.T]
+        columns = [column / found.at.scale[places] for column in determined.T]
+        written = [_written(column, members) for column in columns]
+        for text, column in zip(written, columns):
+            if text:
+                coefficients = np.zeros(table.size)
+                coefficients[found.at.keep[places]] = column / column[np.flatnonzero(column)[0]]
+                kept.append((text, coefficients))
         if not written:
             sentences.append(f"{_listed(members)}: set by the prior")
         elif all(written) and len(written) <= TERMS:
@@ -227,7 +251,7 @@ def _combinations(table: ParameterTable, found: Directions) -> tuple[set[str], l
                 f"{_listed(members)} only in {len(written)} "
                 f"combination{'s' if len(written) > 1 else ''}"
             )
-    return combined, sentences
+    return combined, sentences, kept
 
 
 def _groups(involved: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:

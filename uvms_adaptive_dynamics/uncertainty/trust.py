@@ -6,7 +6,7 @@ the long-run noise while learning from nothing (docs/uncertainty.md, "Trust").
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import t
+from scipy.special import stdtrit
 
 OK, DOUBTFUL, WRONG = 0, 1, 2
 STATES = ("ok", "doubtful", "wrong")
@@ -16,7 +16,7 @@ BLOCKS = 16             # batches that are judged together: 8 s, so a wrong mode
 CLIP = 16.0             # of a squared normalized residual: half a second of garbage proves nothing
 MIN_BLOCKS = 6          # below which a channel keeps its state
 # Standard errors of a one-sided claim of 99.9 % from so many batches (Student's t).
-T999 = t.ppf(0.999, np.maximum(np.arange(BLOCKS + 1) - 1, 1))
+T999 = stdtrit(np.maximum(np.arange(BLOCKS + 1) - 1, 1), 0.999)
 # Power of the normalized residual from which the noise does not explain it, on entering a state and
 # on leaving it. Saved intervals that hold 85 % of the rows, the least that is accepted of another
 # motion, have a power of 1.9; deviations that are half of what they should be have 4.

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import chi2
 
-from ..model.normal import Z999
+from ..model.normal import Z999, chi_squared
 from .trust import MM, MP, OK, PP, ROWS, STATES, M, P
 
 MIN_BATCHES = 8         # with rows, below which a slope has no error that could be relied on
@@ -114,6 +113,6 @@ def common_scale(found: Slope, places: np.ndarray) -> tuple[float, float] | None
     mean = float(np.sum(value / variance) / np.sum(1 / variance))
     stddev = float(1 / np.sqrt(np.sum(1 / variance)))
     different = float(np.sum((value - mean) ** 2 / variance))
-    if different > chi2.ppf(0.999, value.size - 1) or abs(mean - 1) < Z999 * stddev:
+    if different > chi_squared(0.999, value.size - 1) or abs(mean - 1) < Z999 * stddev:
         return None
     return mean, stddev

@@ -103,7 +103,9 @@ def _live(args: argparse.Namespace, folder: Path, prior: Path) -> None:
         print(f"A simulated BlueROV2 Heavy with an Alpha 5 moves for {args.duration:g} s; the "
               f"prior is wrong by a factor of {WRONG_BY:g}.\n(To look on: export "
               f"ROS_DOMAIN_ID={os.environ['ROS_DOMAIN_ID']} "
-              "ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST; ros2 topic list)\n", flush=True)
+              "ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST; then ros2 launch "
+              f"{PACKAGE} view.launch.py (RViz), or with layouts/ of the package: plotjuggler "
+              "--layout plotjuggler.xml, foxglove.json; docs/live_view.md)\n", flush=True)
         while robot.process.poll() is None:
             view.spin(0.2)
             estimator.check()

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from scipy.stats import chi2
 
+from ...model.normal import chi_squared
 from .finding import CHANGE_WINDOW, Finding
 from .fits import relation
 
@@ -52,7 +52,7 @@ def thruster_findings(thrust: np.ndarray, dvl: np.ndarray,
     if N > MAX_THRUSTERS:
         return []
     as_set = _deviation(allocation, fit)
-    explained = chi2.ppf(0.999, allocation.shape[0] ** 2)
+    explained = chi_squared(0.999, allocation.shape[0] ** 2)
     likely = [wiring for wiring in _wirings(allocation, fit)
               if as_set - wiring.deviation > wiring.certain and wiring.deviation < explained]
     # Of two that fit alike, the one of a smaller family is the likelier.

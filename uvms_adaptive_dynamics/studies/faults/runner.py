@@ -10,7 +10,6 @@ from ...config import Config
 from ...estimation.estimator import Estimator
 from ...estimation.prediction import Prediction
 from ...evaluation.failures import kind_of
-from ...evaluation.run import VIOLATION
 from ...garbage import ShortCollections
 from ...model.prior import prior_from_config
 from ...model.robot import RobotModel
@@ -129,7 +128,7 @@ class _Run:
             return
         if not (np.isfinite(estimate.pi).all() and np.isfinite(estimate.stddev).all()):
             self.trouble["an estimate is not finite"] = None
-        elif estimator.physical.violation(estimate.pi) > VIOLATION:
+        elif estimator.physical.is_outside(estimate.pi):
             self.trouble["an estimate lies outside P"] = None
 
     # --- what is said -----------------------------------------------------------------------------

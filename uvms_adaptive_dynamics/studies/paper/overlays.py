@@ -8,7 +8,8 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from ...evaluation.canvas import FINAL, MEASURED, MODEL, PRIOR, STYLE, panels, thinned
+from ...evaluation.canvas import FINAL, MEASURED, MODEL, PRIOR, STYLE, panels
+from ...evaluation.scene import thinned
 from ...model.robot import RobotModel
 from .trials import Compared
 

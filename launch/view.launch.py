@@ -1,0 +1,71 @@
+"""Looks on: the arm and the thruster wrench, measured beside predicted, in RViz; with
+`plotjuggler:=true` and `diagnostics:=true` more: `ros2 launch uvms_adaptive_dynamics view.launch.py
+params_file:=my_robot.yaml`. Nothing here is needed on the vehicle."""
+from pathlib import Path
+
+import yaml
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.conditions import IfCondition
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node
+from launch_ros.substitutions import FindPackageShare
+
+PACKAGE = "uvms_adaptive_dynamics"
+
+
+def share(*parts):
+    """A file of the package's share."""
+    return PathJoinSubstitution([FindPackageShare(PACKAGE), *parts])
+
+
+ARGUMENTS = (
+    ("params_file", share("config", "bluerov2_alpha5.yaml"),
+     "Parameter file of the estimator: where the arm is mounted."),
+    ("urdf", share("robots", "alpha5.urdf"), "The arm's description."),
+    ("root", "arm_base", "Root link of that description."),
+    ("rviz", "true", "Start RViz with layouts/view.rviz."),
+    ("plotjuggler", "false", "Start PlotJuggler with layouts/plotjuggler.xml."),
+    ("diagnostics", "false",
+     "Start diagnostic_aggregator with layouts/diagnostics.yaml, for rqt_robot_monitor."),
+)
+
+
+def robot(context):
+    """The transform to the arm, and the publisher of its frames."""
+    files = {}
+    for name in ("params_file", "urdf"):
+        path = Path(LaunchConfiguration(name).perform(context)).expanduser()
+        if not path.is_file():
+            raise RuntimeError(f"{name} is '{path}', which is no file.")
+        files[name] = path.read_text()
+    settings = next(iter(yaml.safe_load(files["params_file"]).values()))["ros__parameters"]
+    place = settings["robot"]
+    (x, y, z), (roll, pitch, yaw) = place["mount_xyz"], place["mount_rpy"]
+    numbers = {"x": x, "y": y, "z": z, "roll": roll, "pitch": pitch, "yaw": yaw}
+    frame = settings.get("output", {}).get("base_frame", "base_link")
+    return [
+        Node(package="tf2_ros", executable="static_transform_publisher", name="arm_mount",
+             arguments=[text for name, value in numbers.items()
+                        for text in (f"--{name}", str(value))]
+             + ["--frame-id", frame, "--child-frame-id",
+                LaunchConfiguration("root").perform(context)]),
+        Node(package="robot_state_publisher", executable="robot_state_publisher",
+             name="arm_description", parameters=[{"robot_description": files["urdf"]}])]
+
+
+def generate_launch_description():
+    """Arguments, the robot, and what was asked for."""
+    declared = [DeclareLaunchArgument(name, default_value=default, description=meaning)
+                for name, default, meaning in ARGUMENTS]
+    return LaunchDescription([
+        *declared, OpaqueFunction(function=robot),
+        Node(package="rviz2", executable="rviz2", name="view",
+             arguments=["-d", share("layouts", "view.rviz")],
+             condition=IfCondition(LaunchConfiguration("rviz"))),
+        Node(package="plotjuggler", executable="plotjuggler", name="plots",
+             arguments=["--layout", share("layouts", "plotjuggler.xml")],
+             condition=IfCondition(LaunchConfiguration("plotjuggler"))),
+        Node(package="diagnostic_aggregator", executable="aggregator_node", name="analyzers",
+             parameters=[share("layouts", "diagnostics.yaml")],
+             condition=IfCondition(LaunchConfiguration("diagnostics")))])

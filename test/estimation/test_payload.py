@@ -1,0 +1,138 @@
+"""What the arm holds: the difference to what was known before, against plain least squares with all
+errors written out, and over whole runs."""
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.errors import UvmsError
+from uvms_adaptive_dynamics.estimation.estimator import Estimator
+from uvms_adaptive_dynamics.estimation.grip import note_grip, note_release
+from uvms_adaptive_dynamics.estimation.payload import MOST_MASS, REACH, PayloadTracker
+from uvms_adaptive_dynamics.model.normal import Z95
+from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.studies.linear_data import linear_samples
+
+CONFIG = Config()
+ROBOT = RobotModel.from_config(CONFIG)
+TABLE = ROBOT.table
+LINK = TABLE.places(f"axis_b.{name}" for name in ("m", "mlx", "mly", "mlz", "Ixx", "Iyy", "Izz",
+                                                  "Ixy", "Ixz", "Iyz"))
+MASS, PLACE = 0.4, np.array([0.01, -0.02, 0.19])
+HELD = np.concatenate([[MASS], MASS * PLACE, MASS * np.array(
+    [PLACE[1] ** 2 + PLACE[2] ** 2, PLACE[0] ** 2 + PLACE[2] ** 2, PLACE[0] ** 2 + PLACE[1] ** 2,
+     -PLACE[0] * PLACE[1], -PLACE[0] * PLACE[2], -PLACE[1] * PLACE[2]])])
+
+
+class Rows:
+    """Rows with white noise of deviation `noise`, predicted with a known pi whose error has a
+    covariance; scales (2,): of the wrench and of the joints' efforts for what is held."""
+
+    def __init__(self, seed, ticks=60, noise=0.05, error=0.02, scales=(1.0, 1.0)):
+        rng = np.random.default_rng(seed)
+        p, C = TABLE.size, TABLE.channels
+        root = error * rng.normal(size=(p, p)) / np.sqrt(p)
+        self.covariance, self.noise = root @ root.T + 1e-9 * np.eye(p), noise
+        self.pi = rng.normal(size=p)
+        self.Y = rng.normal(size=(ticks, C, p))
+        share = np.where(np.arange(C) < 6, *scales)
+        self.residual = (self.Y @ (root @ rng.normal(size=p)) + noise * rng.normal(size=(ticks, C))
+                         + share * (self.Y[:, :, LINK] @ HELD))
+
+    def told(self, scale_stddev):
+        """A tracker that has seen them all."""
+        tracker = PayloadTracker(TABLE, 0.02, 0.4, scale_stddev)
+        tracker.begin(0.0, self.pi, self.covariance, None)
+        C = TABLE.channels
+        state = SimpleNamespace(
+            noise=SimpleNamespace(long_run=np.full(C, self.noise)),
+            gradient=SimpleNamespace(rows_per_independent=lambda variance: np.ones(C)))
+        for Y, residual in zip(self.Y, self.residual):
+            row = SimpleNamespace(t=1.0, regressor=Y, known=np.zeros(C),
+                                  measured=Y @ self.pi + residual)
+            tracker.add_row(row, np.ones(C, bool), state)
+            # Of both robots: in the low-pass's memory of the grip.
+            early = SimpleNamespace(t=0.3, regressor=Y, known=np.zeros(C), measured=Y @ self.pi)
+            tracker.add_row(early, np.ones(C, bool), state)
+        return tracker.payload()
+
+
+def test_it_is_generalized_least_squares():
+    """With right scales: the estimate whose noise has the covariance of what was known beside its
+    own, all rows written out at once."""
+    rows = Rows(0)
+    Y = rows.Y.reshape(-1, TABLE.size)
+    V = Y @ rows.covariance @ Y.T + rows.noise ** 2 * np.eye(len(Y))
+    length = REACH * TABLE.reference_length[-1]
+    prior = MOST_MASS * np.array([1.0] + [length] * 3 + [length ** 2] * 6)
+    columns = Y[:, LINK]
+    A = columns.T @ np.linalg.solve(V, columns) + np.diag(prior ** -2.0)
+    expected = np.linalg.solve(A, columns.T @ np.linalg.solve(V, rows.residual.ravel()))
+    found = rows.told(0.0)
+    assert found.mass == pytest.approx(expected[0], rel=1e-4)
+    np.testing.assert_allclose(found.place, expected[1:4] / expected[0], rtol=1e-3, atol=1e-5)
+    assert found.mass_stddev == pytest.approx(np.sqrt(np.linalg.inv(A)[0, 0]), rel=1e-3)
+
+
+def test_intervals_hold_the_truth():
+    """Mass and place of 80 payloads, with scales of wrench and efforts that are off by 5 %."""
+    inside, rng = [], np.random.default_rng(1)
+    for seed in range(80):
+        found = Rows(seed, ticks=20, noise=0.2, scales=1 + 0.05 * rng.normal(size=2)).told(0.05)
+        inside += [abs(found.mass - MASS) < Z95 * found.mass_stddev,
+                   *(np.abs(found.place - PLACE) < Z95 * found.place_stddev)]
+    assert 0.90 < np.mean(inside) < 0.99      # 320 claims, four of each payload in common
+
+
+def test_a_wrong_scale_of_one_kind_of_row_moves_no_place():
+    """The wrench 6 % too large: the place is right all the same, and the interval holds the mass;
+    without the scale's deviation it is not."""
+    rows = Rows(3, scales=(1.06, 1.0), noise=1e-3, error=1e-3)
+    right, wrong = rows.told(0.05), rows.told(0.0)
+    assert (np.abs(right.place - PLACE) < 3e-3).all()       # three deviations
+    assert abs(right.mass / MASS - 1) < 0.05 and right.mass_interval[0] < MASS
+    assert wrong.mass_interval[0] > MASS        # sure, and wrong
+
+
+def test_what_is_not_told_from_nothing_has_no_place():
+    """Rows at rest say nothing: a mass of about zero, no place, and the advice to move."""
+    tracker = PayloadTracker(TABLE, 0.02, 0.4, 0.05)
+    assert tracker.payload() is None
+    tracker.begin(5.0, np.zeros(TABLE.size), np.eye(TABLE.size), None, "stone")
+    found = tracker.payload()
+    assert np.isnan(found.place).all() and found.mass_stddev == pytest.approx(MOST_MASS)
+    assert "stone" in found.sentence() and "move axis_b" in found.sentence()
+
+
+def test_a_grip_that_is_said_is_weighed_and_the_release_restores():
+    """A robot that learns for 12 s, grips a mass when it is said, and releases it: mass within
+    5 % and its interval after 8 s; values, and the tracker, as before afterwards."""
+    truth = prior_from_config(CONFIG, ROBOT).values
+    other = truth.copy()
+    other[LINK] += HELD
+    estimator = Estimator(CONFIG, perturbed(prior_from_config(CONFIG, ROBOT), 2, 1), ROBOT)
+    with pytest.raises(UvmsError, match="no sample"):
+        note_grip(estimator)
+
+    def learn(samples):
+        for k, sample in enumerate(samples):
+            estimator.add(sample)
+            if k % 10 == 9:
+                estimator.solve()
+    before, after = (list(linear_samples(CONFIG, ROBOT, pi, 20.0, 1)) for pi in (truth, other))
+    half = int(0.6 * len(before))
+    learn(before[:half])
+    known = estimator.pi.copy()
+    with pytest.raises(UvmsError, match="nothing is held"):
+        note_release(estimator)
+    assert "stone" in note_grip(estimator, "stone")
+    learn(after[half:])
+    held = estimator.payload.payload()
+    low, high = held.mass_interval
+    assert held.name == "stone" and held.joint == "axis_b" and low < MASS < high
+    assert abs(held.mass / MASS - 1) < 0.05 and np.linalg.norm(held.place - PLACE) < 0.01
+    assert "called 'rock'" in note_grip(estimator, "rock")
+    assert "restored" in note_release(estimator) and estimator.payload.payload() is None
+    np.testing.assert_array_equal(estimator.pi, known)

@@ -1,0 +1,33 @@
+"""When rows did not count, and why."""
+import numpy as np
+
+from uvms_adaptive_dynamics.evaluation.mask_spans import MaskSpans, Span, reasons_between, runs
+
+
+def test_a_reason_is_one_span_until_it_ends_or_another_comes():
+    """Per channel; a bag begins anew; one sample that counts between two does not end a span."""
+    spans = MaskSpans(2, 0.02)
+    for k, reasons in enumerate([("", "rest"), ("a", "rest"), ("a", ""), ("b", "rest"),
+                                 ("b", ""), ("", ""), ("", ""), ("b", "")]):
+        spans.add(0.02 * k, reasons)
+    spans.begin(1)
+    spans.add(0.16, ("b", ""))
+    found = [[(s.bag, round(s.start, 2), round(s.end, 2), s.reason) for s in each]
+             for each in spans.spans]
+    assert found == [[(0, 0.02, 0.04, "a"), (0, 0.06, 0.08, "b"), (0, 0.14, 0.14, "b"),
+                      (1, 0.16, 0.16, "b")], [(0, 0.0, 0.06, "rest")]]
+
+
+def test_runs_of_rows_end_where_a_bag_does():
+    """(first, last) of each run."""
+    flags = np.array([1, 1, 0, 1, 1, 1, 0], bool)
+    assert runs(flags, np.array([0, 0, 0, 0, 0, 1, 1])) == [(0, 1), (3, 4), (5, 5)]
+    assert runs(np.zeros(3, bool), np.zeros(3, int)) == []
+
+
+def test_reasons_of_a_piece_are_those_that_touch_it():
+    """Of the same bag, each once, in order."""
+    spans = [Span(0, 0.0, 1.0, "a"), Span(0, 2.0, 3.0, "b"), Span(0, 3.0, 4.0, "a"),
+             Span(1, 0.0, 9.0, "c")]
+    assert reasons_between(spans, 0, 0.5, 3.5) == ["a", "b"]
+    assert reasons_between(spans, 0, 1.2, 1.8) == []

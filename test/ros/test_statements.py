@@ -1,0 +1,126 @@
+"""The statement, what the arm holds and intervals of the parameters, over real DDS. Samples are
+given to the worker directly, so that seconds pass at once."""
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from analytic import AnalyticMotion
+from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.srv import AddDiagnostics
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from ros_bus import bus
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+
+from uvms_adaptive_dynamics.model.parameter_file import load_parameters
+from uvms_adaptive_dynamics.model.physical_set import PhysicalSet
+from uvms_adaptive_dynamics.ros.estimator_node import EstimatorNode
+
+KEPT = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+NAME, PERIOD = "/uvms_estimator/", 0.02
+
+
+@pytest.fixture
+def running(tmp_path):
+    """(bus, node, learn(seconds, pi)) of a robot that moves as its prior says."""
+    with bus() as ros:
+        settings = {"output.directory": str(tmp_path), "filter.period": PERIOD,
+                    "output.covariance_period": 0.1}
+        node = EstimatorNode(context=ros.context, use_global_arguments=False, parameter_overrides=[
+            Parameter(name, value=value) for name, value in settings.items()])
+        ros.executor.add_node(node)
+        node.begin()
+        motion, ticks = AnalyticMotion(0, config=node.config, joints=4), iter(range(10 ** 6))
+
+        def learn(seconds, pi):
+            for _ in range(round(seconds / PERIOD)):
+                tick = next(ticks)
+                sample = motion.sample(PERIOD * tick, node.robot, pi)
+                noise = 1e-2 * np.random.default_rng(tick).normal(size=10)
+                node.worker.submit(replace(sample, wrench=sample.wrench + noise[:6],
+                                           joint_torque=sample.joint_torque + noise[6:]))
+                node.worker.call(lambda estimator: None)
+        yield ros, node, learn
+        ros.executor.remove_node(node)
+        node.close()
+
+
+def prior(node):
+    return node.worker.call(lambda estimator: estimator.prior.values.copy())
+
+
+def test_a_statement_is_answered_and_written(running):
+    """The answer has the path and the verdict; three files stand there, and the parameters of one
+    start another estimate. At the end it is written again."""
+    ros, node, learn = running
+    learn(8.0, prior(node))
+    answer = ros.call(Trigger, NAME + "statement")
+    path = node.memory.folder / "statement.md"
+    assert answer.success and answer.message.splitlines()[0] == str(path)
+    assert answer.message.splitlines()[1] in ("GOOD", "USABLE", "NOT USABLE")
+    document = json.loads(path.with_suffix(".json").read_text())
+    assert document["verdict"]["word"].upper() in answer.message
+    assert document["channels"]["surge"]["r2"] > 0.9 and document["channels"]["axis_b"]["r2"] > 0.9
+    assert path.read_text().startswith("# ") and document["next_dive"] == str(
+        path.with_suffix(".yaml"))
+    saved = load_parameters(document["next_dive"]).for_table(node.robot.table)
+    assert saved.covariance is not None
+    path.unlink()
+    node.inputs.stop()
+    node._last_statement()
+    assert path.is_file()
+
+
+def test_intervals_are_published_within_p(running):
+    """A row for each parameter, inside its bounds, around the estimate of the same stamp."""
+    ros, node, learn = running
+    heard = ros.collect(Float64MultiArray, NAME + "parameter_intervals", KEPT)
+    learn(1.0, prior(node))
+    message = ros.until(lambda: heard and heard[-1])
+    labels = [dimension.label for dimension in message.layout.dim]
+    assert labels[0] == f"rows: {','.join(node.robot.table.names)}"
+    assert labels[1] == "columns: lower,upper" and labels[2].startswith("stamp: ")
+    low, high = np.array(message.data).reshape(-1, 2).T
+    lower, upper = PhysicalSet(node.robot.table, node.config.estimation).single_bounds
+    assert (low >= lower).all() and (high <= upper).all() and (low <= high).all()
+    weight = node.robot.table.index["W"]
+    assert (low[weight], high[weight]) == (90.0, 180.0)
+
+
+def test_what_is_gripped_is_named_weighed_and_released(running):
+    """Nothing at first; named by the service; its mass and place follow; nothing after release.
+    What cannot be is refused in a sentence."""
+    ros, node, learn = running
+    heard = ros.collect(DiagnosticArray, NAME + "payload", KEPT)
+    pi = prior(node)
+    assert not ros.call(Trigger, NAME + "released").success
+    assert "no sample" in ros.call(AddDiagnostics, NAME + "gripped").message
+    learn(6.0, pi)
+
+    def values():
+        status, = heard[-1].status
+        return {pair.key: pair.value for pair in status.values}
+    ros.until(lambda: heard and values()["held"] == "false", what="nothing held")
+    long = AddDiagnostics.Request(load_namespace="x" * 1000)
+    assert not ros.call(AddDiagnostics, NAME + "gripped", long).success
+    answer = ros.call(AddDiagnostics, NAME + "gripped", AddDiagnostics.Request(
+        load_namespace="stone"))
+    assert answer.success and "stone" in answer.message
+    held, place = pi.copy(), 0.19
+    names = ("axis_b.m", "axis_b.mlz", "axis_b.Ixx", "axis_b.Iyy")
+    held[node.robot.table.places(names)] += 0.4 * place ** np.array([0, 1, 2, 2])
+    learn(6.0, held)
+    ros.until(lambda: values().get("seconds", "0") != "0" and float(values()["seconds"]) > 5.0,
+              what="a mass of some seconds")
+    found = values()
+    assert found["name"] == "stone" and found["joint"] == "axis_b"
+    # Six seconds before the grip tell little of the weight that it is compared with.
+    assert float(found["mass low"]) < 0.4 < float(found["mass high"])
+    assert float(found["mass low"]) > 0.1, found
+    assert abs(float(found["z"]) - place) < 2 * float(found["z stddev"])
+    assert "stone" in ros.call(Trigger, NAME + "statement").message or "stone" in (
+        node.memory.folder / "statement.md").read_text()
+    assert ros.call(Trigger, NAME + "released").success
+    ros.until(lambda: values()["held"] == "false", what="the release")

@@ -1,0 +1,150 @@
+"""The verdict and its statement: each cause turns it, and nothing else does."""
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.model.metrics import channel_metrics
+from uvms_adaptive_dynamics.model.parameter_file import ParameterSet
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.uncertainty.statement import statement
+from uvms_adaptive_dynamics.uncertainty.verdict import (
+    BY_SETTING,
+    GOOD,
+    NOT_USABLE,
+    USABLE,
+    ChannelEvidence,
+    Evidence,
+    finding_of,
+    telling,
+    verdict,
+)
+
+ROBOT = RobotModel.from_config(Config())
+TABLE = ROBOT.table
+MEASURED = ("measured",) * TABLE.size
+
+
+def channel(unexplained=0.01, width=1.0, **values):
+    """A channel whose effort has power 1, of which so much is left; intervals `width` times right.
+    """
+    rng = np.random.default_rng(0)
+    measured = rng.normal(size=2000)
+    error = np.sqrt(unexplained) * rng.normal(size=measured.size)
+    figures = channel_metrics(measured, measured + error,
+                              np.full(measured.size, width * np.sqrt(unexplained)),
+                              np.ones(measured.size, bool), "N")
+    given = dict(figures=figures, seconds=40.0, masked={}, rows=2000, trust="ok", moved=True)
+    return ChannelEvidence(**{**given, **values})
+
+
+def evidence(changed=None, **values):
+    """Good evidence, but for one channel and for `values`."""
+    channels = {name: channel() for name in ROBOT.channels}
+    given = Evidence({**channels, **(changed or {})}, True, TABLE, MEASURED, [], 0, 2.0, 20.0)
+    return replace(given, **values)
+
+
+def test_nothing_wrong_is_good():
+    """And what to do next is to confirm it."""
+    judged = verdict(evidence())
+    assert judged.word == GOOD and judged.reasons == ()
+    assert all(answer.verdict == GOOD for answer in judged.answers)
+
+
+@pytest.mark.parametrize("changed, word, said", [
+    (channel(0.2), USABLE, "20% of the effort's power"),
+    (channel(0.7), NOT_USABLE, "a sign, an order"),
+    (channel(0.7, moved=False), USABLE, "hardly moved"),
+    (channel(trust="wrong"), NOT_USABLE, "beyond what its noise explains"),
+    (channel(trust="doubtful"), USABLE, "doubtful"),
+    (channel(width=0.75), USABLE, "the 95 % intervals hold"),
+    (channel(width=0.4), NOT_USABLE, "the 95 % intervals hold"),
+    (channel(0.09, width=3.0), USABLE, "3.0 times as wide"),
+    (channel(0.01, width=2.9), GOOD, ""),    # wide, but little of the effort
+    (channel(seconds=1.0), USABLE, "less than 3 s of motion"),
+    (channel(masked={"no dvl": 1500}), USABLE, "75% of its rows are masked"),
+    (channel(masked={"joint at rest": 1500}), GOOD, ""),
+    (channel(masked={BY_SETTING: 2000}, seconds=0.0), GOOD, "")])
+def test_one_channel_turns_it(changed, word, said):
+    """Left unexplained, wrong, badly calibrated, silent, masked."""
+    judged = verdict(evidence({"axis_d": changed}))
+    assert judged.word == word
+    assert (word == GOOD) == (judged.reasons == ())
+    assert said in " ".join(judged.reasons) and ("axis_d" in " ".join(judged.reasons)) == bool(said)
+
+
+@pytest.mark.parametrize("values, word, said", [
+    ({"findings": [finding_of("dvl.frame: mirrored; set it to 'flu'")]}, USABLE, "dvl.frame"),
+    ({"findings": [finding_of("imu: its clock is 5 s ahead; corrected")]}, GOOD, ""),
+    ({"findings": [finding_of("robot.dry_mass: surge is too light")]}, USABLE, "too light"),
+    ({"violations": 3}, NOT_USABLE, "outside the physical set"),
+    ({"update_ms": 30.0}, USABLE, "30.0 ms"),
+    ({"update_ms": None}, GOOD, ""),
+    ({"known_from": ()}, USABLE, "save them again")])
+def test_what_concerns_all_turns_it(values, word, said):
+    """Settings, masses, the physical set, time, and parameters that do not say what they are."""
+    judged = verdict(evidence(**values))
+    assert judged.word == word and said in " ".join(judged.reasons)
+
+
+def test_a_wrong_setting_and_an_effort_unexplained_are_not_usable():
+    """Each alone is usable where the channel hardly moved."""
+    wrong = [finding_of("thrusters.allocation: 2 and 3 swapped")]
+    hardly = {"surge": channel(0.7, moved=False)}
+    assert verdict(evidence(hardly)).word == USABLE == verdict(evidence(findings=wrong)).word
+    assert verdict(evidence(hardly, findings=wrong)).word == NOT_USABLE
+
+
+def test_most_channels_silent_is_not_usable():
+    """And says for what they are masked, once."""
+    silent = channel(seconds=0.0, masked={"no dvl": 2000})
+    judged = verdict(evidence(dict.fromkeys(ROBOT.channels[:6], silent)))
+    assert judged.word == NOT_USABLE
+    assert "surge, sway, heave, roll, pitch, yaw (masked for 'no dvl')" in judged.reasons[0]
+
+
+def test_unmeasured_parts_are_named_with_the_motion_that_shows_them():
+    """In the verdict, and in the statement's list."""
+    words = np.array(MEASURED, object)
+    words[TABLE.parts["vehicle restoring"]] = "prior"
+    words[TABLE.parts["axis_c link"]] = "prior"
+    given = evidence(known_from=tuple(words))
+    said = statement(given, parameters(tuple(words)), "dive 7")
+    assert said.verdict.word == USABLE and "Tilt to several angles" in said.verdict.reasons[0]
+    assert [one.part for one in said.missing] == ["vehicle restoring",
+                                                  "axis_c link (single values)"]
+    assert "Move axis_c" in said.missing[1].motion
+
+
+def parameters(words=MEASURED):
+    """A set with intervals and a combination."""
+    values = np.linspace(-1.0, 1.0, TABLE.size)
+    return ParameterSet(TABLE.names, values, known_from=words,
+                        intervals=np.stack([values - 0.5, values + 0.5]), identifiability={
+                            "combinations": {"W - B": {"value": -0.7, "stddev": 0.1}}})
+
+
+def test_the_statement_begins_with_the_answer_and_holds_everything():
+    """As text: verdict in the title, all parameters with intervals; as a document: plain types."""
+    said = statement(evidence(), parameters(), "dive 7", "/data/statement.yaml", ("changed once",))
+    text, document = said.text(), json.loads(json.dumps(said.document()))
+    assert text.startswith("# Good: dive 7") and "R²" in text and "changed once" in text
+    assert all(f"| {name} |" in text for name in TABLE.names)
+    assert "prior.file: /data/statement.yaml" in text
+    assert document["verdict"]["word"] == GOOD and document["next_dive"] == "/data/statement.yaml"
+    assert document["combinations"][0]["name"] == "W - B"
+    low, high = (document["combinations"][0][key] for key in ("low", "high"))
+    assert (low + high) / 2 == pytest.approx(-0.7) and high - low == pytest.approx(0.392, abs=1e-3)
+    assert len(document["parameters"]) == TABLE.size
+    assert set(document["channels"]) == set(ROBOT.channels)
+
+
+def test_a_joints_rows_tell_whatever_the_model_says():
+    """Rows of the vehicle tell in motion only."""
+    moves = np.zeros((2, TABLE.channels), bool)
+    moves[0, 0] = True
+    told = telling(TABLE, moves)
+    assert told[:, 6:].all() and told[:, :6].sum() == 1 and not moves[:, 6:].any()

@@ -1,0 +1,51 @@
+"""A person says that the arm grips or releases something: what the estimator does about it
+(docs/payload.md)."""
+from __future__ import annotations
+
+from ..errors import UvmsError
+from .believed_change import PartChange, Restoration
+from .estimator import Estimator
+
+
+def note_grip(estimator: Estimator, name: str = "") -> str:
+    """The last link grips something now, called `name`; returns what is done, in a sentence.
+
+    What is known of the link begins anew, as where the change was noticed; what was held already is
+    named only. Raises UvmsError where that cannot be.
+    """
+    tracker, t = estimator.payload, estimator.last_t
+    if not tracker.places.size:
+        raise UvmsError("the robot has no arm that could hold anything")
+    if t is None:
+        raise UvmsError("no sample has come yet; say it again when the robot's data do")
+    if tracker.held:
+        tracker.name = name or tracker.name
+        return (f"Something has been held for {t - tracker.since:.0f} s; it is called "
+                f"'{tracker.name}' from now on.")
+    pi, covariance = estimator.pi, estimator.covariance
+    if (estimator.learn and estimator.information.follows_changes
+            and estimator.free[tracker.places].any()):
+        joint = estimator.table.joints[-1]
+        estimator.follow(PartChange(f"{joint} link", 0, estimator.information.noise.record(),
+                                    tracker.places, "said by hand"), t)
+    if not tracker.held:        # the link's parameters stay as they are
+        tracker.begin(t, pi, covariance, None)
+    tracker.name = name or tracker.name
+    return (f"'{tracker.name}' is held from now on. Move the arm: its mass and place follow from "
+            "what moves differently.")
+
+
+def note_release(estimator: Estimator) -> str:
+    """The last link holds nothing any more; returns what is done, in a sentence. Raises UvmsError
+    where nothing was held."""
+    tracker, t = estimator.payload, estimator.last_t
+    if not tracker.held or t is None:
+        raise UvmsError("nothing is held, as far as was said or noticed")
+    name, known = tracker.name, tracker.known
+    restored = ""
+    if known is not None:
+        estimator.follow(Restoration(known.part, 0, known.information.noise, known), t)
+        restored = "; what was known before the grip is restored"
+    tracker.end()
+    return f"'{name}' is held no more{restored}."
+

@@ -1,0 +1,51 @@
+"""What a finished run says of its estimate: the evidence of the verdict, and the statement."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..model.metrics import channel_metrics, timing
+from ..uncertainty.statement import Statement, statement
+from ..uncertainty.verdict import JUDGED_SECONDS, ChannelEvidence, Evidence, Finding, telling
+from .run_record import Run, trust_of
+
+
+def evidence_of(done: Run) -> Evidence:
+    """Per channel its valid rows that tell, or where these are too few all valid ones; of a run
+    that learnt the later half of them, since the first ones were predicted with the prior."""
+    rows, period = done.log.rows(), done.config.filter.period
+    trust, tells = trust_of(rows), telling(done.robot.table, rows.moves)
+    channels: dict[str, ChannelEvidence] = {}
+    for c, (name, unit) in enumerate(zip(done.robot.channels, done.robot.units, strict=True)):
+        valid = rows.valid[:, c]
+        judged = _judged(valid & tells[:, c], done.frozen)
+        moved = judged.size * period >= JUDGED_SECONDS
+        if not moved:
+            judged = _judged(valid, done.frozen)
+        figures = channel_metrics(rows.measured[judged, c], rows.predicted[judged, c],
+                                  rows.stddev[judged, c], np.ones(judged.size, bool), unit)
+        masked = done.masked.get(name, {})
+        channels[name] = ChannelEvidence(figures, judged.size * period, dict(masked),
+                                         max(len(rows.t), sum(masked.values())),
+                                         trust[c]["trust"] or "", moved)
+    findings = [Finding(found.code, found.sentence) for found in done.findings]
+    return Evidence(channels, not done.frozen, done.robot.table, done.final.known_from, findings,
+                    done.log.violations, timing(done.log.cpu_ms)["median"], 1e3 * period)
+
+
+def _judged(rows: np.ndarray, frozen: bool) -> np.ndarray:
+    places = np.flatnonzero(rows)
+    return places if frozen else places[places.size // 2:]
+
+
+def statement_of(done: Run, saved_to: str | Path | None = None,
+                 stages: Mapping[str, Any] | None = None) -> Statement:
+    """What is known at the end of a run; saved_to: the file of its parameters."""
+    notes = [change.sentence for change in done.changes]
+    notes += [found.sentence for found in done.findings if found.code == "residual"]
+    return statement(evidence_of(done), done.final, ", ".join(bag.path.resolve().name
+                                                              for bag in done.bags),
+                     None if saved_to is None else str(saved_to), notes, stages)

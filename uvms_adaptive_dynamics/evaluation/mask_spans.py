@@ -1,0 +1,59 @@
+"""When rows did not count, and why: spans of time per channel."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Span(NamedTuple):
+    """Samples of a bag from `start` to `end` [s since the epoch] that do not count for one reason.
+    """
+
+    bag: int
+    start: float
+    end: float
+    reason: str
+
+
+class MaskSpans:
+    """Follows the reasons of a front end's samples; `spans[c]` are those of channel c, in order."""
+
+    def __init__(self, channels: int, period: float):
+        """period [s] of samples: a reason that comes back within two of them has not ended."""
+        self.spans: list[list[Span]] = [[] for _ in range(channels)]
+        self._longest = 2.5 * period
+        self._bag = 0
+
+    def begin(self, bag: int) -> None:
+        """What follows is of this bag."""
+        self._bag = bag
+
+    def add(self, t: float, reasons: Sequence[str]) -> None:
+        """The reasons (C,) of the sample at t [s since the epoch]; '' where a row counts."""
+        for spans, reason in zip(self.spans, reasons):
+            if not reason:
+                continue
+            last = spans[-1] if spans else None
+            if (last is not None and last.reason == reason and last.bag == self._bag
+                    and 0.0 <= t - last.end <= self._longest):
+                spans[-1] = last._replace(end=t)
+            else:
+                spans.append(Span(self._bag, t, t, reason))
+
+
+def runs(flags: np.ndarray, bag: np.ndarray) -> list[tuple[int, int]]:
+    """(first, last) row of each run of set `flags` (T,) within one bag (T,)."""
+    places = np.flatnonzero(flags)
+    if not places.size:
+        return []
+    ends = np.flatnonzero((np.diff(places) > 1) | (np.diff(bag[places]) != 0))
+    first, last = np.r_[0, ends + 1], np.r_[ends, places.size - 1]
+    return [(int(places[a]), int(places[b])) for a, b in zip(first, last)]
+
+
+def reasons_between(spans: Sequence[Span], bag: int, start: float, end: float) -> list[str]:
+    """The reasons of the spans that touch this piece of a bag, each once, in order."""
+    return list(dict.fromkeys(span.reason for span in spans if span.bag == bag
+                              and span.start <= end and span.end >= start))

@@ -1,0 +1,142 @@
+"""What the drawings of the page are made of: a run's series, packed for the browser.
+
+A series is base64 of little-endian float32, NaN where there is nothing to draw.
+"""
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..model.normal import Z95
+from .files import jsonable
+from .mask_spans import reasons_between, runs
+from .run_record import Run, RunFinding
+from .scene import BETWEEN_BAGS, GAP, Scene, eigenvalue_series
+
+# Values of all channels together, and of each parameter: a page of any recording stays below 3 MB.
+CHANNEL_VALUES, PARAMETER_POINTS = 150_000, 300
+NO_REASON = "beside masked samples, or implausible"
+
+
+def page_data(run: Run, known_from: Mapping[str, str]) -> str:
+    """JSON text for a script element: channels, marks, parameters, eigenvalues, solver times.
+
+    known_from: the word of each parameter, empty where nothing was learnt."""
+    scene = Scene(run)
+    content = {"channels": _channels(scene), "marks": _marks(scene),
+               "parameters": _parameters(scene, known_from), "eigenvalues": _eigenvalues(scene),
+               "solve": _solve_times(scene)}
+    # '<' would end the element.
+    return json.dumps(jsonable(content), allow_nan=False, separators=(",", ":")).replace(
+        "<", "\\u003c")
+
+
+def packed(values: np.ndarray) -> str:
+    """A series as text."""
+    return base64.b64encode(np.asarray(values, "<f4").tobytes()).decode()
+
+
+class Axis:
+    """Times (T,) [s] as a drawing needs them: at most `most` points, rising, with a point of
+    nothing in every pause."""
+
+    def __init__(self, t: np.ndarray, most: int):
+        self._step = max(1, -(-len(t) // most))
+        t = t[::self._step]
+        steps = np.diff(t)
+        back = np.where(steps <= 0.0, BETWEEN_BAGS - steps, 0.0)   # a clock that was set back
+        t = t + np.r_[0.0, np.cumsum(back)] if t.size else t
+        steps = np.diff(t)
+        longest = max(GAP, 3 * float(np.median(steps))) if steps.size else math.inf
+        self._pauses = np.flatnonzero(steps > longest) + 1
+        self.t = np.insert(t, self._pauses, (t[self._pauses - 1] + t[self._pauses]) / 2)
+
+    def __call__(self, values: np.ndarray) -> str:
+        """A series (T,) on this axis, packed."""
+        return packed(np.insert(values[::self._step].astype(float), self._pauses, np.nan))
+
+
+def _channels(scene: Scene) -> dict[str, Any]:
+    rows, run = scene.rows, scene.run
+    names = run.robot.channels
+    axis = Axis(scene.t, max(1000, CHANNEL_VALUES // (3 * len(names))))
+    found = []
+    for c, (name, unit) in enumerate(zip(names, run.robot.units, strict=True)):
+        counted = rows.valid[:, c]
+        measured, predicted, half = (np.where(counted, values[:, c], np.nan) for values in (
+            rows.measured, rows.predicted, Z95 * rows.stddev))
+        found.append({"name": name, "unit": unit, "measured": axis(measured),
+                      "predicted": axis(predicted), "half": axis(half),
+                      "masked": _masked(scene, c)})
+    return {"t": packed(axis.t), "each": found}
+
+
+def _masked(scene: Scene, c: int) -> list[tuple[float, float, str]]:
+    """(begin, end, reason) of the channel's rows that do not count, in elapsed time [s]."""
+    rows, spans = scene.rows, scene.run.mask_spans
+    found = []
+    for first, last in runs(~rows.valid[:, c], rows.bag):
+        reasons = reasons_between(spans[c], rows.bag[first], rows.t[first],
+                                  rows.t[last]) if spans else []
+        found.append((round(float(scene.t[first]), 3), round(float(scene.t[last]), 3),
+                      ", ".join(reasons) or NO_REASON))
+    return found
+
+
+def _marks(scene: Scene) -> list[dict[str, Any]]:
+    """What happened at an instant: changes of the robot, and findings that have a time."""
+    run = scene.run
+    return [{"t": round(t, 2), "kind": kind, "text": found.sentence}
+            for kind, findings in (("change", run.changes), ("finding", run.findings))
+            for found in findings if (t := elapsed_of(scene, found)) is not None]
+
+
+def elapsed_of(scene: Scene, found: RunFinding) -> float | None:
+    """Where a finding stands on the drawings' axis [s]; None where it has no time, or one of a
+    recording among several."""
+    t = scene.rows.t
+    if found.t_s is None or not t.size or (len(scene.run.bags) > 1 and found.code not in (
+            "change", "trust")):
+        return None
+    return float(scene.t[np.argmin(np.abs(t - t[0] - found.t_s))])
+
+
+def _parameters(scene: Scene, known_from: Mapping[str, str]) -> dict[str, Any] | None:
+    run, trajectory = scene.run, scene.trajectory
+    if len(trajectory.t) < 2:
+        return None
+    table = run.robot.table
+    axis = Axis(scene.elapsed(trajectory.t, trajectory.bag), PARAMETER_POINTS)
+    low, high = scene.intervals
+    return {"t": packed(axis.t), "each": {
+        name: {"label": name.rpartition(".")[2], "unit": table.units[k].replace("^2", "²"),
+               "value": axis(trajectory.pi[:, k]), "low": axis(low[:, k]), "high": axis(high[:, k]),
+               "prior": run.prior.values[k], "known": known_from.get(name, "")}
+        for k, name in enumerate(table.names)}}
+
+
+def _eigenvalues(scene: Scene) -> dict[str, Any] | None:
+    trajectory = scene.trajectory
+    if len(trajectory.t) < 2:
+        return None
+    axis = Axis(scene.elapsed(trajectory.t, trajectory.bag), PARAMETER_POINTS)
+    return {"t": packed(axis.t), "margin": scene.run.config.estimation.epsilon, "each": [
+        {"title": title, "values": [axis(column) for column in values.T]}
+        for title, values in eigenvalue_series(scene)]}
+
+
+def _solve_times(scene: Scene) -> dict[str, Any] | None:
+    times = np.array(scene.run.log.solve_ms)
+    finite = times[np.isfinite(times)]
+    if not finite.size:
+        return None
+    axis = Axis(scene.t[:times.size], 3000)
+    return {"t": packed(axis.t), "ms": axis(times), "median": np.median(finite),
+            "p99": np.percentile(finite, 99),
+            # The first solve loads and compiles; it would squeeze all others.
+            "top": 1.15 * max(np.percentile(finite, 99.5), 1e-3)}

@@ -1,0 +1,60 @@
+"""Predicted against measured as SVG: identity, regression line, and the rows as points (paper,
+parity analysis)."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .log import Rows
+
+POINTS = 1200
+SIZE, LEFT, BOTTOM = 200.0, 34.0, 20.0     # of the drawing, of what labels take beside and below
+
+
+class Parity(NamedTuple):
+    """A channel's drawing: paths in a square of SIZE, with (place, text) of the ticks of both axes,
+    which are the same; identity and regression line as (x1, y1, x2, y2)."""
+
+    points: str
+    ticks: list[tuple[float, str]]
+    identity: tuple[float, ...]
+    line: tuple[float, ...] | None
+
+
+def parity(rows: Rows, c: int, channel: Mapping[str, Any]) -> Parity | None:
+    """The drawing of channel c, whose metrics are `channel`; None where no row counts."""
+    measured, predicted = rows.measured[:, c], rows.predicted[:, c]
+    counted = rows.valid[:, c] & np.isfinite(measured) & np.isfinite(predicted)
+    step = max(1, -(-int(counted.sum()) // POINTS))
+    m, p = measured[counted][::step], predicted[counted][::step]
+    if not m.size:
+        return None
+    # The first seconds' predictions may be far off: outside, as in the drawings over time.
+    low, high = min(m.min(), np.percentile(p, 2)), max(m.max(), np.percentile(p, 98))
+    margin = 0.05 * (high - low) or 1.0
+    low, high = low - margin, high + margin
+
+    def x(value: float | np.ndarray) -> Any:
+        return np.round((value - low) / (high - low) * SIZE, 1)
+
+    inside = (p >= low) & (p <= high)
+    points = "".join(f"M{a:g} {b:g}h0" for a, b in zip(x(m[inside]), SIZE - x(p[inside])))
+    ends = np.array([m.min(), m.max()])
+    line = None
+    if channel["slope"] is not None:
+        fitted = channel["slope"] * ends + channel["bias"]
+        line = tuple(float(v) for v in (x(ends[0]), SIZE - x(fitted[0]), x(ends[1]),
+                                        SIZE - x(fitted[1])))
+    return Parity(points, [(float(x(v)), f"{v:g}") for v in ticks(low, high)],
+                  (float(x(ends[0])), float(SIZE - x(ends[0])), float(x(ends[1])),
+                   float(SIZE - x(ends[1]))), line)
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Three to five round numbers between low and high."""
+    step = 10.0 ** np.floor(np.log10((high - low) / 3.0))
+    step *= next(k for k in (5.0, 2.0, 1.0) if (high - low) / (k * step) >= 3.0)
+    return [float(np.round(k * step, 12)) + 0.0
+            for k in range(int(np.ceil(low / step)), int(np.floor(high / step)) + 1)]

@@ -1,0 +1,173 @@
+"""The tables of report.html: cells as they are read."""
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..model.metrics import all_channels
+from .regimes import Regime, regimes
+from .run_record import Run
+
+# Intervals are shown over this many pieces of time at most, each of at least SHORTEST [s].
+PIECES, SHORTEST = 6, 10.0
+
+Row = tuple[str, ...]
+
+
+class Table(NamedTuple):
+    """Cells as they are read, row by row."""
+
+    head: Row
+    rows: list[Row]
+
+
+class ChannelRow(NamedTuple):
+    """A channel as the first table of the page has it; `cells` (title, text), empty where no row
+    counts; `masked`: the reasons, with their counts."""
+
+    name: str
+    unit: str
+    trust: str
+    cells: list[tuple[str, str]]
+    share: str
+    masked: str
+
+
+def channel_rows(metrics: dict[str, Any]) -> list[ChannelRow]:
+    """Fit, bias, intervals and trust of each channel, and why rows of it do not count."""
+    found = []
+    for name, c in metrics["channels"].items():
+        every = c["n"] + c["masked"]
+        cells = [
+            ("R²", fixed(c["r2"], 3)), ("slope", fixed(c["slope"], 2)), ("bias", number(c["bias"])),
+            ("RMSE", number(c["rmse"])), ("in 95 % interval", percent(c["coverage95"])),
+            ("width", number(c["interval_width"])), ("width for this RMSE",
+                                                     number(c["width_expected"])),
+            ("rows", f"{c['n']:,}")] if c["n"] else []
+        found.append(ChannelRow(name, c["unit"], c["trust"] or "–", cells,
+                                percent(c["masked"] / every if every else None),
+                                counted(c["masked_by"])))
+    return found
+
+
+def stages_table(metrics: dict[str, Any]) -> Table:
+    """The stages of a schedule: when, why they ended, and what is left of the deviations."""
+    rows: list[Row] = []
+    for stage in metrics["stages"]:
+        ratios = [one["end"] / one["begin"] for one in stage["stddev"].values()
+                  if one["begin"] > 0 and one["end"] > 0]
+        left = math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else None
+        rows.append((stage["name"], number(stage["begin_s"]), number(stage["end_s"]),
+                     stage["why_ended"], percent(left), "; ".join(stage["missing"]) or "nothing"))
+    return Table(("stage", "from [s]", "to [s]", "ended", "deviations left", "missing"), rows)
+
+
+def inputs_table(run: Run) -> Table:
+    """What became of the messages of each input, and its clock."""
+    head = ("input", "topic", "received", "used", "refused", "doubted values", "rate [Hz]",
+            "clock ahead [s]", "latency [s]")
+    return Table(head, [
+        (role, f.topic, str(f.received), str(f.used), counted(f.refused) or "0",
+         counted(f.doubted) or "0", number(f.rate_hz), number(f.clock_offset_s),
+         number(f.latency_s)) for role, f in run.inputs.items()])
+
+
+def all_errors(run: Run, metrics: dict[str, Any]) -> Table:
+    """The paper's table of metrics; beside it intervals, masked share, and other parameters."""
+    head: Row = ("channel", "R²", "slope", "MSE", "MAE", "RMSE", "in 95 % interval", "its width",
+                 "in saved interval", "its width", "NLL [nats]", "rows", "masked", "trust",
+                 "ok / doubtful / wrong")
+    if not run.frozen:
+        head += ("R², prior", "RMSE, prior", "R², last", "RMSE, last")
+    rows = []
+    for name, c in metrics["channels"].items():
+        every = c["n"] + c["masked"]
+        row: Row = (
+            f"{name} [{c['unit']}]", fixed(c["r2"], 3), fixed(c["slope"], 2),
+            *(number(c[key]) for key in ("mse", "mae", "rmse")), percent(c["coverage95"]),
+            number(c["interval_width"]), percent(c["coverage95_saved"]),
+            number(c["width_saved"]), fixed(c["nll"], 2), str(c["n"]),
+            percent(c["masked"] / every if every else None), c["trust"] or "–",
+            " / ".join(percent(share) for share in c["trust_share"].values()))
+        if not run.frozen:
+            for block in ("prior", "final"):
+                other = metrics[block]["channels"][name]
+                row += (fixed(other["r2"], 3), number(other["rmse"]))
+        rows.append(row)
+    return Table(head, rows)
+
+
+def over_time_table(run: Run) -> Table:
+    """Coverage, mean width and NLL of each channel in pieces of the recorded time."""
+    rows, period = run.log.rows(), run.config.filter.period
+    count = max(1, min(PIECES, int(len(rows.t) * period / SHORTEST)))
+    pieces = np.array_split(np.arange(len(rows.t)), count)
+    names, units = run.robot.channels, run.robot.units
+    found = [all_channels(names, units, rows.measured[piece], rows.predicted[piece],
+                          rows.stddev[piece], rows.valid[piece]) for piece in pieces]
+    head = ("channel", *(f"to {(piece[-1] + 1) * period:.0f} s" for piece in pieces))
+    return Table(head, [(f"{name} [{unit}]", *(_interval(f[name]) for f in found))
+                        for name, unit in zip(names, units, strict=True)])
+
+
+def regimes_table(run: Run) -> Table:
+    """Coverage and number of rows of each channel in each regime, with nothing adapted."""
+    found = regimes(run)
+    head = ("channel", *(regime.name for regime in found))
+    return Table(head, [(f"{name} [{unit}]", *(_held(regime, c) for regime in found))
+                        for c, (name, unit) in enumerate(zip(run.robot.channels, run.robot.units,
+                                                             strict=True))])
+
+
+def _held(regime: Regime, c: int) -> str:
+    n = int(regime.rows[c])
+    return f"{percent(regime.inside[c] / n)} of {n}" if n else "–"
+
+
+def _interval(channel: dict[str, Any]) -> str:
+    return " · ".join((percent(channel["coverage95"]), number(channel["interval_width"]),
+                       fixed(channel["nll"], 2)))
+
+
+def parameters_table(run: Run) -> Table:
+    """Every parameter: prior, last estimate, deviation, interval, and what it is known from."""
+    table, spread = run.robot.table, run.final.stddev
+    known = not run.frozen and spread is not None
+    spread = np.full(table.size, np.nan) if spread is None else spread
+    words = run.final.known_from if known else ("",) * table.size
+    low, high = (np.full((2, table.size), np.nan) if run.final.intervals is None
+                 else run.final.intervals)
+    rows = [(f"{name} [{unit.replace('^2', '²')}]", *map(number, figures), word)
+            for name, unit, word, *figures in zip(
+                table.names, table.units, words, run.prior.values, run.final.values, spread,
+                low, high, strict=True)]
+    return Table(("parameter", "prior", "last", "stddev", "95 % from", "to", "known from"), rows)
+
+
+def number(value: float | None) -> str:
+    return "–" if value is None or not math.isfinite(value) else f"{value:.4g}"
+
+
+def fixed(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def percent(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.1f} %"
+
+
+def lowpass(sigma: float) -> str:
+    """The Gaussian low-pass of standard deviation sigma [s] in time, as frequencies."""
+    if sigma == 0:
+        return "none"
+    edge = math.sqrt(math.log(2)) / (2 * math.pi * sigma)
+    gain = math.exp(-0.5 * (2 * math.pi * sigma) ** 2)
+    return f"-3 dB at {edge:.2f} Hz, gain {gain:.2f} at 1 Hz, on measured and predicted alike"
+
+
+def counted(reasons: Mapping[str, int]) -> str:
+    ordered = sorted(reasons.items(), key=lambda x: -x[1])
+    return ", ".join(f"{reason} {count}" for reason, count in ordered if count)

@@ -1,0 +1,112 @@
+"""A run as drawings show it: rows on one axis of elapsed time, groups of channels and parameters,
+eigenvalues; shared by the report's page and the figures."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..model.parameters import LINK, VEHICLE_DAMPING, VEHICLE_INERTIA, VEHICLE_RESTORING
+from ..model.physical_set import PhysicalSet
+from ..uncertainty.parameter_intervals import parameter_intervals
+from .log import Rows, Trajectory
+from .run_record import Run
+
+MAX_POINTS = 3000
+GAP = 0.5          # [s] a longer pause is drawn as a pause
+BETWEEN_BAGS = 2.0  # [s] of axis between two bags
+
+
+@dataclass
+class Scene:
+    """A run's rows on one axis of elapsed time, bag after bag."""
+
+    run: Run
+
+    @cached_property
+    def rows(self) -> Rows:
+        return self.run.log.rows()
+
+    @cached_property
+    def trajectory(self) -> Trajectory:
+        return self.run.log.trajectory()
+
+    @cached_property
+    def _shifts(self) -> np.ndarray:
+        """What to take off the time of each bag's rows [s]."""
+        shifts, end = np.zeros(len(self.run.bags)), 0.0
+        for bag in np.unique(self.rows.bag):
+            t = self.rows.t[self.rows.bag == bag]
+            shifts[bag] = t[0] - end
+            end += t[-1] - t[0] + BETWEEN_BAGS
+        return shifts
+
+    def elapsed(self, t: np.ndarray, bag: np.ndarray) -> np.ndarray:
+        """Seconds since the first row."""
+        return t - self._shifts[bag]
+
+    @cached_property
+    def t(self) -> np.ndarray:
+        return self.elapsed(self.rows.t, self.rows.bag)
+
+    @cached_property
+    def intervals(self) -> np.ndarray:
+        """(2, k, p) ends of the trajectory's 95 % intervals within P."""
+        physical = PhysicalSet(self.run.robot.table, self.run.config.estimation)
+        return parameter_intervals(physical, self.trajectory.pi, self.trajectory.stddev)
+
+    @cached_property
+    def groups(self) -> list[tuple[str, str, list[int]]]:
+        """(file name, title, channels) of the vehicle and of the arm, where there are any."""
+        vehicle, count = (6 if self.run.config.robot.vehicle else 0), len(self.run.robot.channels)
+        found = [("vehicle", "forces and moments of the vehicle", list(range(vehicle))),
+                 ("arm", "efforts of the joints", list(range(vehicle, count)))]
+        return [group for group in found if group[2]]
+
+    def label(self, c: int) -> str:
+        return f"{self.run.robot.channels[c]} [{self.run.robot.units[c]}]"
+
+
+def thinned(t: np.ndarray, *series: np.ndarray) -> list[np.ndarray]:
+    """At most MAX_POINTS points of each, and a NaN where time pauses or runs back, so that lines
+    break there."""
+    step = max(1, -(-len(t) // MAX_POINTS))
+    t, kept = t[::step], [values[::step] for values in series]
+    pauses = np.zeros(0, int)
+    if len(t) > 1:
+        steps = np.diff(t)
+        pauses = np.flatnonzero((steps > max(GAP, 3 * np.median(steps))) | (steps < 0)) + 1
+    return [np.insert(values.astype(float), pauses, np.nan) for values in (t, *kept)]
+
+
+def parameter_groups(run: Run) -> list[tuple[str, str, list[str]]]:
+    """(file name, title, parameters) of each parameter figure."""
+    table, groups = run.robot.table, []
+    if table.vehicle:
+        inertia, damping, restoring = (
+            [name for name, _, _ in part]
+            for part in (VEHICLE_INERTIA, VEHICLE_DAMPING, VEHICLE_RESTORING))
+        groups = [("vehicle_inertia", "vehicle, inertia", inertia[:3] + inertia[7:] + inertia[3:7]),
+                  ("vehicle_damping", "vehicle, linear and quadratic damping", damping),
+                  ("vehicle_restoring", "vehicle, weight and buoyancy", restoring)]
+    for joint in table.joints:
+        names = [f"{joint}.{name}" for name in LINK + (("Ir",) if table.rotor else ()) + (
+            ("offset",) if table.joint_offsets else ())]
+        groups.append((joint, f"{joint} and its link", names))
+    return groups
+
+
+def eigenvalue_series(scene: Scene) -> list[tuple[str, np.ndarray]]:
+    """(title, eigenvalues (k, m)) of M_v and of every link's scaled pseudo-inertia over the
+    trajectory."""
+    table, trajectory = scene.run.robot.table, scene.trajectory
+    series = []
+    if table.vehicle:
+        M = np.array([table.vehicle_inertia(pi) for pi in trajectory.pi])
+        series.append(("vehicle M [kg, kg m²]", np.linalg.eigvalsh((M + M.transpose(0, 2, 1)) / 2)))
+    if table.n:
+        J = np.linalg.eigvalsh(np.array([table.scaled_pseudo_inertias(pi) for pi in trajectory.pi]))
+        series += [(f"{joint} pseudo-inertia, scaled", J[:, j])
+                   for j, joint in enumerate(table.joints)]
+    return series

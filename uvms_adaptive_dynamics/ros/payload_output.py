@@ -1,0 +1,51 @@
+"""What the arm holds, on ~/payload (docs/payload.md)."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+import numpy as np
+
+from ..estimation.payload import Payload
+from . import messages
+from .status import OK
+
+PERIOD_S = 1.0      # between messages while something is held
+
+
+class PayloadOutput:
+    """Asks the estimator once in PERIOD_S, and publishes its answer at the next look: nobody waits.
+    `look` on one thread at a time."""
+
+    def __init__(self, publish: Callable[[str, Any], None],
+                 request: Callable[[Callable[[Any], Any]], Future], node_name: str):
+        self._publish, self._request, self._node_name = publish, request, node_name
+        self._asked: Future | None = None
+        self._said_empty = False
+
+    def look(self) -> None:
+        """Publish what was answered since the last look, and ask again."""
+        if self._asked is not None and self._asked.done() and not self._asked.cancelled():
+            t, held = self._asked.result()
+            if held is not None or not self._said_empty:
+                self._publish("payload", payload_message(t, self._node_name, held))
+            self._said_empty = held is None
+        if self._asked is None or self._asked.done():
+            self._asked = self._request(
+                lambda estimator: (estimator.last_t or 0.0, estimator.payload.payload()))
+
+
+def payload_message(t: float, node: str, held: Payload | None) -> Any:
+    """The status of what is held (None: nothing) at stamp t [s]; what is not known has no key."""
+    if held is None:
+        return messages.status_array(t, node, "payload", OK, "nothing is held", {"held": "false"})
+    low, high = held.mass_interval
+    values: dict[str, object] = {
+        "held": "true", "name": held.name, "joint": held.joint, "since": f"{held.since:.3f}",
+        "seconds": held.seconds, "mass": held.mass, "mass stddev": held.mass_stddev,
+        "mass low": low, "mass high": high}
+    if np.isfinite(held.place).all():
+        for axis, place, stddev in zip("xyz", held.place, held.place_stddev):
+            values |= {axis: float(place), f"{axis} stddev": float(stddev)}
+    return messages.status_array(t, node, "payload", OK, held.sentence(), values)

@@ -1,0 +1,95 @@
+"""The statement of a running estimator: made on request, written beside its state, and at the end
+(docs/statement.md)."""
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..config import Config
+from ..disk.writing import attempt_all, write_file
+from ..estimation.saved_state import dated
+from ..model.parameter_file import ParameterSet, save_parameters
+from ..model.physical_set import PhysicalSet
+from ..model.robot import RobotModel
+from ..uncertainty.statement import Statement, statement
+from ..uncertainty.verdict import ChannelEvidence, Evidence, finding_of
+from .inputs import NodeInputs
+from .recent_fit import RecentFit
+from .worker import Worker
+
+NAME = "statement"      # of the files: .md, .json, and .yaml with the parameters
+# [s] of rows in motion that are judged: long enough for several manoeuvres.
+JUDGED = 60.0
+
+
+class _Asked(NamedTuple):
+    """What only the estimator's own thread may tell."""
+
+    parameters: ParameterSet
+    sentences: tuple[str, ...]
+    notes: tuple[str, ...]
+    learn: bool
+    trust: tuple[str, ...]
+    rows_learned: int
+
+
+class Statements:
+    """Makes and writes statements; any thread but the worker's."""
+
+    def __init__(self, robot: RobotModel, config: Callable[[], Config], worker: Worker,
+                 inputs: NodeInputs, fit: RecentFit, folder: Path, node: str):
+        """config: the settings as they are now; fit: of the last JUDGED seconds in motion."""
+        self._robot, self._config, self._worker = robot, config, worker
+        self._inputs, self._fit, self._folder, self._node = inputs, fit, folder, node
+        self._physical = PhysicalSet(robot.table, config().estimation)
+
+    def write(self, stage: Mapping[str, Any] | None = None,
+              only_learned: bool = False) -> tuple[Path, Statement] | None:
+        """(path of statement.md, the statement); beside it statement.json and statement.yaml, the
+        parameters that the next dive starts from. stage: progress of a schedule. only_learned: None
+        where nothing was learnt. Raises UvmsError where it cannot be made or written."""
+        asked = self._worker.call(self._asked)
+        if only_learned and not asked.rows_learned:
+            return None
+        path = self._folder / f"{NAME}.md"
+        file = path.with_suffix(".yaml")
+        made = statement(self._evidence(asked), asked.parameters, self._node, str(file),
+                         asked.notes, stage)
+        document = json.dumps(made.document(), indent=1)
+        attempt_all(lambda: save_parameters(file, dated(asked.parameters)),
+                    lambda: write_file(path, made.text()),
+                    lambda: write_file(path.with_suffix(".json"), document + "\n"))
+        return path, made
+
+    @staticmethod
+    def _asked(estimator: Any) -> _Asked:
+        held = estimator.payload.payload()
+        notes = [*([estimator.last_change] if estimator.last_change else []),
+                 *([f"held: {held.sentence()}"] if held is not None else []),
+                 *estimator.residual_findings()]
+        snapshot = estimator.snapshot()
+        return _Asked(estimator.parameter_set(),
+                      tuple(f"robot.dry_mass: {said}" for said in estimator.mass_findings()),
+                      tuple(notes), estimator.learn, snapshot.trust,
+                      estimator.information.rows_learned)
+
+    def _evidence(self, asked: _Asked) -> Evidence:
+        with self._inputs.lock:
+            front_end = self._inputs.front_end
+            warnings = list(front_end.warnings)
+            masked = {channel: dict(counts) for channel, counts in front_end.masked.items()}
+            samples = self._inputs.samples
+        period = self._config().filter.period
+        channels = {
+            name: ChannelEvidence(figures, float(figures["n"]) * period, masked.get(name, {}),
+                                  max(samples, 1), trust)
+            for (name, figures), trust in zip(self._fit.metrics().items(), asked.trust)}
+        update_ms = list(self._worker.update_ms)
+        return Evidence(channels, asked.learn, self._robot.table, asked.parameters.known_from,
+                        [finding_of(said) for said in (*warnings, *asked.sentences)],
+                        int(self._physical.is_outside(asked.parameters.values)),
+                        float(np.median(update_ms)) if update_ms else None, 1e3 * period)

@@ -1,0 +1,198 @@
+"""The statement: what is known of a robot, how well unseen motion is predicted, what is missing and
+which motion would give it, for a person who has a minute (docs/statement.md).
+
+One object for the node and for recordings; as text (Markdown) and as a document (JSON)."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..model.normal import Z95
+from ..model.parameter_file import ParameterSet
+from .advisories import block_warnings, link_note, measured_blocks, motion_for
+from .verdict import BY_SETTING, Evidence, Verdict, verdict
+
+
+class Known(NamedTuple):
+    """A parameter or a combination: value with its 95 % interval within P, and what it is known
+    from ('' of a combination, which the data determine). None where unknown."""
+
+    name: str
+    unit: str
+    value: float
+    low: float | None
+    high: float | None
+    known_from: str
+
+
+class Predicted(NamedTuple):
+    """How well a channel is predicted: rows judged [s], R^2, RMSE, coverage and mean width of the
+    95 % intervals, their width over the one that the RMSE asks for; None where it was not judged.
+    """
+
+    channel: str
+    unit: str
+    seconds: float
+    r2: float | None
+    rmse: float | None
+    coverage: float | None
+    width: float | None
+    width_ratio: float | None
+    trust: str
+
+
+class Missing(NamedTuple):
+    """A part of which less than half is measured, and the motion that would show it."""
+
+    part: str
+    motion: str
+
+
+@dataclass(frozen=True)
+class Statement:
+    """what: it is about; verdict; how: predictions were judged; next: what to do, in order;
+    channels, parameters, combinations, missing: see their types; notes: what else was found;
+    file: that the next dive starts from, None where none was written; stage: of a schedule."""
+
+    what: str
+    verdict: Verdict
+    how: str
+    next: tuple[str, ...]
+    channels: tuple[Predicted, ...]
+    parameters: tuple[Known, ...]
+    combinations: tuple[Known, ...]
+    missing: tuple[Missing, ...]
+    notes: tuple[str, ...]
+    file: str | None
+    stage: Mapping[str, Any] | None
+
+    def document(self) -> dict[str, Any]:
+        """In plain types."""
+        return {"what": self.what, "verdict": self.verdict.document(), "judged": self.how,
+                "next": list(self.next), "next_dive": self.file,
+                "channels": {one.channel: one._asdict() for one in self.channels},
+                "missing": [one._asdict() for one in self.missing],
+                "combinations": [one._asdict() for one in self.combinations],
+                "parameters": [one._asdict() for one in self.parameters],
+                "notes": list(self.notes),
+                "stage": None if self.stage is None else dict(self.stage)}
+
+    def first_lines(self) -> str:
+        """The answer: verdict, answers and what to do next."""
+        return first_lines(self.verdict.document(), self.next)
+
+    def text(self) -> str:
+        """All of it as Markdown."""
+        title = f"# {self.verdict.word.capitalize()}: {self.what}"
+        answers = _table(("question", "verdict", "answer"), [
+            (answer.question, answer.verdict, answer.sentence) for answer in self.verdict.answers])
+        parts = [title, f"Predictions {self.how}.", answers]
+        if self.stage is not None:
+            parts.append("Stage: " + ", ".join(f"{key} {value}"
+                                               for key, value in self.stage.items()))
+        if self.next:
+            parts.append("## What to do next\n\n" + "\n".join(
+                f"{k}. {each}" for k, each in enumerate(self.next, 1)))
+        parts.append("## How well unseen motion is predicted\n\n" + _table(
+            ("channel", "unit", "rows [s]", "R²", "RMSE", "in 95 %", "width", "width / errors'",
+             "trust"),
+            [(one.channel, one.unit, f"{one.seconds:.0f}", _shown(one.r2, ".3f"),
+              _shown(one.rmse), _shown(one.coverage, ".1%"), _shown(one.width),
+              _shown(one.width_ratio, ".2f"), one.trust) for one in self.channels]))
+        if self.missing:
+            parts.append("## What is missing, and which motion shows it\n\n" + _table(
+                ("part", "motion"), list(self.missing)))
+        if self.combinations:
+            parts.append("## Known in combination only\n\n" + _known(self.combinations))
+        parts.append("## Parameters\n\n95 % intervals within what is physical.\n\n"
+                     + _known(self.parameters))
+        if self.notes:
+            parts.append("## Notes\n\n" + "\n".join(f"- {note}" for note in self.notes))
+        if self.file is not None:
+            parts.append(f"The next dive starts from it with `prior.file: {self.file}` or "
+                         f"`--parameters {self.file}`.")
+        return "\n\n".join(parts) + "\n"
+
+
+def first_lines(verdict: Mapping[str, Any], next_steps: Sequence[str]) -> str:
+    """A verdict's document and what to do next, for a terminal."""
+    wide = max(len(answer["question"]) for answer in verdict["answers"])
+    lines = [verdict["word"].upper()]
+    lines += [f"  {answer['question']:<{wide}}  {answer['verdict']:<10}  {answer['sentence']}"
+              for answer in verdict["answers"]]
+    if next_steps:
+        lines += ["What to do next:", *(f"  {k}. {each}" for k, each in enumerate(next_steps, 1))]
+    return "\n".join(lines)
+
+
+def statement(evidence: Evidence, parameters: ParameterSet, what: str, file: str | None = None,
+              notes: Sequence[str] = (), stage: Mapping[str, Any] | None = None) -> Statement:
+    """The statement on parameters with this evidence; `what` it is about, in words."""
+    judged, table = verdict(evidence), evidence.table
+    words = parameters.known_from or ("",) * table.size
+    low, high = ((None,) * table.size,) * 2 if parameters.intervals is None else (
+        [float(x) for x in end] for end in parameters.intervals)
+    known = tuple(map(Known, table.names, table.units, map(float, parameters.values), low, high,
+                      words))
+    note = link_note(table, words) if parameters.known_from else None
+    how = ("were made before their rows were learnt; the later half of the rows in motion counts"
+           if evidence.learnt else "are of rows that were never learnt (held out)")
+    return Statement(what, judged, how, _next(evidence, judged), _channels(evidence), known,
+                     _combinations(parameters), _missing(evidence),
+                     (*notes, *([note] if note else [])), file, stage)
+
+
+def _next(evidence: Evidence, judged: Verdict) -> tuple[str, ...]:
+    """What to do: what speaks against the estimate, or how to confirm it."""
+    if judged.reasons:
+        return judged.reasons
+    if evidence.learnt:
+        return ("Confirm it on a recording of another motion: evaluate BAG --frozen --parameters "
+                "FILE.",)
+    return ()
+
+
+def _channels(evidence: Evidence) -> tuple[Predicted, ...]:
+    found = []
+    for name, channel in evidence.channels.items():
+        f, left_out = channel.figures, channel.left_out
+        width, rmse = f["interval_width"], f["rmse"]
+        found.append(Predicted(name, f["unit"], channel.seconds, f["r2"], rmse, f["coverage95"],
+                               width, width / (2 * Z95 * rmse) if width and rmse else None,
+                               BY_SETTING if left_out else channel.trust))
+    return tuple(found)
+
+
+def _combinations(parameters: ParameterSet) -> tuple[Known, ...]:
+    found = parameters.identifiability.get("combinations")
+    found = found if isinstance(found, Mapping) else {}
+    return tuple(Known(text, "", one["value"], one["value"] - Z95 * one["stddev"],
+                       one["value"] + Z95 * one["stddev"], "") for text, one in found.items())
+
+
+def _missing(evidence: Evidence) -> tuple[Missing, ...]:
+    if not evidence.known_from:
+        return ()
+    warned = {sentence.partition(":")[0] for sentence in block_warnings(evidence.table,
+                                                                        evidence.known_from)}
+    known = measured_blocks(evidence.table, evidence.known_from)
+    return tuple(Missing(part if part in warned else f"{part} (single values)", motion_for(part))
+                 for part, places in evidence.table.parts.items()
+                 if part not in known and any(evidence.known_from[k] != "frozen" for k in places))
+
+
+def _known(rows: Sequence[Known]) -> str:
+    return _table(("parameter", "unit", "value", "95 % from", "to", "known from"),
+                  [(one.name, one.unit, _shown(one.value), _shown(one.low), _shown(one.high),
+                    one.known_from) for one in rows])
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "/") for cell in line) + " |"
+                     for line in lines)
+
+
+def _shown(value: float | None, form: str = ".4g") -> str:
+    return "-" if value is None else format(value, form)
