@@ -472,14 +472,15 @@ class Estimator:
         before = known_rows(self.prior)
         wrong = [channel for channel, level in zip(self.robot.channels, self.trust.levels)
                  if level == WRONG]
+        factors = {channel: float(factor) for channel, factor in zip(self.robot.channels,
+                                                                     self.effort_factor)
+                   if factor != 1.0}
         return {
             "rows": before + self.information.rows_learned,
             "directions": known_directions(self.covariance, self.information.prior.stddev),
             "settings": measuring_settings(self.config),
-            **({"wrong": wrong} if wrong else {}), **({"effort_factor": {
-                channel: float(factor) for channel, factor in zip(
-                    self.robot.channels, self.effort_factor) if factor != 1.0
-            }} if (self.effort_factor != 1.0).any() else {})
+            **({"wrong": wrong} if wrong else {}),
+            **({"effort_factor": factors} if factors else {})
         }
 
     def snapshot(self) -> EstimatorSnapshot:
