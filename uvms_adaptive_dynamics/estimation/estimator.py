@@ -252,8 +252,9 @@ class Estimator:
         followed = change.follow(self.information, self.pi, self.effort_factor)
         if followed is None:
             return
-        if isinstance(change, PartChange) and np.isin(self.payload.places, change.places).any():
-            self.payload.begin(t, pi, covariance, followed.before)
+        if isinstance(change, PartChange):
+            concerned = np.isin(self.payload.places, change.places).any()
+            self.payload.note_change(t, pi, covariance, followed.before, bool(concerned))
         elif isinstance(change, Restoration):
             self._detector.withdraw(change.known)
             if change.known is self.payload.known:
