@@ -39,7 +39,10 @@ setup(
         # Unpinned, ros-rclpy is ROS 2 Kilted; without [fastrtps] it has no middleware and cannot be
         # imported.
         "ros": ["ros-rclpy[fastrtps]==7.1.6", "ros-jazzy-common-interfaces==5.3.6"],
-        "evaluation": ["matplotlib>=3.6", "rosbags>=0.11", "jinja2>=3.1"],
+        # rich draws progress and colours; without it both are plain text.
+        "evaluation": ["matplotlib>=3.6", "rosbags>=0.11", "jinja2>=3.1", "rich>=13"],
+        # ArduPilot's .BIN and .tlog.
+        "logs": ["pymavlink>=2.4.40"],
         # Fuzzing guided by coverage: `python test/fuzz.py --atheris yaml`; no wheels below 3.11.
         "fuzz": ["atheris>=3.0; python_version >= '3.11'"],
         # colcon recognizes pytest by this extra; with tests_require it runs no test at all.
@@ -53,6 +56,7 @@ setup(
             f"simulated_robot = {package_name}.ros.demo.simulated_robot:main",
             f"closed_loop_controller = {package_name}.ros.demo.controller:main",
             f"{package_name} = {package_name}.__main__:main",
+            f"uvms = {package_name}.__main__:main",
         ],
     },
 )

@@ -18,7 +18,7 @@ PACKAGE = "uvms_adaptive_dynamics"
 FOLDER = Path(uvms_adaptive_dynamics.__file__).parent
 
 # Rooms that a room may import from, itself aside. Those of EVERYBODY are everybody's.
-EVERYBODY = ("errors", "disk")
+EVERYBODY = ("errors", "disk", "terminal")
 BELOW = {
     "config": set(),
     "model": {"config"},
@@ -40,6 +40,7 @@ BELOW = {
     "errors": set(),
     "disk": set(),
     "garbage": set(),
+    "terminal": set(),
     "__main__": {"options"},
 }
 
@@ -47,8 +48,11 @@ BELOW = {
 WAYS_IN = {
     "rclpy": ("ros.",),
     "rosbag2_py": ("ros.",),
-    "rosbags": ("evaluation.bags", "simulation.bag", "ros.recorder", "studies.benchmark.samples",
-                "studies.closed_loop.loop"),
+    "rosbags": ("evaluation.rosbag_file", "evaluation.logs.ros_messages",
+                "evaluation.convert_command", "simulation.bag", "ros.recorder",
+                "studies.benchmark.samples", "studies.closed_loop.loop"),
+    "pymavlink": ("evaluation.logs.",),
+    "rich": ("terminal",),
     "matplotlib": ("evaluation.canvas", "evaluation.figures", "evaluation.parameter_figures",
                    "studies.benchmark.report", "studies.closed_loop.picture",
                    "studies.paper.overlays", "studies.twin.picture"),

@@ -1,8 +1,6 @@
 """A run: recordings through front end and estimator, by data time."""
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -21,6 +19,7 @@ from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..signals.front_end import SignalFrontEnd
 from ..signals.topics import inputs
+from ..terminal import progress_on_terminal
 from .bags import BagContents, check_bag, read_messages
 from .causes import masked_rows, nothing_usable
 from .failures import FailureLog, kind_of
@@ -28,6 +27,7 @@ from .files import needed_bytes, write_json, write_samples
 from .gaps import Gaps
 from .input_log import InputLog
 from .log import RunLog
+from .recording import Piece
 from .run_record import Run, RunFinding, metrics_of
 
 # An estimate farther outside P than this (scaled) counts as a violation.
@@ -39,21 +39,25 @@ TURN = 64
 MOST_CAUSES = 10
 
 
-def evaluate(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None = None,
+def evaluate(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet | None = None,
              frozen: bool = False, output: str | Path | None = None, report: bool = True,
              save_to: str | Path | None = None,
              say: Callable[[str], None] = lambda sentence: None,
-             adapt_intervals: bool = False) -> dict[str, Any]:
+             adapt_intervals: bool = False,
+             held_out: Sequence[Piece] = ()) -> dict[str, Any]:
     """Run the bags, write metrics.json, samples.csv and the report into `output` (if given), return
     the metrics.
 
     `save_to` keeps the last estimate as a parameter file; `say` gets warnings and notes, sentence
-    by sentence. `adapt_intervals` as in `run`. Raises a UvmsError for whatever cannot be used.
+    by sentence. `adapt_intervals` as in `run`. On `held_out` the last estimate then predicts and
+    learns nothing: its metrics are those under that name, its files in a folder `held_out`. Raises
+    a UvmsError for whatever cannot be used.
     """
-    folder = None if output is None else output_folder(output, _space(bags, config))
+    folder = (None if output is None
+              else output_folder(output, _space([*bags, *held_out], config)))
     if save_to is not None:
         output_file(save_to, MOST_PARAMETERS)
-    done = run(bags, config, prior, frozen, _progress_on_terminal(), adapt_intervals)
+    done = run(bags, config, prior, frozen, progress_on_terminal(), adapt_intervals)
     for sentence in (*(warning for bag in done.bags for warning in bag.warnings), *done.notes,
                      *(failure.line() for failure in done.failures)):
         say(sentence)
@@ -61,26 +65,39 @@ def evaluate(bags: Sequence[str | Path], config: Config, prior: ParameterSet | N
     writes: list[Callable[[], object]] = []
     if save_to is not None:
         writes.append(partial(save_parameters, save_to, done.final))
+    if held_out:
+        tested = run(held_out, config, done.final, True, progress_on_terminal())
+        metrics["held_out"] = metrics_of(tested)
+        if folder is not None:
+            writes += _files(output_folder(folder / "held_out"), tested, metrics["held_out"],
+                             report)
     if folder is not None:
-        writes += [partial(write_json, folder / "metrics.json", metrics),
-                   partial(write_samples, folder / "samples.csv", done.robot.channels,
-                           done.log.rows())]
-        if report:
-            # Only here: a run without a report needs neither matplotlib nor jinja2.
-            from .report import write_report
-            writes.append(partial(write_report, folder, done, metrics))
+        writes += _files(folder, done, metrics, report)
     attempt_all(*writes)
     return metrics
 
 
-def _space(bags: Sequence[str | Path], config: Config) -> int:
+def _files(folder: Path, done: Run, metrics: dict[str, Any],
+           report: bool) -> list[Callable[[], object]]:
+    """What writes the files of a run."""
+    writes: list[Callable[[], object]] = [
+        partial(write_json, folder / "metrics.json", metrics),
+        partial(write_samples, folder / "samples.csv", done.robot.channels, done.log.rows())]
+    if report:
+        # Only here: a run without a report needs neither matplotlib nor jinja2.
+        from .report import write_report
+        writes.append(partial(write_report, folder, done, metrics))
+    return writes
+
+
+def _space(bags: Sequence[str | Path | Piece], config: Config) -> int:
     """Space [bytes] that the files of these bags' run take at most."""
     checked = [check_bag(bag, inputs(config)) for bag in bags]
     rows = sum(int((bag.end - bag.start) / config.filter.period) + 1 for bag in checked)
     return needed_bytes(rows, len(config.robot.joints) + (6 if config.robot.vehicle else 0))
 
 
-def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None = None,
+def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet | None = None,
         frozen: bool = False,
         progress: Callable[[str, float], None] = lambda bag, share: None,
         adapt_intervals: bool = False) -> Run:
@@ -88,8 +105,8 @@ def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None =
 
     Between bags the horizon is emptied and the estimate kept. `frozen` predicts with `prior` and
     learns nothing, neither parameters nor the width of intervals, unless `adapt_intervals`. All
-    bags are checked before the first is run. The same input gives the same
-    numbers.
+    bags are checked before the first is run; of each, a Piece of it may be given. The same input
+    gives the same numbers.
     """
     needed = inputs(config)
     contents = [check_bag(bag, needed) for bag in bags]
@@ -109,7 +126,7 @@ def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None =
                 estimator.break_off()
             gaps.begin(bag.start)
             waiting: list[Sample] = []
-            for role, message, received in read_messages(bag.path, needed,
+            for role, message, received in read_messages(bag.piece, needed,
                                                          received_log.undecodable):
                 front.add_message(role, message, received)
                 made = front.samples()
@@ -229,18 +246,3 @@ class _Recorder:
         physical = self._estimator.physical
         self.log.add_physical(physical.min_eig_M(pi), physical.min_eig_J(pi),
                               physical.violation(pi) > VIOLATION)
-
-
-def _progress_on_terminal() -> Callable[[str, float], None]:
-    """Progress on stderr where that is a terminal, silence elsewhere."""
-    if not sys.stderr.isatty():
-        return lambda bag, share: None
-    last = 0.0
-
-    def show(bag: str, share: float) -> None:
-        nonlocal last
-        if time.monotonic() - last > 0.2 or share >= 1.0:
-            last = time.monotonic()
-            sys.stderr.write(f"\r{bag}: {100 * share:5.1f} %" + ("\n" if share >= 1.0 else ""))
-            sys.stderr.flush()
-    return show
