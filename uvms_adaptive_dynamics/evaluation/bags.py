@@ -103,7 +103,7 @@ def _match(path: str | Path, there: Mapping[str, Topic],
     chosen: dict[str, str] = {}
     warnings = []
     for needed in inputs:
-        topic = _find(path, there, needed)
+        topic = find_topic(path, there, needed)
         if topic is None or not there[topic].messages:
             lack = (f"has no topic '{needed.topic}'" if topic is None
                     else f"has no messages on '{topic}'")
@@ -120,7 +120,7 @@ def _match(path: str | Path, there: Mapping[str, Topic],
     return chosen, warnings
 
 
-def _find(path: str | Path, there: Mapping[str, Topic], needed: Input) -> str | None:
+def find_topic(path: str | Path, there: Mapping[str, Topic], needed: Input) -> str | None:
     """The bag's topic of an input: its own name, else (relative names) the only one that ends in
     it."""
     exact = needed.topic if needed.topic.startswith("/") else f"/{needed.topic}"

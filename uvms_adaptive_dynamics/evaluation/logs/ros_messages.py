@@ -25,7 +25,7 @@ def type_store() -> Typestore:
     return store
 
 
-def make(name: str, **fields: Any) -> Any:
+def make(name: str, /, **fields: Any) -> Any:
     """A message with these fields, the others empty; `name` such as 'sensor_msgs/msg/Imu'."""
     message = _empty(name)
     for field, value in fields.items():
