@@ -17,6 +17,8 @@ setup(
     package_data={package_name: ["robots/*", "evaluation/*.jinja"]},
     data_files=[("share/ament_index/resource_index/packages", [f"resource/{package_name}"]),
                 (f"share/{package_name}", ["package.xml"]),
+                # On the path, also of colcon, whose executables of nodes are in lib/<package>.
+                ("bin", ["scripts/uvms"]),
                 (f"share/{package_name}/launch", sorted(glob("launch/*.py"))),
                 (f"share/{package_name}/config", sorted(glob("config/*"))),
                 # for robot_state_publisher and RViz, beside the copy inside the package
@@ -56,7 +58,6 @@ setup(
             f"simulated_robot = {package_name}.ros.demo.simulated_robot:main",
             f"closed_loop_controller = {package_name}.ros.demo.controller:main",
             f"{package_name} = {package_name}.__main__:main",
-            f"uvms = {package_name}.__main__:main",
         ],
     },
 )

@@ -42,6 +42,7 @@ COMMANDS = {
                   "time the complete update beside CVXPY's, over horizons, joints and solvers"),
     "export": ("export.command",
                "write a saved estimate for URDF, simulators and controllers of others"),
+    "completion": ("completion", "print what makes a shell complete commands and options"),
     "demo": ("ros.demo.command", "simulate, identify, test held out, and report"),
 }
 

@@ -41,6 +41,7 @@ BELOW = {
     "disk": set(),
     "garbage": set(),
     "terminal": set(),
+    "completion": {"options"},
     "__main__": {"options"},
 }
 

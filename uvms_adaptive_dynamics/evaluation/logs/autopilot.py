@@ -63,8 +63,7 @@ def tracks_of(found: Quantities) -> list[Track]:
     """The topics; a quantity that the log lacks has none."""
     tracks = []
     if found.imu is not None:
-        values = np.hstack([found.imu.values, _quaternions(found)])
-        tracks.append(_track("/mavros/imu/data", IMU, found.imu, values, _imu))
+        tracks.append(_imu_track(found.imu, found.attitude))
     if found.outputs is not None:
         tracks.append(_track("/mavros/rc/out", RC_OUT, found.outputs, found.outputs.values, _rc))
     for number, series in found.pressure.items():
@@ -100,17 +99,18 @@ def _track(topic, kind, series: Series, values: np.ndarray, maker) -> Track:
     return Track(topic, kind, series.received, series.stamps, values, maker)
 
 
-def _quaternions(found: Quantities) -> np.ndarray:
-    """(k, 4) x y z w of FLU in ENU at the IMU's times; NaN where no attitude is near."""
-    assert found.imu is not None
-    R_nb = None if found.attitude is None else _attitudes(found.attitude, found.imu.stamps)
-    missing = np.full((len(found.imu.stamps), 4), np.nan)
-    if R_nb is None:
-        return missing
-    near, R = R_nb
-    turned = Rotation.from_matrix(NED_FROM_ENU.T @ R.as_matrix() @ FRD_FROM_FLU)
-    missing[near] = turned.as_quat()
-    return missing
+def _imu_track(imu: Series, attitude: Series | None) -> Track:
+    """Rates, force and the orientation of FLU in ENU as x y z w, NaN in a log without attitudes; as
+    from mavros, in one with them no message where none is near."""
+    found = None if attitude is None else _attitudes(attitude, imu.stamps)
+    if found is None:
+        quaternions = np.full((len(imu.stamps), 4), np.nan)
+    else:
+        near, R_nb = found
+        turned = Rotation.from_matrix(NED_FROM_ENU.T @ R_nb.as_matrix() @ FRD_FROM_FLU)
+        quaternions = turned.as_quat()
+        imu = Series(*(values[near] for values in imu))
+    return _track("/mavros/imu/data", IMU, imu, np.hstack([imu.values, quaternions]), _imu)
 
 
 def _attitudes(attitude: Series, t: np.ndarray) -> tuple[np.ndarray, Rotation] | None:

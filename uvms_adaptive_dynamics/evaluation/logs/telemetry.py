@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import BagError
+from ...signals.decode.sensor_clock import LONGEST_LATENCY, RIGHT_CLOCK
 from ..recording import reason
 from .autopilot import Quantities, Series, tracks_of, warnings_of
 from .dataflash import NEEDS_PYMAVLINK, of_displacements
@@ -147,7 +148,8 @@ def _packets(data: mmap.mmap) -> Iterator[tuple[float, int, tuple[int, int], byt
 
 def _quantities(rows: dict[str, list[tuple[float, float | None, list[float]]]]) -> Quantities:
     autopilot = _offset([row for name in TAKEN if name not in COMPANION for row in rows[name]])
-    series = {name: _series(found, _offset(found) if name in COMPANION else autopilot)
+    series = {name: _series(found, _shared(_offset(found), autopilot) if name in COMPANION
+                            else autopilot)
               for name, found in rows.items() if found}
     pressures = ("SCALED_PRESSURE", "SCALED_PRESSURE2", "SCALED_PRESSURE3")
     displacements = series.get("VISION_POSITION_DELTA")
@@ -169,6 +171,16 @@ def _offset(rows: list[tuple[float, float | None, list[float]]]) -> float | None
         return None
     difference = np.array([received - stamp for received, stamp in stamped])
     return float(np.quantile(difference, QUANTILE))
+
+
+def _shared(offset: float | None, autopilot: float | None) -> float | None:
+    """The offset of a companion's clock: the autopilot's or none (the ground station's clock) where
+    it may be that one, since only then its transport delay shows; else its own."""
+    for other in (autopilot, 0.0):
+        if (offset is not None and other is not None
+                and -RIGHT_CLOCK < offset - other < LONGEST_LATENCY):
+            return other
+    return offset
 
 
 def _series(rows: list[tuple[float, float | None, list[float]]], offset: float | None) -> Series:
