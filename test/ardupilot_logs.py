@@ -31,7 +31,10 @@ FORMATS = {   # of ArduPilot's LogStructure.h
 
 def readings(bag):
     """(role, reception [s], stamp [s], values) of every message; IMU: rpy of FRD in NED, rates and
-    force FRD; in the units of ROS else."""
+    force FRD; in the units of ROS else. Of a bag, or of a list of them as it is."""
+    if isinstance(bag, list):
+        yield from bag
+        return
     for role, message, t in read_messages(bag, inputs(Config())):
         stamp = stamp_of(message)
         stamp = t if stamp is None else stamp
@@ -150,3 +153,20 @@ SETTINGS = {   # for what an autopilot's log calls its topics
     "imu.topic": "mavros/imu/data", "dvl.topic": "ardupilot/dvl",
     "depth.topic": "ardupilot/pressure_2", "thrusters.topic": "mavros/rc/out",
     "thrusters.type": "mavros_msgs/msg/RCOut"}
+
+
+def small_logs():
+    """(a .BIN, a .tlog) of a few messages, as bytes."""
+    import tempfile
+    found = []
+    with tempfile.TemporaryDirectory() as name:
+        for write, file in ((write_bin, "x.BIN"), (write_tlog, "x.tlog")):
+            write(SOME, Path(name) / file, BEGIN)
+            found.append((Path(name) / file).read_bytes())
+    return found
+
+
+BEGIN = 1_767_225_600.0      # [s since the epoch]
+SOME = [("imu", BEGIN + 1.0 + 0.02 * k, BEGIN + 1.0 + 0.02 * k, np.full(9, 0.1)) for k in range(9)] + [
+    ("thrusters", BEGIN + 1.1, BEGIN + 1.1, np.full(8, 1500.0)), ("depth", BEGIN + 1.1, BEGIN + 1.1, np.array([1e5])),
+    ("dvl", BEGIN + 1.1, BEGIN + 1.1, np.zeros(3)), ("dvl", BEGIN + 1.2, BEGIN + 1.2, np.ones(3))]

@@ -32,7 +32,8 @@ BELOW = {
     # What the demonstration shows is a simulated robot; the node imports none, see below.
     "ros": {"config", "model", "signals", "solvers", "uncertainty", "estimation", "simulation",
             "control", "options", "garbage"},
-    "simulation": {"signals", "options"},
+    # Of the model where a URDF lies, and rotations: its physics shares no code with the regressors.
+    "simulation": {"config", "model", "signals", "options"},
     "studies": {"config", "model", "signals", "solvers", "uncertainty", "estimation", "evaluation",
                 "simulation", "control", "options", "garbage"},
     "export": {"config", "model", "uncertainty", "options"},
@@ -50,7 +51,8 @@ WAYS_IN = {
     "rclpy": ("ros.",),
     "rosbag2_py": ("ros.",),
     "rosbags": ("evaluation.rosbag_file", "evaluation.logs.ros_messages",
-                "evaluation.convert_command", "simulation.bag", "ros.recorder",
+                "evaluation.convert_command", "simulation.bag", "simulation.configured",
+                "ros.recorder",
                 "studies.benchmark.samples", "studies.closed_loop.loop"),
     "pymavlink": ("evaluation.logs.",),
     "rich": ("terminal",),

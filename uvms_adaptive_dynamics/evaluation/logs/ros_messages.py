@@ -9,18 +9,18 @@ import numpy as np
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
+from ...signals.topics import DEFINITIONS
+
 IMU, TWIST = "sensor_msgs/msg/Imu", "geometry_msgs/msg/TwistWithCovarianceStamped"
 PRESSURE, BATTERY = "sensor_msgs/msg/FluidPressure", "sensor_msgs/msg/BatteryState"
 RC_OUT = "mavros_msgs/msg/RCOut"
-# Of packages that are no part of ROS 2 Jazzy; mavros_msgs/msg/RCOut.msg, branch ros2.
-FOREIGN = {RC_OUT: "std_msgs/Header header\nuint16[] channels\n"}
 
 
 @cache
 def type_store() -> Typestore:
-    """Jazzy's types with those of FOREIGN."""
+    """Jazzy's types with those of DEFINITIONS."""
     store = get_typestore(Stores.ROS2_JAZZY)
-    for name, definition in FOREIGN.items():
+    for name, definition in DEFINITIONS.items():
         store.register(get_types_from_msg(definition, name))
     return store
 
