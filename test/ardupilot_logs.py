@@ -167,6 +167,7 @@ def small_logs():
 
 
 BEGIN = 1_767_225_600.0      # [s since the epoch]
-SOME = [("imu", BEGIN + 1.0 + 0.02 * k, BEGIN + 1.0 + 0.02 * k, np.full(9, 0.1)) for k in range(9)] + [
-    ("thrusters", BEGIN + 1.1, BEGIN + 1.1, np.full(8, 1500.0)), ("depth", BEGIN + 1.1, BEGIN + 1.1, np.array([1e5])),
-    ("dvl", BEGIN + 1.1, BEGIN + 1.1, np.zeros(3)), ("dvl", BEGIN + 1.2, BEGIN + 1.2, np.ones(3))]
+SOME = [(role, BEGIN + t, BEGIN + t, values) for role, t, values in (
+    *(("imu", 1.0 + 0.02 * k, np.full(9, 0.1)) for k in range(9)),
+    ("thrusters", 1.1, np.full(8, 1500.0)), ("depth", 1.1, np.array([1e5])),
+    ("dvl", 1.1, np.zeros(3)), ("dvl", 1.2, np.ones(3)))]

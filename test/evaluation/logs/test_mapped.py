@@ -84,10 +84,12 @@ def test_converted_it_is_the_same(log, tmp_path):
     ({"topics": {"i": {"type": "sensor_msgs/msg/Imu", "angular_velocity": ["gx"]}}}, "of x, y, z"),
     ({"topics": {"i": {"type": "sensor_msgs/msg/Imu"}}}, "has no columns"),
     ({"topics": 3}, "topics is 3"), ({"time": "t"}, "time is 't'"),
-    ({"time": {"column": "t", "unit": "h"}}, "unit is 'h'"), ({"offset": "x"}, "offset is 'x'"),
+    ({"time": {"column": "t", "unit": "h"}}, "unit is 'h'"),
+    ({"time": {"column": "t", "unit": {}}}, "unit is {}"),
+    ({"topics": {"d": {"type": {}, "data": "d"}}}, "has type {}"), ({"offset": "x"}, "offset is 'x'"),
     ({"file": "none.csv"}, "there is no file"), ({"files": []}, "files is"),
     ({"file": "dive.yaml"}, "another mapping"), ({"tyme": 1}, "got 'tyme'"),
-    ({"scale": {"q": "x"}}, "scale of q is 'x'"), ({"files": [3]}, "3 is no entry")])
+    ({"scale": {"q": "x"}}, "scale of 'q' is 'x'"), ({"files": [3]}, "3 is no entry")])
 def test_mistakes_are_named(log, changes, said):
     """Which mapping, what is wrong, what is there."""
     path = log(**changes).with_suffix(".yaml")

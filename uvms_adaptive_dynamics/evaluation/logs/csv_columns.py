@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from ...disk.kinds import reason_of, special_kind
-from ...errors import BagError
+from ...errors import BagError, brief
 
 SNIFFED = 65536           # characters in which the separator is looked for
 SEPARATORS = ",;\t|"
+MOST_NAMES = 400          # characters of the names in a message
 
 
 def read_columns(path: Path, wanted: Collection[str]) -> tuple[dict[str, np.ndarray], int]:
@@ -40,8 +41,9 @@ def _read(path: Path, wanted: frozenset[str], changed_ns: int,
             names = [name.strip() for name in next(rows, [])]
             missing = sorted(wanted - set(names))
             if missing:
-                raise BagError(f"'{path}' has no column '{missing[0]}'; its first line has "
-                               f"{', '.join(names[:40]) or 'no names'}.")
+                there = brief(names, MOST_NAMES) if names else "no names"
+                raise BagError(f"'{path}' has no column {brief(missing[0])}; its first line has "
+                               f"{there}.")
             places = {name: names.index(name) for name in sorted(wanted)}
             values, bad = _numbers(rows, list(places.values()))
     except (OSError, csv.Error) as error:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -48,14 +50,29 @@ def _read(path: Path, changed_ns: int, size: int) -> TrackLog:
             self.clock = None
 
     try:
-        # It prints what it skips.
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        with _silence():
             log = _Columns(Index(str(path)))
-            found = _quantities(log)
+        found = _quantities(log)
     except Exception as error:   # of a damaged file, anything from struct.error to KeyError
         raise BagError(f"log '{path}' cannot be read as an ArduPilot log ({reason(error)}); "
                        "expected a .BIN as the autopilot wrote it.") from None
     return TrackLog(path, tracks_of(found), warnings_of(found))
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """Nothing on the terminal: pymavlink prints what it skips, in Python and in C."""
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()), \
+            open(os.devnull, "wb") as nowhere:
+        kept = {stream: os.dup(stream) for stream in (1, 2)}
+        try:
+            for stream in kept:
+                os.dup2(nowhere.fileno(), stream)
+            yield
+        finally:
+            for stream, copy in kept.items():
+                os.dup2(copy, stream)
+                os.close(copy)
 
 
 class _Columns:

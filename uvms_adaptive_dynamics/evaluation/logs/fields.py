@@ -34,13 +34,13 @@ def maker(topic: str, fields: Any, what: str) -> Maker:
     quaternion those of x, y, z, w or of roll, pitch, yaw [rad], an array any number. Texts
     (`name` of joint states) are taken as they are.
     """
-    where = f"{what}: topic '{topic}'"
+    where = f"{what}: topic {brief(topic)}"
     store = type_store()
-    if not isinstance(fields, Mapping) or fields.get("type") not in store.fielddefs:
-        got = fields.get("type") if isinstance(fields, Mapping) else fields
+    got = fields.get("type") if isinstance(fields, Mapping) else fields
+    if not isinstance(fields, Mapping) or not isinstance(got, str) or got not in store.fielddefs:
         raise BagError(f"{where} has type {brief(got)}; expected one such as "
                        "sensor_msgs/msg/JointState.")
-    kind = fields["type"]
+    kind = got
     columns: list[str] = []
     constants: dict[str, list[str]] = {}
     setters: list[tuple[str, Callable[[np.ndarray], Any], slice]] = []
@@ -51,8 +51,8 @@ def maker(topic: str, fields: Any, what: str) -> Maker:
         names = [str(name) for name in (given if isinstance(given, list) else [given])]
         if not names or any(isinstance(name, (dict, list)) or name is None for name in
                             (given if isinstance(given, list) else [given])):
-            raise BagError(f"{where}: {field} is {brief(given)}; expected a column or a list of "
-                           "columns.")
+            raise BagError(f"{where}: {brief(field)} is {brief(given)}; expected a column or a "
+                           "list of columns.")
         if _is_text(definition):
             constants[str(field)] = names
             continue

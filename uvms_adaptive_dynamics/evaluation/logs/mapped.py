@@ -79,7 +79,7 @@ def _entry(entry: Any, mapping: Path, what: str,
     if path.suffix.lower() == ".csv":
         return _csv(path, entry, offset, what)
     if path.suffix.lower() in (".yaml", ".yml"):
-        raise BagError(f"{what}: '{name}' is another mapping; expected a log.")
+        raise BagError(f"{what}: {brief(name)} is another mapping; expected a log.")
     log = read_other(path)
     return [track.moved(offset) for track in log.tracks], log.warnings
 
@@ -90,8 +90,9 @@ def _csv(path: Path, entry: Mapping[str, Any], offset: float,
     if not isinstance(time, Mapping) or set(time) - {"column", "unit"} or "column" not in time:
         raise BagError(f"{what}: time is {brief(time)}; expected {{column: NAME, unit: s}}, the "
                        f"unit one of {', '.join(UNITS)}.")
-    if time.get("unit", "s") not in UNITS:
-        raise BagError(f"{what}: the time's unit is {brief(time['unit'])}; expected one of "
+    unit = time.get("unit", "s")
+    if not isinstance(unit, str) or unit not in UNITS:
+        raise BagError(f"{what}: the time's unit is {brief(unit)}; expected one of "
                        f"{', '.join(UNITS)}.")
     topics, scale = entry.get("topics"), entry.get("scale", {})
     if not isinstance(topics, Mapping) or not topics:
@@ -103,10 +104,10 @@ def _csv(path: Path, entry: Mapping[str, Any], offset: float,
     clock = str(time["column"])
     wanted = {clock, *(column for made in makers.values() for column in made.columns)}
     columns, bad = read_columns(path, wanted)
-    columns = {column: values * _number(scale.get(column, 1.0), f"{what}: scale of {column}",
+    columns = {column: values * _number(scale.get(column, 1.0), f"{what}: scale of {brief(column)}",
                                         "a factor")
                for column, values in columns.items()}
-    t = columns[clock] * UNITS[time.get("unit", "s")] + offset
+    t = columns[clock] * UNITS[unit] + offset
     warnings = [f"'{path}': {bad} cells are no numbers and are left out."] if bad else []
     tracks = []
     for topic, made in makers.items():
