@@ -86,7 +86,8 @@ def test_converted_it_is_the_same(log, tmp_path):
     ({"topics": 3}, "topics is 3"), ({"time": "t"}, "time is 't'"),
     ({"time": {"column": "t", "unit": "h"}}, "unit is 'h'"),
     ({"time": {"column": "t", "unit": {}}}, "unit is {}"),
-    ({"topics": {"d": {"type": {}, "data": "d"}}}, "has type {}"), ({"offset": "x"}, "offset is 'x'"),
+    ({"topics": {"d": {"type": {}, "data": "d"}}}, "has type {}"),
+    ({"offset": "x"}, "offset is 'x'"),
     ({"file": "none.csv"}, "there is no file"), ({"files": []}, "files is"),
     ({"file": "dive.yaml"}, "another mapping"), ({"tyme": 1}, "got 'tyme'"),
     ({"scale": {"q": "x"}}, "scale of 'q' is 'x'"), ({"files": [3]}, "3 is no entry")])
