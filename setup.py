@@ -17,6 +17,8 @@ setup(
     package_data={package_name: ["robots/*", "schedules/*", "evaluation/page/*"]},
     data_files=[("share/ament_index/resource_index/packages", [f"resource/{package_name}"]),
                 (f"share/{package_name}", ["package.xml"]),
+                # On the path, also of colcon, whose executables of nodes are in lib/<package>.
+                ("bin", ["scripts/uvms"]),
                 (f"share/{package_name}/launch", sorted(glob("launch/*.py"))),
                 (f"share/{package_name}/config", sorted(glob("config/*"))),
                 (f"share/{package_name}/layouts", sorted(glob("layouts/*"))),
@@ -43,7 +45,10 @@ setup(
         # Unpinned, ros-rclpy is ROS 2 Kilted; without [fastrtps] it has no middleware and cannot be
         # imported.
         "ros": ["ros-rclpy[fastrtps]==7.1.6", "ros-jazzy-common-interfaces==5.3.6"],
-        "evaluation": ["matplotlib>=3.6", "rosbags>=0.11", "jinja2>=3.1"],
+        # rich draws progress and colours; without it both are plain text.
+        "evaluation": ["matplotlib>=3.6", "rosbags>=0.11", "jinja2>=3.1", "rich>=13"],
+        # ArduPilot's .BIN and .tlog.
+        "logs": ["pymavlink>=2.4.40"],
         # Fuzzing guided by coverage: `python test/fuzz.py --atheris yaml`; no wheels below 3.11.
         "fuzz": ["atheris>=3.0; python_version >= '3.11'"],
         # colcon recognizes pytest by this extra; with tests_require it runs no test at all.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import yaml
+from ardupilot_logs import small_logs
 from export_cases import estimate
 from fuzz_cases import randomness, spoilt
 
@@ -21,6 +22,7 @@ from uvms_adaptive_dynamics.control.excitation.trajectory_file import (
 )
 from uvms_adaptive_dynamics.control.stages import FOLDER as SCHEDULES
 from uvms_adaptive_dynamics.control.stages import load_schedule
+from uvms_adaptive_dynamics.evaluation.bags import opened
 from uvms_adaptive_dynamics.export.formats import FORMATS, export_as, read_export
 from uvms_adaptive_dynamics.model.manipulator import ManipulatorModel
 from uvms_adaptive_dynamics.model.parameter_file import (
@@ -52,6 +54,17 @@ ALPHA5 = Path(resolve_urdf(Config().robot.urdf)).read_text()
 JOINTS = Config().robot.joints
 CURVE = ("pwm_us,thrust_10V_N,thrust_16V_N\n1100,-28,-40\n1480,0,0\n1500,0,0\n1520,0,0\n"
          "1700,14,20\n1900,36,51\n")
+MAPPING = """\
+time: {column: t, unit: ms}
+offset: 1.0
+scale: {q: 0.5}
+topics:
+  imu: {type: sensor_msgs/msg/Imu, orientation: [a, b, c], angular_velocity: [a, b, c]}
+  joint_states: {type: sensor_msgs/msg/JointState, name: [x, y], position: [q, a]}
+  out: {type: mavros_msgs/msg/RCOut, channels: [u, u]}
+"""
+CSV = "t,a,b,c,q,u\n1000,0.1,0.2,0.3,4,1500\n1010,,,,5,1501\n1020,1,2,3,6,1502\n"
+BIN, TLOG = small_logs()
 SMALL = ParameterTable(False, ("axis_e",), (False,), (0.2,), (0.1,))
 NAMES = [name for name, _, _ in Config().settings()]
 
@@ -66,7 +79,8 @@ class FileFuzzer:
         self._kinds = (("configuration", self._configuration), ("settings", self._set),
                        ("parameter file", self._parameter_file), ("URDF", self._urdf),
                        ("thrust curve", self._curve), ("export", self._export),
-                       ("trajectory", self._trajectory), ("schedule", self._schedule))
+                       ("trajectory", self._trajectory), ("schedule", self._schedule),
+                       ("mapping", self._mapping), ("log", self._log))
         self.trajectory = self._moved().read_text()
         self._exports = {name: export_as(estimate(1), name).text for name in FORMATS}
 
@@ -76,6 +90,24 @@ class FileFuzzer:
         kind, case = self._kinds[number % len(self._kinds)]
         prepared = case(rng)
         tally.run(kind, number, prepared)
+
+    def _mapping(self, rng):
+        """A CSV with its mapping, one of them spoilt."""
+        mapping, table = self._path.with_suffix(".yaml"), self._path.with_suffix(".csv")
+        whole = rng.random() < 0.5
+        text = self._spoilt(rng, MAPPING) if whole else MAPPING
+        rows = CSV if whole else spoilt(rng, CSV, TOKENS)
+        for path, content in ((mapping, text), (table, rows)):
+            path.write_bytes(content.encode("utf-8", "surrogatepass")
+                             if isinstance(content, str) else content)
+        return lambda: read_all(rng.choice((mapping, table)))
+
+    def _log(self, rng):
+        """A .tlog, or a .BIN, with bytes spoilt."""
+        suffix, content = rng.choice(((".tlog", TLOG), (".BIN", BIN)))
+        path = self._path.with_suffix(suffix)
+        path.write_bytes(spoilt(rng, content, [bytes([k]) * 3 for k in range(256)]))
+        return lambda: read_all(path)
 
     def _saved(self):
         rng = np.random.default_rng(1)
@@ -184,6 +216,13 @@ class FileFuzzer:
         def case():
             assert all(map(math.isfinite, read_export(name, text, Config()).values()))
         return case
+
+
+def read_all(path):
+    """Every message of a log."""
+    with opened(path) as log:
+        for _ in log.messages(log.topics, -math.inf, math.inf):
+            pass
 
 
 def use(config):

@@ -17,6 +17,10 @@ PROGRAM = "python -m uvms_adaptive_dynamics"
 COMMANDS = {
     "evaluate": ("evaluation.evaluate_command",
                  "replay recordings through the estimator and measure its predictions"),
+    "inspect": ("evaluation.inspect_command",
+                "say what a recording holds, and propose the settings for it"),
+    "convert": ("evaluation.convert_command",
+                "write an ArduPilot, telemetry or CSV log as a rosbag2 recording"),
     "simulate": ("simulation.simulate_command", "make a recording of the simulated robot"),
     "campaign": ("studies.campaign",
                  "identify simulated robots from wrong priors and test them held out"),
@@ -42,6 +46,7 @@ COMMANDS = {
                   "time the complete update beside CVXPY's, over horizons, joints and solvers"),
     "export": ("export.command",
                "write a saved estimate for URDF, simulators and controllers of others"),
+    "completion": ("completion", "print what makes a shell complete commands and options"),
     "demo": ("ros.demo.command", "simulate, identify, test held out, and report"),
 }
 

@@ -18,7 +18,7 @@ PACKAGE = "uvms_adaptive_dynamics"
 FOLDER = Path(uvms_adaptive_dynamics.__file__).parent
 
 # Rooms that a room may import from, itself aside. Those of EVERYBODY are everybody's.
-EVERYBODY = ("errors", "disk")
+EVERYBODY = ("errors", "disk", "terminal")
 BELOW = {
     "config": set(),
     "model": {"config"},
@@ -32,7 +32,8 @@ BELOW = {
     # What the demonstration shows is a simulated robot; the node imports none, see below.
     "ros": {"config", "model", "signals", "solvers", "uncertainty", "estimation", "simulation",
             "control", "options", "garbage"},
-    "simulation": {"signals", "options"},
+    # Of the model where a URDF lies, and rotations: its physics shares no code with the regressors.
+    "simulation": {"config", "model", "signals", "options"},
     "studies": {"config", "model", "signals", "solvers", "uncertainty", "estimation", "evaluation",
                 "simulation", "control", "options", "garbage"},
     "export": {"config", "model", "uncertainty", "options"},
@@ -40,6 +41,8 @@ BELOW = {
     "errors": set(),
     "disk": set(),
     "garbage": set(),
+    "terminal": set(),
+    "completion": {"options"},
     "__main__": {"options"},
 }
 
@@ -47,8 +50,12 @@ BELOW = {
 WAYS_IN = {
     "rclpy": ("ros.",),
     "rosbag2_py": ("ros.",),
-    "rosbags": ("evaluation.bags", "simulation.bag", "ros.recorder", "studies.benchmark.samples",
-                "studies.closed_loop.loop", "studies.excitation.dry_run"),
+    "rosbags": ("evaluation.rosbag_file", "evaluation.logs.ros_messages",
+                "evaluation.convert_command", "simulation.bag", "simulation.configured",
+                "ros.recorder", "studies.benchmark.samples", "studies.closed_loop.loop",
+                "studies.excitation.dry_run"),
+    "pymavlink": ("evaluation.logs.",),
+    "rich": ("terminal",),
     "matplotlib": ("evaluation.canvas", "evaluation.figures", "evaluation.parameter_figures",
                    "studies.benchmark.report", "studies.closed_loop.picture",
                    "studies.excitation.picture", "studies.paper.overlays",

@@ -95,6 +95,10 @@ class Depth(Section):
     topic: str = setting("depth", "Topic name.")
     type: str = setting("sensor_msgs/msg/FluidPressure", "Message type.",
                         choices=("sensor_msgs/msg/FluidPressure", "std_msgs/msg/Float64"))
+    unit: str = setting(
+        "auto", "Unit of the value: 'auto' (Pa in a FluidPressure, m in a Float64), 'm' below the "
+                "surface, or that of an absolute pressure (hPa is mbar).",
+        choices=("auto", "m", "Pa", "hPa", "kPa", "bar"))
     xyz: tuple[float, ...] = setting(
         (0.0, 0.0, 0.0), "Place of the pressure sensor in the body (FLU).", "m")
     delay: float = setting(0.0, LATE, "s", -1.0, 1.0)
@@ -116,6 +120,11 @@ class Joints(Section):
     type: str = setting(
         "sensor_msgs/msg/JointState", "Message type.",
         choices=("sensor_msgs/msg/JointState", "control_msgs/msg/DynamicJointState"))
+    names: tuple[str, ...] = setting(
+        (), "What the messages call each of robot.joints, in that order; empty: by these names.",
+        kind="strings")
+    unit: str = setting("rad", "Unit of positions and velocities, per second: 'rad' or 'deg'.",
+                        choices=("rad", "deg"))
     delay: float = setting(0.0, LATE, "s", -1.0, 1.0)
     timeout: float = setting(
         0.1, "Without a sample within this time of the tick, or 1.5 periods of slow joint states, "

@@ -29,6 +29,9 @@ class Thrusters(Section):
         "std_msgs/msg/Float64MultiArray", "Message type.",
         choices=("std_msgs/msg/Float64MultiArray", "mavros_msgs/msg/RCOut",
                  "mavros_msgs/msg/OverrideRCIn"))
+    channels: tuple[float, ...] = setting(
+        (), "Which value of the message is each thruster's command, counted from 1, such as "
+            "9 10 11 12 13 14 15 16 of an RCOut; empty: the first ones.", "", 1, 64, kind="floats")
     wrench_topic: str = setting("wrench", "Topic of the body wrench (geometry_msgs/WrenchStamped).")
     wrench_frame: str = setting("flu", "Axes of that wrench.", choices=("flu", "frd"))
     unit: str = setting(
@@ -65,5 +68,9 @@ class Thrusters(Section):
         if len(self.signs) != n or any(abs(s) != 1.0 for s in self.signs):
             self.refuse("signs", self.signs,
                         f"{n} numbers, each +1 or -1 (one per thruster of the allocation)")
+        if self.channels and (len(set(self.channels)) != n or len(self.channels) != n
+                              or any(channel % 1 for channel in self.channels)):
+            self.refuse("channels", self.channels,
+                        f"nothing or {n} different whole numbers (one per thruster)")
         if self.efficiency and len(self.efficiency) != n:
             self.refuse("efficiency", self.efficiency, f"nothing or {n} numbers (one per thruster)")

@@ -49,15 +49,16 @@ class Config:
         self._check_odometry()
         n = len(self.robot.joints)
         for per_joint, names in (
-                (self.joint_states, ("effort_scale", "effort_scale_negative", "effort_offset",
-                                     "position_offset", "limits_low", "limits_high")),
+                (self.joint_states, ("names", "effort_scale", "effort_scale_negative",
+                                     "effort_offset", "position_offset", "limits_low",
+                                     "limits_high")),
                 (self.prior, ("friction_viscous", "friction_coulomb")),
                 (self.excitation, ("joint_low", "joint_high", "joint_speed"))):
             for name in names:
                 got = getattr(per_joint, name)
                 if got and len(got) != n:
                     per_joint.refuse(
-                        name, got, f"nothing or {n} numbers (one for each of robot.joints)")
+                        name, got, f"nothing or {n} values (one for each of robot.joints)")
         unknown = set(self.joint_states.effort_masked) - set(self.robot.joints)
         if unknown:
             self.joint_states.refuse("effort_masked", sorted(unknown),

@@ -15,7 +15,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                           "predictions.")
     parser.add_argument(
         "bags", nargs="+", metavar="BAG", type=options.bag,
-        help="folder of a bag, or one .mcap or .db3 file; several run one after another")
+        help="folder of a bag, one .mcap or .db3 file, or another log: .BIN, .tlog, a .csv with "
+             "its mapping (docs/recordings.md); several run one after another")
+    parser.add_argument("--begin", type=options.seconds(0.0), default=0.0, metavar="S",
+                        help="leave out so much [s] of the beginning of each recording")
+    parser.add_argument("--end", type=options.seconds(), metavar="S",
+                        help="use each recording up to this time [s] from its beginning")
+    parser.add_argument(
+        "--split", type=options.number(above=0.0, below=100.0, unit="%"), metavar="PERCENT",
+        help="learn on this share of the recordings' time and predict the rest with what was "
+             "learnt: the held-out test in one run")
     parser.add_argument(
         "--parameters", type=options.file, metavar="YAML",
         help="parameters to start from (written by --save-parameters or the node)")
@@ -49,6 +58,11 @@ def run(args: argparse.Namespace) -> int:
     if args.adapt_intervals and not args.frozen:
         raise ConfigError("--adapt-intervals: got no --frozen; expected both, since intervals "
                           "follow the residuals anyway while parameters are learnt.")
+    if args.end is not None and args.end <= args.begin:
+        raise ConfigError(f"--end: got {args.end:g}, expected more than --begin ({args.begin:g}).")
+    if args.split is not None and args.frozen:
+        raise ConfigError("--split: got --frozen as well, which learns nothing; expected one of "
+                          "the two.")
     config = options.config_of(args)
     if args.schedule is not None:
         if args.frozen:
@@ -58,13 +72,19 @@ def run(args: argparse.Namespace) -> int:
     # Only here: solvers and the arm's model take a second to load, and a wrong argument is
     # answered before.
     from ..model.parameter_file import load_parameters
+    from .pieces import divided
     from .run import evaluate
+    learnt, held_out = divided(args.bags, config, args.begin, args.end, args.split)
     prior = None if args.parameters is None else load_parameters(args.parameters)
-    metrics = evaluate(args.bags, config, prior, args.frozen, args.output, not args.no_report,
+    metrics = evaluate(learnt, config, prior, args.frozen, args.output, not args.no_report,
                        args.save_parameters,
                        say=lambda sentence: print(f"evaluate: {sentence}", file=sys.stderr),
-                       adapt_intervals=args.adapt_intervals, figures=args.figures)
+                       adapt_intervals=args.adapt_intervals, figures=args.figures,
+                       held_out=held_out)
     print(summary(metrics))
+    if held_out:
+        print(f"\nheld out, the last {100 - args.split:g} %, nothing learnt:\n"
+              f"{summary(metrics['held_out'])}")
     print(f"\n{args.output / ('metrics.json' if args.no_report else 'report.html')}")
     return 0
 

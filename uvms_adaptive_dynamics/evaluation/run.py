@@ -1,7 +1,6 @@
 """A run: recordings through front end and estimator, by data time."""
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -23,6 +22,8 @@ from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..signals.front_end import SignalFrontEnd
 from ..signals.topics import inputs
+from ..terminal import progress_on_terminal
+from ..uncertainty.statement import Statement
 from .bags import BagContents, check_bag, read_messages
 from .causes import masked_rows, nothing_usable
 from .failures import FailureLog, kind_of
@@ -32,6 +33,7 @@ from .input_log import InputLog
 from .judged import statement_of
 from .log import RunLog
 from .mask_spans import MaskSpans
+from .recording import Piece
 from .run_record import Run, RunFinding, metrics_of
 
 # Samples that the front end makes before the estimator takes them: each then finds its own data in
@@ -41,54 +43,77 @@ TURN = 64
 MOST_CAUSES = 10
 
 
-def evaluate(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None = None,
+def evaluate(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet | None = None,
              frozen: bool = False, output: str | Path | None = None, report: bool = True,
              save_to: str | Path | None = None,
              say: Callable[[str], None] = lambda sentence: None,
-             adapt_intervals: bool = False, figures: bool = False) -> dict[str, Any]:
+             adapt_intervals: bool = False, figures: bool = False,
+             held_out: Sequence[Piece] = ()) -> dict[str, Any]:
     """Run the bags, write metrics.json, samples.csv and the report into `output` (if given), return
     the metrics.
 
     `figures` writes the figures of print quality as well, one PNG file each.
     `save_to` keeps the last estimate as a parameter file; `say` gets warnings and notes, sentence
-    by sentence. `adapt_intervals` as in `run`. Raises a UvmsError for whatever cannot be used.
+    by sentence. `adapt_intervals` as in `run`. On `held_out` the last estimate then predicts and
+    learns nothing: its metrics are those under that name, its files in a folder `held_out`. Raises
+    a UvmsError for whatever cannot be used.
     """
-    folder = None if output is None else output_folder(output, _space(bags, config))
+    folder = (None if output is None
+              else output_folder(output, _space([*bags, *held_out], config)))
     if save_to is not None:
         output_file(save_to, MOST_PARAMETERS)
-    done = run(bags, config, prior, frozen, _progress_on_terminal(), adapt_intervals)
+    done = run(bags, config, prior, frozen, progress_on_terminal(), adapt_intervals)
     for sentence in (*(warning for bag in done.bags for warning in bag.warnings), *done.notes,
                      *(failure.line() for failure in done.failures)):
         say(sentence)
     said = statement_of(done, save_to)
-    metrics = {"verdict": said.verdict.document(), "next": list(said.next), **metrics_of(done)}
+    metrics = _with_verdict(said, done)
     writes: list[Callable[[], object]] = []
     if save_to is not None:
         writes.append(partial(save_parameters, save_to, done.final))
+    if held_out:
+        tested = run(held_out, config, done.final, True, progress_on_terminal())
+        said_of_test = statement_of(tested, None)
+        metrics["held_out"] = _with_verdict(said_of_test, tested)
+        if folder is not None:
+            writes += _files(output_folder(folder / "held_out"), tested, metrics["held_out"],
+                             said_of_test, report, figures)
     if folder is not None:
-        writes += [partial(write_json, folder / "metrics.json", metrics),
-                   partial(write_json, folder / "statement.json", said.document()),
-                   partial(write_file, folder / "statement.md", said.text()),
-                   partial(write_samples, folder / "samples.csv", done.robot.channels,
-                           done.log.rows())]
-        if report:
-            from .report import write_report  # only here: jinja2 is needed for nothing else
-            writes.append(partial(write_report, folder, done, metrics, said))
-        if figures:
-            from .figures import write_figures  # only here: matplotlib takes a second to load
-            writes.append(partial(write_figures, folder, done, metrics))
+        writes += _files(folder, done, metrics, said, report, figures)
     attempt_all(*writes)
     return metrics
 
 
-def _space(bags: Sequence[str | Path], config: Config) -> int:
+def _with_verdict(said: Statement, done: Run) -> dict[str, Any]:
+    """The metrics of a run, its verdict first."""
+    return {"verdict": said.verdict.document(), "next": list(said.next), **metrics_of(done)}
+
+
+def _files(folder: Path, done: Run, metrics: dict[str, Any], said: Statement, report: bool,
+           figures: bool) -> list[Callable[[], object]]:
+    """What writes the files of a run."""
+    writes: list[Callable[[], object]] = [
+        partial(write_json, folder / "metrics.json", metrics),
+        partial(write_json, folder / "statement.json", said.document()),
+        partial(write_file, folder / "statement.md", said.text()),
+        partial(write_samples, folder / "samples.csv", done.robot.channels, done.log.rows())]
+    if report:
+        from .report import write_report  # only here: jinja2 is needed for nothing else
+        writes.append(partial(write_report, folder, done, metrics, said))
+    if figures:
+        from .figures import write_figures  # only here: matplotlib takes a second to load
+        writes.append(partial(write_figures, folder, done, metrics))
+    return writes
+
+
+def _space(bags: Sequence[str | Path | Piece], config: Config) -> int:
     """Space [bytes] that the files of these bags' run take at most."""
     checked = [check_bag(bag, inputs(config)) for bag in bags]
     rows = sum(int((bag.end - bag.start) / config.filter.period) + 1 for bag in checked)
     return needed_bytes(rows, len(config.robot.joints) + (6 if config.robot.vehicle else 0))
 
 
-def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None = None,
+def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet | None = None,
         frozen: bool = False,
         progress: Callable[[str, float], None] = lambda bag, share: None,
         adapt_intervals: bool = False) -> Run:
@@ -96,8 +121,8 @@ def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None =
 
     Between bags the horizon is emptied and the estimate kept. `frozen` predicts with `prior` and
     learns nothing, neither parameters nor the width of intervals, unless `adapt_intervals`. All
-    bags are checked before the first is run. The same input gives the same
-    numbers.
+    bags are checked before the first is run; of each, a Piece of it may be given. The same input
+    gives the same numbers.
     """
     needed = inputs(config)
     contents = [check_bag(bag, needed) for bag in bags]
@@ -120,7 +145,7 @@ def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None =
             gaps.begin(bag.start)
             masks.begin(number)
             waiting: list[Sample] = []
-            for role, message, received in read_messages(bag.path, needed,
+            for role, message, received in read_messages(bag.piece, needed,
                                                          received_log.undecodable):
                 front.add_message(role, message, received)
                 made = front.samples()
@@ -259,18 +284,3 @@ class _Recorder:
         physical = self._estimator.physical
         self.log.add_physical(physical.min_eig_M(pi), physical.min_eig_J(pi),
                               physical.is_outside(pi))
-
-
-def _progress_on_terminal() -> Callable[[str, float], None]:
-    """Progress on stderr where that is a terminal, silence elsewhere."""
-    if not sys.stderr.isatty():
-        return lambda bag, share: None
-    last = 0.0
-
-    def show(bag: str, share: float) -> None:
-        nonlocal last
-        if time.monotonic() - last > 0.2 or share >= 1.0:
-            last = time.monotonic()
-            sys.stderr.write(f"\r{bag}: {100 * share:5.1f} %" + ("\n" if share >= 1.0 else ""))
-            sys.stderr.flush()
-    return show

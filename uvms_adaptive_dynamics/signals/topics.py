@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from ..config import Config
 
+# Messages of packages that are no part of ROS 2 Jazzy, by type; mavros_msgs/msg/RCOut.msg.
+DEFINITIONS = {"mavros_msgs/msg/RCOut": "std_msgs/Header header\nuint16[] channels\n"}
+
 
 @dataclass(frozen=True)
 class Input:

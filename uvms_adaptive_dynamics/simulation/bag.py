@@ -11,12 +11,15 @@ from typing import Any
 import numpy as np
 from rosbags.interfaces import Connection
 from rosbags.rosbag2 import StoragePlugin, Writer
-from rosbags.typesys import Stores, get_typestore
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from rosbags.typesys.store import Typestore
 
+from ..config import Config
 from ..disk.kinds import reason_of
 from ..disk.writing import output_file, output_folder, write_file
 from ..errors import BagError
+from ..signals.topics import DEFINITIONS
+from .configured import Publication
 from .faults.stream import Fault, Received, with_faults
 from .robot import SimulatedRobot, Truth
 from .rough import Roughness
@@ -34,7 +37,8 @@ BODY_FRAME, DVL_FRAME = "base_link", "dvl_link"
 def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage: str = "mcap",
               start_time: float = DEFAULT_START, true_robot: TrueRobot | None = None,
               truth: str | Path | None = None, faults: Sequence[Fault] = (),
-              rough: Roughness = Roughness(), individual: int = 0) -> Truth:
+              rough: Roughness = Roughness(), individual: int = 0,
+              config: Config | None = None) -> Truth:
     """Record `duration` [s] of a run into a new rosbag2 directory; bag time is the time of receipt.
 
     storage     'mcap' or 'sqlite3'
@@ -43,6 +47,7 @@ def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage:
     faults      of sensors and log, drawn with the same seed; the truth has none
     rough       of robot, water and tether; the truth has it
     individual  which robot of its kind, 0 for `true_robot` itself
+    config      whose topics, types, units and axes the messages have; None: the defaults
 
     Returns the truth log. Raises BagError when the bag exists or the storage is unknown, UvmsError
     when there is no room.
@@ -58,15 +63,21 @@ def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage:
     if truth:
         output_file(truth, int(duration * BYTES_PER_SECOND))
     store = get_typestore(Stores.ROS2_JAZZY)
-    topics = {role: topic for topic, role in ROLES.items()}
+    for name, definition in DEFINITIONS.items():
+        store.register(get_types_from_msg(definition, name))
+    published = Publication(config or Config(), store)
     connections: dict[str, Connection] = {}
     try:
         with Writer(path, version=9, storage_plugin=STORAGES[storage]) as writer:
             for role, message, t_ns, _ in with_faults(received(robot, store), faults, seed):
+                if role not in published.topics:
+                    continue
+                if config is not None:
+                    message = published.message(role, message, t_ns * 1e-9)
                 type_name = message.__msgtype__
                 if role not in connections:
-                    connections[role] = writer.add_connection(f"/{topics[role]}", type_name,
-                                                              typestore=store)
+                    connections[role] = writer.add_connection(f"/{published.topics[role]}",
+                                                              type_name, typestore=store)
                 writer.write(connections[role], t_ns, store.serialize_cdr(message, type_name))
     except (OSError, sqlite3.Error) as error:
         raise BagError(f"bag '{path}' cannot be written to its end: {reason_of(error)}. What is "

@@ -9,6 +9,7 @@ water from formulas of its own. Nothing is shared with the package's regressors.
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -48,9 +49,16 @@ def inertia_matrix(entries) -> np.ndarray:
     return np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
 
 
+def arm_model(urdf: str, joints: Sequence[str]) -> pin.Model:
+    """The arm as in its URDF, with all but these joints locked at zero."""
+    whole = pin.buildModelFromUrdf(urdf)
+    locked = [k for k in range(1, whole.njoints) if whole.names[k] not in joints]
+    return pin.buildReducedModel(whole, locked, pin.neutral(whole)) if locked else whole
+
+
 def build_model(robot: TrueRobot) -> tuple[pin.Model, pin.Model]:
     """Free-flyer model with the true inertias, and the arm's model as in the URDF (limits)."""
-    arm = pin.buildModelFromUrdf(robot.urdf)
+    arm = arm_model(robot.urdf, robot.joints)
     model = pin.Model()
     model.gravity.linear = np.array([0.0, 0.0, robot.gravity])
     base = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "body")

@@ -5,6 +5,8 @@ import argparse
 from dataclasses import replace
 
 from .. import options
+from ..config import load_config
+from ..errors import ConfigError
 from .faults.kinds import ACCEPTANCE, FAULT_KINDS, combined
 from .rough import ROUGH, ROUGH_PARTS, Roughness, roughness
 from .true_robot import TrueRobot
@@ -18,6 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="length of the run [s]; default 120")
     parser.add_argument("--seed", type=options.seed, default=0, metavar="N",
                         help="another seed is another motion and other noise; default 0")
+    parser.add_argument("--config", type=options.file, metavar="YAML",
+                        help="simulate the robot of these settings (arm, mount, thrusters, water), "
+                             "and publish under their topics, types and units")
     parser.add_argument("--storage", choices=("mcap", "sqlite3"), default="mcap",
                         help="default mcap")
     # The arm lifts no more than 2 kg.
@@ -40,13 +45,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the bag and return 0; raises UvmsError where something cannot be used."""
     from .bag import write_bag  # rosbags is needed here alone
+    from .configured import true_robot_of
 
+    if args.config is not None and args.faults:
+        raise ConfigError("--faults: got --config as well; expected one of the two: faults are put "
+                          "into messages as the default robot has them.")
+    config = None if args.config is None else load_config(args.config)
+    robot = TrueRobot() if config is None else true_robot_of(config)
     kinds = dict.fromkeys(kind for given in args.faults
                           for kind in (ACCEPTANCE if given == "acceptance" else (given,)))
     truth = write_bag(args.output, seed=args.seed, duration=args.duration, storage=args.storage,
-                      true_robot=replace(TrueRobot(), payload_mass=args.payload), truth=args.truth,
+                      true_robot=replace(robot, payload_mass=args.payload), truth=args.truth,
                       faults=combined(kinds), rough=rough_of(args.rough),
-                      individual=args.individual)
+                      individual=args.individual, config=config)
     print(f"{args.output}: {args.duration:g} s, seed {args.seed}, {args.storage}"
           + (f", faults: {', '.join(kinds)}" if kinds else "")
           + ("" if args.rough is None else f", rough: {', '.join(args.rough) or 'all'}")

@@ -9,6 +9,7 @@ import numpy as np
 from ...config import Config
 from ...model.normal import Z999
 from ...model.rotations import FRD_FROM_FLU
+from ..decode.decoder import depth_unit
 from .finding import (
     CHANGE_WINDOW,
     CONSISTENT,
@@ -24,7 +25,7 @@ MIN_DEPTH_RMS = 0.03      # [m] of the change over CHANGE_WINDOW, below which de
 MIN_WINDOWS = 100
 # Of the depth's change, within which it is right: sea water is 3 % denser than fresh.
 DEPTH_GAIN = 0.85, 1.15
-PRESSURE_UNITS = {1.0: "", 0.01: "hPa (mbar)", 0.001: "kPa", 1e-5: "bar"}    # by their size in Pa
+PRESSURE_UNITS = {1.0: "Pa", 0.01: "hPa", 0.001: "kPa", 1e-5: "bar"}    # by their size in Pa
 
 
 class DepthFit(NamedTuple):
@@ -76,7 +77,8 @@ def check_depth(logs: dict[str, np.ndarray], config: Config, turn: np.ndarray) -
         return mismatch("depth sign", (
             "depth decreases while the vehicle descends; publish depth positive down, or check "
             "imu.world"))
-    if config.depth.type.endswith("FluidPressure") and level < -5.0:
+    is_pressure = config.depth.type.endswith("FluidPressure")
+    if depth_unit(config, is_pressure) == "Pa" and level < -5.0:
         return _pressure_mismatch(level, gain)
     if abs(gain) + Z999 * error[2] < 0.4:
         return mismatch("depth", (
@@ -101,10 +103,11 @@ def check_depth(logs: dict[str, np.ndarray], config: Config, turn: np.ndarray) -
 def _pressure_mismatch(level: float, gain: float) -> CheckResult:
     """The result for a pressure sensor whose depth [m] is far above the surface."""
     nearest = min(PRESSURE_UNITS, key=lambda size: abs(math.log(max(abs(gain), 1e-7) / size)))
-    if not PRESSURE_UNITS[nearest]:
+    if nearest == 1.0:
         return mismatch("robot.surface_pressure", (
             f"depth is {level:.1f} m but follows heave: the pressure is probably relative to the "
-            "surface; set robot.surface_pressure to 0"))
+            "surface; set robot.surface_pressure to 0"), {"robot.surface_pressure": 0.0})
     return mismatch("depth unit", (
         f"depth is {level:.1f} m and changes {gain:.2g} times as much as the vehicle moves: the "
-        f"pressure is probably in {PRESSURE_UNITS[nearest]}; publish Pa"))
+        f"pressure is probably in {PRESSURE_UNITS[nearest]}; set depth.unit to "
+        f"'{PRESSURE_UNITS[nearest]}'"), {"depth.unit": PRESSURE_UNITS[nearest]})

@@ -84,7 +84,8 @@ def _late(fit: VelocityMap, config: Config) -> CheckResult:
     return mismatch("dvl.delay", (
         f"the DVL's stamps are {abs(fit.lag):.2f} +- {fit.errors[12]:.2f} s "
         f"{'later' if fit.lag > 0 else 'earlier'} than the IMU's of the same motion; synchronize "
-        f"the clocks of both, or set dvl.delay to {set_to:.2f} (now {config.dvl.delay:.2f})"))
+        f"the clocks of both, or set dvl.delay to {set_to:.2f} (now {config.dvl.delay:.2f})"),
+        {"dvl.delay": round(set_to, 2)})
 
 
 def _unit_of(gain: float) -> str:
@@ -110,14 +111,18 @@ def _tilted(fit: VelocityMap, config: Config) -> CheckResult:
     return mismatch("dvl.rpy", (
         f"the DVL's axes are rotated against the IMU's by about {degrees(phi)}, "
         f"{math.degrees(angle):.1f} +- {math.degrees(error):.1f} degrees in all; set dvl.rpy to "
-        f"{by_dvl} if the DVL is turned, or imu.rpy to {by_imu} if the IMU is"))
+        f"{_listed(by_dvl)} if the DVL is turned, or imu.rpy to {_listed(by_imu)} if the IMU is"),
+        {"dvl.rpy": by_dvl})
 
 
-def _mount(frame: str, rpy: Sequence[float], turn: np.ndarray) -> str:
+def _mount(frame: str, rpy: Sequence[float], turn: np.ndarray) -> tuple[float, ...]:
     """The setting rpy [rad] of a sensor whose readings must be turned by `turn` (3, 3), FRD."""
     axes = FRD_FROM_FLU if frame == "flu" else np.eye(3)
-    found = to_rpy(axes.T @ turn @ axes @ from_rpy(*rpy))
-    return "[" + ", ".join(f"{angle:.2f}" for angle in found) + "]"
+    return tuple(round(angle, 4) for angle in to_rpy(axes.T @ turn @ axes @ from_rpy(*rpy)))
+
+
+def _listed(rpy: Sequence[float]) -> str:
+    return "[" + ", ".join(f"{angle:.2f}" for angle in rpy) + "]"
 
 
 def _scaled(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> CheckResult:
@@ -154,7 +159,7 @@ def _other_axes(logs: dict[str, np.ndarray], config: Config, axes: np.ndarray) -
         other = "flu" if config.dvl.frame == "frd" else "frd"
         return mismatch("dvl.frame", (
             "sway and heave velocity have the wrong sign against the IMU; set dvl.frame to "
-            f"'{other}'"))
+            f"'{other}'"), {"dvl.frame": other})
     if np.linalg.det(axes) < 0:
         signs = [AXES[k] for k in range(3) if axes[k, k] < 0]
         seen = (f"the DVL's {' and '.join(signs)} velocity has the wrong sign" if signs
@@ -167,8 +172,9 @@ def _other_axes(logs: dict[str, np.ndarray], config: Config, axes: np.ndarray) -
         allocation = np.reshape(config.thrusters.allocation, (6, -1))
         turned = turned_sensor(logs["thrust"], logs["dvl"], allocation, axes)
     rotation = axes if turned == "dvl" else axes.T
-    other = "imu" if turned == "dvl" else "dvl"
+    sensor, other = (config.dvl, "imu") if turned == "dvl" else (config.imu, "dvl")
     seen = ", ".join(f"{AXES[k]} is its {axis_name(rotation[k])}" for k in range(3))
     return mismatch(f"{turned}.rpy", (
         f"the {turned.upper()}'s axes are rotated ({seen}) by about "
-        f"{degrees(to_rotation_vector(rotation))}; check {turned}.rpy, or {other}.rpy"))
+        f"{degrees(to_rotation_vector(rotation))}; check {turned}.rpy, or {other}.rpy"),
+        {f"{turned}.rpy": _mount(sensor.frame, sensor.rpy, rotation)})

@@ -1,7 +1,9 @@
 """The result of a frame check: mismatches, and whether there was enough motion to judge."""
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from ...model.normal import Z999
 
@@ -9,12 +11,17 @@ CHANGE_WINDOW = 1.0       # [s] over which changes of two signals are compared
 MAX_STANDARD_ERROR = 0.12      # of an entry of a fit that is judged
 
 
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
 class Finding(NamedTuple):
     """A mismatch: the setting that probably causes it, or, without a dot, what is wrong with a
-    sensor or its driver; and a sentence."""
+    sensor or its driver; a sentence; and the settings, by dotted name, that would mend it, where
+    the data tell their values."""
 
     setting: str
     sentence: str
+    values: Mapping[str, Any] = NOTHING
 
 
 class CheckResult(NamedTuple):
@@ -28,11 +35,10 @@ CONSISTENT = CheckResult([], True)
 UNDECIDED = CheckResult([], False)
 
 
-def mismatch(setting: str, sentence: str) -> CheckResult:
+def mismatch(setting: str, sentence: str,
+             values: Mapping[str, Any] = NOTHING) -> CheckResult:
     """A complete result with one finding."""
-    return CheckResult([Finding(setting, sentence)], True)
-
-
+    return CheckResult([Finding(setting, sentence, values)], True)
 
 
 def outside(low: float, high: float, error: float, bounds: tuple[float, float]) -> bool:

@@ -7,7 +7,8 @@ that would cause it is named. What has not moved enough is not judged.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -129,7 +130,8 @@ class FrameChecks:
             results["depth"] = check_depth(logs, self._config, turn)
         if "joints" in logs:
             results["joints"] = check_joints(logs["joints"], self._config.robot.joints, self._low,
-                                             self._high, self._effort_limits)
+                                             self._high, self._effort_limits,
+                                             self._config.joint_states.effort_scale)
         if "thrusters" in self._checked:
             sensors_right = not any(result.findings for result in results.values())
             results["thrusters"] = self._check_thrusters(logs, sensors_right)
@@ -145,4 +147,12 @@ class FrameChecks:
         if "thrust" not in logs or "dvl" not in logs or not sensors_right:
             return UNDECIDED
         findings = thruster_findings(logs["thrust"], logs["dvl"], self._allocation)
-        return UNDECIDED if findings is None else CheckResult(findings, True)
+        if findings is None:
+            return UNDECIDED
+        return CheckResult([finding._replace(values=self._absolute(finding.values))
+                            for finding in findings], True)
+
+    def _absolute(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Signs of thrusters, found beside those that are set, as the setting has them."""
+        return {name: tuple(a * b for a, b in zip(value, self._config.thrusters.signs))
+                if name == "thrusters.signs" else value for name, value in values.items()}

@@ -62,7 +62,7 @@ def check_gravity(logs: dict[str, np.ndarray], config: Config) -> GravityCheck:
         finding = Finding("imu.frame", (
             "roll is near 180 degrees although force and attitude agree, so pitch and yaw rates "
             f"are reversed; set imu.frame to '{other_frame}', or imu.rpy if the IMU is mounted "
-            "upside down"))
+            "upside down"), {"imu.frame": other_frame})
         if upside_down and not config.imu.measures_force:
             finding = Finding("imu.frame", (
                 f"roll is near 180 degrees; set imu.frame to '{other_frame}' or imu.world to "
@@ -74,11 +74,12 @@ def check_gravity(logs: dict[str, np.ndarray], config: Config) -> GravityCheck:
     if upside_down:
         finding = Finding("imu.world", (
             "gravity points up in the attitude and down in the force; set imu.world to "
-            f"'{other_world}'"))
+            f"'{other_world}'"), {"imu.world": other_world})
     elif _pitch_is_reversed(logs, config):
         finding = Finding("imu.frame", (
             "pitch and specific force are reversed; set imu.frame to "
-            f"'{other_frame}' and imu.world to '{other_world}'"))
+            f"'{other_frame}' and imu.world to '{other_world}'"),
+            {"imu.frame": other_frame, "imu.world": other_world})
     else:
         finding = Finding("imu linear acceleration", (
             "specific force is reversed: at rest it must point up (-g along the down axis); either "

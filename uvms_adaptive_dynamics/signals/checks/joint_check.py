@@ -23,10 +23,11 @@ ODDS = 1000.0                # for another order of the efforts, beside any othe
 
 
 def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: np.ndarray,
-                 effort_limits: np.ndarray) -> CheckResult:
+                 effort_limits: np.ndarray, effort_scale: Sequence[float] = ()) -> CheckResult:
     """Positions against limits (n,), velocities against positions, efforts against speed.
 
-    `log` (k, 1 + 3 n): time, positions, velocities, efforts of the n joints `names`; SI.
+    `log` (k, 1 + 3 n): time, positions, velocities, efforts of the n joints `names`; SI, the
+    efforts as `effort_scale` (n,) made them, empty: 1.
     """
     n = len(names)
     t, mu = log[:, 0], log[:, 1:1 + n]
@@ -36,6 +37,7 @@ def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: n
         findings, complete = _check_velocities(names, t, mu, speed)
     if np.isfinite(effort).all() and np.isfinite(speed).all() and not findings:
         findings, efforts_complete = _check_efforts(names, log, effort_limits)
+        findings = _with_scales(findings, names, effort_scale)
         complete = complete and efforts_complete
     return CheckResult(findings, complete)
 
@@ -51,11 +53,11 @@ def _check_positions(names: Sequence[str], mu: np.ndarray, low: np.ndarray,
         middle = np.median(mu[:, j])
         in_degrees = (np.ptp(mu[:, j]) > 2 * (high[j] - low[j])
                       or np.median(np.abs(mu[:, j])) > 8)
-        advice = ("its unit is probably degrees, publish rad" if in_degrees else
+        advice = ("its unit is probably degrees, set joint_states.unit to 'deg'" if in_degrees else
                   "check its sign, joint_states.position_offset and the order of robot.joints")
         findings.append(Finding("joint position", (
             f"{name} is mostly at {middle:.3g} rad, outside its limits {low[j]:.3g} to "
-            f"{high[j]:.3g} rad; {advice}")))
+            f"{high[j]:.3g} rad; {advice}"), {"joint_states.unit": "deg"} if in_degrees else {}))
     return findings
 
 
@@ -105,6 +107,22 @@ def _order_sentence(what: str, names: Sequence[str], order: Sequence[int] | np.n
             f"names, which for these {what} is [{come}]")
 
 
+def _with_scales(findings: list[Finding], names: Sequence[str],
+                 effort_scale: Sequence[float]) -> list[Finding]:
+    """The findings, with the scales that turn all efforts of a wrong sign at once."""
+    wrong = {name for name in names for finding in findings
+             if finding.sentence.startswith(_goes_with_speed(name))}
+    if not wrong:
+        return findings
+    scales = tuple((-scale if name in wrong else scale)
+                   for name, scale in zip(names, effort_scale or (1.0,) * len(names)))
+    return [finding._replace(values={"joint_states.effort_scale": scales}) for finding in findings]
+
+
+def _goes_with_speed(name: str) -> str:
+    return f"the effort of {name} goes with its speed by "
+
+
 def _check_efforts(names: Sequence[str], log: np.ndarray,
                    limits: np.ndarray) -> tuple[list[Finding], bool]:
     """(efforts of a wrong sign or unit, whether every joint moved enough).
@@ -130,7 +148,7 @@ def _check_efforts(names: Sequence[str], log: np.ndarray,
         size = np.median(np.abs(effort[moving, j]))
         if b[0] + Z999 * np.sqrt(covariance[0, 0]) < 0:
             findings.append(Finding("joint_states.effort_scale", (
-                f"the effort of {name} goes with its speed by {b[0]:.2g} +- "
+                f"{_goes_with_speed(name)}{b[0]:.2g} +- "
                 f"{np.sqrt(covariance[0, 0]):.1g} N m s/rad, and friction forbids a negative one: "
                 "it has the wrong sign; make its joint_states.effort_scale negative")))
         elif size > 3 * limits[j]:

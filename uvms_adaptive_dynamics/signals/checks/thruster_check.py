@@ -41,7 +41,8 @@ class _Fit(NamedTuple):
 
 def thruster_findings(thrust: np.ndarray, dvl: np.ndarray,
                       allocation: np.ndarray) -> list[Finding] | None:
-    """Reversed or swapped thrusters; None while there is too little motion to tell.
+    """Reversed or swapped thrusters; None while there is too little motion to tell. Their signs
+    are beside those that are set.
 
     `thrust` (k, 1 + N): time and integrated thrust [N s], `dvl` as in `frames`, allocation (6, N).
     """
@@ -82,18 +83,21 @@ def _wirings(allocation: np.ndarray, fit: _Fit) -> Iterator[_Wiring]:
         reversed_ones = ", ".join(str(k + 1) for k in np.flatnonzero(all_signs < 0))
         yield _Wiring(_deviation(allocation * all_signs, fit), certain, Finding(
             "thrusters.signs", f"thruster {reversed_ones} pushes against its setting; change its "
-                               "sign in thrusters.signs"))
+                               "sign in thrusters.signs",
+            {"thrusters.signs": tuple(all_signs.tolist())}))
     for a, b in swaps:
         order = _swapped(range(allocation.shape[1]), a, b)
         yield _Wiring(_deviation(allocation[:, order], fit), certain, Finding(
             "thrusters.allocation", f"thrusters {a + 1} and {b + 1} seem to be swapped; "
-                                    f"{_to_paste(allocation, order)}"))
+                                    f"{_to_paste(allocation, order)}",
+            {"thrusters.allocation": _numbers(allocation, order)}))
     order = _best_order(allocation, fit, places)
     drives = ", ".join(str(k + 1) for k in order)
     yield _Wiring(_deviation(allocation[:, order], fit), _certain(math.factorial(len(places))),
                   Finding("thrusters.allocation", (
                       f"commands 1 to {len(order)} seem to drive thrusters {drives}; "
-                      f"{_to_paste(allocation, order)}")))
+                      f"{_to_paste(allocation, order)}"),
+                      {"thrusters.allocation": _numbers(allocation, order)}))
 
 
 def _certain(wirings: int) -> float:
@@ -143,8 +147,13 @@ def _swapped(order: Sequence[int], a: int, b: int) -> list[int]:
 def _to_paste(allocation: np.ndarray, order: Sequence[int]) -> str:
     """What to set, so that each column stands in the place of its command; every number with its
     decimal point, as ROS wants them."""
-    values = ", ".join(str(float(f"{value:.6g}")) for value in allocation[:, order].ravel())
+    values = ", ".join(map(str, _numbers(allocation, order)))
     return f"set thrusters.allocation to [{values}]"
+
+
+def _numbers(allocation: np.ndarray, order: Sequence[int]) -> tuple[float, ...]:
+    """The setting with each column in the place of its command."""
+    return tuple(float(f"{value:.6g}") for value in allocation[:, order].ravel())
 
 
 def turned_sensor(thrust: np.ndarray, dvl: np.ndarray, allocation: np.ndarray,

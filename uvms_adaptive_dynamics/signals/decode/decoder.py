@@ -52,6 +52,8 @@ LARGEST_RATE, LARGEST_FORCE = 35.0, 160.0                    # [rad/s], [m/s^2]
 LARGEST_POSITION, LARGEST_SPEED = 1000.0, 100.0              # [rad or m], per second
 LARGEST_COMMAND, LARGEST_WRENCH = 1e4, 1e5                   # in any unit; [N, N m]
 UNKNOWN: tuple[float, ...] = (math.nan, math.nan, math.nan)
+# [Pa] of one unit of `depth.unit` that is a pressure.
+PASCAL = {"Pa": 1.0, "hPa": 1e2, "kPa": 1e3, "bar": 1e5}
 
 
 class Decoder:
@@ -68,7 +70,10 @@ class Decoder:
         self._wrench_axes = _flat(_axes(config.thrusters.wrench_frame))
         self._pascal_per_metre = config.robot.water_density * config.robot.gravity
         self._thrusters = len(config.thrusters.signs)
+        self._channels = [round(channel) - 1 for channel in config.thrusters.channels]
         joints = config.joint_states
+        self._names = joints.names or config.robot.joints
+        self._radians = math.radians(1.0) if joints.unit == "deg" else 1.0
         n = len(config.robot.joints)
         scale = joints.effort_scale or (1.0,) * n
         # of each joint's effort: offset, scale above it, scale below it
@@ -178,15 +183,16 @@ class Decoder:
         return list(turned(self._dvl_axes, velocity))
 
     def depth(self, message: Any) -> list[float]:
-        """sensor_msgs/FluidPressure, absolute, or std_msgs/Float64, metres."""
-        if hasattr(message, "fluid_pressure"):
-            overpressure = message.fluid_pressure - self._config.robot.surface_pressure
+        """sensor_msgs/FluidPressure or std_msgs/Float64, in `depth.unit`."""
+        is_pressure = hasattr(message, "fluid_pressure")
+        value = message.fluid_pressure if is_pressure else message.data
+        unit = depth_unit(self._config, is_pressure)
+        if unit != "m":
+            overpressure = value * PASCAL[unit] - self._config.robot.surface_pressure
             value = overpressure / self._pascal_per_metre
-        else:
-            value = message.data
         if not DEPTH_RANGE[0] < value < DEPTH_RANGE[1]:
             raise MessageError(f"depth: {value:.4g} m is not a depth "
-                               "(pressure is expected in Pa, absolute)")
+                               "(depth.unit; a pressure is expected to be absolute)")
         return [float(value)]
 
     def joint_states(self, message: Any) -> list[float]:
@@ -202,8 +208,10 @@ class Decoder:
         count = len(names)
         efforts = self._efforts(effort, count)
         positions = self._ordered(position, count, "position", required=True)
-        values = [p - offset for p, offset in zip(positions, self._position_offset)]
-        speeds = self._ordered(velocity, count, "velocity", required=False)
+        values = [self._radians * p - offset
+                  for p, offset in zip(positions, self._position_offset)]
+        speeds = [self._radians * v
+                  for v in self._ordered(velocity, count, "velocity", required=False)]
         check_limit(values, LARGEST_POSITION, "joint_states: position", "rad or m")
         check_limit(speeds, LARGEST_SPEED, "joint_states: velocity", "rad/s or m/s")
         values += speeds
@@ -215,6 +223,11 @@ class Decoder:
     def thrusters(self, message: Any) -> list[float]:
         """std_msgs/Float64MultiArray, mavros_msgs/RCOut or OverrideRCIn."""
         commands = floats(message.data if hasattr(message, "data") else message.channels)
+        if self._channels:
+            if len(commands) <= max(self._channels):
+                raise MessageError(f"thrusters: got {len(commands)} values, expected at least "
+                                   f"{max(self._channels) + 1} (thrusters.channels)")
+            commands = [commands[k] for k in self._channels]
         if hasattr(message, "channels"):
             commands = commands[:self._thrusters]       # RC messages carry 16 or 18 channels
             if any(not RC_LOW <= c <= RC_HIGH for c in commands):
@@ -252,11 +265,12 @@ class Decoder:
     def _order_of(self, names: Sequence[str]) -> list[int]:
         """Places of the configured joints among the names of a message."""
         places = {name: k for k, name in reversed(list(enumerate(names)))}
-        missing = [joint for joint in self._config.robot.joints if joint not in places]
+        missing = [joint for joint in self._names if joint not in places]
         if missing:
             raise MessageError(f"joint_states: joint '{missing[0]}' is missing; "
-                               f"the message has {', '.join(names) or 'no names'}")
-        return [places[joint] for joint in self._config.robot.joints]
+                               f"the message has {', '.join(names) or 'no names'} (robot.joints; "
+                               "joint_states.names where the messages call them otherwise)")
+        return [places[joint] for joint in self._names]
 
     def _ordered(self, values: Any, count: int, what: str, required: bool) -> list[float]:
         """Values of the configured joints; NaN if an optional field is left empty."""
@@ -267,6 +281,13 @@ class Decoder:
             raise MessageError(f"joint_states: got {len(values)} values of {what}, "
                                f"expected {count} (one per name)")
         return check_finite([values[k] for k in self._order], f"joint_states: {what}")
+
+
+def depth_unit(config: Config, is_pressure: bool) -> str:
+    """`depth.unit`, or the unit that a pressure message stands for, or a number."""
+    if config.depth.unit != "auto":
+        return config.depth.unit
+    return "Pa" if is_pressure else "m"
 
 
 def _axes(frame: str) -> np.ndarray:

@@ -1,0 +1,58 @@
+"""One look finds all that is foreign in a vehicle's recording, and proposes what mends it."""
+import foreign_vehicle
+import pytest
+import yaml
+
+from uvms_adaptive_dynamics.__main__ import main
+from uvms_adaptive_dynamics.config import Config, load_config
+from uvms_adaptive_dynamics.evaluation.inspection.look import look_at
+from uvms_adaptive_dynamics.evaluation.recording import Piece
+from uvms_adaptive_dynamics.simulation.bag import write_bag
+
+# The first checks of frames are made after 30 s, the next 10 s later.
+DURATION = 45.0
+
+
+@pytest.fixture(scope="module")
+def bags(tmp_path_factory):
+    """The simulated robot's recording, and the same as a foreign vehicle's."""
+    folder = tmp_path_factory.mktemp("look")
+    write_bag(folder / "own", seed=3, duration=DURATION)
+    return folder / "own", foreign_vehicle.write(folder / "own", folder / "foreign")
+
+
+def test_nothing_is_proposed_for_what_fits(bags):
+    """The defaults' own recording: no setting, nothing missing."""
+    look = look_at(Piece(bags[0]), Config())
+    assert look.proposal.changes() == {} and look.proposal.missing == []
+    assert set(look.chosen) == {"imu", "dvl", "depth", "joint_states", "thrusters"}
+    assert look.survey.topics["/imu/data"].rate == pytest.approx(100.0, rel=0.01)
+    assert look.motion.warnings == [] and look.motion.counted["surge"] > 0.9
+
+
+def test_all_that_is_foreign_is_found_in_one_look(bags, tmp_path, capsys):
+    """Names, types, units, axes, order, channels and signs at once; the file that is written is
+    read by --config and says why."""
+    written = tmp_path / "boat.yaml"
+    assert main(["inspect", str(bags[1]), "--write", str(written)]) == 0
+    config = load_config(written)
+    expected = Config().with_values(foreign_vehicle.TRUTH)
+    # relative names that fit are left as they are
+    wrong = {name: pair for name, pair in config.differences(expected).items()
+             if not (name.endswith("topic") and pair[1].endswith(pair[0].lstrip("/")))}
+    assert wrong == {}
+    said = capsys.readouterr().out
+    assert "set depth.unit: hPa" in said and "/mavros/imu/static_pressure" in said
+    tree = yaml.safe_load(written.read_text())
+    assert tree["/**"]["ros__parameters"]["dvl"]["frame"] == "flu"
+    assert "# thruster 3 pushes against its setting" in written.read_text()
+
+
+def test_what_data_cannot_tell_is_asked_with_a_line_to_complete(bags):
+    """An arm of other names in the same ranges of joints, and no DVL."""
+    config = Config().with_values({"robot.joints": ["axis_e", "axis_d"], "robot.vehicle": False})
+    look = look_at(Piece(bags[1], 0.0, 3.0), config)
+    assert look.proposal.config.joint_states.names == ("r_axis_e", "r_axis_d")
+    vehicle = look_at(Piece(bags[1], 0.0, 3.0), Config().with_values({"dvl.type":
+                                                                      "dvl_msgs/msg/DVL"}))
+    assert vehicle.proposal.config.dvl.type == foreign_vehicle.TWIST_STAMPED

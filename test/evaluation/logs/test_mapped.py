@@ -1,0 +1,106 @@
+"""CSV files by a mapping of their columns: values, types, rates, and what is said of mistakes."""
+import numpy as np
+import pytest
+import yaml
+
+from uvms_adaptive_dynamics.errors import BagError
+from uvms_adaptive_dynamics.evaluation.bags import opened
+from uvms_adaptive_dynamics.evaluation.convert_command import run as convert
+from uvms_adaptive_dynamics.model.rotations import from_rpy
+
+CSV = ("t;roll;pitch;yaw;gx;gy;gz;ax;ay;az;d;u1;u2;q\n"
+       "1000;0.1;0.2;0.3;1;2;3;4;5;6;7.5;1500;1600;90\n"
+       "1010;;;;1;2;3;4;5;6;;;;180\n"
+       "1020;0;0;0;1;2;3;4;5;x;8;1500;1700;\n")
+MAPPING = {"time": {"column": "t", "unit": "ms"}, "offset": 100.0, "scale": {"q": np.pi / 180},
+           "topics": {
+    "imu/data": {"type": "sensor_msgs/msg/Imu", "orientation": ["roll", "pitch", "yaw"],
+                 "angular_velocity": ["gx", "gy", "gz"], "linear_acceleration": ["ax", "ay", "az"]},
+    "depth": {"type": "std_msgs/msg/Float64", "data": "d"},
+    "out": {"type": "mavros_msgs/msg/RCOut", "channels": ["u1", "u2"]},
+    "joint_states": {"type": "sensor_msgs/msg/JointState", "name": ["a"], "position": ["q"]}}}
+
+
+@pytest.fixture
+def log(tmp_path):
+    """dive.csv with its mapping; a function writes another mapping."""
+    MAPPING["scale"] = {"q": float(np.pi / 180)}
+
+    def write(**changes):
+        (tmp_path / "dive.csv").write_text(CSV)
+        (tmp_path / "dive.yaml").write_text(yaml.safe_dump(MAPPING | changes))
+        return tmp_path / "dive.csv"
+    return write
+
+
+def messages(path):
+    with opened(path) as recording:
+        found = {}
+        for topic, message, t in recording.messages(recording.topics, -np.inf, np.inf):
+            found.setdefault(topic, []).append((t, message))
+        return found, recording.warnings
+
+
+def test_values_come_in_their_types_at_their_rates(log):
+    """Empty cells make no message, text in place of a number a message that is not decodable."""
+    found, warnings = messages(log())
+    assert {topic: len(rows) for topic, rows in found.items()} == {
+        "/imu/data": 3, "/depth": 2, "/out": 2, "/joint_states": 2}
+    t, imu = found["/imu/data"][0]
+    assert t == pytest.approx(101.0) and imu.header.stamp.sec == 101
+    assert (imu.angular_velocity.y, imu.linear_acceleration.z) == (2.0, 6.0)
+    x, y, z, w = (getattr(imu.orientation, name) for name in "xyzw")
+    R = from_rpy(0.1, 0.2, 0.3)      # its entry (2, 1) by the quaternion
+    assert 2 * (y * z + w * x) == pytest.approx(R[2, 1])
+    assert [message for _, message in found["/imu/data"][1:]] == [None, None]
+    assert [message.data for _, message in found["/depth"]] == [7.5, 8.0]
+    assert found["/out"][1][1].channels.tolist() == [1500, 1700]
+    assert found["/out"][1][1].channels.dtype == np.uint16
+    assert found["/joint_states"][1][1].position == pytest.approx([np.pi])
+    assert found["/joint_states"][1][1].name == ["a"]
+    assert "1 cells are no numbers" in warnings[0]
+
+
+def test_converted_it_is_the_same(log, tmp_path):
+    """`convert` writes a bag with the messages of the log, at the same times."""
+    path = log()
+    args = type("Args", (), {"log": path, "output": tmp_path / "bag", "storage": "mcap"})
+    assert convert(args) == 0
+    before, _ = messages(path)
+    after, _ = messages(tmp_path / "bag")
+    for topic, rows in after.items():
+        whole = [(t, message) for t, message in before[topic] if message is not None]
+        assert [t for t, _ in rows] == pytest.approx([t for t, _ in whole])
+        for (_, a), (_, b) in zip(rows, whole):
+            assert getattr(a, "data", 0) == getattr(b, "data", 0)
+            assert np.array_equal(getattr(a, "position", 0), getattr(b, "position", 0))
+
+
+@pytest.mark.parametrize("changes, said", [
+    ({"topics": {"d": {"type": "std_msgs/msg/Float64", "data": "depht"}}}, "no column 'depht'"),
+    ({"topics": {"d": {"type": "std_msgs/msg/Float65", "data": "d"}}}, "has type 'std_msgs/msg/Fl"),
+    ({"topics": {"d": {"type": "std_msgs/msg/Float64", "date": "d"}}}, "Did you mean 'data'"),
+    ({"topics": {"d": {"type": "std_msgs/msg/Float64", "data": ["d", "q"]}}}, "expected one"),
+    ({"topics": {"i": {"type": "sensor_msgs/msg/Imu", "angular_velocity": ["gx"]}}}, "of x, y, z"),
+    ({"topics": {"i": {"type": "sensor_msgs/msg/Imu"}}}, "has no columns"),
+    ({"topics": 3}, "topics is 3"), ({"time": "t"}, "time is 't'"),
+    ({"time": {"column": "t", "unit": "h"}}, "unit is 'h'"),
+    ({"time": {"column": "t", "unit": {}}}, "unit is {}"),
+    ({"topics": {"d": {"type": {}, "data": "d"}}}, "has type {}"),
+    ({"offset": "x"}, "offset is 'x'"),
+    ({"file": "none.csv"}, "there is no file"), ({"files": []}, "files is"),
+    ({"file": "dive.yaml"}, "another mapping"), ({"tyme": 1}, "got 'tyme'"),
+    ({"scale": {"q": "x"}}, "scale of 'q' is 'x'"), ({"files": [3]}, "3 is no entry")])
+def test_mistakes_are_named(log, changes, said):
+    """Which mapping, what is wrong, what is there."""
+    path = log(**changes).with_suffix(".yaml")
+    with pytest.raises(BagError, match=said), opened(path):
+        pass
+
+
+def test_a_csv_alone_says_what_it_needs(tmp_path):
+    """The name of the mapping, and where one can be copied."""
+    (tmp_path / "x.csv").write_text(CSV)
+    said = pytest.raises(BagError, match="'x.yaml' beside it; docs/recordings.md")
+    with said, opened(tmp_path / "x.csv"):
+        pass

@@ -1,0 +1,74 @@
+"""Pieces of recordings: bounds, shares, and a split that is the two runs it stands for."""
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.errors import BagError, ConfigError
+from uvms_adaptive_dynamics.evaluation.bags import check_bag, read_messages
+from uvms_adaptive_dynamics.evaluation.evaluate_command import run as command
+from uvms_adaptive_dynamics.evaluation.pieces import divided
+from uvms_adaptive_dynamics.evaluation.recording import Piece
+from uvms_adaptive_dynamics.evaluation.run import evaluate
+from uvms_adaptive_dynamics.model.parameter_file import load_parameters
+from uvms_adaptive_dynamics.signals.topics import inputs
+from uvms_adaptive_dynamics.simulation.bag import write_bag
+
+CONFIG = Config().with_values({"estimation.solver": "native"})
+
+
+@pytest.fixture(scope="module")
+def bag(tmp_path_factory):
+    """Eight seconds of the simulated robot."""
+    path = tmp_path_factory.mktemp("pieces") / "bag"
+    write_bag(path, seed=1, duration=8.0)
+    return path
+
+
+def test_a_piece_has_the_messages_between_its_bounds(bag):
+    """By reception, from the recording's start; contents and times say so."""
+    whole = list(read_messages(bag, inputs(CONFIG)))
+    piece = Piece(bag, 2.0, 5.0)
+    part = list(read_messages(piece, inputs(CONFIG)))
+    start = whole[0][2]
+    expected = [t for _, _, t in whole if 2.0 <= t - start <= 5.0]
+    assert [t for _, _, t in part] == pytest.approx(expected, abs=1e-6)
+    contents = check_bag(piece, inputs(CONFIG))
+    assert contents.end - contents.start == pytest.approx(3.0)
+    with pytest.raises(BagError, match="8.* s long; got a beginning at 90"):
+        check_bag(Piece(bag, 90.0), inputs(CONFIG))
+
+
+def test_shares_are_of_the_time_of_all_recordings_together(bag):
+    """The cut falls where it falls, in one recording or between two."""
+    length = (contents := check_bag(bag, inputs(CONFIG))).end - contents.start
+    assert divided([bag], CONFIG, 1.0, 5.0, None) == ([Piece(bag, 1.0, 5.0)], [])
+    learnt, held_out = divided([bag, bag], CONFIG, 0.0, None, 75.0)
+    assert learnt[0] == Piece(bag, 0.0, None) and held_out[0].begin == learnt[1].end
+    assert learnt[1].end == pytest.approx(0.5 * length) and len(held_out) == 1
+    learnt, held_out = divided([bag], CONFIG, 2.0, 6.0, 50.0)
+    assert (learnt, held_out) == ([Piece(bag, 2.0, pytest.approx(4.0))],
+                                  [Piece(bag, pytest.approx(4.0), 6.0)])
+
+
+def test_a_split_is_learning_and_then_the_held_out_test(bag, tmp_path):
+    """The same numbers as of two runs, the second with the first one's parameters, frozen."""
+    learnt, held_out = divided([bag], CONFIG, 0.0, None, 60.0)
+    both = evaluate(learnt, CONFIG, held_out=held_out, output=tmp_path, report=False)
+    saved = tmp_path / "learnt.yaml"
+    first = evaluate(learnt, CONFIG, save_to=saved)
+    second = evaluate(held_out, CONFIG, load_parameters(saved), frozen=True)
+    assert both["channels"] == first["channels"]
+    for name, channel in both["held_out"]["channels"].items():
+        assert channel["rmse"] == pytest.approx(second["channels"][name]["rmse"], rel=1e-6)
+        assert channel["n"] == second["channels"][name]["n"]
+    assert (tmp_path / "held_out" / "samples.csv").is_file()
+
+
+def test_bounds_and_modes_that_contradict_are_refused(bag, tmp_path):
+    """Before anything is read."""
+    args = {"bags": [bag], "frozen": False, "parameters": None, "adapt_intervals": False,
+            "begin": 5.0, "end": 3.0, "split": None}
+    with pytest.raises(ConfigError, match="--end: got 3"):
+        command(type("Args", (), args))
+    args |= {"end": None, "split": 50.0, "frozen": True, "parameters": bag}
+    with pytest.raises(ConfigError, match="--split: got --frozen"):
+        command(type("Args", (), args))

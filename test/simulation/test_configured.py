@@ -1,0 +1,74 @@
+"""The robot of a configuration: its arm, and messages that its own decoder turns back."""
+import foreign_vehicle
+import numpy as np
+import pytest
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.errors import ConfigError
+from uvms_adaptive_dynamics.signals.decode.decoder import Decoder
+from uvms_adaptive_dynamics.signals.topics import DEFINITIONS
+from uvms_adaptive_dynamics.simulation.bag import received
+from uvms_adaptive_dynamics.simulation.configured import Publication, true_robot_of
+from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
+
+STORE = get_typestore(Stores.ROS2_JAZZY)
+for _name, _definition in DEFINITIONS.items():
+    STORE.register(get_types_from_msg(_definition, _name))
+MOUNTS = {"imu.frame": "frd", "imu.rpy": [0.1, -0.2, 1.5], "dvl.rpy": [0.0, 0.3, 0.7],
+          "joint_states.position_offset": [0.1, 0.2, 0.3, 0.4],
+          "joint_states.effort_scale": [0.01, -0.02, 0.03, 0.04],
+          "joint_states.effort_offset": [1.0, 2.0, 3.0, 4.0]}
+NUMBERS = {"depth.type": "std_msgs/msg/Float64", "thrusters.unit": "normalized",
+           "imu.world": "ned"}
+
+
+@pytest.mark.parametrize("settings", [foreign_vehicle.TRUTH, MOUNTS, NUMBERS],
+                         ids=["foreign", "mounts", "numbers"])
+def test_what_is_published_is_decoded_to_the_same(settings):
+    """SI, FRD and NED are the default robot's, whatever topics, units and axes lie between."""
+    config = Config().with_values(settings)
+    publication, plain, foreign = Publication(config, STORE), Decoder(Config()), Decoder(config)
+    seen = set()
+    for role, message, t_ns, _ in received(SimulatedRobot(1, 0.4, truth_period=None), STORE):
+        expected = plain.decode(role, message)
+        found = foreign.decode(role, publication.message(role, message, t_ns * 1e-9))
+        if role == "thrusters":      # in PWM; an RCOut has whole microseconds
+            signs = np.array(config.thrusters.signs)
+            beside = signs * (np.array(expected) - 1500.0)
+            expected = beside / 400 if config.thrusters.unit == "normalized" else 1500.0 + beside
+        assert found == pytest.approx(list(expected), abs=0.5 if role == "thrusters" else 1e-9)
+        seen.add(role)
+    assert seen == {"imu", "dvl", "depth", "joint_states", "thrusters"}
+
+
+def test_another_arm_comes_from_its_urdf():
+    """Two of the joints: the others are locked, and their links part of these."""
+    config = Config().with_values({"robot.joints": ["axis_e", "axis_c"],
+                                   "robot.urdf": Config().robot.urdf})
+    robot = true_robot_of(config)
+    whole = true_robot_of(Config())
+    assert robot.joints == ("axis_e", "axis_c") and len(robot.links) == 2
+    assert sum(link.mass for link in robot.links) == pytest.approx(
+        sum(link.mass for link in whole.links), rel=0.2)
+    simulated = SimulatedRobot(1, 1.0, robot)
+    # The joint between the two is locked at zero, and not cut out.
+    arm = simulated.physics.model
+    assert np.linalg.norm(arm.jointPlacements[arm.getJointId("axis_c")].translation) > 0.1
+    messages = [message for message in simulated if message.topic == "joint_states"]
+    assert np.isfinite(messages[-1].payload["effort"]).all()
+
+
+@pytest.mark.parametrize("settings, said", [
+    ({"dvl.type": "dvl_msgs/msg/DVL"}, "dvl.type is 'dvl_msgs/msg/DVL'"),
+    ({"thrusters.unit": "newton"}, "thrusters.unit is 'newton'")])
+def test_what_cannot_be_published_is_refused(settings, said):
+    """With the setting and what is possible."""
+    with pytest.raises(ConfigError, match=said):
+        Publication(Config().with_values(settings), STORE)
+
+
+def test_an_arm_on_a_fixed_base_is_refused():
+    """There is no physics of one."""
+    with pytest.raises(ConfigError, match="robot.vehicle is false"):
+        true_robot_of(Config().with_values({"robot.vehicle": False}))

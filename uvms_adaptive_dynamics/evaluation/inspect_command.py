@@ -1,0 +1,118 @@
+"""`inspect`: what a recording holds, what is wrong with it, and the settings that fit it."""
+from __future__ import annotations
+
+import argparse
+
+from .. import options
+from ..disk.writing import output_file, write_file
+from ..errors import ConfigError
+from ..terminal import coloured
+
+SLOW_GAPS = 3.0        # median intervals, from which the longest gap is worth a word
+NEEDED_SHARE = 0.5     # of the ticks: a channel that counts more rarely has something wrong
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.description = ("Say what a recording holds, find all that is wrong with its topics, "
+                          "units, frames, signs, order and clocks in one run, and propose the "
+                          "settings for it (docs/recordings.md).")
+    parser.add_argument("bag", metavar="BAG", type=options.bag,
+                        help="folder of a bag, one .mcap or .db3 file, or another log: .BIN, "
+                             ".tlog, a .csv with its mapping")
+    parser.add_argument("--begin", type=options.seconds(0.0), default=0.0, metavar="S",
+                        help="look from here on [s]; three minutes are looked at")
+    parser.add_argument("--end", type=options.seconds(), metavar="S", help="and up to here [s]")
+    parser.add_argument("--write", type=options.new_file, metavar="YAML",
+                        help="write the proposed settings to this file, which --config reads")
+    options.add_settings(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print and return 0, or 1 where something is missing; raises UvmsError where the recording
+    cannot be read."""
+    if args.end is not None and args.end <= args.begin:
+        raise ConfigError(f"--end: got {args.end:g}, expected more than --begin ({args.begin:g}).")
+    config = options.config_of(args)
+    if args.write is not None:
+        output_file(args.write)
+    # Only here: what loads the arm's model takes a second.
+    from .inspection.look import look_at
+    from .recording import Piece
+    look = look_at(Piece(args.bag, args.begin, args.end), config)
+    print("\n".join(_topics(look)))
+    print("\n".join(_motion(look)))
+    text = look.proposal.yaml(str(args.bag))
+    if args.write is not None:
+        write_file(args.write, text)
+        print(f"\n{args.write}: {len(look.proposal.config.changed())} settings; next: evaluate "
+              f"{args.bag} --config {args.write} --output DIR")
+    elif look.proposal.changes():
+        print(f"\n{coloured('settings to use (or --write FILE)', 'bold')}\n{text}")
+    return 1 if look.proposal.missing else 0
+
+
+def _topics(look) -> list[str]:
+    """The table of topics."""
+    found = look.survey
+    lines = [*found.warnings,
+             f"{found.piece.path}: {found.length:.1f} s, {len(found.topics)} topics; looked at "
+             f"{found.piece.begin:.0f} to {found.piece.end:.0f} s", "",
+             f"{'role':<13}{'topic':<36}{'type':<46}{'messages':>9}{'Hz':>8}{'gap s':>8}"
+             f"{'delay s':>9}  remarks"]
+    role_of = {topic.name: role for role, topic in look.chosen.items()}
+    for name, topic in sorted(found.topics.items(), key=lambda item: item[0] not in role_of):
+        role = role_of.get(name, "")
+        row = (f"{role:<13}{name:<36}{topic.type:<46}{topic.count:>9}"
+               f"{_shown(topic.rate, '.1f'):>8}{_shown(topic.gap, '.2f'):>8}"
+               f"{_shown(topic.delay, '.3f'):>9}  {_remarks(topic)}").rstrip()
+        lines.append(coloured(row, "" if role else "dim"))
+    return lines
+
+
+def _remarks(topic) -> str:
+    remarks = []
+    if topic.undecodable:
+        remarks.append(f"{topic.undecodable} not decodable")
+    if topic.unstamped:
+        remarks.append("without stamps" if topic.unstamped == topic.looked
+                       else f"{topic.unstamped} without stamp")
+    if topic.backward:
+        remarks.append(f"{topic.backward} stamps go back")
+    if topic.rate and topic.gap * topic.rate > SLOW_GAPS:
+        remarks.append("gaps")
+    return ", ".join(remarks)
+
+
+def _motion(look) -> list[str]:
+    """Findings, each with the setting that follows, and what is missing."""
+    proposal, lines = look.proposal, [""]
+    for name, value in proposal.changes().items():
+        shown = list(value) if isinstance(value, tuple) else value
+        lines.append(f"{coloured('set', 'bold yellow')} {name}: {shown}   "
+                     f"({proposal.reasons.get(name, 'as given')})")
+    for sentence, line in proposal.missing:
+        lines.append(f"{coloured('missing', 'bold red')} {sentence}"
+                     + (f"\n        {line}" if line else ""))
+    if look.motion is None:
+        return [*lines, "frames, signs and units could not be checked without the inputs above"]
+    lines += [f"{coloured('note', 'bold')} {warning}" for warning in look.motion.warnings]
+    for role, reasons in look.motion.refused.items():
+        said = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
+        lines.append(f"{coloured('note', 'bold')} {role}: messages refused: {said}")
+    if look.motion.unjudged:
+        lines.append(f"{coloured('note', 'bold')} not enough motion to judge "
+                     f"{', '.join(look.motion.unjudged)}; move the robot on all axes")
+    few = [f"{name} {share:.0%}" for name, share in look.motion.counted.items()
+           if share < NEEDED_SHARE]
+    if few:
+        lines.append(f"{coloured('note', 'bold')} channels that count in few ticks: "
+                     f"{', '.join(few)}; evaluate says why")
+    if len(lines) == 1:
+        lines.append(coloured("all inputs are there; frames, signs and units are consistent",
+                              "bold green"))
+    return lines
+
+
+def _shown(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)

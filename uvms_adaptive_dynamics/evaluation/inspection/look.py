@@ -1,0 +1,43 @@
+"""One look at a recording: survey, roles, units, frames."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...config import Config
+from ...errors import BagError
+from ..recording import Piece
+from .motion import Motion, mend_by_motion, robot_of
+from .proposal import Proposal
+from .raw_values import choose_depth_unit, choose_joint_names, choose_thruster_channels
+from .roles import choose_topics, needed_topics
+from .survey import Survey, TopicSurvey, survey
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was found; motion is None where the inputs do not suffice for the front end."""
+
+    survey: Survey
+    proposal: Proposal
+    chosen: dict[str, TopicSurvey]
+    motion: Motion | None
+
+
+def look_at(piece: Piece, config: Config) -> Look:
+    """Look at the recording from the settings on; raises BagError where it cannot be read."""
+    found, proposal = survey(piece), Proposal(config)
+    chosen = choose_topics(found, proposal)
+    if "thrusters" in chosen:
+        choose_thruster_channels(chosen["thrusters"], proposal)
+    if "depth" in chosen:
+        choose_depth_unit(chosen["depth"], proposal)
+    robot = robot_of(proposal)
+    if "joint_states" in chosen and robot is not None:
+        choose_joint_names(chosen["joint_states"], proposal, robot)
+    motion = None
+    if robot is not None and needed_topics(proposal, chosen):
+        try:
+            motion = mend_by_motion(found.piece, proposal)
+        except BagError as error:
+            proposal.lack(str(error))
+    return Look(found, proposal, chosen, motion)

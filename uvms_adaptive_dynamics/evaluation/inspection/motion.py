@@ -1,0 +1,94 @@
+"""Frames, signs, units and delays by the motion itself: the front end's own checks, whose findings
+are applied until they find nothing more."""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ...errors import UvmsError
+from ...model.robot import RobotModel
+from ...signals.checks.finding import Finding
+from ...signals.front_end import SignalFrontEnd
+from ...signals.health import THRUSTER_SETTINGS
+from ...signals.topics import inputs
+from ..bags import read_messages
+from ..recording import Piece
+from .proposal import Proposal
+
+# Each round can mend what the round before hid; there are no more layers of checks than this.
+ROUNDS = 6
+
+
+class Motion(NamedTuple):
+    """What the last round still says, what had not moved enough to be judged, messages refused by
+    role and reason, and the share of ticks of which each channel counts."""
+
+    warnings: list[str]
+    unjudged: list[str]
+    refused: dict[str, dict[str, int]]
+    counted: dict[str, float]
+
+
+def mend_by_motion(piece: Piece, proposal: Proposal) -> Motion:
+    """Run the front end with the proposed settings, and again with what its checks find."""
+    seen = set()
+    while True:
+        front, rows, counts = _run(piece, proposal)
+        delay = front.delay.warning
+        found = [finding for finding, _ in front.frames.findings
+                 if not (delay and finding.setting in THRUSTER_SETTINGS)]
+        seen.add(repr(sorted(proposal.config.changed().items())))
+        before = proposal.config
+        changed = any([proposal.set(finding.values, _evidence(finding)) for finding in found])
+        if delay and not found:
+            assert front.delay.found is not None
+            set_to = proposal.config.thrusters.delay + front.delay.found.delay
+            changed = proposal.set({"thrusters.delay": round(set_to, 3)}, delay)
+        again = repr(sorted(proposal.config.changed().items())) in seen
+        if not changed or again or len(seen) >= ROUNDS:
+            proposal.config = before if again else proposal.config
+            break
+    for finding in found:
+        if not finding.values or again:
+            proposal.lack(f"{finding.setting}: {finding.sentence}", _to_fill_in(finding, proposal))
+    said = {finding.setting for finding in found}
+    warnings = [warning for warning in front.warnings if warning.partition(":")[0] not in said]
+    refused = {role: dict(state.rejected) for role, state in front.inputs.items() if state.rejected}
+    return Motion(warnings, front.frames.waiting_for, refused,
+                  {name: count / max(rows, 1) for name, count in counts.items()})
+
+
+def _run(piece: Piece, proposal: Proposal) -> tuple[SignalFrontEnd, int, dict[str, int]]:
+    """(front end, samples, samples in which each channel counts)."""
+    robot = RobotModel.from_config(proposal.config)
+    front = SignalFrontEnd(proposal.config, robot)
+    rows, counts = 0, dict.fromkeys(robot.channels, 0)
+    for role, message, t in read_messages(piece, inputs(proposal.config)):
+        front.add_message(role, message, t)
+        for sample in front.samples():
+            rows += 1
+            for name, valid in zip(robot.channels, sample.valid):
+                counts[name] += bool(valid)
+    return front, rows, counts
+
+
+def _evidence(finding: Finding) -> str:
+    """What was seen, without the advice that follows."""
+    return finding.sentence.partition("; ")[0]
+
+
+def _to_fill_in(finding: Finding, proposal: Proposal) -> str:
+    """A line to complete, for the settings that a person alone can know."""
+    if finding.setting != "joint_states.effort_scale":
+        return ""
+    blanks = ", ".join(f"?{joint}?" for joint in proposal.config.robot.joints)
+    return f"joint_states: {{effort_scale: [{blanks}]}}   # N m of one unit of effort"
+
+
+def robot_of(proposal: Proposal) -> RobotModel | None:
+    """The robot of the settings; None, and a missing URDF or joint said, where it cannot be made.
+    """
+    try:
+        return RobotModel.from_config(proposal.config)
+    except UvmsError as error:
+        proposal.lack(str(error))
+        return None

@@ -1,0 +1,83 @@
+"""A configuration that grows, with the reason for each setting, and what is left to a person."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from ...config import Config
+from ...config.template import commented, setting_lines
+from ...errors import ConfigError
+
+HEAD = """\
+# Proposed by the command inspect for {}.
+# Only what differs from the defaults; each with what the data say of it.
+"""
+
+
+class Proposal:
+    """Settings that fit a recording. `missing`: what the data cannot tell, as (sentence, line to
+    complete and paste or '')."""
+
+    def __init__(self, config: Config):
+        self.config = config
+        self.given = config.changed()
+        self.reasons: dict[str, str] = {}
+        self.missing: list[tuple[str, str]] = []
+
+    def set(self, values: Mapping[str, Any], why: str) -> bool:
+        """Propose settings; False where they are as they were already, or do not fit the others."""
+        current = {name: value for name, _, value in self.config.settings()}
+        new = {name: value for name, value in values.items() if current[name] != value}
+        if not new:
+            return False
+        try:
+            self.config = self.config.with_values(new)
+        except ConfigError as error:
+            self.lack(f"{why}, but that does not fit the other settings: {error}")
+            return False
+        self.reasons.update(dict.fromkeys(new, why))
+        return True
+
+    def lack(self, sentence: str, line: str = "") -> None:
+        """Something that a person has to find out."""
+        if (sentence, line) not in self.missing:
+            self.missing.append((sentence, line))
+
+    def changes(self) -> dict[str, Any]:
+        """What is proposed beyond what was given: values by dotted name."""
+        changed = self.config.changed()
+        names = [name for name, _, value in self.config.settings()
+                 if name in changed or name in self.given]
+        current = {name: value for name, _, value in self.config.settings()}
+        return {name: current[name] for name in names
+                if self.given.get(name) != current[name] or name not in self.given}
+
+    def yaml(self, recording: str) -> str:
+        """A ROS parameter file of all settings that differ from the defaults."""
+        lines = [HEAD.format(recording).rstrip(), "/**:", "  ros__parameters:"]
+        changed = self.config.changed()
+        for section in fields(self.config):
+            group = getattr(self.config, section.name)
+            mine = [entry for entry in fields(group) if f"{section.name}.{entry.name}" in changed]
+            if mine:
+                lines.append(f"    {section.name}:")
+            for entry in mine:
+                name = f"{section.name}.{entry.name}"
+                why = self.reasons.get(name, "as given")
+                value = getattr(group, entry.name)
+                lines += commented(why, 6)
+                lines += ([f"      {entry.name}: []"] if value == () else
+                          setting_lines(entry, value)[-_lines_of(entry, value):])
+        for sentence, line in self.missing:
+            lines += commented(f"MISSING: {sentence}", 4)
+            lines += [f"    # {line}"] if line else []
+        if len(changed) == 0:
+            lines[2] = "  ros__parameters: {}"
+        return "\n".join(lines) + "\n"
+
+
+def _lines_of(entry: Any, value: Any) -> int:
+    """How many lines of a setting are its value, behind those of its meaning."""
+    lines = setting_lines(entry, value)
+    return sum(not line.lstrip().startswith("#") for line in lines)

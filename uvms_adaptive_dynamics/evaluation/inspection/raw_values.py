@@ -1,0 +1,139 @@
+"""Units and channels by what the numbers can be at all, before anything is decoded."""
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from ...config import Config
+from ...model.robot import RobotModel
+from ...signals.checks.joint_check import LIMIT_MARGIN
+from ...signals.decode.decoder import DEPTH_RANGE, PASCAL, RC_HIGH, RC_LOW, depth_unit
+from ...signals.filters.joints import joint_limits
+from .proposal import Proposal
+from .survey import TopicSurvey
+
+# [Pa] No absolute pressure at or below a water's surface is less: that of a lake 5000 m high.
+LEAST_PRESSURE = 5e4
+MOST_ORDERS = 5040       # of joints that are tried
+
+
+def choose_thruster_channels(topic: TopicSurvey, proposal: Proposal) -> None:
+    """Unit and channels of the commands."""
+    lists = [_floats(message.data if hasattr(message, "data") else message.channels)
+             for message in topic.kept]
+    width = min(map(len, lists), default=0)
+    values = np.array([row[:width] for row in lists]).reshape(-1, width)
+    count = len(proposal.config.thrusters.signs)
+    if width < count:
+        proposal.lack(f"'{topic.name}' has {width} values, but thrusters.allocation has {count} "
+                      "thrusters: the allocation is another vehicle's",
+                      "thrusters: {signs: [...], allocation: [...]}   # 6 rows, a column each")
+        return
+    live = [k for k in range(width) if np.all((values[:, k] >= RC_LOW) & (values[:, k] <= RC_HIGH))]
+    sized = np.abs(values).max(initial=0.0)
+    if live:
+        unit, why = "pwm", f"values of {len(live)} channels lie between 500 and 2500 us"
+    elif sized <= 1.0:
+        unit, why = "normalized", f"no value is larger than 1 (largest {sized:.2f})"
+    else:
+        unit, why = "newton", f"values up to {sized:.3g} are neither pulse widths nor within 1"
+        live = list(range(width))
+    if "thrusters.unit" not in proposal.given or unit == "pwm":
+        proposal.set({"thrusters.unit": unit}, why)
+    if proposal.config.thrusters.channels:
+        return
+    moving = [k for k in (live if unit == "pwm" else range(width)) if np.ptp(values[:, k]) > 0.0]
+    first_move = all(k in moving for k in range(count))
+    if width > count and moving and not first_move:
+        if len(moving) == count:
+            proposal.set({"thrusters.channels": tuple(k + 1.0 for k in moving)},
+                         f"of {width} values these {count} move")
+        elif not set(moving) <= set(range(count)):
+            listed = ", ".join(str(k + 1) for k in moving)
+            proposal.lack(
+                f"'{topic.name}' has {width} values, of which {listed} "
+                f"move, and the robot {count} thrusters: which is whose?",
+                f"thrusters: {{channels: [{', '.join('?' * count)}]}}")
+    elif width > count and not hasattr(topic.kept[0], "channels"):
+        proposal.set({"thrusters.channels": tuple(k + 1.0 for k in range(count))},
+                     f"of {width} values the first {count} move")
+
+
+def choose_depth_unit(topic: TopicSurvey, proposal: Proposal) -> None:
+    """The unit by physical bounds, the shallowest depth where several are possible; and the
+    pressure at the surface, which is no larger than the smallest one measured."""
+    is_pressure = hasattr(topic.kept[0], "fluid_pressure")
+    values = np.array([message.fluid_pressure if is_pressure else message.data
+                       for message in topic.kept], float)
+    values = values[np.isfinite(values)]
+    if not len(values):
+        proposal.lack(f"'{topic.name}' has no finite value; check the sensor")
+        return
+    low, high = float(np.quantile(values, 0.01)), float(np.quantile(values, 0.99))
+    config = proposal.config
+    deepest = {unit: (high * size - config.robot.surface_pressure)
+               / (config.robot.water_density * config.robot.gravity)
+               for unit, size in PASCAL.items() if low * size >= LEAST_PRESSURE}
+    if not is_pressure and low > DEPTH_RANGE[0]:
+        deepest["m"] = high
+    possible = {unit: depth for unit, depth in deepest.items() if depth < DEPTH_RANGE[1]}
+    if not possible:
+        proposal.lack(f"'{topic.name}' has values of {low:.4g} to {high:.4g}, which are no depth "
+                      "and no absolute pressure in any unit; check the sensor, or set "
+                      "robot.surface_pressure to 0 for a pressure beside the surface's")
+        return
+    unit = min(possible, key=lambda name: abs(possible[name]))
+    if unit != depth_unit(config, is_pressure):
+        others = ", ".join(f"{depth:.0f} m as {name}" for name, depth in possible.items()
+                           if name != unit)
+        proposal.set({"depth.unit": unit}, (
+            f"values of {low:.4g} to {high:.4g} are at most {possible[unit]:.1f} m deep in this "
+            f"unit" + (f" ({others})" if others else "")))
+
+
+def choose_joint_names(topic: TopicSurvey, proposal: Proposal, robot: RobotModel) -> None:
+    """What the messages call each of the robot's joints: by their names, else by their ranges."""
+    message = topic.kept[0]
+    names = list(getattr(message, "name", None) or message.joint_names)
+    joints = proposal.config.robot.joints
+    if set(proposal.config.joint_states.names or joints) <= set(names):
+        return
+    alike = {joint: [name for name in names if name.lower().endswith(joint.lower())]
+             for joint in joints}
+    if all(len(found) == 1 for found in alike.values()):
+        proposal.set({"joint_states.names": tuple(found[0] for found in alike.values())},
+                     "the messages' names end in those of robot.joints")
+        return
+    orders = _possible_orders(topic, names, proposal.config, robot)
+    if len(orders) == 1:
+        proposal.set({"joint_states.names": orders[0]},
+                     "the only order in which all positions are within the joints' limits")
+        return
+    blanks = ", ".join(f"?{joint}?" for joint in joints)
+    proposal.lack(f"'{topic.name}' has the joints {', '.join(names)}, and the robot "
+                  f"{', '.join(joints)}: which is which? {len(orders) or 'No'} orders fit the "
+                  "joints' limits", f"joint_states: {{names: [{blanks}]}}")
+
+
+def _possible_orders(topic: TopicSurvey, names: list[str], config: Config,
+                     robot: RobotModel) -> list[tuple[str, ...]]:
+    """Orders of the recorded joints in which every position is within the limits [rad]."""
+    if not hasattr(topic.kept[0], "position"):
+        return []
+    rows = [message.position for message in topic.kept if len(message.position) == len(names)]
+    positions = np.array(rows, float).reshape(-1, len(names))
+    n = len(config.robot.joints)
+    low, high = joint_limits(config, robot)
+    if not len(positions) or np.prod([len(names) - k for k in range(n)]) > MOST_ORDERS:
+        return []
+    lows, highs = positions.min(axis=0), positions.max(axis=0)
+    fits = (lows[:, None] > low - LIMIT_MARGIN) & (highs[:, None] < high + LIMIT_MARGIN)
+    return [tuple(names[k] for k in order)
+            for order in itertools.permutations(range(len(names)), n)
+            if all(fits[k, j] for j, k in enumerate(order))]
+
+
+def _floats(values: Any) -> list[float]:
+    return [float(value) for value in values]

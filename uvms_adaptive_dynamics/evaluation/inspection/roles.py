@@ -1,0 +1,148 @@
+"""Which topic is which input: by type, then by name, then by what it carries."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...config.sensors import ODOMETRY, POSES
+from ...errors import BagError
+from ...signals.topics import OUTPUTS, Input, inputs
+from ..bags import OPTIONAL, find_topic, types_of
+from ..recording import Topic
+from .proposal import Proposal
+from .survey import ROLES, WRENCH, Survey, TopicSurvey
+
+# Parts of names that speak for a role, and against any.
+FOR = {"imu": ("imu/data", "imu"), "dvl": ("dvl", "velocity", "twist", "odom"),
+       "depth": ("depth", "bar30", "bar02", "pressure_2", "pressure"),
+       "joint_states": ("joint_states", "joint"),
+       "thrusters": ("rc/out", "thruster", "pwm", "motor", "servo"), "battery": ("battery",)}
+AGAINST = ("raw", "mag", "cmd", "command_", "setpoint", "target", "reference", "desired", "diff",
+           "predicted", "stddev", "filtered", "local_position", "static_pressure", "hdg")
+# Types that say little of what they carry: taken for a role by their names alone.
+VAGUE = ("std_msgs/msg/Float64", "std_msgs/msg/Float64MultiArray", ODOMETRY, *POSES,
+         "geometry_msgs/msg/TwistStamped")
+OWN = tuple(f"/{output.name}" for output in OUTPUTS)
+LACKS = {
+    "imu": "no topic has attitude, rates and acceleration: without an IMU there is no motion, and "
+           "nothing can be estimated of a vehicle",
+    "dvl": "no topic has a velocity over ground: without one the vehicle's rows cannot be used",
+    "thrusters": "no topic has thruster commands or a wrench: without them the vehicle's rows mean "
+                 "nothing"}
+NEXT = {"imu": "record sensor_msgs/msg/Imu",
+        "dvl": "record the DVL, odometry or a pose", "thrusters": "record what goes to the ESCs "
+        "(mavros/rc/out, or the controller's commands), or set thrusters.source"}
+
+
+def choose_topics(found: Survey, proposal: Proposal) -> dict[str, TopicSurvey]:
+    """The topic of each role, proposed where it is not the configured one; what has none is off or
+    missing."""
+    chosen: dict[str, TopicSurvey] = {}
+    for role in ROLES:
+        if not _wanted(role, proposal):
+            continue
+        configured = _configured(role, found, proposal)
+        candidates = _candidates(role, found, proposal)
+        if configured is None and not candidates:
+            _without(role, found, proposal)
+            continue
+        topic = configured or candidates[0]
+        chosen[role] = topic
+        if configured is None:
+            others = [other.name for other in candidates[1:]]
+            also = f" (also possible: {', '.join(others)})" if others else ""
+            proposal.set({f"{role}.topic": topic.name, f"{role}.type": topic.type},
+                         f"of all topics of a fitting type, the likeliest by its name{also}")
+        if role == "battery":
+            proposal.set({"battery.enabled": True}, "the voltage is in the recording")
+    return chosen
+
+
+def _wanted(role: str, proposal: Proposal) -> bool:
+    config = proposal.config
+    if role == "joint_states":
+        return bool(config.robot.joints)
+    if not config.robot.vehicle:
+        return False
+    if role == "thrusters":
+        return config.thrusters.source == "thrusters"
+    return role == "battery" or bool(getattr(config, role).enabled)
+
+
+def _configured(role: str, found: Survey, proposal: Proposal) -> TopicSurvey | None:
+    """The topic that the settings name, if it is there with messages of the type that they name."""
+    section = getattr(proposal.config, role)
+    there = {name: Topic((topic.type,), topic.count) for name, topic in found.topics.items()}
+    try:
+        name = find_topic(found.piece.path, there, Input(role, section.topic, section.type))
+    except BagError:        # several topics end in that name
+        return None
+    topic = found.topics.get(name or "")
+    return topic if topic is not None and topic.looked and topic.type == section.type else None
+
+
+def _candidates(role: str, found: Survey, proposal: Proposal) -> list[TopicSurvey]:
+    """Topics that may have the role, the likeliest first."""
+    types = types_of(role)
+    ranked = []
+    for topic in found.of_types(types):
+        fits = [place for place, part in enumerate(FOR[role]) if part in topic.name.lower()]
+        if topic.name.endswith(OWN) or (topic.type in VAGUE and not fits):
+            continue
+        if role == "joint_states" and not _joints_of(topic):
+            continue
+        against = sum(part in topic.name.lower() for part in AGAINST)
+        ranked.append(((against, topic.type in VAGUE, min(fits, default=len(FOR[role])),
+                        -_likeness(role, topic, proposal), types.index(topic.type), -topic.count,
+                        topic.name), topic))
+    return [topic for _, topic in sorted(ranked, key=lambda pair: pair[0])]
+
+
+def _likeness(role: str, topic: TopicSurvey, proposal: Proposal) -> int:
+    """How much of what a topic carries fits the robot."""
+    if role == "joint_states":
+        names = _joints_of(topic)
+        return sum(any(joint in name for name in names) for joint in proposal.config.robot.joints)
+    if role == "thrusters":
+        return int(len(_values(topic.kept[0])) >= len(proposal.config.thrusters.signs))
+    return 0
+
+
+def _joints_of(topic: TopicSurvey) -> Sequence[str]:
+    message = topic.kept[0] if topic.kept else None
+    return [*getattr(message, "name", ()), *getattr(message, "joint_names", ())]
+
+
+def _values(message: Any) -> Any:
+    return message.data if hasattr(message, "data") else message.channels
+
+
+def _without(role: str, found: Survey, proposal: Proposal) -> None:
+    """A role that no topic has."""
+    if role == "thrusters":
+        wrenches = [topic for topic in found.of_types((WRENCH,)) if not topic.name.endswith(OWN)]
+        if wrenches:
+            proposal.set({"thrusters.source": "wrench", "thrusters.wrench_topic": wrenches[0].name},
+                         "no thruster commands are recorded, but a wrench")
+            return
+    if role == "joint_states":
+        arm = {name: () for name, _, value in proposal.config.settings()
+               if name.startswith("joint_states.") and name.rsplit(".")[1] in (
+                   "names", "effort_scale", "effort_scale_negative", "effort_offset",
+                   "effort_masked", "position_offset", "limits_low", "limits_high")}
+        proposal.set({**arm, "robot.joints": (), "prior.friction_viscous": (),
+                      "prior.friction_coulomb": ()},
+                     "no joint states are recorded: the vehicle alone; if it carries an arm, that "
+                     "must stay folded, or its joint states be joined (docs/recordings.md)")
+    elif role in OPTIONAL:
+        if role == "depth":
+            proposal.set({"depth.enabled": False}, f"no pressure or depth is recorded: "
+                                                   f"{OPTIONAL[role]}")
+    else:
+        proposal.lack(f"{LACKS[role]}; {NEXT[role]}")
+
+
+def needed_topics(proposal: Proposal, chosen: dict[str, TopicSurvey]) -> bool:
+    """Whether every input that a run needs has a topic."""
+    return all(each.role in chosen or each.role in OPTIONAL or each.role == "wrench"
+               for each in inputs(proposal.config))

@@ -1,0 +1,109 @@
+"""Every topic of a recording by its messages: rate, gaps, clock; and samples of what it carries."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...errors import MessageError
+from ...signals.decode.decoder import stamp_of
+from ..bags import opened, types_of
+from ..recording import Piece, as_piece
+
+ROLES = ("imu", "dvl", "depth", "joint_states", "thrusters", "battery")
+WRENCH = "geometry_msgs/msg/WrenchStamped"
+# [s] from the beginning that are looked at: twice what the frame checks ask for.
+LONGEST = 180.0
+MOST_MESSAGES = 4000     # of a topic that are kept to look at their values, evenly
+
+
+@dataclass
+class TopicSurvey:
+    """Of one topic: messages in all and in the looked-at time, median rate [Hz], longest gap [s],
+    median of reception less stamp [s] (None without stamps), stamps of zero; `kept`: messages."""
+
+    name: str
+    type: str
+    count: int
+    looked: int = 0
+    undecodable: int = 0
+    rate: float | None = None
+    gap: float | None = None
+    delay: float | None = None
+    unstamped: int = 0
+    backward: int = 0
+    kept: list[Any] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A recording: its piece that is looked at, length [s], warnings, topics by name."""
+
+    piece: Piece
+    length: float
+    warnings: tuple[str, ...]
+    topics: dict[str, TopicSurvey]
+
+    def of_types(self, types: Sequence[str]) -> list[TopicSurvey]:
+        """Topics with messages of one of these types."""
+        return [topic for topic in self.topics.values() if topic.type in types and topic.looked]
+
+
+def survey(recording: Piece) -> Survey:
+    """Read the recording once; raises BagError."""
+    piece = as_piece(recording)
+    wanted = {kind for role in ROLES for kind in types_of(role)} | {WRENCH}
+    with opened(piece.path) as source:
+        begin = source.start + piece.begin
+        end = min(source.end if piece.end is None else source.start + piece.end, begin + LONGEST)
+        topics = {name: TopicSurvey(name, " and ".join(topic.types), topic.messages)
+                  for name, topic in source.topics.items()}
+        readable = [name for name, topic in topics.items() if topic.type in wanted and topic.count]
+        times: dict[str, list[tuple[float, float]]] = {name: [] for name in readable}
+        for name, message, t in source.messages(readable, begin, end):
+            topic = topics[name]
+            if message is None:
+                topic.undecodable += 1
+                continue
+            topic.looked += 1
+            times[name].append((t, _stamp(topic, message)))
+            _keep(topic, message, source.end - source.start)
+        length, warnings = source.end - source.start, tuple(source.warnings)
+    for name in readable:
+        _judge(topics[name], np.array(times[name]).reshape(-1, 2))
+    return Survey(piece._replace(end=end - source.start), length, warnings, topics)
+
+
+def _stamp(topic: TopicSurvey, message: Any) -> float:
+    """[s] since the epoch; NaN for a message without header, counted where it has an empty one."""
+    try:
+        stamp = stamp_of(message)
+    except MessageError:
+        stamp = None
+    if stamp is None:
+        topic.unstamped += hasattr(message, "header")
+        return np.nan
+    return stamp
+
+
+def _keep(topic: TopicSurvey, message: Any, length: float) -> None:
+    """Keep the message, or every so many of a topic with very many."""
+    expected = topic.count * min(1.0, LONGEST / max(length, 1e-9))
+    if topic.looked % max(1, int(expected // MOST_MESSAGES) + 1) == 0:
+        topic.kept.append(message)
+
+
+def _judge(topic: TopicSurvey, times: np.ndarray) -> None:
+    received, stamps = times[:, 0], times[:, 1]
+    stamped = np.isfinite(stamps)
+    clock = stamps[stamped] if stamped.all() and len(stamps) else received
+    if len(clock) > 2:
+        steps = np.diff(clock)
+        period = float(np.median(steps))
+        topic.rate = 1.0 / period if period > 0.0 else None
+        topic.gap = float(steps.max())
+        topic.backward = int((steps < 0.0).sum())
+    if stamped.any():
+        topic.delay = float(np.median(received[stamped] - stamps[stamped]))

@@ -1,0 +1,167 @@
+"""What an ArduPilot autopilot measures, as the topics that mavros would have published.
+
+Whatever the kind of log, its quantities are brought into one form (`Quantities`: SI, body FRD,
+world NED) and from there into the messages and names of mavros, so that one configuration fits all.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from scipy.spatial.transform import Rotation, Slerp
+
+from ...model.rotations import FRD_FROM_FLU, NED_FROM_ENU
+from .ros_messages import (
+    BATTERY,
+    IMU,
+    PRESSURE,
+    RC_OUT,
+    TWIST,
+    finite,
+    header,
+    make,
+    quaternion,
+    type_store,
+    vector,
+)
+from .tracks import Track
+
+# The first pressure sensor by the name that mavros gives it; on a BlueROV2 the one in the hull.
+PRESSURE_TOPICS = ("/mavros/imu/static_pressure", "/ardupilot/pressure_2", "/ardupilot/pressure_3")
+# [s] Without an attitude this near on both sides, a reading of the IMU has none: a vehicle with
+# 1 rad/s^2 is 0.1 degrees beside the great circle between two attitudes 0.12 s apart.
+LONGEST_BETWEEN = 0.25
+NO_ORIENTATION = np.array([-1.0, *[0.0] * 8])     # REP-145's mark
+
+
+class Series(NamedTuple):
+    """A quantity: times of reception and stamps (k,) [s], values (k, m)."""
+
+    received: np.ndarray
+    stamps: np.ndarray
+    values: np.ndarray
+
+
+@dataclass
+class Quantities:
+    """attitude: roll, pitch, yaw [rad] of FRD in NED; imu: rates [rad/s] and specific force [m/s^2]
+    FRD; outputs: pulse widths [us] of all channels, 0 where unknown; pressure [Pa] by number of the
+    sensor; voltage [V]; body_velocity FRD, ned_velocity NED [m/s] of the DVL's place."""
+
+    attitude: Series | None = None
+    imu: Series | None = None
+    outputs: Series | None = None
+    pressure: Mapping[int, Series] = field(default_factory=dict)
+    voltage: Series | None = None
+    body_velocity: Series | None = None
+    ned_velocity: Series | None = None
+
+
+def tracks_of(found: Quantities) -> list[Track]:
+    """The topics; a quantity that the log lacks has none."""
+    tracks = []
+    if found.imu is not None:
+        tracks.append(_imu_track(found.imu, found.attitude))
+    if found.outputs is not None:
+        tracks.append(_track("/mavros/rc/out", RC_OUT, found.outputs, found.outputs.values, _rc))
+    for number, series in found.pressure.items():
+        if number < len(PRESSURE_TOPICS):
+            tracks.append(_track(PRESSURE_TOPICS[number], PRESSURE, series, series.values,
+                                 _pressure))
+    if found.voltage is not None:
+        tracks.append(_track("/mavros/battery", BATTERY, found.voltage, found.voltage.values,
+                             _battery))
+    if found.body_velocity is not None:
+        tracks.append(_track("/ardupilot/dvl", TWIST, found.body_velocity,
+                             found.body_velocity.values, _velocity))
+    elif found.ned_velocity is not None and found.attitude is not None:
+        series = found.ned_velocity
+        tracks.append(_track("/ardupilot/dvl", TWIST, series, _in_body(series, found.attitude),
+                             _velocity))
+    return tracks
+
+
+def warnings_of(found: Quantities) -> list[str]:
+    """What a log lacks, and what to set for the next dive."""
+    lacks = {
+        "attitude (ATT; ATTITUDE)": found.attitude, "IMU (IMU; RAW_IMU, SCALED_IMU)": found.imu,
+        "thruster outputs (RCOU; SERVO_OUTPUT_RAW)": found.outputs,
+        "DVL (VISO, VISV; VISION_POSITION_DELTA, VISION_SPEED_ESTIMATE)":
+            found.body_velocity or found.ned_velocity}
+    missing = [name for name, series in lacks.items() if series is None]
+    return [f"the log has no {', no '.join(missing)}; see docs/recordings.md on what an autopilot "
+            "has to log."] if missing else []
+
+
+def _track(topic, kind, series: Series, values: np.ndarray, maker) -> Track:
+    return Track(topic, kind, series.received, series.stamps, values, maker)
+
+
+def _imu_track(imu: Series, attitude: Series | None) -> Track:
+    """Rates, force and the orientation of FLU in ENU as x y z w, NaN in a log without attitudes; as
+    from mavros, in one with them no message where none is near."""
+    found = None if attitude is None else _attitudes(attitude, imu.stamps)
+    if found is None:
+        quaternions = np.full((len(imu.stamps), 4), np.nan)
+    else:
+        near, R_nb = found
+        turned = Rotation.from_matrix(NED_FROM_ENU.T @ R_nb.as_matrix() @ FRD_FROM_FLU)
+        quaternions = turned.as_quat()
+        imu = Series(*(values[near] for values in imu))
+    return _track("/mavros/imu/data", IMU, imu, np.hstack([imu.values, quaternions]), _imu)
+
+
+def _attitudes(attitude: Series, t: np.ndarray) -> tuple[np.ndarray, Rotation] | None:
+    """(which of the times t (k,) have an attitude, those attitudes R_nb): on the great circle
+    between the two neighbours; None where there are fewer than two."""
+    stamps, first = np.unique(attitude.stamps, return_index=True)
+    if len(stamps) < 2:
+        return None
+    rpy = attitude.values[first]
+    after = np.clip(np.searchsorted(stamps, t), 1, len(stamps) - 1)
+    near = ((stamps[after] - stamps[after - 1] < LONGEST_BETWEEN)
+            & (t >= stamps[0]) & (t <= stamps[-1]))
+    if not near.any():
+        return None
+    rotations = Rotation.from_euler("ZYX", rpy[:, ::-1])
+    return near, Slerp(stamps, rotations)(t[near])
+
+
+def _in_body(series: Series, attitude: Series) -> np.ndarray:
+    """(k, 3) FRD of velocities in NED; NaN where no attitude is near."""
+    values = np.full((len(series.stamps), 3), np.nan)
+    found = _attitudes(attitude, series.stamps)
+    if found is not None:
+        near, R_nb = found
+        values[near] = R_nb.inv().apply(series.values[near])
+    return values
+
+
+def _imu(stamp: float, row: np.ndarray):
+    rates, force = FRD_FROM_FLU @ finite(row[:3]), FRD_FROM_FLU @ finite(row[3:6])
+    found = {"header": header(stamp, "base_link"), "angular_velocity": vector(rates),
+             "linear_acceleration": vector(force)}
+    if np.isfinite(row[6]):
+        return make(IMU, orientation=quaternion(row[6:]), **found)
+    return make(IMU, orientation_covariance=NO_ORIENTATION, **found)
+
+
+def _rc(stamp: float, row: np.ndarray):
+    return make(RC_OUT, header=header(stamp), channels=np.asarray(row, np.uint16))
+
+
+def _pressure(stamp: float, row: np.ndarray):
+    return make(PRESSURE, header=header(stamp), fluid_pressure=float(finite(row)[0]))
+
+
+def _battery(stamp: float, row: np.ndarray):
+    return make(BATTERY, header=header(stamp), voltage=float(finite(row)[0]), present=True)
+
+
+def _velocity(stamp: float, row: np.ndarray):
+    types = type_store().types
+    twist = types["geometry_msgs/msg/Twist"](vector(finite(row)), vector(np.zeros(3)))
+    with_covariance = types["geometry_msgs/msg/TwistWithCovariance"](twist, np.zeros(36))
+    return make(TWIST, header=header(stamp, "dvl_link"), twist=with_covariance)

@@ -1,0 +1,77 @@
+"""Numbers of a CSV file by column."""
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Collection
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from ...disk.kinds import reason_of, special_kind
+from ...errors import BagError, brief
+
+SNIFFED = 65536           # characters in which the separator is looked for
+SEPARATORS = ",;\t|"
+MOST_NAMES = 400          # characters of the names in a message
+
+
+def read_columns(path: Path, wanted: Collection[str]) -> tuple[dict[str, np.ndarray], int]:
+    """(columns (k,) by name, how many cells are no numbers): NaN for those and for empty ones.
+
+    Raises BagError for what is no regular file of text, or lacks a column.
+    """
+    kind = special_kind(path)
+    if kind:
+        raise BagError(f"'{path}' is {kind}; expected a CSV file with a first line of names.")
+    state = path.stat()
+    return _read(path, frozenset(wanted), state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=4)     # checked once, then read
+def _read(path: Path, wanted: frozenset[str], changed_ns: int,
+          size: int) -> tuple[dict[str, np.ndarray], int]:
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as stream:
+            first = stream.readline(SNIFFED)
+            stream.seek(0)
+            separator = max(SEPARATORS, key=first.count)
+            rows = csv.reader(stream, delimiter=separator)
+            names = [name.strip() for name in next(rows, [])]
+            missing = sorted(wanted - set(names))
+            if missing:
+                there = brief(names, MOST_NAMES) if names else "no names"
+                raise BagError(f"'{path}' has no column {brief(missing[0])}; its first line has "
+                               f"{there}.")
+            places = {name: names.index(name) for name in sorted(wanted)}
+            values, bad = _numbers(rows, list(places.values()))
+    except (OSError, csv.Error) as error:
+        raise BagError(f"'{path}' cannot be read as CSV: {_why(error)}.") from None
+    except UnicodeDecodeError as error:
+        raise BagError(f"'{path}' is not text in UTF-8 ({error.reason}).") from None
+    if not len(values):
+        raise BagError(f"'{path}' has no rows below its line of names.")
+    return dict(zip(places, values.T)), bad
+
+
+def _numbers(rows, places: list[int]) -> tuple[np.ndarray, int]:
+    """((k, m) values of these places, how many cells were no numbers)."""
+    values, bad = [], 0
+    for row in rows:
+        if not row:
+            continue
+        found = []
+        for place in places:
+            text = row[place] if place < len(row) else ""
+            try:
+                found.append(float(text) if text.strip() else math.nan)
+            except ValueError:
+                found.append(math.nan)
+                bad += 1
+        values.append(found)
+    return np.array(values, float).reshape(-1, len(places)), bad
+
+
+def _why(error: Exception) -> str:
+    return reason_of(error) if isinstance(error, OSError) else str(error)

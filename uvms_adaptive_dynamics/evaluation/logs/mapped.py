@@ -1,0 +1,125 @@
+"""CSV files whose columns a mapping names, alone or joined with other logs (docs/recordings.md).
+
+    file: dive.csv
+    time: {column: t, unit: s}
+    topics:
+      joint_states:
+        type: sensor_msgs/msg/JointState
+        name: [axis_e, axis_d, axis_c, axis_b]
+        position: [q1, q2, q3, q4]
+
+or `files:` with a list of such entries, and of other logs with an `offset` of their clock.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...disk.reading import read_text
+from ...disk.yaml_text import parse_yaml
+from ...errors import BagError, brief
+from .csv_columns import read_columns
+from .fields import maker
+from .tracks import Track, TrackLog
+
+LIMIT = 1_000_000     # [bytes] 100 times a mapping of all inputs
+FORM = "a mapping of columns to topics as docs/recordings.md describes"
+UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+MOST_FILES = 100
+ENTRY = ("file", "offset", "time", "topics", "scale")
+
+
+def read_mapped(path: Path, read_other: Callable[[Path], TrackLog]) -> TrackLog:
+    """The log of a mapping, or of a CSV with its mapping beside it (same name, .yaml); raises
+    BagError. `read_other` reads the files that are no CSV."""
+    mapping = path if path.suffix.lower() != ".csv" else path.with_suffix(".yaml")
+    if not mapping.exists():
+        raise BagError(f"'{path}' needs a mapping that says which column is what, in a file "
+                       f"'{mapping.name}' beside it; docs/recordings.md has one to copy.")
+    what = f"mapping '{mapping}'"
+    tree = parse_yaml(read_text(mapping, what, LIMIT, BagError, FORM), what, BagError)
+    if not isinstance(tree, Mapping):
+        raise BagError(f"{what} is {brief(tree)}; expected {FORM}.")
+    entries = tree.get("files", [tree])
+    if not isinstance(entries, list) or not 0 < len(entries) <= MOST_FILES:
+        raise BagError(f"{what}: files is {brief(entries)}; expected a list of 1 to {MOST_FILES} "
+                       "entries, each with 'file'.")
+    tracks: list[Track] = []
+    warnings: list[str] = []
+    for entry in entries:
+        found, said = _entry(entry, mapping, what, read_other)
+        tracks += found
+        warnings += said
+    return TrackLog(mapping, tracks, warnings)
+
+
+def _entry(entry: Any, mapping: Path, what: str,
+           read_other: Callable[[Path], TrackLog]) -> tuple[list[Track], list[str]]:
+    """(tracks, warnings) of one file."""
+    if not isinstance(entry, Mapping):
+        raise BagError(f"{what}: {brief(entry)} is no entry; expected 'file', 'time' and 'topics'.")
+    unknown = [key for key in entry if key not in ENTRY]
+    if unknown:
+        raise BagError(f"{what}: got {brief(unknown[0])}, expected one of {', '.join(ENTRY)}.")
+    name = entry.get("file", mapping.with_suffix(".csv").name)
+    if not isinstance(name, str) or not name or "\0" in name:
+        raise BagError(f"{what}: file is {brief(name)}; expected a name, counted from the "
+                       "mapping's folder.")
+    path = mapping.parent / name
+    offset = _number(entry.get("offset", 0.0), f"{what}: offset", "seconds to add to the times")
+    try:
+        there = path.is_file()
+    except OSError:      # a name that no file can have
+        there = False
+    if not there:
+        raise BagError(f"{what}: there is no file {brief(str(path))}.")
+    if path.suffix.lower() == ".csv":
+        return _csv(path, entry, offset, what)
+    if path.suffix.lower() in (".yaml", ".yml"):
+        raise BagError(f"{what}: {brief(name)} is another mapping; expected a log.")
+    log = read_other(path)
+    return [track.moved(offset) for track in log.tracks], log.warnings
+
+
+def _csv(path: Path, entry: Mapping[str, Any], offset: float,
+         what: str) -> tuple[list[Track], list[str]]:
+    time = entry.get("time")
+    if not isinstance(time, Mapping) or set(time) - {"column", "unit"} or "column" not in time:
+        raise BagError(f"{what}: time is {brief(time)}; expected {{column: NAME, unit: s}}, the "
+                       f"unit one of {', '.join(UNITS)}.")
+    unit = time.get("unit", "s")
+    if not isinstance(unit, str) or unit not in UNITS:
+        raise BagError(f"{what}: the time's unit is {brief(unit)}; expected one of "
+                       f"{', '.join(UNITS)}.")
+    topics, scale = entry.get("topics"), entry.get("scale", {})
+    if not isinstance(topics, Mapping) or not topics:
+        raise BagError(f"{what}: topics is {brief(topics)}; expected at least one topic with its "
+                       "type and fields.")
+    if not isinstance(scale, Mapping):
+        raise BagError(f"{what}: scale is {brief(scale)}; expected {{column: factor}}.")
+    makers = {str(topic): maker(str(topic), fields, what) for topic, fields in topics.items()}
+    clock = str(time["column"])
+    wanted = {clock, *(column for made in makers.values() for column in made.columns)}
+    columns, bad = read_columns(path, wanted)
+    columns = {column: values * _number(scale.get(column, 1.0), f"{what}: scale of {brief(column)}",
+                                        "a factor")
+               for column, values in columns.items()}
+    t = columns[clock] * UNITS[unit] + offset
+    warnings = [f"'{path}': {bad} cells are no numbers and are left out."] if bad else []
+    tracks = []
+    for topic, made in makers.items():
+        values = np.column_stack([columns[column] for column in made.columns])
+        # Logs of several rates leave cells empty where a sensor has nothing new.
+        rows = np.isfinite(t) & np.isfinite(values).any(axis=1)
+        name = topic if topic.startswith("/") else f"/{topic}"
+        tracks.append(Track(name, made.type, t[rows], t[rows], values[rows], made.make))
+    return tracks, warnings
+
+
+def _number(value: Any, what: str, expected: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < 1e12:
+        raise BagError(f"{what} is {brief(value)}; expected {expected}, a number.")
+    return float(value)

@@ -1,0 +1,33 @@
+"""Pieces of recordings: what is learnt from, and what is held out."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..config import Config
+from ..signals.topics import inputs
+from .bags import check_bag
+from .recording import Piece
+
+
+def divided(bags: Sequence[Path], config: Config, begin: float, end: float | None,
+            percent: float | None) -> tuple[list[Piece], list[Piece]]:
+    """(pieces to learn from, pieces held out): each recording from `begin` to `end` [s], the first
+    `percent` of their time together and the rest; without `percent` all are to learn from."""
+    pieces = [Piece(bag, begin, end) for bag in bags]
+    if percent is None:
+        return pieces, []
+    lengths = []
+    for piece in pieces:
+        contents = check_bag(piece, inputs(config))
+        lengths.append(contents.end - contents.start)
+    left = 0.01 * percent * sum(lengths)
+    learnt, held_out = [], []
+    for piece, length in zip(pieces, lengths):
+        cut = piece.begin + left
+        if left > 0.0:
+            learnt.append(piece if left >= length else piece._replace(end=cut))
+        if left < length:
+            held_out.append(piece if left <= 0.0 else piece._replace(begin=cut))
+        left -= length
+    return learnt, held_out

@@ -1,0 +1,126 @@
+"""rosbag2 recordings (mcap or sqlite3) through `rosbags`.
+
+Definitions that the bag carries decode its messages, those of ROS 2 Jazzy stand in for missing
+ones.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from rosbags.interfaces import Connection, MessageDefinitionFormat
+from rosbags.rosbag2 import Reader
+from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
+from rosbags.typesys.store import Typestore
+
+from ..disk.kinds import special_kind
+from ..errors import BagError
+from .recording import Topic, reason
+from .unfinished import is_cut_off, readable, storage_file
+
+LATEST_NS = 2 ** 63 - 1     # of rosbag2's times
+
+
+@contextmanager
+def opened_bag(path: Path) -> Iterator[RosbagFile]:
+    """An open bag; every failure of opening or reading inside the block leaves as a BagError."""
+    _refuse_foreign(path)
+    try:
+        with readable(path) as source, Reader(source) as reader:
+            if reader.message_count == 0:
+                raise BagError(f"bag '{path}' holds no messages.")
+            yield RosbagFile(path, reader)
+    except BagError:
+        raise
+    # rosbags, sqlite and the decompressors raise many kinds on damaged files
+    except Exception as error:
+        raise BagError(
+            f"bag '{path}' cannot be read, it is damaged or was cut off while recording "
+            f"({reason(error)}); try 'ros2 bag reindex' (sqlite3) or 'mcap recover' "
+            "(mcap).") from None
+
+
+class RosbagFile:
+    """An open rosbag2 recording, as `recording.Recording` says."""
+
+    def __init__(self, path: Path, reader: Reader):
+        self._path, self._reader = path, reader
+        self.start, self.end = reader.start_time * 1e-9, reader.end_time * 1e-9
+
+    @cached_property
+    def topics(self) -> dict[str, Topic]:
+        """By name, with the leading '/'."""
+        found: dict[str, list[Connection]] = {}
+        for connection in sorted(self._reader.connections, key=lambda c: c.topic):
+            found.setdefault(connection.topic, []).append(connection)
+        return {name: Topic(tuple(sorted({c.msgtype for c in connections})),
+                            sum(c.msgcount for c in connections))
+                for name, connections in found.items()}
+
+    @property
+    def warnings(self) -> list[str]:
+        """Of a recording that was cut off."""
+        if not is_cut_off(self._path):
+            return []
+        return [f"bag '{self._path}' was cut off while recording; read up to there, "
+                f"{self._reader.message_count} messages over {self._reader.duration * 1e-9:.1f} s."]
+
+    def messages(self, topics: Collection[str], begin: float,
+                 end: float) -> Iterator[tuple[str, Any, float]]:
+        """See `recording.Recording`."""
+        connections = [c for c in self._reader.connections if c.topic in topics]
+        store = _type_store(self._path, connections)
+        for connection, stamp, raw in self._reader.messages(
+                connections=connections, start=_ns(begin), stop=_ns(end)):
+            try:
+                message = store.deserialize_cdr(raw, connection.msgtype)
+            # a payload of garbage raises anything from struct.error to UnicodeDecodeError
+            except Exception:
+                message = None
+            yield connection.topic, message, stamp * 1e-9
+
+
+def _ns(t: float) -> int | None:
+    """[ns] as rosbags takes bounds: None where there is none."""
+    if not math.isfinite(t):
+        return None
+    return min(max(round(t * 1e9), 0), LATEST_NS)
+
+
+def _refuse_foreign(path: Path) -> None:
+    for file in path.iterdir() if path.is_dir() else (path,):
+        kind = special_kind(file)
+        if kind not in ("", "a folder"):     # reading it would wait for ever
+            raise BagError(f"'{file}' is {kind}; expected a rosbag2 recording of regular files.")
+    if path.is_dir() and storage_file(path) == path and not (path / "metadata.yaml").is_file():
+        files = sorted(file.name for file in path.iterdir() if file.suffix in (".mcap", ".db3"))
+        hint = f"; give one of its files instead: {', '.join(files)}" if files else ""
+        raise BagError(
+            f"'{path}' is not a rosbag2 recording: the folder holds no metadata.yaml{hint}.")
+
+
+def _type_store(path: str | Path, connections: list[Connection]) -> Typestore:
+    """Jazzy's definitions, overridden by those that the bag carries for the topics that are read.
+    """
+    types = dict(get_typestore(Stores.ROS2_JAZZY).fielddefs)
+    for connection in connections:
+        definition = connection.msgdef
+        if definition.format == MessageDefinitionFormat.MSG:
+            types.update(get_types_from_msg(definition.data, connection.msgtype))
+        elif definition.format == MessageDefinitionFormat.IDL:
+            for part in definition.data.split("=" * 80 + "\n"):
+                # Several definitions in one text, each under a line 'IDL: <type>'.
+                text = part.split("\n", 1)[1] if part.startswith("IDL: ") else part
+                types.update(get_types_from_idl(text))
+    unknown = sorted({c.msgtype for c in connections} - set(types))
+    if unknown:
+        raise BagError(
+            f"bag '{path}' does not carry the definition of {', '.join(unknown)}, and ROS 2 Jazzy "
+            "has none; record it again as mcap, or with the message's package installed.")
+    store = get_typestore(Stores.EMPTY)
+    store.register(types)
+    return store

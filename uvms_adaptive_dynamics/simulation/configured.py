@@ -1,0 +1,200 @@
+"""The simulated robot that a configuration describes, and its messages as that configuration has
+them.
+
+The arm comes from the URDF, thrusters, mounts, water and places from the settings; what these do
+not say (the vehicle's body, drag, friction, rotors) is the default robot's or a plain guess, stated
+below. Truth and settings are then the same but for the links' inertias, as they are not on a real
+robot: `individual` takes them apart.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from rosbags.typesys.store import Typestore
+
+from ..config import Config
+from ..errors import ConfigError
+from ..model.robot import resolve_urdf
+from ..model.rotations import (
+    FRD_FROM_FLU,
+    NED_FROM_ENU,
+    from_quaternion,
+    from_rpy,
+    to_quaternion,
+)
+from ..signals.decode.decoder import PASCAL, depth_unit
+from ..signals.filters.thrust_curve import NEUTRAL_PWM_US
+from ..signals.filters.thrusters import PWM_SPAN_US
+from ..signals.topics import inputs
+from .physics import arm_model
+from .true_robot import TrueLink, TrueRobot
+
+# Of the true links beside the URDF's, so that its inertials are a prior that is wrong; as share.
+LINK_ERROR = 0.1
+# A link's mass over that of the water that it displaces, between the Alpha's motors and tubes.
+LINK_DENSITY = 2.2
+DRAG_COEFFICIENT, SLENDERNESS = 1.1, 4.0     # of a cylinder across; its length by its diameter
+# Of friction and rotors beside the joint's torque limit [s/rad, -, s^2/rad], as the Alpha's.
+VISCOUS_SHARE, COULOMB_SHARE, ROTOR_SHARE = 0.2, 0.01, 1.2e-3
+
+
+def true_robot_of(config: Config) -> TrueRobot:
+    """The robot; raises ConfigError for one without a vehicle."""
+    if not config.robot.vehicle:
+        raise ConfigError("simulate: robot.vehicle is false; expected a vehicle, with or without "
+                          "an arm: an arm on a fixed base is not simulated.")
+    base, robot = TrueRobot(), config.robot
+    settings: dict[str, Any] = {
+        "gravity": robot.gravity, "water_density": robot.water_density,
+        "surface_pressure": robot.surface_pressure, "dvl_place": config.dvl.xyz,
+        "allocation": np.reshape(config.thrusters.allocation, (6, -1)),
+        "rotor_lag": max(config.thrusters.time_constant, 0.02)}
+    default = Config().robot
+    if (robot.urdf, robot.joints) != (default.urdf, default.joints):
+        settings |= _arm(resolve_urdf(robot.urdf), robot.joints, robot.water_density)
+    settings |= {"mount_xyz": robot.mount_xyz, "mount_rpy": robot.mount_rpy}
+    made = replace(base, **settings)
+    return replace(made, buoyancy=_buoyancy(base, made))
+
+
+def _buoyancy(base: TrueRobot, made: TrueRobot) -> float:
+    """[N] of the vehicle that leaves the whole robot as buoyant as the default one."""
+    def weight(robot: TrueRobot) -> float:
+        links = sum(link.mass - robot.water_density * link.volume for link in robot.links)
+        return robot.gravity * (robot.mass + links)
+    return base.buoyancy - weight(base) + weight(made)
+
+
+def _arm(urdf: str, joints: tuple[str, ...], density: float) -> dict[str, Any]:
+    """Links and joints of the URDF, others locked at zero as the estimator locks them."""
+    try:
+        arm = arm_model(urdf, joints)
+    except (ValueError, RuntimeError) as error:       # Pinocchio's, of files that are no URDF
+        raise ConfigError(f"simulate: robot.urdf '{urdf}' cannot be read ({error}).") from None
+    missing = [joint for joint in joints if not arm.existJointName(joint)]
+    if missing:
+        raise ConfigError(f"simulate: '{urdf}' has no joint '{missing[0]}' (robot.joints).")
+    signs = np.where(np.arange(len(joints)) % 2, 1.0, -1.0)
+    links, limits = [], []
+    for joint, sign in zip(joints, signs):
+        k = arm.getJointId(joint)
+        body, factor = arm.inertias[k], 1.0 + LINK_ERROR * sign
+        tensor, volume = factor * body.inertia, body.mass / (LINK_DENSITY * density)
+        across = SLENDERNESS * (4 * volume / (np.pi * SLENDERNESS)) ** (2 / 3)
+        drag = 0.5 * density * DRAG_COEFFICIENT * across
+        entries = tuple(tensor[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
+        links.append(TrueLink(factor * body.mass, tuple(body.lever), entries, volume,
+                              tuple(body.lever), (drag, drag, drag)))
+        limits.append(float(arm.effortLimit[arm.joints[k].idx_v]))
+    torque = np.array(limits)
+    return {"urdf": urdf, "joints": tuple(joints), "links": tuple(links),
+            "viscous": tuple(VISCOUS_SHARE * torque), "coulomb": tuple(COULOMB_SHARE * torque),
+            "static": tuple(1.3 * COULOMB_SHARE * torque),
+            "rotor_inertia": tuple(ROTOR_SHARE * torque)}
+
+
+class Publication:
+    """Turns the simulated robot's messages into those of a configuration: topics, types, units,
+    axes, order. Raises ConfigError for a type that the simulation cannot publish."""
+
+    TYPES: Mapping[str, tuple[str, ...]] = {
+        "imu": ("sensor_msgs/msg/Imu",),
+        "dvl": ("geometry_msgs/msg/TwistWithCovarianceStamped", "geometry_msgs/msg/TwistStamped"),
+        "depth": ("sensor_msgs/msg/FluidPressure", "std_msgs/msg/Float64"),
+        "joint_states": ("sensor_msgs/msg/JointState",),
+        "thrusters": ("std_msgs/msg/Float64MultiArray", "mavros_msgs/msg/RCOut")}
+
+    def __init__(self, config: Config, store: Typestore):
+        self._config, self._types = config, store.types
+        self.topics: dict[str, str] = {}
+        for needed in inputs(config):
+            if needed.role == "battery":       # the voltage is not measured
+                continue
+            possible = self.TYPES.get(needed.role, ())
+            if needed.type not in possible:
+                raise ConfigError(f"simulate: {needed.role}.type is '{needed.type}', which the "
+                                  f"simulated robot does not publish; expected "
+                                  f"{' or '.join(possible) or 'thruster commands'}.")
+            self.topics[needed.role] = needed.topic.lstrip("/")
+        if config.thrusters.unit == "newton":
+            raise ConfigError("simulate: thrusters.unit is 'newton'; the simulated robot takes "
+                              "'pwm' or 'normalized'.")
+
+    def message(self, role: str, message: Any, t: float) -> Any:
+        """A message of the simulated robot, received at t [s since the epoch], as published."""
+        return getattr(self, f"_{role}")(message, t)
+
+    def _imu(self, message: Any, t: float) -> Any:
+        imu = self._config.imu
+        axes = _axes(imu.frame) @ from_rpy(*imu.rpy)
+        if imu.frame == "flu" and not any(imu.rpy) and imu.world == "enu":
+            return message
+        for vector in (message.angular_velocity, message.linear_acceleration):
+            self._turn(vector, axes.T @ FRD_FROM_FLU)
+        q = message.orientation
+        R_nb = NED_FROM_ENU @ np.reshape(from_quaternion(q.x, q.y, q.z, q.w), (3, 3)) @ FRD_FROM_FLU
+        world = NED_FROM_ENU.T if imu.world == "enu" else np.eye(3)
+        q.x, q.y, q.z, q.w = to_quaternion(world @ R_nb @ axes)
+        return message
+
+    def _dvl(self, message: Any, t: float) -> Any:
+        dvl = self._config.dvl
+        self._turn(message.twist.twist.linear, (_axes(dvl.frame) @ from_rpy(*dvl.rpy)).T)
+        if dvl.type.endswith("/TwistStamped"):
+            return self._types[dvl.type](message.header, message.twist.twist)
+        return message
+
+    def _depth(self, message: Any, t: float) -> Any:
+        depth, robot = self._config.depth, self._config.robot
+        unit = depth_unit(self._config, depth.type.endswith("FluidPressure"))
+        value = (message.fluid_pressure / PASCAL[unit] if unit in PASCAL else
+                 (message.fluid_pressure - robot.surface_pressure)
+                 / (robot.water_density * robot.gravity))
+        if depth.type.endswith("Float64"):
+            return self._types[depth.type](value)
+        message.fluid_pressure = value
+        return message
+
+    def _joint_states(self, message: Any, t: float) -> Any:
+        joints = self._config.joint_states
+        n = len(message.name)
+        radian = np.radians(1.0) if joints.unit == "deg" else 1.0
+        scale = np.array(joints.effort_scale or (1.0,) * n)
+        negative = np.array(joints.effort_scale_negative or scale)
+        message.position = (message.position + np.array(joints.position_offset or (0.0,) * n)
+                            ) / radian
+        message.velocity = message.velocity / radian
+        load = np.where(message.effort / scale >= 0.0, message.effort / scale,
+                        message.effort / negative)
+        message.effort = load + np.array(joints.effort_offset or (0.0,) * n)
+        message.name = list(joints.names or message.name)
+        return message
+
+    def _thrusters(self, message: Any, t: float) -> Any:
+        thrusters = self._config.thrusters
+        beside = np.array(thrusters.signs) * (np.array(message.data) - NEUTRAL_PWM_US)
+        pulses = thrusters.unit == "pwm"
+        commands = NEUTRAL_PWM_US + beside if pulses else beside / PWM_SPAN_US
+        places = [round(channel) - 1 for channel in thrusters.channels] or range(len(commands))
+        is_rc = thrusters.type.endswith("RCOut")
+        values = np.full(max(*places, 15 if is_rc else 0) + 1, NEUTRAL_PWM_US if pulses else 0.0)
+        values[list(places)] = commands
+        if not is_rc:
+            message.data = values
+            return message
+        ns, types = round(t * 1e9), self._types
+        stamp = types["builtin_interfaces/msg/Time"](ns // 10**9, ns % 10**9)
+        return types[thrusters.type](types["std_msgs/msg/Header"](stamp, ""),
+                                     np.round(values).astype(np.uint16))
+
+    @staticmethod
+    def _turn(vector: Any, R: np.ndarray) -> None:
+        vector.x, vector.y, vector.z = map(float, R @ [vector.x, vector.y, vector.z])
+
+
+def _axes(frame: str) -> np.ndarray:
+    """(3, 3) from the axes named by a setting to FRD."""
+    return FRD_FROM_FLU if frame == "flu" else np.eye(3)

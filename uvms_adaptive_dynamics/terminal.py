@@ -1,0 +1,72 @@
+"""What a person at a terminal sees: progress and colours where there is one, plain text elsewhere.
+
+`rich` draws them; a computer without it gets the same sentences without.
+"""
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, TextIO
+
+PROGRAM = "uvms"     # as it is installed
+REFRESH = 0.2       # [s] between plain lines of progress
+
+
+def progress_on_terminal() -> Callable[[str, float], None]:
+    """A function of (name, share done) that shows progress on stderr where that is a terminal, and
+    is silent elsewhere."""
+    if not sys.stderr.isatty():
+        return lambda name, share: None
+    rich_progress = _rich("rich.progress")
+    return _plain_progress() if rich_progress is None else _bar(rich_progress)
+
+
+def coloured(text: str, style: str, stream: TextIO | None = None) -> str:
+    """The text in a style of rich's ('bold red') where the stream (stdout) is a terminal that has
+    colours, else as it is."""
+    stream = stream or sys.stdout
+    console = _rich("rich.console") if stream.isatty() else None
+    if console is None:
+        return text
+    terminal = console.Console(file=stream, highlight=False, soft_wrap=True)
+    with terminal.capture() as capture:
+        terminal.print(text, style=style, markup=False, end="")
+    return str(capture.get())
+
+
+def _rich(module: str) -> Any:
+    """A module of rich; None where it is not installed."""
+    try:
+        return __import__(module, fromlist=["x"])
+    except ImportError:
+        return None
+
+
+def _bar(rich_progress: Any) -> Callable[[str, float], None]:
+    from rich.console import Console
+    bar = rich_progress.Progress(console=Console(stderr=True), transient=True)
+    tasks: dict[str, Any] = {}
+
+    def show(name: str, share: float) -> None:
+        if name not in tasks:
+            bar.start()
+            tasks[name] = bar.add_task(name, total=1.0)
+        bar.update(tasks[name], completed=share)
+        if share >= 1.0:
+            bar.refresh()
+            bar.stop()
+            del tasks[name]
+    return show
+
+
+def _plain_progress() -> Callable[[str, float], None]:
+    last = 0.0
+
+    def show(name: str, share: float) -> None:
+        nonlocal last
+        if time.monotonic() - last > REFRESH or share >= 1.0:
+            last = time.monotonic()
+            sys.stderr.write(f"\r{name}: {100 * share:5.1f} %" + ("\n" if share >= 1.0 else ""))
+            sys.stderr.flush()
+    return show
