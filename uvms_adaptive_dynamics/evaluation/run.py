@@ -131,7 +131,8 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
     estimator = Estimator(config, prior, robot=robot, learn=not frozen,
                           adapt_intervals=adapt_intervals or not frozen)
     start = estimator.parameter_set()
-    recorder = _Recorder(estimator, robot, frozen, _stages(config, estimator, frozen))
+    stages = _stages(config, estimator, frozen)
+    recorder = _Recorder(estimator, robot, frozen, stages)
     received_log, gaps = InputLog(front.inputs), Gaps(config.robot.vehicle)
     masks = MaskSpans(len(robot.channels), config.filter.period)
     front.follow_masks(masks.add)
@@ -172,7 +173,8 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         None if frozen else estimator.solver_name,
         None if frozen else estimator.identifiable_rank(), estimator.solver_failures,
         {**front.counters, **received_log.undecodable}, front.masked,
-        (*(found.sentence for found in warned), *estimator.notes), estimator.prior.noise_stddev,
+        (*(found.sentence for found in warned), *(stages.schedule.notes if stages else ()),
+         *estimator.notes), estimator.prior.noise_stddev,
         (*warned, *recorder.trust_findings(),
          *(RunFinding("robot.dry_mass", sentence) for sentence in estimator.mass_findings()),
          *(RunFinding("residual", sentence) for sentence in estimator.residual_findings())),

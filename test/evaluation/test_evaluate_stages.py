@@ -14,7 +14,7 @@ from uvms_adaptive_dynamics.simulation.bag import write_bag
 OWN = """
 stages:
   - {name: arm, title: the arm, free: ["*.*"], move: [joints], at_least: 1, at_most: 3}
-  - {name: vehicle, title: the vehicle, free: ["*", "!*.*"], move: [vehicle], at_most: 60}
+  - {name: vehicle, title: the vehicle, free: ["*", "!*.*", "!W"], move: [vehicle], at_most: 60}
 """
 
 
@@ -46,7 +46,8 @@ def test_stages_are_in_metrics_report_and_terminal(bag, tmp_path, capsys):
     own.write_text(OWN)
     assert main(["evaluate", str(bag), "--schedule", str(own), "--output",
                  str(tmp_path / "out")]) == 0
-    said = capsys.readouterr().out
+    said, notes = capsys.readouterr()
+    assert "no stage frees W" in notes
     metrics = json.loads((tmp_path / "out/metrics.json").read_text())
     arm, vehicle = metrics["stages"]
     assert (arm["name"], arm["why_ended"]) == ("arm", "at_most")
