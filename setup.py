@@ -14,7 +14,7 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10",
     packages=find_packages(include=[f"{package_name}*"]),
-    package_data={package_name: ["robots/*", "evaluation/*.jinja"]},
+    package_data={package_name: ["robots/*", "evaluation/*.jinja", "evaluation/batch/*.jinja"]},
     data_files=[("share/ament_index/resource_index/packages", [f"resource/{package_name}"]),
                 (f"share/{package_name}", ["package.xml"]),
                 (f"share/{package_name}/launch", sorted(glob("launch/*.py"))),
@@ -40,6 +40,8 @@ setup(
         # imported.
         "ros": ["ros-rclpy[fastrtps]==7.1.6", "ros-jazzy-common-interfaces==5.3.6"],
         "evaluation": ["matplotlib>=3.6", "rosbags>=0.11", "jinja2>=3.1"],
+        # `batch --dask ADDRESS`, here and on the cluster's workers.
+        "dask": ["distributed>=2024.1"],
         # Fuzzing guided by coverage: `python test/fuzz.py --atheris yaml`; no wheels below 3.11.
         "fuzz": ["atheris>=3.0; python_version >= '3.11'"],
         # colcon recognizes pytest by this extra; with tests_require it runs no test at all.

@@ -17,6 +17,8 @@ PROGRAM = "python -m uvms_adaptive_dynamics"
 COMMANDS = {
     "evaluate": ("evaluation.evaluate_command",
                  "replay recordings through the estimator and measure its predictions"),
+    "batch": ("evaluation.batch.command",
+              "evaluate many recordings with many settings in parallel, compare two results"),
     "simulate": ("simulation.simulate_command", "make a recording of the simulated robot"),
     "campaign": ("studies.campaign",
                  "identify simulated robots from wrong priors and test them held out"),
