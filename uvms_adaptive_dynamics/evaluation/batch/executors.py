@@ -65,7 +65,7 @@ def on_dask(function: Callable[[Any], Any], arguments: Sequence[Any],
                    for argument in arguments]
         places = {future.key: place for place, future in enumerate(futures)}
         try:
-            for future in as_ended(futures):
+            for future in as_ended(futures, loop=client.loop):
                 failure = future.exception()
                 if failure is None:
                     yield Ended(places[future.key], future.result())
