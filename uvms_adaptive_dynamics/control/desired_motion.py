@@ -42,5 +42,3 @@ def desired_motion(value: np.ndarray, rate: np.ndarray, acceleration: np.ndarray
         np.concatenate([R.T @ acceleration[:3] - np.cross(omega, velocity),
                         to_body @ acceleration[3:6] + turning]),
         value[6:], rate[6:], acceleration[6:])
-
-

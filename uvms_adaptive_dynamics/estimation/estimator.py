@@ -530,11 +530,10 @@ class Estimator:
                             known_from(before, np.zeros_like(before), before, before, before))
         prior = self.information.arrival.gradient_covariance()
         covariance = self._inverse @ self.information.gradient_covariance() @ self._inverse
-        return at_least(self.prior.known_from,
-            known_from(deviations(covariance), deviations(self._systematic.T @ self._systematic),
-                       before,
-                       deviations(self._inverse @ prior @ self._inverse),
-                       limited_by_physics(self.physical, self.pi, covariance)))
+        return at_least(self.prior.known_from, known_from(
+            deviations(covariance), deviations(self._systematic.T @ self._systematic), before,
+            deviations(self._inverse @ prior @ self._inverse),
+            limited_by_physics(self.physical, self.pi, covariance)))
 
     def identifiability(self) -> Identifiability:
         """What the data seen so far determine: rank, conditioning, blocks, and sentences and

@@ -153,5 +153,3 @@ def test_settings_are_pinned_to_whole_paths_and_a_solver(tmp_path, monkeypatch):
     assert config.prior.file == str(tmp_path / "start.yaml")
     assert config.estimation.solver in ("mosek", "native")
     assert pinned(config) == config
-
-

@@ -33,8 +33,6 @@ def mismatch(setting: str, sentence: str) -> CheckResult:
     return CheckResult([Finding(setting, sentence)], True)
 
 
-
-
 def outside(low: float, high: float, error: float, bounds: tuple[float, float]) -> bool:
     """Whether a figure between `low` and `high`, of standard error `error`, is outside `bounds`
     with 99.9 % certainty."""
