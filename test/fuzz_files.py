@@ -1,9 +1,11 @@
-"""Spoilt settings and files: configurations, parameter files, URDFs, thrust curves, exports.
+"""Spoilt settings and files: configurations, parameter files, URDFs, thrust curves, exports,
+plans and results of batches.
 
 Each case is a real file with pieces spoilt as text, or with values replaced in its structure, so
 that some are refused by the first line that reads them and some reach the last.
 """
 import copy
+import json
 import math
 from pathlib import Path
 
@@ -14,6 +16,10 @@ from fuzz_cases import randomness, spoilt
 
 from uvms_adaptive_dynamics.config import Config, load_config
 from uvms_adaptive_dynamics.config.template import settings_file
+from uvms_adaptive_dynamics.evaluation.batch.compare import compared, judged_by_variant
+from uvms_adaptive_dynamics.evaluation.batch.content import digest_of
+from uvms_adaptive_dynamics.evaluation.batch.plan import load_plan, splits_of, variants_of
+from uvms_adaptive_dynamics.evaluation.batch.store import load_results
 from uvms_adaptive_dynamics.export.formats import FORMATS, export_as, read_export
 from uvms_adaptive_dynamics.model.manipulator import ManipulatorModel
 from uvms_adaptive_dynamics.model.parameter_file import (
@@ -45,6 +51,16 @@ ALPHA5 = Path(resolve_urdf(Config().robot.urdf)).read_text()
 JOINTS = Config().robot.joints
 CURVE = ("pwm_us,thrust_10V_N,thrust_16V_N\n1100,-28,-40\n1480,0,0\n1500,0,0\n1520,0,0\n"
          "1700,14,20\n1900,36,51\n")
+PLAN = """settings:
+  estimation.horizon: [50, 100]
+  calm: {estimation: {prior_inflation: 2.0}}
+held_out:
+- {name: x, learn: ["a/*"], test: [b]}
+"""
+TASKS = [{"variant": "v", "split": "s", "judged": ["r"], "error": "", "result": {"recordings": [
+    {"surge": {"unit": "N", "n": 4, "pieces": {"n": [2, 2], "squared": [1.0, 2.0],
+                                               "inside": [2, 2], "nll": [0.5, None]}}}]}}]
+BATCH = json.dumps({"schema": 1, "digest": digest_of(TASKS), "tasks": TASKS}, indent=1)
 SMALL = ParameterTable(False, ("axis_e",), (False,), (0.2,), (0.1,))
 NAMES = [name for name, _, _ in Config().settings()]
 
@@ -58,7 +74,8 @@ class FileFuzzer:
         self.parameters = self._saved().read_text()
         self._kinds = (("configuration", self._configuration), ("settings", self._set),
                        ("parameter file", self._parameter_file), ("URDF", self._urdf),
-                       ("thrust curve", self._curve), ("export", self._export))
+                       ("thrust curve", self._curve), ("export", self._export),
+                       ("plan", self._plan), ("batch", self._batch))
         self._exports = {name: export_as(estimate(1), name).text for name in FORMATS}
 
     def run(self, number, tally):
@@ -99,6 +116,22 @@ class FileFuzzer:
             del sections[name]
         path = self._write(self._spoilt(rng, yaml.safe_dump(tree)))
         return lambda: use(load_config(path))
+
+    def _plan(self, rng):
+        """A batch's plan, up to its variants and splits."""
+        path = self._write(self._spoilt(rng, PLAN))
+
+        def case():
+            named, grid, held_out = load_plan(path)
+            splits_of(held_out or "none", ["a/1", "a/2", "b"])
+            for config in variants_of({"boat": Config()}, named, grid).values():
+                use(config)
+        return case
+
+    def _batch(self, rng):
+        """A batch's result, as a comparison reads it."""
+        path = self._write(self._spoilt(rng, BATCH))
+        return lambda: compared(*[judged_by_variant(load_results(path)["tasks"])["v"]] * 2)
 
     def _set(self, rng):
         """`--set NAME=VALUE`, and values straight from ROS."""

@@ -15,6 +15,7 @@ import pytest
 from uvms_adaptive_dynamics.__main__ import main
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import UvmsError
+from uvms_adaptive_dynamics.evaluation.batch.content import digest_of
 from uvms_adaptive_dynamics.evaluation.batch.store import Store, load_results
 from uvms_adaptive_dynamics.evaluation.run import evaluate
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
@@ -134,13 +135,14 @@ def test_two_results_are_compared(serial, tmp_path, capsys):
         for channels in (task["result"] or {"recordings": []})["recordings"]:
             pieces = channels["roll"]["pieces"]
             pieces["squared"] = [4.0 * value for value in pieces["squared"]]
+    content["digest"] = digest_of(content["tasks"])
     (worse / "batch.json").write_text(json.dumps(content))
     assert main(["batch", "--compare", str(serial), str(worse), "--output",
                  str(tmp_path / "out")]) == 0
     assert capsys.readouterr().out.splitlines()[3].split()[:2] == ["roll", "worse"]
     assert "roll" in (tmp_path / "out/comparison.html").read_text()
     with pytest.raises(UvmsError, match="no result of this command"):
-        (worse / "batch.json").write_text("{}")
+        (worse / "batch.json").write_text(json.dumps(content).replace("surge", "surgf"))
         load_results(worse)
 
 

@@ -71,6 +71,12 @@ def test_variants_that_names_cannot_tell_apart_are_refused():
         variants_of({"boat": Config()}, {}, {"prior.file": [f"{folder}/a", f"{folder}/b"]})
 
 
+def test_a_slip_of_a_million_combinations_is_refused():
+    with pytest.raises(ConfigError, match="got 1000000 combinations"):
+        variants_of({"boat": Config()}, {}, {"estimation.horizon": list(range(1000)),
+                                             "estimation.prior_inflation": [1.0] * 1000})
+
+
 @pytest.mark.parametrize("held_out, splits", [
     ("none", [Split("a", ("a",), ()), Split("b", ("b",), ()), Split("c", ("c",), ())]),
     ("frozen", [Split("a", (), ("a",)), Split("b", (), ("b",)), Split("c", (), ("c",))]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -19,6 +20,8 @@ from .content import digest_of, settings_digest
 
 # [bytes] of a plan: a thousand splits that each name a hundred recordings.
 LIMIT = 10_000_000
+# More are a slip, such as two lists of a hundred values; each is named and checked at the start.
+MOST_VARIANTS = 1000
 FORM = ("a plan: 'settings:' (a setting with a list of values, or a name with settings) and "
         "'held_out:' ('none', 'one', or a list of {learn: [...], test: [...]})")
 
@@ -118,6 +121,10 @@ def variants_of(configs: Mapping[str, Config], named: Mapping[str, Mapping[str, 
 
     Names hold what differs between variants; ConfigError names the one that cannot be.
     """
+    count = len(configs) * max(len(named), 1) * math.prod(map(len, grid.values()))
+    if count > MOST_VARIANTS:
+        raise ConfigError(f"got {count} combinations of settings, expected at most "
+                          f"{MOST_VARIANTS}; vary fewer settings at once.")
     made: dict[str, Config] = {}
     for (stem, config), (name, changes) in itertools.product(
             configs.items(), named.items() or [("", {})]):

@@ -10,6 +10,7 @@ from typing import Any
 from ...config import Config
 from ...disk.writing import attempt_all, write_file
 from ..files import jsonable, write_json
+from .content import digest_of
 from .executors import Ended
 from .page import batch_page
 from .plan import Task
@@ -53,7 +54,7 @@ def write_results(folder: Path, tasks: Sequence[Task], outcomes: Sequence[Mappin
                 "result": outcome.get("result"), "error": outcome.get("error", "")}
                for task, outcome in zip(tasks, outcomes, strict=True)]
     content: dict[str, Any] = {
-        "schema": SCHEMA, "held_out": held_out,
+        "schema": SCHEMA, "digest": digest_of(entries), "held_out": held_out,
         "recordings": {recording.name: recording.digest for task in tasks
                        for recording in (*task.learn, *task.test)},
         "variants": {name: jsonable(config.changed()) for name, config in configs.items()},
