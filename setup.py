@@ -14,7 +14,8 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10",
     packages=find_packages(include=[f"{package_name}*"]),
-    package_data={package_name: ["robots/*", "schedules/*", "evaluation/page/*"]},
+    package_data={package_name: ["robots/*", "schedules/*", "evaluation/page/*",
+                                 "evaluation/batch/*.jinja"]},
     data_files=[("share/ament_index/resource_index/packages", [f"resource/{package_name}"]),
                 (f"share/{package_name}", ["package.xml"]),
                 # On the path, also of colcon, whose executables of nodes are in lib/<package>.
@@ -49,6 +50,8 @@ setup(
         "evaluation": ["matplotlib>=3.6", "rosbags>=0.11", "jinja2>=3.1", "rich>=13"],
         # ArduPilot's .BIN and .tlog.
         "logs": ["pymavlink>=2.4.40"],
+        # `batch --dask ADDRESS`, here and on the cluster's workers.
+        "dask": ["distributed>=2024.1"],
         # Fuzzing guided by coverage: `python test/fuzz.py --atheris yaml`; no wheels below 3.11.
         "fuzz": ["atheris>=3.0; python_version >= '3.11'"],
         # colcon recognizes pytest by this extra; with tests_require it runs no test at all.

@@ -110,7 +110,7 @@ def compare(bags: Sequence[Path], test: Path | None, config: Config) -> Comparis
 
 
 def usable_samples(bags: Iterable[Path], config: Config, robot: RobotModel,
-               sentences: list[str]) -> Iterator[list[Sample]]:
+                   sentences: list[str]) -> Iterator[list[Sample]]:
     """The samples of each bag; what the front end has found wrong is appended to `sentences`."""
     for bag in bags:
         front = SignalFrontEnd(config, robot)

@@ -1,9 +1,11 @@
-"""Spoilt settings and files: configurations, parameter files, URDFs, thrust curves, exports.
+"""Spoilt settings and files: configurations, parameter files, URDFs, thrust curves, exports,
+plans and results of batches.
 
 Each case is a real file with pieces spoilt as text, or with values replaced in its structure, so
 that some are refused by the first line that reads them and some reach the last.
 """
 import copy
+import json
 import math
 from pathlib import Path
 
@@ -23,6 +25,10 @@ from uvms_adaptive_dynamics.control.excitation.trajectory_file import (
 from uvms_adaptive_dynamics.control.stages import FOLDER as SCHEDULES
 from uvms_adaptive_dynamics.control.stages import load_schedule
 from uvms_adaptive_dynamics.evaluation.bags import opened
+from uvms_adaptive_dynamics.evaluation.batch.compare import compared, judged_by_variant
+from uvms_adaptive_dynamics.evaluation.batch.content import digest_of
+from uvms_adaptive_dynamics.evaluation.batch.plan import load_plan, splits_of, variants_of
+from uvms_adaptive_dynamics.evaluation.batch.store import load_results
 from uvms_adaptive_dynamics.export.formats import FORMATS, export_as, read_export
 from uvms_adaptive_dynamics.model.manipulator import ManipulatorModel
 from uvms_adaptive_dynamics.model.parameter_file import (
@@ -65,6 +71,16 @@ topics:
 """
 CSV = "t,a,b,c,q,u\n1000,0.1,0.2,0.3,4,1500\n1010,,,,5,1501\n1020,1,2,3,6,1502\n"
 BIN, TLOG = small_logs()
+PLAN = """settings:
+  estimation.horizon: [50, 100]
+  calm: {estimation: {prior_inflation: 2.0}}
+held_out:
+- {name: x, learn: ["a/*"], test: [b]}
+"""
+TASKS = [{"variant": "v", "split": "s", "judged": ["r"], "error": "", "result": {"recordings": [
+    {"surge": {"unit": "N", "n": 4, "pieces": {"n": [2, 2], "squared": [1.0, 2.0],
+                                               "inside": [2, 2], "nll": [0.5, None]}}}]}}]
+BATCH = json.dumps({"schema": 1, "digest": digest_of(TASKS), "tasks": TASKS}, indent=1)
 SMALL = ParameterTable(False, ("axis_e",), (False,), (0.2,), (0.1,))
 NAMES = [name for name, _, _ in Config().settings()]
 
@@ -80,7 +96,8 @@ class FileFuzzer:
                        ("parameter file", self._parameter_file), ("URDF", self._urdf),
                        ("thrust curve", self._curve), ("export", self._export),
                        ("trajectory", self._trajectory), ("schedule", self._schedule),
-                       ("mapping", self._mapping), ("log", self._log))
+                       ("mapping", self._mapping), ("log", self._log),
+                       ("plan", self._plan), ("batch", self._batch))
         self.trajectory = self._moved().read_text()
         self._exports = {name: export_as(estimate(1), name).text for name in FORMATS}
 
@@ -146,6 +163,22 @@ class FileFuzzer:
             del sections[name]
         path = self._write(self._spoilt(rng, yaml.safe_dump(tree)))
         return lambda: use(load_config(path))
+
+    def _plan(self, rng):
+        """A batch's plan, up to its variants and splits."""
+        path = self._write(self._spoilt(rng, PLAN))
+
+        def case():
+            named, grid, held_out = load_plan(path)
+            splits_of(held_out or "none", ["a/1", "a/2", "b"])
+            for config in variants_of({"boat": Config()}, named, grid).values():
+                use(config)
+        return case
+
+    def _batch(self, rng):
+        """A batch's result, as a comparison reads it."""
+        path = self._write(self._spoilt(rng, BATCH))
+        return lambda: compared(*[judged_by_variant(load_results(path)["tasks"])["v"]] * 2)
 
     def _set(self, rng):
         """`--set NAME=VALUE`, and values straight from ROS."""

@@ -21,6 +21,8 @@ COMMANDS = {
                 "say what a recording holds, and propose the settings for it"),
     "convert": ("evaluation.convert_command",
                 "write an ArduPilot, telemetry or CSV log as a rosbag2 recording"),
+    "batch": ("evaluation.batch.command",
+              "evaluate many recordings with many settings in parallel, compare two results"),
     "simulate": ("simulation.simulate_command", "make a recording of the simulated robot"),
     "campaign": ("studies.campaign",
                  "identify simulated robots from wrong priors and test them held out"),

@@ -66,7 +66,7 @@ class World:
         """The statuses by name, a second after the last."""
         self.now, self.samples = self.now + 1.0, self.samples + 50
         found = self.diagnostics.statuses(self.front_end, self.now, self.samples, self.dropped,
-                                            None, self.topics, self.memory)
+                                          None, self.topics, self.memory)
         return {status.name: status for status in found}
 
 

@@ -29,7 +29,7 @@ from uvms_adaptive_dynamics.solvers.problem import Quadratic, Solution  # noqa: 
 from uvms_adaptive_dynamics.studies.benchmark.compare import Oracle  # noqa: E402
 from uvms_adaptive_dynamics.studies.benchmark.measure import Watched  # noqa: E402
 from uvms_adaptive_dynamics.studies.benchmark.memory import resident_mb  # noqa: E402
-from uvms_adaptive_dynamics.studies.benchmark.samples import simulated_samples, with_outliers  # noqa: E402
+from uvms_adaptive_dynamics.studies.benchmark.samples import simulated_samples, with_outliers  # noqa: E402, E501
 
 FROZEN = ["axis_b.*", "W", "X_*", "mzg_X_dq"]
 

@@ -48,4 +48,3 @@ def note_release(estimator: Estimator) -> str:
         restored = "; what was known before the grip is restored"
     tracker.end()
     return f"'{name}' is held no more{restored}."
-

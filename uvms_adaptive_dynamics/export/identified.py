@@ -63,4 +63,3 @@ class Draft:
 
     text: str
     notes: tuple[str, ...] = ()
-

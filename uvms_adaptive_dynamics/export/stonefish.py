@@ -60,7 +60,6 @@ def write(identified: Identified) -> Draft:
         "own in its place viscous_drag and quadratic_drag must be scaled by the areas."))
 
 
-
 def _add_world(root: ET.Element, density: float) -> None:
     """What the parser demands before the first body."""
     environment = element(root, "environment")

@@ -71,4 +71,3 @@ def _without_places(text: str) -> str:
     elif "No value at" in sentence:
         sentence += ". Write a value, or leave the line out"
     return sentence + "."
-

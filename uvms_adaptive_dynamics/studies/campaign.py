@@ -8,17 +8,16 @@ is frozen and tested on bag B, another motion, beside the best linear model of b
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from .. import options
 from ..config import Config
 from ..disk.writing import output_folder
+from ..errors import UvmsError
+from ..evaluation.batch.executors import in_processes
 from ..evaluation.files import write_json
 from ..evaluation.run import run as run_bags
 from ..evaluation.run_record import Run, metrics_of
@@ -66,13 +65,15 @@ def run(args: argparse.Namespace) -> int:
     bags = output_folder(folder / "bags")
     tasks = [Task(seed, args.duration, held_out, args.prior_factor, config, args.compare_relative,
                   bags) for seed in dict.fromkeys(args.seeds)]
-    seeds: dict[str, Any] = {}
+    # In order, whichever ends first.
+    seeds: dict[str, Any] = {str(task.seed): None for task in tasks}
     content = {"schema": SCHEMA, "duration_s": args.duration, "held_out_s": held_out,
-               "prior_factor": args.prior_factor, "settings": config.changed(), "seeds": seeds}
-    for task, outcome in zip(tasks, _outcomes(tasks, args.jobs), strict=True):
+               "prior_factor": args.prior_factor, "settings": config.changed()}
+    for task, outcome in _outcomes(tasks, args.jobs):
         seeds[str(task.seed)] = outcome
         # After every seed: an interrupted campaign keeps what it has.
-        write_json(folder / "campaign.json", content)
+        write_json(folder / "campaign.json", {**content, "seeds": {
+            seed: found for seed, found in seeds.items() if found is not None}})
         for arrival, found in outcome["arrival"].items():
             print(f"\nseed {task.seed}, arrival '{arrival}', {found['solver']['name']}, "
                   f"median {found['update_ms']['median']:.1f} ms a tick, "
@@ -111,14 +112,12 @@ class Task:
         }
 
 
-def _outcomes(tasks: Sequence[Task], jobs: int) -> Iterator[dict[str, Any]]:
-    if jobs == 1:
-        yield from map(run_seed, tasks)
-        return
-    # Threads of BLAS and processes would fight for the same cores.
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(run_seed, tasks)
+def _outcomes(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[Task, dict[str, Any]]]:
+    """Each task with its outcome, as they end."""
+    for ended in in_processes(run_seed, tasks, jobs):
+        if ended.error:
+            raise UvmsError(f"seed {tasks[ended.place].seed}: {ended.error}")
+        yield tasks[ended.place], ended.value
 
 
 def run_seed(task: Task) -> dict[str, Any]:

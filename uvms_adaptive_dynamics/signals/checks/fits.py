@@ -81,7 +81,6 @@ def axis_name(row: np.ndarray) -> str:
     return ("-" if row[k] < 0 else "+") + "xyz"[k]
 
 
-
 def degrees(phi: np.ndarray) -> str:
     """A rotation vector (3,) [rad] in words: '0, 0, 90 degrees (roll, pitch, yaw)'."""
     whole = ", ".join(str(round(float(angle))) for angle in np.degrees(phi))

@@ -118,7 +118,7 @@ def _best_order(allocation: np.ndarray, fit: _Fit, places: Sequence[int]) -> lis
     start = np.arange(allocation.shape[1])
     start[places] = np.asarray(places)[linear_sum_assignment(distance)[1]]
     return min(_exchanged(allocation, fit, places, order)
-                for order in (start.tolist(), list(range(len(start)))))[1]
+               for order in (start.tolist(), list(range(len(start)))))[1]
 
 
 def _unit(columns: np.ndarray) -> np.ndarray:

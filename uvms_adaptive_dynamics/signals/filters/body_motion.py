@@ -40,7 +40,7 @@ def unknown(reason: str) -> LinearMotion:
 
 
 def at_body_origin(velocity: Sequence[float], acceleration: Sequence[float], w: Sequence[float],
-                    w_dot: Sequence[float], r: Sequence[float]) -> tuple[Sequence[float], ...]:
+                   w_dot: Sequence[float], r: Sequence[float]) -> tuple[Sequence[float], ...]:
     """(v, v_dot) of the body origin from velocity and inertial acceleration of a place r (3,).
 
     All (3,) in body axes; v_dot is the derivative in the rotating body frame.

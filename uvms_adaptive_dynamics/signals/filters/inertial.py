@@ -63,6 +63,7 @@ DVL_PATIENCE = 2.5        # [s] of rejected velocities after which the gate rest
 
 NO_TURN = (0.0, 0.0, 0.0, 0.0)
 
+
 class _DvlValue(NamedTuple):
     """A DVL velocity that the gate has not decided on yet, in the frames that need it."""
 

@@ -80,8 +80,8 @@ def run(args: argparse.Namespace) -> int:
     runs: dict[str, Any] = {}
     pooled: dict[str, list[Judged]] = {}
     content: dict[str, Any] = {"schema": SCHEMA, "learn_s": task.learn, "horizon_s": task.horizon,
-               "every_s": task.every, "arm": task.arm, "hold": task.hold,
-               "settings": config.changed(), "runs": runs, "pooled": {}}
+                               "every_s": task.every, "arm": task.arm, "hold": task.hold,
+                               "settings": config.changed(), "runs": runs, "pooled": {}}
     for seed in args.simulate or [None]:
         bag = args.bag or simulated(output_folder(folder / "bags"), seed, args.duration)
         done = forecast_run(bag, task, seed)

@@ -1,0 +1,78 @@
+"""Calls in processes of their own: values, every way to fail, and the end with the parent."""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from uvms_adaptive_dynamics.errors import UvmsError
+from uvms_adaptive_dynamics.evaluation.batch.executors import in_processes, on_dask
+from uvms_adaptive_dynamics.evaluation.batch.processes import Isolated, call_isolated
+
+
+@pytest.mark.parametrize("function, argument, value", [
+    (sorted, [3, 1], [1, 3]), (os.getenv, "OMP_NUM_THREADS", "1"),
+    # What a library prints is no answer.
+    (os.system, "echo printed", 0)])
+def test_a_call_returns_its_value(function, argument, value):
+    assert call_isolated(function, argument) == value
+
+
+@pytest.mark.parametrize("function, argument, sentence", [
+    (int, "x", "ValueError: .*invalid literal"),
+    (os._exit, 3, "ended with status 3"),
+    (signal.raise_signal, signal.SIGABRT, "was ended by SIGABRT"),
+    (signal.raise_signal, signal.SIGKILL, "SIGKILL .*out of memory")])
+def test_whatever_ends_a_call_is_a_sentence(function, argument, sentence):
+    with pytest.raises(UvmsError, match=sentence):
+        call_isolated(function, argument)
+
+
+def test_a_call_that_fails_ends_no_other():
+    ended = list(in_processes(int, ["1", "x", "3"], jobs=2))
+    assert sorted((one.place, one.value) for one in ended) == [(0, 1), (1, None), (2, 3)]
+    assert [bool(one.error) for one in sorted(ended)] == [False, True, False]
+
+
+def test_calls_that_are_no_longer_wanted_end():
+    """As after Ctrl-C: nothing is left running."""
+    began = time.monotonic()
+    calls = in_processes(time.sleep, [0.0, 600.0, 600.0], jobs=2)
+    assert next(calls).place == 0
+    calls.close()
+    assert time.monotonic() - began < 60.0
+    stopped = Isolated()
+    stopped.stop()
+    with pytest.raises(UvmsError, match="SIGKILL"):
+        stopped.call(time.sleep, 600.0)
+
+
+def test_a_process_ends_with_its_parent(tmp_path):
+    """After a kill -9 of the batch nothing goes on computing beside the next one."""
+    mark = tmp_path / "pid"
+    parent = subprocess.Popen([sys.executable, "-c", (
+        "from uvms_adaptive_dynamics.evaluation.batch.processes import call_isolated\n"
+        "import os\n"
+        f"call_isolated(os.system, 'echo $PPID > {mark}; exec sleep 5')")])
+    deadline = time.monotonic() + 60.0
+    while not (mark.exists() and mark.read_text().strip()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    child = int(mark.read_text())
+    parent.kill()
+    parent.wait()
+    while time.monotonic() < deadline:
+        try:
+            os.kill(child, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    pytest.fail("the process outlived its parent")
+
+
+def test_a_cluster_that_is_not_there_is_named():
+    """Without Dask: that it is not installed; with it: the address."""
+    with pytest.raises(UvmsError, match="not installed; try pip|no scheduler answers at"):
+        next(on_dask(int, ["1"], "tcp://127.0.0.1:9"))

@@ -1,0 +1,179 @@
+"""`batch`: many recordings with many settings, in parallel, each result kept by what it depends on.
+"""
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from ... import options
+from ...config import SOLVER_NAMES, Config, load_config
+from ...disk.folder_lock import FolderLock
+from ...disk.kinds import reason_of
+from ...disk.writing import output_folder, write_file
+from ...errors import ConfigError, UvmsError
+from .plan import Split, load_plan, recordings_in, splits_of, variants_of
+
+DEFAULTS = "defaults"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the subcommand."""
+    parser.description = ("Evaluate many recordings with many settings, or compare two results. "
+                          "An interrupted batch goes on where it stopped.")
+    parser.add_argument("bags", nargs="*", metavar="BAG", type=options.bag,
+                        help="recordings, and folders of recordings of any depth")
+    parser.add_argument("--output", type=options.folder, metavar="DIR", required=True,
+                        help="folder for batch.html, results.csv, times.csv, batch.json, and the "
+                             "finished tasks, which are not run again")
+    parser.add_argument("--plan", type=options.file, metavar="YAML",
+                        help="settings to go through and what is held out (docs/batch.md)")
+    parser.add_argument("--config", type=options.file, nargs="+", default=[], metavar="YAML",
+                        help="ROS parameter files; with several each is a variant")
+    parser.add_argument("--solver", metavar="S", help=f"{SOLVER_NAMES} (estimation.solver)")
+    parser.add_argument("--set", action="append", type=options.setting, default=[],
+                        metavar="NAME=VALUE", dest="settings",
+                        help="change one setting of all variants (may be repeated)")
+    parser.add_argument("--vary", action="append", type=options.setting, default=[],
+                        metavar="NAME=[VALUE,...]",
+                        help="go through values of a setting, such as estimation.horizon=[50,100]; "
+                             "several are combined (may be repeated)")
+    parser.add_argument("--held-out", choices=("none", "one"),
+                        help="none: each recording by itself, every row predicted before it is "
+                             "learnt (default); one: each recording tested after all others were "
+                             "learnt")
+    parser.add_argument("--pair", nargs=2, action="append", default=[], metavar=("LEARN", "TEST"),
+                        help="names of recordings, in which * stands for anything: learn the one, "
+                             "test the other (may be repeated)")
+    parser.add_argument("--parameters", type=options.file, metavar="YAML",
+                        help="parameters to start from")
+    parser.add_argument("--frozen", action="store_true",
+                        help="learn nothing: test --parameters on every recording")
+    parser.add_argument("--jobs", type=options.count, default=1, metavar="N",
+                        help="tasks at the same time on this machine; default 1")
+    parser.add_argument("--dask", metavar="ADDRESS",
+                        help="scheduler of a Dask cluster that sees the same paths, such as "
+                             "tcp://10.0.0.2:8786; in place of --jobs")
+    parser.add_argument("--compare", type=options.folder, nargs=2, metavar=("OLD", "NEW"),
+                        help="in place of recordings: what differs between two results, what got "
+                             "worse first; writes comparison.html")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run or compare; returns 0, or 1 if a task failed. Raises UvmsError where something cannot be
+    used."""
+    if args.compare:
+        if args.bags:
+            raise ConfigError("--compare: got recordings as well; expected two results alone.")
+        old, new = args.compare
+        return _compare(old, new, output_folder(args.output))
+    if not args.bags:
+        raise ConfigError("got no recording; expected BAG, or --compare OLD NEW.")
+    if args.frozen and args.parameters is None:
+        raise ConfigError("--frozen: got no parameters to predict with, expected --parameters YAML "
+                          "as well.")
+    return _run(args)
+
+
+def _run(args: argparse.Namespace) -> int:
+    recordings = recordings_in(args.bags)
+    variants, splits, held_out = _planned(args, list(recordings))
+    folder = output_folder(args.output)
+    lock = FolderLock(folder)
+    try:
+        alone = lock.take()
+    except OSError as error:
+        raise UvmsError(f"output folder '{folder}' cannot be used: {reason_of(error)}.") from None
+    if not alone:
+        raise UvmsError(f"another batch is running in '{folder}'; wait for its end, or give "
+                        "another --output.")
+    try:
+        return _run_in(folder, args, recordings, variants, splits, held_out)
+    finally:
+        lock.release()
+
+
+def _planned(args: argparse.Namespace,
+             names: Sequence[str]) -> tuple[dict[str, Config], list[Split], str]:
+    """Variants, splits, and in a word how is tested."""
+    named, grid, held_out = load_plan(args.plan) if args.plan else ({}, {}, None)
+    for name, values in args.vary:
+        if not isinstance(values, (list, tuple)) or not values:
+            raise ConfigError(f"--vary: got {name}={values}, expected NAME=[VALUE,...]")
+        grid[name] = list(values)
+    changes = dict(args.settings)
+    if args.solver is not None:
+        changes["estimation.solver"] = args.solver
+    configs = {path.stem: path for path in args.config}
+    if len(configs) < len(args.config):
+        raise ConfigError("--config: got two files of one name, expected names that differ.")
+    loaded = {name: load_config(path).with_values(changes) for name, path in configs.items()}
+    variants = variants_of(loaded or {DEFAULTS: Config().with_values(changes)}, named, grid)
+    pairs = [Split(f"{learn} -> {test}", (learn,), (test,)) for learn, test in args.pair]
+    ways = [way for way in (held_out, args.held_out, pairs or None,
+                            "frozen" if args.frozen else None) if way is not None]
+    if len(ways) > 1:
+        raise ConfigError("got several of --held-out, --pair, --frozen and the plan's held_out; "
+                          "expected one of them.")
+    how = ways[0] if ways else "none"
+    return variants, splits_of(how, names), how if isinstance(how, str) else "as given"
+
+
+def _run_in(folder: Path, args: argparse.Namespace, recordings: dict[str, Path],
+            variants: dict[str, Config], splits: list[Split], held_out: str) -> int:
+    # Only here: solvers and the arm's model take a second to load, and a wrong argument is
+    # answered before.
+    from .compare import judged_by_variant
+    from .content import code_digest, file_digest, pinned
+    from .executors import in_processes, on_dask
+    from .plan import Recording, Task
+    from .results import outcomes_of, write_results
+    from .store import Store
+    from .table import summary_table
+    used = {name for split in splits for name in (*split.learn, *split.test)}
+    known = {name: Recording(name, str(path.resolve()), file_digest(path))
+             for name, path in recordings.items() if name in used}
+    start = None if args.parameters is None else (
+        str(args.parameters.resolve()), file_digest(args.parameters))
+    configs = {name: pinned(config) for name, config in variants.items()}
+    tasks = [Task(name, split.name, config, tuple(known[name] for name in split.learn),
+                  tuple(known[name] for name in split.test), start, code_digest())
+             for name, config in configs.items() for split in splits]
+    execute = (partial(on_dask, address=args.dask) if args.dask
+               else partial(in_processes, jobs=args.jobs))
+    outcomes = outcomes_of(tasks, Store(folder / "tasks"), execute, _say)
+    content = write_results(folder, tasks, outcomes, configs, held_out)
+    for name, judged in judged_by_variant(content["tasks"]).items():
+        print(f"\n{name}, {len(judged)} judged\n{summary_table(judged)}")
+    failed = [task for task in content["tasks"] if task["result"] is None]
+    if failed:
+        print(f"\n{len(failed)} of {len(tasks)} tasks failed; the next start tries them again:")
+        for task in failed:
+            print(f"  {task['variant']}, {task['split']}: {task['error']}")
+    print(f"\n{folder / 'batch.html'}")
+    return 1 if failed else 0
+
+
+def _compare(old: Path, new: Path, folder: Path) -> int:
+    from .compare import compared, judged_by_variant, paired_variants
+    from .page import comparison_page
+    from .store import load_results
+    from .table import comparison_table
+    before, after = (judged_by_variant(load_results(path)["tasks"]) for path in (old, new))
+    found = {name if name == other else f"{other} against {name}":
+             compared(before[name], after[other])
+             for name, other in paired_variants(before, after)}
+    if not any(found.values()):
+        raise UvmsError(f"'{old}' and '{new}' have no variant with a recording in common; expected "
+                        "results of the same recordings.")
+    write_file(folder / "comparison.html", comparison_page(str(old), str(new), found))
+    for name, differences in found.items():
+        print(f"\n{name}\n{comparison_table(differences)}")
+    print(f"\n{folder / 'comparison.html'}")
+    return 0
+
+
+def _say(sentence: str) -> None:
+    print(f"batch: {sentence}", file=sys.stderr, flush=True)

@@ -1,0 +1,155 @@
+"""Differences between two sets of results on the same recordings, with their uncertainty.
+
+The jackknife (Tukey 1958; Efron and Stein 1981): each figure of pooled rows is also computed with
+one cluster left out, and varies as those do. Clusters are recordings where several are shared, else
+pieces of time of the only one; rows themselves are correlated. With K clusters intervals are those
+of Student's t with K - 1 degrees of freedom.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import t as student
+
+SUMS = ("n", "squared", "inside", "nll")
+LEVEL = 0.95
+
+
+class Difference(NamedTuple):
+    """A figure's change and the half-width of its 95 % interval (NaN: a single cluster)."""
+
+    value: float
+    half_width: float
+
+    @property
+    def sure(self) -> bool:
+        """Whether the interval excludes zero."""
+        return abs(self.value) > self.half_width
+
+
+class Compared(NamedTuple):
+    """One channel: how `new` differs from `old`.
+
+    RMSE in the channel's unit, and the change of its logarithm; of the share in the 95 % interval;
+    of the NLL [nats a row]. `worst` is the recording whose RMSE grew most, `clusters` how many
+    there are and `kind` what they are."""
+
+    channel: str
+    unit: str
+    old_rmse: float
+    new_rmse: float
+    log_rmse: Difference
+    old_coverage: float
+    coverage: Difference
+    nll: Difference
+    worst: str
+    clusters: int
+    kind: str
+
+    @property
+    def word(self) -> str:
+        """'worse' where RMSE or NLL surely grew, 'better' where one surely fell and none grew."""
+        if self.log_rmse.value == self.nll.value == self.coverage.value == 0.0:
+            return "same"
+        sure = [d.value for d in (self.log_rmse, self.nll) if d.sure]
+        if not sure:
+            return "undecided"
+        return "worse" if max(sure) > 0.0 else "better"
+
+
+ORDER = ("worse", "undecided", "same", "better")
+
+Judged = Mapping[tuple[str, str], Mapping[str, Any]]     # (split, recording) -> channels
+
+
+def judged_by_variant(tasks: Iterable[Mapping[str, Any]]) -> dict[str, dict]:
+    """{variant: {(split, recording): channels}} of the tasks of a batch.json that have a result."""
+    found: dict[str, dict] = {}
+    for task in tasks:
+        if task["result"] is not None:
+            own = found.setdefault(task["variant"], {})
+            for name, channels in zip(task["judged"], task["result"]["recordings"], strict=True):
+                own[task["split"], name] = channels
+    return found
+
+
+def paired_variants(old: Mapping[str, Judged], new: Mapping[str, Judged]
+                    ) -> list[tuple[str, str]]:
+    """Variants of one name; where each side has one, those, whatever their names."""
+    if len(old) == len(new) == 1:
+        return [(next(iter(old)), next(iter(new)))]
+    return [(name, name) for name in old if name in new]
+
+
+def compared(old: Judged, new: Judged) -> list[Compared]:
+    """Every channel that both have, what got worse first."""
+    both = [key for key in old if key in new]
+    channels = dict.fromkeys(name for key in both for name in old[key] if name in new[key])
+    found = [_channel([(key, old[key][name], new[key][name]) for key in both
+                       if name in old[key] and name in new[key]], name)
+             for name in channels]
+    return worst_first(one for one in found if one is not None)
+
+
+def worst_first(found: Iterable[Compared]) -> list[Compared]:
+    """What surely got worse, by its RMSE; then what is undecided, the same, and better."""
+    return sorted(found, key=lambda one: (ORDER.index(one.word), -one.log_rmse.value))
+
+
+def _channel(pairs: Sequence[tuple[tuple[str, str], Mapping, Mapping]],
+             name: str) -> Compared | None:
+    # A recording without a row on one side has nothing to compare.
+    pairs = [pair for pair in pairs if pair[1]["n"] and pair[2]["n"]]
+    if not pairs:
+        return None
+    old = np.array([_by_piece(channel).sum(axis=0) for _, channel, _ in pairs])
+    new = np.array([_by_piece(channel).sum(axis=0) for _, _, channel in pairs])
+    growth = _figures(new)[:, 0] - _figures(old)[:, 0]
+    split, recording = pairs[int(np.argmax(growth))][0]
+    kind = "recordings"
+    if len(pairs) == 1:
+        kind = "pieces"
+        old, new = _pieces(pairs[0][1], pairs[0][2])
+    change, half_width = jackknife(old, new)
+    (log_old, old_coverage, _), (log_new, _, _) = (
+        _figures(side.sum(axis=0)) for side in (old, new))
+    return Compared(name, pairs[0][1]["unit"], float(np.exp(log_old)),
+                    float(np.exp(log_new)), Difference(change[0], half_width[0]),
+                    float(old_coverage), Difference(change[1], half_width[1]),
+                    Difference(change[2], half_width[2]),
+                    recording if recording == split else f"{recording} ({split})",
+                    len(old), kind)
+
+
+def _pieces(old: Mapping, new: Mapping) -> tuple[np.ndarray, np.ndarray]:
+    """Sums (K, 4) of the pieces in which both have rows."""
+    a, b = _by_piece(old), _by_piece(new)
+    a, b = (side[:min(len(a), len(b))] for side in (a, b))
+    counted = (a[:, 0] > 0) & (b[:, 0] > 0)
+    return a[counted], b[counted]
+
+
+def _by_piece(channel: Mapping) -> np.ndarray:
+    """Sums (K, 4) of a recording's pieces; NaN for what does not exist."""
+    return np.array([channel["pieces"][name] for name in SUMS], float).T
+
+
+def _figures(sums: np.ndarray) -> np.ndarray:
+    """(..., 3) log of the RMSE, coverage, mean NLL of sums (..., 4)."""
+    n, squared, inside, nll = np.moveaxis(sums, -1, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.stack([0.5 * np.log(squared / n), inside / n, nll / n], axis=-1)
+
+
+def jackknife(old: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Change (3,) of log RMSE, coverage and mean NLL from sums (K, 4) of the same clusters, and the
+    half-width of its interval."""
+    K = len(old)
+    change = _figures(new.sum(axis=0)) - _figures(old.sum(axis=0))
+    if K < 2:
+        return change, np.full(3, np.nan)
+    without = _figures(new.sum(axis=0) - new) - _figures(old.sum(axis=0) - old)
+    variance = (K - 1) / K * np.sum((without - without.mean(axis=0)) ** 2, axis=0)
+    return change, student.ppf(0.5 + LEVEL / 2, K - 1) * np.sqrt(variance)

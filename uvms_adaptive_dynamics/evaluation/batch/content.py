@@ -1,0 +1,87 @@
+"""What results depend on, as digests: recordings, files of settings, the code and its libraries.
+"""
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from ... import __version__
+from ...config import AUTO, Config
+from ...config.files import PATHS
+from ...disk.kinds import reason_of
+from ...errors import UvmsError
+from ...model.robot import RobotModel, resolve_urdf
+from ...solvers.choose import choose_solver
+
+# [bytes] read at once; large enough that a disk reads without pauses.
+PIECE = 1 << 20
+# Their last digits may differ between versions. Pinocchio is `pin` on PyPI, and of no
+# distribution where it comes from apt.
+LIBRARIES = ("numpy", "scipy", "pin", "clarabel", "mosek", "cvxpy", "rosbags")
+
+
+def digest_of(value: Any) -> str:
+    """Of plain data, the same for equal data."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def file_digest(path: str | Path) -> str:
+    """Of a file's bytes, or of all regular files of a folder with their names; raises UvmsError."""
+    path = Path(path)
+    try:
+        if path.is_dir():
+            return digest_of([(file.name, file_digest(file)) for file in sorted(path.iterdir())
+                              if file.is_file()])
+        found = hashlib.sha256()
+        with open(path, "rb") as stream:
+            while piece := stream.read(PIECE):
+                found.update(piece)
+        return found.hexdigest()
+    except OSError as error:
+        raise UvmsError(f"'{path}' cannot be read: {reason_of(error)}.") from None
+
+
+@cache
+def code_digest() -> str:
+    """Of this package's modules and data, and of the libraries that compute."""
+    root = Path(__file__).parents[2]
+    modules = [(str(path.relative_to(root)), file_digest(path)) for path in sorted(
+        (*root.rglob("*.py"), *(root / "robots").iterdir()))]
+    return digest_of([__version__, modules, {name: _version(name) for name in LIBRARIES}])
+
+
+def _version(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return ""
+
+
+def pinned(config: Config) -> Config:
+    """Settings that mean the same on every machine: whole paths, and the solver by its name."""
+    changes: dict[str, Any] = {}
+    for name in PATHS:
+        section, key = name.split(".")
+        path = getattr(getattr(config, section), key)
+        if path and "://" not in path and Path(path).is_file():
+            changes[name] = str(Path(path).resolve())
+    if config.estimation.solver == "auto":
+        chosen, _ = choose_solver("auto", RobotModel.from_config(config).table)
+        changes["estimation.solver"] = chosen.name
+    return config.with_values(changes)
+
+
+def settings_digest(config: Config) -> str:
+    """Of every setting, with the content of the files that settings name."""
+    values = {name: value for name, _, value in config.settings()}
+    files = [resolve_urdf(config.robot.urdf)]
+    files += [config.prior.file] * (config.prior.file not in ("", AUTO))
+    files += [config.thrusters.curve] * (config.thrusters.curve != "t200")
+    # A file that is not there is found out, and said, when the task runs.
+    return digest_of([values, [file_digest(file) if Path(file).is_file() else ""
+                               for file in files]])

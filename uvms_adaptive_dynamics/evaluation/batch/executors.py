@@ -1,0 +1,77 @@
+"""All calls of a batch at once, on this machine or on a Dask cluster; each in its own process."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import Any, NamedTuple
+
+from ...errors import UvmsError, brief
+from .processes import Isolated, call_isolated
+
+CONNECT = 10.0      # [s] in which a scheduler that is there answers
+RETRIES = 2         # of a call whose Dask worker is lost: on another one
+
+
+class Ended(NamedTuple):
+    """A call that has ended: its place among the arguments, and its value or why it has none."""
+
+    place: int
+    value: Any
+    error: str = ""
+
+
+def in_processes(function: Callable[[Any], Any], arguments: Sequence[Any],
+                 jobs: int) -> Iterator[Ended]:
+    """function of each argument, `jobs` at a time, as they end."""
+    isolated = Isolated()
+    with ThreadPoolExecutor(jobs) as pool:
+        places = {pool.submit(isolated.call, function, argument): place
+                  for place, argument in enumerate(arguments)}
+        try:
+            for future in as_completed(places):
+                error = future.exception()
+                if error is None:
+                    yield Ended(places[future], future.result())
+                elif isinstance(error, UvmsError):
+                    yield Ended(places[future], None, str(error))
+                else:
+                    raise error
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            isolated.stop()
+
+
+def on_dask(function: Callable[[Any], Any], arguments: Sequence[Any],
+            address: str) -> Iterator[Ended]:
+    """function of each argument on the cluster of the scheduler at `address`, as they end; raises
+    UvmsError where it cannot be reached or has no workers."""
+    try:
+        # Only here: nothing else needs Dask.
+        from distributed import Client
+        from distributed import as_completed as as_ended
+    except ImportError:
+        raise UvmsError("--dask needs Dask's distributed, which is not installed; try pip install "
+                        "'uvms_adaptive_dynamics[dask]', here and on the workers.") from None
+    try:
+        client = Client(address, timeout=CONNECT, set_as_default=False)
+    except (OSError, ValueError) as error:      # TimeoutError is an OSError
+        raise UvmsError(f"--dask: no scheduler answers at '{address}' within {CONNECT:g} s "
+                        f"({brief(str(error))}); start one with 'dask scheduler'.") from None
+    with client:
+        if not client.nthreads():
+            raise UvmsError(f"--dask: the cluster at '{address}' has no workers; start some with "
+                            f"'dask worker {address}'.")
+        futures = [client.submit(call_isolated, function, argument, pure=False, retries=RETRIES)
+                   for argument in arguments]
+        places = {future.key: place for place, future in enumerate(futures)}
+        try:
+            for future in as_ended(futures, loop=client.loop):
+                failure = future.exception()
+                if failure is None:
+                    yield Ended(places[future.key], future.result())
+                else:
+                    kind = "" if isinstance(failure, UvmsError) else f"{type(failure).__name__}: "
+                    said = " ".join(str(failure).split())
+                    yield Ended(places[future.key], None, f"{kind}{said}")
+        finally:
+            client.cancel(futures)

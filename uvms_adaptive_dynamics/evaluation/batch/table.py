@@ -1,0 +1,135 @@
+"""A batch as tables: results.csv and times.csv, and what the terminal shows."""
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .compare import Compared, Difference
+
+COLUMNS = ("variant", "split", "recording", "channel", "unit", "n", "masked", "r2", "slope", "bias",
+           "mae", "rmse", "coverage95", "interval_width", "nll", "error")
+
+
+class Summary(NamedTuple):
+    """A channel of a variant over all recordings: R^2 of the middle and of the worst one with its
+    name, coverage from and to; NaN where no recording has the figure."""
+
+    unit: str
+    median_r2: float
+    worst_r2: float
+    worst: str
+    coverage: tuple[float, float]
+    rmse: float
+
+
+def results_csv(tasks: Sequence[Mapping[str, Any]]) -> str:
+    """A line for each variant, recording and channel, or one with the error of a task that failed;
+    figures with all their digits, so that equal results are equal files."""
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(COLUMNS)
+    for task in tasks:
+        if task["result"] is None:
+            lines.writerow([task["variant"], task["split"], " ".join(task["judged"]),
+                            *[""] * (len(COLUMNS) - 4), task["error"]])
+            continue
+        for name, channels in zip(task["judged"], task["result"]["recordings"], strict=True):
+            for channel, c in channels.items():
+                figures = ["" if c[key] is None else c[key] for key in COLUMNS[4:-1]]
+                lines.writerow([task["variant"], task["split"], name, channel, *figures, ""])
+    return text.getvalue()
+
+
+def times_csv(tasks: Sequence[Mapping[str, Any]],
+              times: Sequence[Mapping[str, Any] | None]) -> str:
+    """What each task took; of a task that was found finished, when it was run."""
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(("variant", "split", "wall_s", "update_median_ms", "update_p99_ms"))
+    for task, took in zip(tasks, times, strict=True):
+        if took is not None:
+            update = took["update_ms"] or {"median": "", "p99": ""}
+            lines.writerow((task["variant"], task["split"], took["wall_s"], update["median"],
+                            update["p99"]))
+    return text.getvalue()
+
+
+def summaries(judged: Mapping[tuple[str, str], Mapping[str, Any]]) -> dict[str, Summary]:
+    """By channel, of one variant's recordings."""
+    channels: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
+    for (_, recording), found in judged.items():
+        for name, c in found.items():
+            channels.setdefault(name, []).append((recording, c))
+    return {name: _summary(found) for name, found in channels.items()}
+
+
+def _summary(found: Iterable[tuple[str, Mapping[str, Any]]]) -> Summary:
+    found = list(found)
+    r2 = sorted((c["r2"], name) for name, c in found if c["r2"] is not None)
+    worst_r2, worst = r2[0] if r2 else (math.nan, "-")
+    inside = [c["coverage95"] for _, c in found if c["coverage95"] is not None]
+    rows = sum(c["n"] for _, c in found)
+    squared = sum(sum(c["pieces"]["squared"]) for _, c in found)
+    middle = len(r2) // 2
+    median = (math.nan if not r2 else r2[middle][0] if len(r2) % 2
+              else (r2[middle - 1][0] + r2[middle][0]) / 2)
+    return Summary(found[0][1]["unit"], median, worst_r2, worst,
+                   (min(inside, default=math.nan), max(inside, default=math.nan)),
+                   math.sqrt(squared / rows) if rows else math.nan)
+
+
+def summary_table(judged: Mapping[tuple[str, str], Mapping[str, Any]]) -> str:
+    """One variant on the terminal."""
+    lines = [f"{'channel':<12}{'median R^2':>11}{'worst R^2':>11}{'coverage':>18}{'RMSE':>10} "
+             f"{'unit':<5} worst in"]
+    for name, s in summaries(judged).items():
+        coverage = f"{percent(s.coverage[0])} .. {percent(s.coverage[1])}"
+        lines.append(f"{name:<12}{figure(s.median_r2, '.3f'):>11}{figure(s.worst_r2, '.3f'):>11}"
+                     f"{coverage:>18}{figure(s.rmse, '.4g'):>10} {s.unit:<5} {s.worst}")
+    return "\n".join(lines)
+
+
+def comparison_table(found: Sequence[Compared]) -> str:
+    """Differences on the terminal."""
+    lines = [f"{'channel':<12}{'':<11}{'RMSE old':>10}{'new':>10}{'change':>18}{'coverage':>18}"
+             f"{'NLL':>18}  most in"]
+    lines += [f"{c.channel:<12}{c.word:<11}{figure(c.old_rmse, '.4g'):>10}"
+              f"{figure(c.new_rmse, '.4g'):>10}{relative(c.log_rmse):>18}"
+              f"{points(c.coverage):>18}{nats(c.nll):>18}  {c.worst}" for c in found]
+    if found:
+        lines.append(f"± is half a 95 % interval, from {found[0].clusters} {found[0].kind}; of "
+                     "twenty channels one leaves it by chance.")
+    return "\n".join(lines)
+
+
+def relative(d: Difference) -> str:
+    """A change of a logarithm in percent."""
+    return _with_interval(100 * math.expm1(d.value), 100 * math.exp(d.value) * d.half_width, " %")
+
+
+def points(d: Difference) -> str:
+    """A change of a share in percentage points."""
+    return _with_interval(100 * d.value, 100 * d.half_width, " pt")
+
+
+def nats(d: Difference) -> str:
+    """A change of the NLL."""
+    return _with_interval(d.value, d.half_width, "")
+
+
+def _with_interval(value: float, half_width: float, unit: str) -> str:
+    known = f" ± {half_width:.2g}" if math.isfinite(half_width) else ""
+    return f"{value:+.2g}{known}{unit}"
+
+
+def figure(value: float | None, form: str) -> str:
+    """A figure; '-' where there is none."""
+    return "-" if value is None or not math.isfinite(value) else format(value, form)
+
+
+def percent(value: float | None) -> str:
+    """A share in percent."""
+    return figure(value, ".1%")

@@ -1,0 +1,98 @@
+"""One task of a batch: recordings in, figures of their predictions out, with times kept apart."""
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from ...errors import UvmsError
+from ...model.metrics import all_channels
+from ...model.normal import Z95
+from ...model.parameter_file import ParameterSet, load_parameters
+from ..files import jsonable
+from ..log import Rows
+from ..run import run
+from ..run_record import Run, metrics_of
+from .content import code_digest, file_digest
+from .plan import Task
+
+# [s] Sums are kept for pieces of this length, which stand for independent ones: the low-pass
+# correlates rows over .4 s, motions over some seconds.
+PIECE = 10.0
+
+
+def run_task(task: Task) -> dict[str, Any]:
+    """{"result", "times"} in plain types; raises UvmsError for what cannot be used.
+
+    result: "recordings" (of each that is judged: channels as in metrics.json, with sums by pieces
+    of time), "findings", "changes", "failures", "solver", "violations", "identifiable_rank" and
+    "parameters".
+    """
+    _check_content(task)
+    begin = time.perf_counter()
+    start = None if task.parameters is None else load_parameters(task.parameters[0])
+    learnt = run([r.path for r in task.learn], task.config, start) if task.learn else None
+    judged = learnt
+    if task.test:
+        prior = start if learnt is None else learnt.final
+        judged = run([r.path for r in task.test], task.config, prior, frozen=True)
+    assert judged is not None
+    times = {"wall_s": time.perf_counter() - begin,
+             "update_ms": metrics_of(learnt)["update_ms"] if learnt else None}
+    return {"result": jsonable(_result(judged, learnt)), "times": jsonable(times)}
+
+
+def _check_content(task: Task) -> None:
+    """What this process reads is what the task's key stands for."""
+    if task.code != code_digest():
+        raise UvmsError("this process has another version of the package or of its libraries than "
+                        "the one that started the batch; install the same on every machine.")
+    for recording in {*task.learn, *task.test}:
+        if file_digest(recording.path) != recording.digest:
+            raise UvmsError(f"recording '{recording.path}' is another one than when the batch "
+                            "began; run it again when nothing writes to it.")
+
+
+def _result(judged: Run, learnt: Run | None) -> dict[str, Any]:
+    metrics, last = metrics_of(judged), learnt or judged
+    rows = judged.log.rows()
+    return {
+        "recordings": [_judged(judged, rows, number) for number in range(len(judged.bags))],
+        "findings": [finding.sentence for finding in judged.findings],
+        "masked": {name: dict(reasons) for name, reasons in judged.masked.items()},
+        "longest_gap_s": metrics["longest_gap_s"],
+        "changes": [change.sentence for change in last.changes],
+        "failures": [failure.line() for run in {id(r): r for r in (last, judged)}.values()
+                     for failure in run.failures],
+        "solver": last.solver, "violations": last.log.violations,
+        "identifiable_rank": last.identifiable_rank, "parameters": _parameters(last.final)}
+
+
+def _parameters(final: ParameterSet) -> dict[str, Any]:
+    return {"names": list(final.names), "value": final.values, "stddev": final.stddev}
+
+
+def _judged(done: Run, rows: Rows, number: int) -> dict[str, dict[str, Any]]:
+    """Metrics and sums of one recording's rows, by channel."""
+    own = Rows(*(column[rows.bag == number] for column in rows))
+    found = all_channels(done.robot.channels, done.robot.units, own.measured, own.predicted,
+                         own.stddev, own.valid)
+    for c, channel in enumerate(found.values()):
+        channel["pieces"] = sums_by_piece(own, c)
+    return found
+
+
+def sums_by_piece(rows: Rows, c: int) -> dict[str, list[float]]:
+    """Of channel c in each PIECE of time: n rows that count, their squared residuals, how many are
+    inside the 95 % interval, and their negative log-likelihood [nats]."""
+    counted = rows.valid[:, c] & np.isfinite(rows.measured[:, c]) & np.isfinite(
+        rows.predicted[:, c])
+    t, s = rows.t[counted], rows.stddev[counted, c]
+    residual = rows.measured[counted, c] - rows.predicted[counted, c]
+    piece = ((t - rows.t[0]) // PIECE).astype(int) if t.size else np.zeros(0, int)
+    nll = 0.5 * np.log(2 * np.pi * s ** 2) + 0.5 * (residual / s) ** 2
+    pieces = int(piece.max()) + 1 if piece.size else 0
+    return {name: np.bincount(piece, weights, pieces).tolist() for name, weights in (
+        ("n", np.ones(t.size)), ("squared", residual ** 2),
+        ("inside", (np.abs(residual) <= Z95 * s).astype(float)), ("nll", nll))}
