@@ -27,7 +27,7 @@ SETTING = re.compile(r"`([a-z_]+\.[a-z_]+): ([^`\s]+)`")
 # Programs that are not ours: their arguments are their business.
 FOREIGN = {"sudo", "pip", "pip3", "mkdir", "cd", "cp", "git", "colcon", ".", "source", "export",
            "ls", "c++", "g++", "cmake", "systemctl", "journalctl", "mcap", "deactivate",
-           "plotjuggler", "rviz2"}
+           "plotjuggler", "rviz2", "dask"}
 
 
 def relative(path):
