@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from importlib.util import find_spec
 from typing import Any
 
 from .. import options
@@ -45,6 +46,9 @@ def run(args: argparse.Namespace) -> int:
     if args.adapt_intervals and not args.frozen:
         raise ConfigError("--adapt-intervals: got no --frozen; expected both, since intervals "
                           "follow the residuals anyway while parameters are learnt.")
+    if args.figures and find_spec("matplotlib") is None:
+        raise ConfigError("--figures: matplotlib is not installed; pip install matplotlib, or "
+                          "leave --figures out, which the report does not need.")
     config = options.config_of(args)
     # Only here: solvers and the arm's model take a second to load, and a wrong argument is
     # answered before.
