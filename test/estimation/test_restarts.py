@@ -1,4 +1,6 @@
 """What a restart and a success after failures begin anew."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from analytic import AnalyticMotion
@@ -6,6 +8,8 @@ from analytic import AnalyticMotion
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import SolverError
 from uvms_adaptive_dynamics.estimation.estimator import RECOVER_AFTER, Estimator
+from uvms_adaptive_dynamics.estimation.saved_state import effort_factors
+from uvms_adaptive_dynamics.model.parameter_file import load_parameters, save_parameters
 from uvms_adaptive_dynamics.model.robot import RobotModel
 
 CONFIG = Config().with_values({"robot.joints": [], "filter.lowpass": 0.02})
@@ -55,3 +59,20 @@ def test_rows_from_before_a_restart_enter_none_after_it(samples):
     estimator.break_off()
     assert sum(estimator.step(sample) is None for sample in samples[40:60]) == filling
     assert np.isfinite(estimator.pi).all()
+
+
+def test_factors_on_efforts_are_saved_and_go_on(samples, tmp_path):
+    """Weaker thrust: what was found of it is in the file, and an estimate from it corrects it;
+    garbage in its place counts as none."""
+    estimator = Estimator(CONFIG)
+    estimator.effort_factor = np.array([1.25] * 6)
+    for sample in samples[:40]:
+        estimator.step(sample)
+    path = save_parameters(tmp_path / "state.yaml", estimator.parameter_set())
+    again = Estimator(CONFIG, load_parameters(path))
+    np.testing.assert_array_equal(again.effort_factor, estimator.effort_factor)
+    again.restart(Estimator(CONFIG).parameter_set())
+    np.testing.assert_array_equal(again.effort_factor, np.ones(6))
+    for garbage in ("half", {"surge": float("nan"), "sway": -1.0, "heave": "2", "roll": None}):
+        spoilt = replace(load_parameters(path), learned={"effort_factor": garbage})
+        np.testing.assert_array_equal(effort_factors(spoilt, again.robot.channels), np.ones(6))

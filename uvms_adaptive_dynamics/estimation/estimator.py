@@ -252,8 +252,9 @@ class Estimator:
         followed = change.follow(self.information, self.pi, self.effort_factor)
         if followed is None:
             return
-        if isinstance(change, PartChange) and np.isin(self.payload.places, change.places).any():
-            self.payload.begin(t, pi, covariance, followed.before)
+        if isinstance(change, PartChange):
+            concerned = np.isin(self.payload.places, change.places).any()
+            self.payload.note_change(t, pi, covariance, followed.before, bool(concerned))
         elif isinstance(change, Restoration):
             self._detector.withdraw(change.known)
             if change.known is self.payload.known:
@@ -472,14 +473,15 @@ class Estimator:
         before = known_rows(self.prior)
         wrong = [channel for channel, level in zip(self.robot.channels, self.trust.levels)
                  if level == WRONG]
+        factors = {channel: float(factor) for channel, factor in zip(self.robot.channels,
+                                                                     self.effort_factor)
+                   if factor != 1.0}
         return {
             "rows": before + self.information.rows_learned,
             "directions": known_directions(self.covariance, self.information.prior.stddev),
             "settings": measuring_settings(self.config),
-            **({"wrong": wrong} if wrong else {}), **({"effort_factor": {
-                channel: float(factor) for channel, factor in zip(
-                    self.robot.channels, self.effort_factor) if factor != 1.0
-            }} if (self.effort_factor != 1.0).any() else {})
+            **({"wrong": wrong} if wrong else {}),
+            **({"effort_factor": factors} if factors else {})
         }
 
     def snapshot(self) -> EstimatorSnapshot:

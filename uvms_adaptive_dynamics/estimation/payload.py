@@ -19,6 +19,7 @@ import numpy as np
 from ..model.normal import Z95
 from ..model.parameters import RIGID, ParameterTable
 from .believed_change import Known
+from .changes import SINCE
 from .information import InformationState
 from .prediction import Prediction
 
@@ -81,6 +82,8 @@ class PayloadTracker:
                        if rows.stop > rows.start]
         self.known: Known | None = None
         self.held, self.name, self.since = False, "", 0.0
+        self._changed = -np.inf     # [s] stamp of the newest change of a part
+        self._before: tuple[np.ndarray, np.ndarray, Known | None] | None = None
 
     @property
     def places(self) -> np.ndarray:
@@ -88,6 +91,18 @@ class PayloadTracker:
         if not self._table.n:
             return np.zeros(0, int)
         return np.arange(self._table.size)[self._table.link_slice(self._table.n - 1)][RIGID]
+
+    def note_change(self, t: float, pi: np.ndarray, covariance: np.ndarray, known: Known | None,
+                    concerned: bool) -> None:
+        """A part has changed at t [s], of which pi (p,), its covariance and `known` were before;
+        concerned: whether the last link is among it. Of changes within the time that a detector
+        looks back over, the first may have taken the payload for another link's: what was known
+        is what was known before it."""
+        if not 0 <= t - self._changed < SINCE[-1] or self._before is None:
+            self._before = pi, covariance, known
+        self._changed = t
+        if concerned:
+            self.begin(t, *self._before)
 
     def begin(self, t: float, pi: np.ndarray, covariance: np.ndarray, known: Known | None,
               name: str = "payload") -> None:
@@ -103,7 +118,7 @@ class PayloadTracker:
 
     def end(self) -> None:
         """Nothing is held any more."""
-        self.held, self.known = False, None
+        self.held, self.known, self._before = False, None, None
 
     def add_row(self, prediction: Prediction, counts: np.ndarray,
                 information: InformationState) -> None:

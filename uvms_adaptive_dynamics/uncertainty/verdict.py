@@ -182,8 +182,13 @@ def _fits(evidence: Evidence) -> Answer:
     sentence = "nothing could be judged" if least is None else (
         f"motions {how} are predicted with R^2 of "
         f"{judged[least].figures['r2']:.3f} ({least}) and more, on {len(judged)} of "
-        f"{len(evidence.channels)} channels")
+        f"{len(evidence.channels)} channels{_left_out(evidence)}")
     return _answer("Does it fit?", found, sentence)
+
+
+def _left_out(evidence: Evidence) -> str:
+    count = sum(channel.left_out for channel in evidence.channels.values())
+    return f" ({count} left out by setting)" if count else ""
 
 
 def _by_trust(channel: ChannelEvidence) -> str:
