@@ -12,6 +12,7 @@ from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
 
 PACKAGE = "uvms_adaptive_dynamics"
+MOUNT = ("robot.mount_xyz", "robot.mount_rpy")
 
 
 def share(*parts):
@@ -31,6 +32,15 @@ ARGUMENTS = (
 )
 
 
+def flat(settings, prefix=""):
+    """Settings of a parameter file by their whole names, however they are nested."""
+    found = {}
+    for name, value in settings.items():
+        found.update(flat(value, f"{prefix}{name}.") if isinstance(value, dict)
+                     else {prefix + name: value})
+    return found
+
+
 def robot(context):
     """The transform to the arm, and the publisher of its frames."""
     files = {}
@@ -39,11 +49,16 @@ def robot(context):
         if not path.is_file():
             raise RuntimeError(f"{name} is '{path}', which is no file.")
         files[name] = path.read_text()
-    settings = next(iter(yaml.safe_load(files["params_file"]).values()))["ros__parameters"]
-    place = settings["robot"]
-    (x, y, z), (roll, pitch, yaw) = place["mount_xyz"], place["mount_rpy"]
-    numbers = {"x": x, "y": y, "z": z, "roll": roll, "pitch": pitch, "yaw": yaw}
-    frame = settings.get("output", {}).get("base_frame", "base_link")
+    settings = {}
+    for node in yaml.safe_load(files["params_file"]).values():
+        settings.update(flat(node["ros__parameters"]))
+    missing = [name for name in MOUNT if name not in settings]
+    if missing:
+        raise RuntimeError(f"params_file has no {' and no '.join(missing)}; expected where the arm "
+                           "is mounted, as in config/bluerov2_alpha5.yaml.")
+    numbers = dict(zip(("x", "y", "z", "roll", "pitch", "yaw"),
+                       [value for name in MOUNT for value in settings[name]]))
+    frame = settings.get("output.base_frame", "base_link")
     return [
         Node(package="tf2_ros", executable="static_transform_publisher", name="arm_mount",
              arguments=[text for name, value in numbers.items()

@@ -19,6 +19,7 @@ from rosbags.typesys import Stores, get_typestore
 from uvms_adaptive_dynamics.__main__ import COMMANDS, main
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.disk import writing
+from uvms_adaptive_dynamics.evaluation import evaluate_command
 from uvms_adaptive_dynamics.evaluation.files import OTHER_BYTES, needed_bytes
 from uvms_adaptive_dynamics.evaluation.log import TRAJECTORY_POINTS, RunLog
 from uvms_adaptive_dynamics.evaluation.page_data import CHANNEL_VALUES, PARAMETER_POINTS
@@ -272,6 +273,12 @@ def test_report_is_one_page_with_every_channel(result):
     assert all(name in elements.texts for name in ("Findings", "Notes and settings"))
     reasons = {reason for _, _, reason in data["channels"]["each"][6]["masked"]}
     assert any("joint at rest" in reason for reason in reasons)
+
+
+def test_figures_without_matplotlib_are_refused_before_the_run(refused, bag, monkeypatch):
+    """A station without it has the report all the same."""
+    monkeypatch.setattr(evaluate_command, "find_spec", lambda name: None)
+    assert "matplotlib is not installed" in refused(bag, "--figures")
 
 
 def test_the_page_of_long_runs_of_many_joints_stays_below_3_mb():

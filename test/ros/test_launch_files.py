@@ -311,7 +311,7 @@ def test_settings_of_mavros_are_settings():
     assert config.changed()["dvl.type"] == "marine_acoustic_msgs/msg/Dvl"
 
 
-def test_the_view_knows_where_the_arm_is_mounted(launch_file):
+def test_the_view_knows_where_the_arm_is_mounted(launch_file, tmp_path):
     """From the parameter file; its layouts are files of the package, and its tools start only when
     asked for, RViz aside."""
     module = launch_file("view.launch.py")
@@ -330,6 +330,9 @@ def test_the_view_knows_where_the_arm_is_mounted(launch_file):
     assert "<robot" in publisher.kwargs["parameters"][0]["robot_description"]
     with pytest.raises(RuntimeError, match="urdf is '/nowhere', which is no file"):
         function.kwargs["function"](Context(**{**values, "urdf": "/nowhere"}))
+    (tmp_path / "p.yaml").write_text("/**:\n  ros__parameters:\n    robot.mount_xyz: [0, 0, 0]\n")
+    with pytest.raises(RuntimeError, match="has no robot.mount_rpy; expected"):
+        function.kwargs["function"](Context(**{**values, "params_file": str(tmp_path / "p.yaml")}))
     assert [declared[name]["default_value"] for name in ("rviz", "plotjuggler", "diagnostics")] == [
         "true", "false", "false"]
     used = [part for node in actions(description, "Node")

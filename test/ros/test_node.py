@@ -623,7 +623,7 @@ def test_a_description_that_is_no_urdf_ends_the_node_with_a_sentence(ros, start)
     ({"robot.joints": Parameter.Type.NOT_SET},
      {"predicted_wrench", "wrench_stddev", "measured_wrench", "acceleration"}),
     ({"robot.vehicle": False, "robot.mount_xyz": [0.0, 0.0, 0.0]},
-     {"predicted_joint_states", "joint_stddev", "measured_joint_states"})])
+     {"predicted_joint_states", "joint_stddev", "measured_joint_states", "payload"})])
 def test_a_robot_without_arm_or_vehicle_has_the_topics_that_it_can_fill(ros, start, settings,
                                                                         topics):
     """Nobody waits for a wrench of a fixed base."""
@@ -632,8 +632,8 @@ def test_a_robot_without_arm_or_vehicle_has_the_topics_that_it_can_fill(ros, sta
     own = {name.rsplit("/", 1)[-1]
            for name, _ in node.get_publisher_names_and_types_by_node("uvms_estimator", "/")
            if "/uvms_estimator/" in name}
-    assert own == topics | {"parameters", "trusted_parameters", "status", "covariance",
-                            "trusted_covariance"}
+    assert own == topics | {"parameters", "parameter_intervals", "trusted_parameters", "status",
+                            "covariance", "trusted_covariance"}
 
 
 def test_diagnostics_tell_the_whole_story(ros, start):

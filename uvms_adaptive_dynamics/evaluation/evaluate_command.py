@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from importlib.util import find_spec
 from typing import Any
 
 from .. import options
@@ -55,19 +56,9 @@ def run(args: argparse.Namespace) -> int:
     if args.frozen and args.parameters is None:
         raise ConfigError("--frozen: got no parameters to predict with, expected --parameters YAML "
                           "as well.")
-    if args.adapt_intervals and not args.frozen:
-        raise ConfigError("--adapt-intervals: got no --frozen; expected both, since intervals "
-                          "follow the residuals anyway while parameters are learnt.")
-    if args.end is not None and args.end <= args.begin:
-        raise ConfigError(f"--end: got {args.end:g}, expected more than --begin ({args.begin:g}).")
-    if args.split is not None and args.frozen:
-        raise ConfigError("--split: got --frozen as well, which learns nothing; expected one of "
-                          "the two.")
+    _check(args)
     config = options.config_of(args)
     if args.schedule is not None:
-        if args.frozen:
-            raise ConfigError("--schedule: got --frozen as well, which learns nothing; expected "
-                              "one of them.")
         config = config.with_values({"estimation.schedule": args.schedule})
     # Only here: solvers and the arm's model take a second to load, and a wrong argument is
     # answered before.
@@ -87,6 +78,24 @@ def run(args: argparse.Namespace) -> int:
               f"{summary(metrics['held_out'])}")
     print(f"\n{args.output / ('metrics.json' if args.no_report else 'report.html')}")
     return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Refuse what does not go together."""
+    if args.adapt_intervals and not args.frozen:
+        raise ConfigError("--adapt-intervals: got no --frozen; expected both, since intervals "
+                          "follow the residuals anyway while parameters are learnt.")
+    if args.end is not None and args.end <= args.begin:
+        raise ConfigError(f"--end: got {args.end:g}, expected more than --begin ({args.begin:g}).")
+    if args.split is not None and args.frozen:
+        raise ConfigError("--split: got --frozen as well, which learns nothing; expected one of "
+                          "the two.")
+    if args.figures and find_spec("matplotlib") is None:
+        raise ConfigError("--figures: matplotlib is not installed; pip install matplotlib, or "
+                          "leave --figures out, which the report does not need.")
+    if args.schedule is not None and args.frozen:
+        raise ConfigError("--schedule: got --frozen as well, which learns nothing; expected one of "
+                          "them.")
 
 
 def summary(metrics: dict[str, Any]) -> str:

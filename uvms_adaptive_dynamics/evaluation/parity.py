@@ -55,6 +55,7 @@ def parity(rows: Rows, c: int, channel: Mapping[str, Any]) -> Parity | None:
 def ticks(low: float, high: float) -> list[float]:
     """Three to five round numbers between low and high."""
     step = 10.0 ** np.floor(np.log10((high - low) / 3.0))
-    step *= next(k for k in (5.0, 2.0, 1.0) if (high - low) / (k * step) >= 3.0)
+    # The last one by default: rounding may leave a hair less than three.
+    step *= next((k for k in (5.0, 2.0) if (high - low) / (k * step) >= 3.0), 1.0)
     return [float(np.round(k * step, 12)) + 0.0
             for k in range(int(np.ceil(low / step)), int(np.floor(high / step)) + 1)]

@@ -20,7 +20,7 @@ from . import report_tables as tables
 from .page_data import page_data
 from .parity import parity
 from .run_record import Run, RunFinding
-from .scene import parameter_groups
+from .scene import Scene, parameter_groups
 
 PAGE = Path(__file__).parent / "page"
 TEMPLATE = "report.html.jinja"
@@ -56,7 +56,7 @@ def write_report(folder: Path, run: Run, metrics: dict[str, Any], said: Statemen
         channels=tables.channel_rows(metrics), errors=tables.all_errors(run, metrics),
         over_time=tables.over_time_table(run), regimes=tables.regimes_table(run),
         saved=run.saved_noise is not None,
-        groups=_channel_groups(run), parity=[
+        groups=Scene(run).groups, parity=[
             (name, c["unit"], c, parity(rows, k, c))
             for k, (name, c) in enumerate(metrics["channels"].items())],
         comparison=None if run.frozen else _comparison(metrics),
@@ -121,13 +121,6 @@ def _words(run: Run) -> Mapping[str, str]:
     if run.frozen or run.final.stddev is None or not run.final.known_from:
         return {}
     return dict(zip(run.final.names, run.final.known_from, strict=True))
-
-
-def _channel_groups(run: Run) -> list[tuple[str, list[int]]]:
-    vehicle, count = (6 if run.config.robot.vehicle else 0), len(run.robot.channels)
-    groups = [("Forces and moments of the vehicle", list(range(vehicle))),
-              ("Efforts of the joints", list(range(vehicle, count)))]
-    return [group for group in groups if group[1]]
 
 
 def _blocks(run: Run, words: Mapping[str, str]) -> list[tuple[str, list[str], str]]:
