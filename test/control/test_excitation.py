@@ -186,3 +186,23 @@ def test_a_joint_without_a_speed_is_refused():
     arm.arm.speed_limits = np.array([0.4, 0.0, 0.5, 0.9])
     with pytest.raises(RobotError, match="'axis_d' has no speed limit"):
         MotionLimits.from_config(CONFIG, arm)
+
+
+@pytest.mark.parametrize("changes", [
+    {"robot.vehicle": False, "robot.joints": ["axis_e", "axis_d"],
+     "robot.mount_xyz": [0.0, 0.0, 0.0]},
+    {"robot.joints": []}])
+def test_arms_on_a_base_and_vehicles_without_an_arm(changes):
+    """What there is moves and is limited; the promise is of its own parameters."""
+    config = CONFIG.with_values(changes)
+    robot = RobotModel.from_config(config)
+    limits = MotionLimits.from_config(config, robot, ThrustCurve.t200())
+    prior = prior_from_config(config, robot)
+    motion = design(robot, prior, robot.default_noise(config), np.ones(robot.table.size, bool),
+                    ["*"], limits, T, 1, config=config)
+    moved = np.abs(motion.sine).any(axis=1)
+    assert moved.tolist() == [robot.vehicle] * 6 + [True] * len(robot.joints)
+    uses = largest_uses(motion, robot, limits.with_margins(config, T), prior.values[None])
+    assert 0.1 < max(uses.values()) <= 1.0
+    assert motion.promise.names == robot.table.names
+    assert (motion.promise.promised < 0.5 * motion.promise.present).any()

@@ -25,6 +25,7 @@ from .objective import Objective, Tones
 from .rows import regressors
 from .trajectory import VEHICLE_COORDINATES, Trajectory
 
+SEARCH_SHARE = 0.7          # of the time given; fitting and promises take the rest
 CHECKS_PER_SECOND = 20      # instants at which a finished motion is held against its limits
 # Share by which a motion is made smaller until nothing is exceeded, and the least that is tried.
 SHRINK, SMALLEST = 0.95, 0.01
@@ -70,7 +71,8 @@ def design(robot: RobotModel, known: ParameterSet, noise: np.ndarray, free: np.n
     centre, draws = _resting_place(robot, tightened, draws, moves, posture, seed)
     objective = Objective(robot, knowledge, draws, noise, tightened, moves, centre, duration, band,
                           config)
-    search = _Search(objective, tightened, band, settings.harmonics, begun + seconds, seed)
+    search = _Search(objective, tightened, band, settings.harmonics,
+                     begun + SEARCH_SHARE * seconds, seed)
     search.start(settings.starts)
     search.improve(settings.iterations)
     trajectory = search.trajectory(robot.joints, duration, settings.ramp)

@@ -57,7 +57,9 @@ class DryRun:
 
 def dry_run(config: Config, model: RobotModel, trajectory: Trajectory, limits: MotionLimits,
             known: ParameterSet, seed: int, individual: int = 0) -> DryRun:
-    """Follow the motion on the simulated robot of a seed with the feedforward of what is known.
+    """Follow the motion on the simulated robot of a seed, with the feedforward of what is known if
+    that has been learnt: a prior's restoring moment, wrong by three, would tilt the robot further
+    than wanted, while a PID alone falls short.
 
     limits: those that are not to be touched. The robot begins at rest, at the depth of its own
     motion, its arm in the middle of its ranges.
@@ -72,7 +74,9 @@ def dry_run(config: Config, model: RobotModel, trajectory: Trajectory, limits: M
     begin = SETTLING + way + SETTLING
     wanted = _wanted(trajectory, place, heading, arm, begin)
     nominal = prior_from_config(config, model)
-    feedforward = Feedforward(model, known, config.with_values({"feedforward.fallback": "prior"}))
+    learnt = known.covariance is not None
+    feedforward = Feedforward(model, known, config.with_values(
+        {"feedforward.fallback": "prior"})) if learnt else None
     controller = MotionController(config, feedforward, gains_for(nominal, model.joints), wanted,
                                   curve, effort_limits(model, config), PERIOD)
     filter_, front_end = StateFilter(config, place), SignalFrontEnd(config, model)
