@@ -199,8 +199,8 @@ class RobotModel:
         if "dead_band" in slices:
             found = found + np.maximum(pi[slices["dead_band"]], 0.0)
         if "friction_by_direction" in slices:
-            by_direction = np.abs(pi[slices["friction_by_direction"]])[self.table.n:]
-            found = found + (by_direction if by_direction.size else 0.0)
+            parts = pi[slices["friction_by_direction"]].reshape(-1, self.table.n)
+            found = found + parts[2:].max(axis=0, initial=0.0)      # viscous ones stand first
         return found
 
     @cached_property

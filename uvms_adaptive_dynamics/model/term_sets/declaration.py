@@ -82,13 +82,15 @@ class TermSet:
 
     part: 'vehicle' or 'joints', whose parameters they stand behind; kind: what the efforts are in
     `model/terms.py`: 'damping', 'friction', 'inertia', 'load', or 'measurement' (an error of the
-    measured wrench, no effort of the robot). Efforts are zero at pi = 0, which is the prior.
+    measured wrench, no effort of the robot); wanders: whether they change by themselves, in
+    `robot.current_time`. Efforts are zero at pi = 0, which is the prior.
     """
 
     name: ClassVar[str]
     part: ClassVar[str]
     kind: ClassVar[str]
     meaning: ClassVar[str]
+    wanders: ClassVar[bool] = False
 
     def parameters(self, layout: Layout) -> Sequence[Parameter]:
         """The parameters, in order."""
@@ -105,9 +107,3 @@ class TermSet:
     def inequalities(self, layout: Layout) -> Sequence[Inequality]:
         """Constraints beyond the bounds."""
         return ()
-
-
-def within(outer: str, inner: str, scale: float) -> Inequality:
-    """|inner| <= outer, as [[outer, inner], [inner, outer]] positive definite."""
-    basis = np.array([np.eye(2), [[0.0, 1.0], [1.0, 0.0]]]) / scale
-    return Inequality((outer, inner), basis, f"|{inner}| <= {outer}")

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .declaration import Inequality, Instant, Layout, Parameter, Sizes, TermSet, within
+from .declaration import Inequality, Instant, Layout, Parameter, Sizes, TermSet
 
 COULOMB, VISCOUS = 0.2, 1.0     # typical of a joint [N m or N; N m s/rad or N s/m]
+DIRECTIONS = ("fwd", "bwd")     # towards a larger and a smaller position
 
 
 def _efforts(layout: Layout) -> list[tuple[str, str, str]]:
@@ -60,38 +61,35 @@ class JointOffsets(TermSet):
 
 
 class FrictionByDirection(TermSet):
-    """Friction is fv + fv_diff and fs + fs_diff forward, fv - fv_diff and fs - fs_diff backward.
+    """Friction beyond fv and fs that acts in one direction alone: fv_fwd and fs_fwd where the joint
+    moves forward, fv_bwd and fs_bwd backward, none negative.
 
-    Where a joint's constant offset is estimated, it is the Coulomb part: both columns are one in
-    motion.
+    What both directions share may stand in fv and fs or in the four: the prior decides, and bounds
+    alone keep friction from giving energy. Where a joint's constant offset is estimated, it is the
+    difference of the Coulomb parts, which are then left out.
     """
 
     name, part, kind = "friction_by_direction", "joints", "friction"
     meaning = "viscous and Coulomb friction of each joint per direction"
 
     def parameters(self, layout: Layout) -> Sequence[Parameter]:
-        found = [Parameter(f"{joint}.fv_diff", unit, VISCOUS)
-                 for joint, _, unit in _efforts(layout)]
+        found = [Parameter(f"{joint}.fv_{way}", unit, VISCOUS, 0.0)
+                 for way in DIRECTIONS for joint, _, unit in _efforts(layout)]
         if self._has_coulomb(layout):
-            found += [Parameter(f"{joint}.fs_diff", unit, COULOMB)
-                      for joint, unit, _ in _efforts(layout)]
+            found += [Parameter(f"{joint}.fs_{way}", unit, COULOMB, 0.0)
+                      for way in DIRECTIONS for joint, unit, _ in _efforts(layout)]
         return found
 
     def fill(self, Y: np.ndarray, instant: Instant) -> None:
-        _diagonal(Y, instant, 0, np.abs(instant.sample.mu_dot))
-        if self._has_coulomb(instant.table):
-            _diagonal(Y, instant, len(instant.sample.mu_dot), instant.sign ** 2)
+        efforts = [instant.sample.mu_dot]
+        efforts += [instant.sign] if self._has_coulomb(instant.table) else []
+        for k, effort in enumerate(efforts):
+            for side, share in enumerate((np.maximum(effort, 0.0), np.minimum(effort, 0.0))):
+                _diagonal(Y, instant, (2 * k + side) * len(effort), share)
 
     def stddev(self, layout: Layout, sizes: Sizes) -> np.ndarray:
-        known = [sizes.viscous, sizes.coulomb][:1 + self._has_coulomb(layout)]
+        known = [sizes.viscous] * 2 + [sizes.coulomb] * 2 * self._has_coulomb(layout)
         return np.maximum(np.concatenate(known), super().stddev(layout, sizes))
-
-    def inequalities(self, layout: Layout) -> Sequence[Inequality]:
-        found = [within(f"{joint}.fv", f"{joint}.fv_diff", VISCOUS) for joint in layout.joints]
-        if self._has_coulomb(layout):
-            found += [within(f"{joint}.fs", f"{joint}.fs_diff", COULOMB)
-                      for joint in layout.joints]
-        return found
 
     @staticmethod
     def _has_coulomb(layout: Layout) -> bool:
@@ -119,15 +117,6 @@ class DeadBand(TermSet):
         return np.maximum(sizes.coulomb, super().stddev(layout, sizes))
 
     def inequalities(self, layout: Layout) -> Sequence[Inequality]:
-        """fs + f_rest >= 0, and not below |fs_diff|: friction takes energy in both directions."""
-        by_direction = ("friction_by_direction" in layout.terms
-                        and "joint_offsets" not in layout.terms)
-        found = []
-        for joint in layout.joints:
-            names: tuple[str, ...] = (f"{joint}.fs", f"{joint}.f_rest")
-            basis = np.ones((2, 1, 1))
-            if by_direction:
-                names = (*names, f"{joint}.fs_diff")
-                basis = np.array([np.eye(2), np.eye(2), [[0.0, 1.0], [1.0, 0.0]]])
-            found.append(Inequality(names, basis / COULOMB, f"friction of {joint} near rest"))
-        return found
+        """fs + f_rest >= 0: friction takes energy near rest, too."""
+        return [Inequality((f"{joint}.fs", f"{joint}.f_rest"), np.full((2, 1, 1), 1 / COULOMB),
+                           f"friction of {joint} near rest") for joint in layout.joints]

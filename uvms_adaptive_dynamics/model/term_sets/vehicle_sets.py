@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .declaration import Inequality, Instant, Layout, Parameter, TermSet, within
+from .declaration import Inequality, Instant, Layout, Parameter, TermSet
 
 AXES = ("X", "Y", "Z", "K", "M", "N")
 FORCE, MOMENT = 5.0, 1.0    # constant wrench that a tether or trim may have [N, N m]
@@ -33,9 +33,9 @@ LINEAR = (("X_w", 0, 2, "N s/m"), ("X_q", 0, 4, "N s/rad"), ("Z_q", 2, 4, "N s/r
 QUADRATIC = (("M_uu", 4, 0), ("K_vv", 3, 1), ("N_vv", 5, 1), ("M_ww", 4, 2))
 # Names of the paper's damping of the six axes, with their scales, linear and quadratic.
 DIAGONAL = (("X_u", 20.0), ("Y_v", 20.0), ("Z_w", 20.0), ("K_p", 1.0), ("M_q", 1.0), ("N_r", 1.0))
-SQUARE = (("X_uu", 40.0), ("Y_vv", 40.0), ("Z_ww", 40.0), ("K_pp", 2.0), ("M_qq", 2.0),
-          ("N_rr", 2.0))
-OFF_AXIS = 0.5      # [m] of a force of the scales above from the origin, and as much across axes
+SQUARE = (("X_uu", 40.0), ("Y_vv", 40.0), ("Z_ww", 40.0))
+OFF_AXIS = 0.1      # of the damping of both axes, geometric mean: what may be across them
+LEVER = 0.05        # [m] typical from the body's origin to the centre of a drag's pressure
 BLOCKS = ((0, 2, 4), (1, 3, 5))
 
 
@@ -47,8 +47,8 @@ class OffAxisDamping(TermSet):
 
     def parameters(self, layout: Layout) -> Sequence[Parameter]:
         linear = [Parameter(name, unit, OFF_AXIS * self._pair(i, j)) for name, i, j, unit in LINEAR]
-        return linear + [Parameter(name, "N s^2/m", OFF_AXIS * SQUARE[i][1])
-                         for name, i, _ in QUADRATIC]
+        return linear + [Parameter(name, "N s^2/m", LEVER * SQUARE[j][1])
+                         for name, _, j in QUADRATIC]
 
     def fill(self, Y: np.ndarray, instant: Instant) -> None:
         nu = instant.sample.nu
@@ -58,14 +58,9 @@ class OffAxisDamping(TermSet):
             Y[i, k] = -abs(nu[j]) * nu[j]
 
     def inequalities(self, layout: Layout) -> Sequence[Inequality]:
-        """D linear positive definite, so that it takes energy; each quadratic moment within what
-        the drag of its two axes takes.
-
-        a |x|^3 + b |y|^3 >= c x^2 |y| holds where c s 2/3 <= a and c / (3 s^2) <= b for any s,
-        since x^2 |y| <= 2/3 s |x|^3 + |y|^3 / (3 s^2) (Young). s makes both as wide for
-        coefficients of the scales' ratio; a and b are shared among the moments that need them.
-        """
-        return [*(self._linear(block) for block in BLOCKS), *self._quadratic()]
+        """D linear positive definite, so that it takes energy. The quadratic moments are free: what
+        they do to the energy is of third order in the velocities and has no sign of its own."""
+        return [self._linear(block) for block in BLOCKS]
 
     @staticmethod
     def _pair(i: int, j: int) -> float:
@@ -82,22 +77,6 @@ class OffAxisDamping(TermSet):
                 basis.append(_place(3, block.index(i), block.index(j), -1 / self._pair(i, j)))
         label = "linear damping of " + ", ".join(AXES[i] for i in block)
         return Inequality(tuple(names), np.array(basis), label)
-
-    @staticmethod
-    def _quadratic() -> list[Inequality]:
-        uses = [axis for _, i, j in QUADRATIC for axis in (i, j)]
-        found = []
-        for name, i, j in QUADRATIC:
-            (moment, b), (force, a) = SQUARE[i], SQUARE[j]
-            s = (a / (2 * b)) ** (1 / 3)
-            for diagonal, axis, scale, share in ((force, j, a, 2 * s / 3),
-                                                 (moment, i, b, 1 / (3 * s ** 2))):
-                one = within(diagonal, name, scale)
-                basis = one.basis.copy()
-                basis[0] *= -1      # damping coefficients are negative numbers
-                basis[1] *= share * uses.count(axis)
-                found.append(Inequality(one.names, basis, f"|{name}| within {diagonal}"))
-        return found
 
 
 def _place(d: int, i: int, j: int, value: float) -> np.ndarray:
@@ -135,6 +114,7 @@ class Current(TermSet):
 
     name, part, kind = "current", "vehicle", "damping"
     meaning = "horizontal current, north and east, that changes slowly"
+    wanders = True
 
     def parameters(self, layout: Layout) -> Sequence[Parameter]:
         return [Parameter("current_N", "m/s", 0.1, -5.0, 5.0),
