@@ -25,7 +25,7 @@ def test_vehicle_with_four_joints_has_75_named_parameters():
     (0, True, ("rotor", "current"), 29), (2, False, ("rotor", "current"), 26),
     (2, True, ("link_drag", "off_axis_damping", "dead_band"), 51 + 2 + 10 + 2),
     (1, False, ("friction_by_direction",), 16),
-    (1, False, ("friction_by_direction", "joint_offsets"), 14)])
+    (1, False, ("friction_by_direction", "joint_offsets"), 15)])
 def test_size_follows_the_robot(n, vehicle, terms, size):
     """Any number of joints, with or without a vehicle, with or without rotor inertias."""
     joints = tuple(f"j{k}" for k in range(n))

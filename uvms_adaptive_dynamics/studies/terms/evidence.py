@@ -16,6 +16,9 @@ from .trial import Outcome
 BLOCK = 3.0             # [s] of a block: residuals of a motion of .3 Hz and above are done with
 LEAST_BLOCKS = 8        # shorter blocks where the recording has fewer; t quantiles pay for it
 LEVEL = 0.05            # chance that a set is called worth it which is not, all tried together
+# RMSE that a set must save: what the learnt part's own noise made of a set is the same in every
+# block, and no interval shows it
+LEAST_GAIN = 0.02
 
 
 class Ratio(NamedTuple):
@@ -34,8 +37,9 @@ class Comparison(NamedTuple):
 
     @property
     def is_worth_it(self) -> bool:
-        """Whether the mean is surely below one and no channel is surely above."""
-        return self.mean.high < 1.0 and not any(ratio.low > 1.0 for ratio in self.channels)
+        """Whether the mean is surely below one, by enough, and no channel is surely above."""
+        return (self.mean.high < 1.0 and self.mean.value < 1.0 - LEAST_GAIN
+                and not any(ratio.low > 1.0 for ratio in self.channels))
 
 
 def compare(without: Outcome, trial: Outcome, tried: int) -> Comparison:
