@@ -134,7 +134,7 @@ class DirectionalArrival:
         share = 1 - self._lambda ** min(self._in_block, BLOCK)
         row_map = directional_map(self._old_data + self._prior, self._block_data, share)
         self._map_sums(row_map)
-        if self._wander is not None:
+        if self._wander is not None and self._in_block:
             row_map = row_map.then(self._let_wander(self._wander))
         self._old_data += self._block_data
         closed, self._block = self._block, ChannelInformation(len(self._weights),
