@@ -149,7 +149,7 @@ def least_squares(learnt: Rows, tested: Rows, robot: RobotModel, offset: bool) -
     whether there are any.
     """
     scale = np.array(robot.table.scale)
-    scale[robot.table.offset_slice] = 0.0
+    scale[robot.table.term_slices.get("joint_offsets", slice(0))] = 0.0
     channels = learnt.measured.shape[1]
     constant = np.eye(channels) if offset else np.empty((channels, 0))
 

@@ -7,7 +7,9 @@
 // Conventions: SI, body forward-right-down, world north-east-down. `down` is the world's down axis
 // in the body, the third row of R_nb: (0, 0, 1) where the vehicle is level. Parameters are taken by
 // name from the estimator's ~/trusted_parameters (sensor_msgs/JointState: name, position). A
-// message in forward-left-up axes becomes one in ours by `frd_from_flu`.
+// message in forward-left-up axes becomes one in ours by `frd_from_flu`. Further terms of the
+// estimate (its setting robot.terms, docs/terms.md) are not in these equations and are left out:
+// estimate without them for a controller that uses this file.
 //
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -6,7 +6,13 @@ from information_cases import add, state_of
 from problems import make_table
 
 from uvms_adaptive_dynamics.estimation.arrival import BLOCK
-from uvms_adaptive_dynamics.estimation.forgetting import directional_map, marginal_map, solution
+from uvms_adaptive_dynamics.estimation.forgetting import (
+    Wander,
+    directional_map,
+    marginal_map,
+    solution,
+    wander_map,
+)
 
 
 def products(rng, rows, p=8):
@@ -148,3 +154,37 @@ def test_without_forgetting_nothing_is_taken():
     b, pi_b, _ = run("uniform", 3 * BLOCK, half, forgetting=1.0)
     np.testing.assert_allclose(a, b, rtol=1e-12)
     np.testing.assert_allclose(pi_a, pi_b, rtol=1e-9)
+
+
+def test_what_wanders_gains_the_variance_of_its_walk():
+    """Covariance H^-1 grows by Q at the wandering places and by nothing else; the solution stays.
+    """
+    rng = np.random.default_rng(3)
+    old, places, variance = products(rng, 40), np.array([2, 5]), np.array([0.3, 0.01])
+    left = mapped(old, wander_map(old, places, variance))
+    grown = np.linalg.inv(old[:-1, :-1])
+    grown[places, places] += variance
+    np.testing.assert_allclose(np.linalg.inv(left[:-1, :-1]), grown, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(solution(left), solution(old), rtol=1e-8)
+
+
+def test_two_maps_are_one_after_the_other():
+    """`then` gives the rows and the gradient that both give in turn."""
+    rng = np.random.default_rng(4)
+    old, new = products(rng, 40), products(rng, 5)
+    first = directional_map(old, new, .3)
+    second = wander_map(mapped(old, first), np.array([1]), np.array([0.2]))
+    both = first.then(second)
+    np.testing.assert_allclose(mapped(old, both), mapped(mapped(old, first), second), rtol=1e-9)
+    np.testing.assert_allclose(both.gradient, second.gradient @ first.gradient)
+
+
+def test_nothing_learnt_is_known_of_it_in_the_end():
+    """With no new rows the own variance stays at rest; what was learnt is gone after a few times
+    the wander's time."""
+    wander = Wander(np.array([0]), np.array([0.04]), 3000.0)
+    information = 1 / 0.04 + 1e4
+    for _ in range(20):
+        information = 1 / (1 / information + wander.added(BLOCK)[0]) + wander.refreshed(BLOCK)[0]
+    assert information == pytest.approx(1 / 0.04, rel=1e-3)
+    assert 1 / (0.04 + wander.added(BLOCK)[0]) + wander.refreshed(BLOCK)[0] == pytest.approx(25.0)

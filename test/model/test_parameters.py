@@ -6,9 +6,9 @@ from uvms_adaptive_dynamics.errors import ParameterError
 from uvms_adaptive_dynamics.model.parameters import VEHICLE, ParameterTable
 
 
-def table(n=4, vehicle=True, rotor=False):
+def table(n=4, vehicle=True, terms=()):
     joints = tuple(f"axis_{c}" for c in "edcb"[:n])
-    return ParameterTable(vehicle, joints, (False,) * n, (.2,) * n, (.1,) * n, rotor)
+    return ParameterTable(vehicle, joints, (False,) * n, (.2,) * n, (.1,) * n, terms)
 
 
 def test_vehicle_with_four_joints_has_75_named_parameters():
@@ -20,22 +20,28 @@ def test_vehicle_with_four_joints_has_75_named_parameters():
     assert np.all(t.scale > 0)
 
 
-@pytest.mark.parametrize("n, vehicle, rotor, size", [(0, True, False, 27), (8, False, False, 96),
-                                                     (2, True, True, 53)])
-def test_size_follows_the_robot(n, vehicle, rotor, size):
+@pytest.mark.parametrize("n, vehicle, terms, size", [
+    (0, True, (), 27), (8, False, (), 96), (2, True, ("rotor",), 53),
+    (0, True, ("rotor", "current"), 29), (2, False, ("rotor", "current"), 26),
+    (2, True, ("link_drag", "off_axis_damping", "dead_band"), 51 + 2 + 10 + 2),
+    (1, False, ("friction_by_direction",), 16),
+    (1, False, ("friction_by_direction", "joint_offsets"), 15)])
+def test_size_follows_the_robot(n, vehicle, terms, size):
     """Any number of joints, with or without a vehicle, with or without rotor inertias."""
     joints = tuple(f"j{k}" for k in range(n))
-    assert ParameterTable(vehicle, joints, (False,) * n, (1.,) * n, (1.,) * n, rotor).size == size
+    assert ParameterTable(vehicle, joints, (False,) * n, (1.,) * n, (1.,) * n, terms).size == size
 
 
 def test_offsets_are_outside_the_papers_parameters():
     """Six of the vehicle behind its 27, one of each joint at the end; the rest keeps its place."""
     joints = ("a", "b")
-    t = ParameterTable(True, joints, (False, True), (1., 1.), (1., 1.), True, True, True)
+    t = ParameterTable(True, joints, (False, True), (1., 1.), (1., 1.),
+                       ("joint_offsets", "vehicle_offsets", "rotor"))
     assert t.size == 27 + 6 + 24 + 2 + 2 and t.paper_slice == slice(0, 27)
     assert t.names[27] == "offset_X" and t.units[27:33] == ("N",) * 3 + ("N m",) * 3
     assert t.names[-2:] == ("a.offset", "b.offset") and t.units[-2:] == ("N m", "N")
-    assert t.names[t.link_slice(0)][0] == "a.m" and t.names[t.rotor_slice] == ("a.Ir", "b.Ir")
+    assert t.names[t.link_slice(0)][0] == "a.m"
+    assert t.names[t.term_slices["rotor"]] == ("a.Ir", "b.Ir")
     assert len(t.units) == t.scale.size == t.size
 
 
@@ -86,9 +92,9 @@ def test_vector_of_wrong_length_or_not_finite_is_refused():
 
 def test_blocks_and_parts_are_all_parameters_but_rotors():
     """Each once; the parts have the vehicle's damping as one."""
-    for t in (table(), table(2, False, True)):
+    for t in (table(), table(2, False, ("rotor",))):
         for groups in (t.blocks, t.parts):
             places = np.concatenate(list(groups.values()))
-            assert sorted(places) == list(range(t.rotor_slice.start))
+            assert sorted(places) == list(range(t.links_slice.stop))
     assert len(table().blocks) == 12 and len(table().parts) == 11
     np.testing.assert_array_equal(table().parts["vehicle damping"], table().nonpositive)

@@ -48,7 +48,7 @@ def test_least_squares_finds_parameters_and_offsets_of_exact_rows():
     that do not count say nothing."""
     rng = np.random.default_rng(0)
     pi, offset = rng.standard_normal(5), np.array([3.0, 0.0, -2.0])
-    table = SimpleNamespace(scale=np.array([1.0, 10.0, 0.1, 1.0, 1.0]), offset_slice=slice(5, 5))
+    table = SimpleNamespace(scale=np.array([1.0, 10.0, 0.1, 1.0, 1.0]), term_slices={})
     robot = SimpleNamespace(table=table)
     learnt, tested = (linear_rows(rng, pi, offset) for _ in range(2))
     expected = tested.Y @ pi + offset

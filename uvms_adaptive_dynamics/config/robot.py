@@ -8,6 +8,10 @@ from .settings import Section, setting
 # `prior.file` that goes on from the node's saved state.
 AUTO = "auto"
 
+# Sets of parameters beyond the paper's, in `robot.terms`; model/term_sets/ declares them.
+VEHICLE_TERMS = ("off_axis_damping", "thrust_by_direction", "current")
+JOINT_TERMS = ("rotor", "friction_by_direction", "dead_band", "link_drag")
+
 # A joint's name is a column of samples.csv and a part of patterns such as 'axis_b.*'.
 UNNAMEABLE = " ,;*?[]'\"\\"
 
@@ -53,11 +57,24 @@ class Robot(Section):
         (), "Known reflected rotor inertia of each joint; empty: hidden in the link.", "kg m^2",
         0.0)
     estimate_rotor_inertia: bool = setting(
-        False, "Estimate a reflected rotor inertia for each joint as a 13th parameter.")
+        False, "Estimate a reflected rotor inertia for each joint as a 13th parameter; the same as "
+               "'rotor' in robot.terms.")
     estimate_offsets: str = setting(
         "auto", "Channels with a constant offset as a further parameter (motor current at rest, "
                 "trim, a tether): 'none', 'joints', 'vehicle', 'all', or 'auto', the joints of an "
                 "arm on a fixed base.", choices=("auto", "none", "joints", "vehicle", "all"))
+    terms: tuple[str, ...] = setting(
+        (), kind="strings", choices=VEHICLE_TERMS + JOINT_TERMS,
+        doc="Sets of parameters beyond the paper's (docs/terms.md; command `terms` says which are "
+            "worth it).")
+    link_diameters: tuple[float, ...] = setting(
+        (), "Diameter of each link for set link_drag; empty: by its volume or mass.", "m", 1e-4,
+        10.0)
+    dead_band_speed: float = setting(
+        0.05, "Speed of a joint up to which set dead_band acts.", "rad/s or m/s", 1e-3, 10.0)
+    current_time: float = setting(
+        300.0, "Time in which a current changes by its own size, for set current: extent of its "
+               "eddies over its speed; an hour for a tide.", "s", 1.0, 1e6)
     link_reference_mass: tuple[float, ...] = setting(
         (), "Reference mass of each link for scaling; empty: the URDF's.", "kg", 1e-6)
     link_reference_length: tuple[float, ...] = setting(
@@ -81,7 +98,7 @@ class Robot(Section):
                 self.refuse(name, getattr(self, name), f"{expected} numbers")
         for name, per_joint in (("link_volumes", 1), ("link_buoyancy_centres", 3),
                                 ("rotor_inertia", 1), ("link_reference_mass", 1),
-                                ("link_reference_length", 1)):
+                                ("link_reference_length", 1), ("link_diameters", 1)):
             got = getattr(self, name)
             if got and len(got) != per_joint * n:
                 self.refuse(name, got, f"nothing or {per_joint * n} numbers "
@@ -89,6 +106,29 @@ class Robot(Section):
         if bool(self.link_volumes) != bool(self.link_buoyancy_centres):
             self.refuse("link_buoyancy_centres", self.link_buoyancy_centres,
                         "both link_volumes and centres, or neither")
+        self._check_terms()
+
+    def _check_terms(self) -> None:
+        twice = [name for name in self.terms if self.terms.count(name) > 1]
+        if twice:
+            self.refuse("terms", twice[0], "every set once")
+        for names, there, what in ((VEHICLE_TERMS, self.vehicle, "robot.vehicle to be true"),
+                                   (JOINT_TERMS, bool(self.joints), "robot.joints")):
+            without = [name for name in self.terms if name in names and not there]
+            if without:
+                self.refuse("terms", without[0], f"{what}, or the set left out")
+
+    @property
+    def all_terms(self) -> tuple[str, ...]:
+        """Names of all sets that are estimated: `terms`, and what the settings with names of their
+        own ask for."""
+        offsets = self.estimate_offsets
+        named = {"rotor": self.estimate_rotor_inertia and bool(self.joints),
+                 "vehicle_offsets": self.vehicle and offsets in ("vehicle", "all"),
+                 "joint_offsets": bool(self.joints) and (
+                     offsets in ("joints", "all") or offsets == "auto" and not self.vehicle)}
+        return self.terms + tuple(name for name, there in named.items()
+                                  if there and name not in self.terms)
 
 
 @dataclass(frozen=True)

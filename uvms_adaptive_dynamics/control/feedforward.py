@@ -78,8 +78,6 @@ class Feedforward:
         self._x, self._covariance = self._wanted(0.0).x, self._wanted(0.0).covariance.copy()
         self._workspace = np.empty_like(self._covariance)
         self._before: float | None = None
-        self._coulomb = table.places(f"{joint}.fs" for joint in table.joints)
-        self._own = np.arange(robot.arm_rows.start, robot.arm_rows.stop)
 
     # --- what the estimator says ------------------------------------------------------------------
 
@@ -171,10 +169,16 @@ class Feedforward:
                    friction_speed: np.ndarray | None) -> np.ndarray:
         """[Y, known] (C, p + 1)."""
         accelerations = np.concatenate([nu_dot, mu_ddot]) if self.robot.vehicle else mu_ddot
-        raw = rows_of(self.robot, state, accelerations)
-        raw.Y[self._own, self._coulomb] = smooth_sign(
-            state.mu_dot if friction_speed is None else friction_speed)
-        return np.concatenate([raw.Y, raw.known[:, None]], axis=1)
+        speed = state.mu_dot if friction_speed is None else friction_speed
+        raw = rows_of(self.robot, state, accelerations, self._x[:-1], smooth_sign(speed))
+        E = np.concatenate([raw.Y, raw.known[:, None]], axis=1)
+        if self.robot.thrust_is_exact:
+            return E
+        # by the direction of the efforts that act, and so linear in x as all the rest
+        needed = E @ self._x
+        share = self.robot.measured_wrench(np.sign(needed), self._x[:-1]) * np.sign(needed)
+        E[:6] *= np.where(share[:6] == 0.0, 1.0, share[:6])[:, None]
+        return E
 
     def _wanted(self, t: float) -> _Parameters:
         """What should act at time t."""

@@ -70,7 +70,7 @@ class Residuals:
     def add(self, sample: Sample, pi: np.ndarray,
             effort_factor: np.ndarray | None = None) -> None:
         """A sample's residual by parameters pi (p,); effort_factor (C,): the estimator's."""
-        raw = self._robot.raw_rows(sample)
+        raw = self._robot.raw_rows(sample, pi)
         raw = raw if effort_factor is None else raw.scaled(effort_factor)
         residual = np.where(sample.valid, raw.tau - raw.known - raw.Y @ pi, np.nan)
         self._rows.append((round(sample.t / self._period), residual, sample.joint_torque))

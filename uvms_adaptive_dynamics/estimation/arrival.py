@@ -12,7 +12,7 @@ import numpy as np
 
 from ..config import Estimation
 from ..model.parameters import ParameterTable
-from .forgetting import RowMap, directional_map, marginal_map
+from .forgetting import RowMap, Wander, directional_map, marginal_map, wander_map
 from .increment_arrival import IncrementArrival
 from .prior_information import PriorInformation
 from .square_root_information import ChannelInformation, triangular
@@ -82,8 +82,8 @@ class DirectionalArrival:
     directional = True
 
     def __init__(self, settings: Estimation, table: ParameterTable, prior: PriorInformation,
-                 split: Split):
-        self._lambda = settings.forgetting
+                 split: Split, wander: Wander | None = None):
+        self._lambda, self._wander = settings.forgetting, wander
         self._given = prior
         self._old, self._block = (ChannelInformation(table.channels, table.size) for _ in range(2))
         self._in_block = 0
@@ -127,13 +127,15 @@ class DirectionalArrival:
 
     def block_is_full(self) -> bool:
         """Whether it is time to forget."""
-        return self._in_block >= BLOCK and self._lambda < 1.0
+        return self._in_block >= BLOCK and (self._lambda < 1.0 or self._wander is not None)
 
     def close_block(self) -> tuple[RowMap, Iterator[None]]:
         """Forget what the block's rows replace, and count them as old from now on."""
         share = 1 - self._lambda ** min(self._in_block, BLOCK)
         row_map = directional_map(self._old_data + self._prior, self._block_data, share)
         self._map_sums(row_map)
+        if self._wander is not None and self._in_block:
+            row_map = row_map.then(self._let_wander(self._wander))
         self._old_data += self._block_data
         closed, self._block = self._block, ChannelInformation(len(self._weights),
                                                               len(self._prior) - 1)
@@ -150,12 +152,25 @@ class DirectionalArrival:
         """
         row_map = marginal_map(self._old_data + self._prior, places)
         self._map_sums(row_map)
-        begun = self._beginning(places, pi)
-        self._prior_rows = triangular(np.vstack([self._prior_rows, begun]))
-        self._prior = self._prior_rows.T @ self._prior_rows
-        self._prior_noise = self._prior_noise + begun[:, :-1].T @ begun[:, :-1]
+        self._add_prior(self._beginning(places, pi))
         nothing = ChannelInformation(len(self._weights), len(self._prior) - 1)
         return row_map, self._old.mapped(row_map.rows, nothing)
+
+    def _let_wander(self, wander: Wander) -> RowMap:
+        """Old rows and prior of parameters that have changed by themselves during the block."""
+        row_map = wander_map(self._old_data + self._prior, wander.places,
+                             wander.added(self._in_block))
+        self._map_sums(row_map)
+        fresh, k = np.zeros((len(wander.places), len(self._prior))), np.arange(len(wander.places))
+        fresh[k, wander.places] = np.sqrt(wander.refreshed(self._in_block))    # about zero
+        self._add_prior(fresh)
+        return row_map
+
+    def _add_prior(self, rows: np.ndarray) -> None:
+        """Count rows (k, p + 1) to the prior, with the noise that they state."""
+        self._prior_rows = triangular(np.vstack([self._prior_rows, rows]))
+        self._prior = self._prior_rows.T @ self._prior_rows
+        self._prior_noise = self._prior_noise + rows[:, :-1].T @ rows[:, :-1]
 
     def _beginning(self, places: np.ndarray, pi: np.ndarray) -> np.ndarray:
         """(k, p + 1) rows that parameters at `places` begin with, about pi."""
@@ -176,14 +191,15 @@ ArrivalCost = IncrementArrival | UniformArrival | DirectionalArrival
 
 
 def arrival_cost(settings: Estimation, table: ParameterTable, prior: PriorInformation,
-                 split: Split) -> ArrivalCost:
+                 split: Split, wander: Wander | None = None) -> ArrivalCost:
     """The arrival cost that the settings name. With coupling 'reaction' rows change with the
-    estimate, and forgetting is uniform."""
+    estimate, and forgetting is uniform. wander: what changes by itself; where forgetting is not
+    directional it fades as all else."""
     if settings.arrival != "information":
         return IncrementArrival(settings, table, prior, len(split))
     if settings.forgetting_kind == "uniform" or settings.coupling == "reaction":
         return UniformArrival(settings, table, prior, split)
-    return DirectionalArrival(settings, table, prior, split)
+    return DirectionalArrival(settings, table, prior, split, wander)
 
 
 def add_weighted(sums: Sequence[np.ndarray], split: Split, rows: np.ndarray,

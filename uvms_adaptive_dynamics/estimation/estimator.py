@@ -152,7 +152,7 @@ class Estimator:
         if not self._is_new_instant(sample.t):
             return None
         # tau = Y pi + known, of the rows that can be believed
-        raw = self.robot.raw_rows(sample).scaled(self.effort_factor)
+        raw = self.robot.raw_rows(sample, self.pi).scaled(self.effort_factor)
         valid = sample.valid & self._believable(sample, raw)
         # one linear low-pass on every column of Y and on tau alike
         row = self._low_pass.add_row(sample.t, raw, valid,
@@ -543,8 +543,8 @@ class Estimator:
         """Constant residuals, and noise assumed too large, in sentences."""
         robot, table, noise = self.robot, self.table, self.information.noise
         estimated = np.zeros(table.channels, bool)
-        estimated[robot.vehicle_rows] = table.vehicle_offsets
-        estimated[robot.arm_rows] = table.joint_offsets
+        estimated[robot.vehicle_rows] = "vehicle_offsets" in table.terms
+        estimated[robot.arm_rows] = "joint_offsets" in table.terms
         rows = self.information.gradient.rows_per_independent(noise.long_run ** 2)
         return (self._residual_mean.findings(robot.channels, robot.units, estimated, rows)
                 + noise_findings(robot.channels, robot.units, noise.stddev, noise.at_most))

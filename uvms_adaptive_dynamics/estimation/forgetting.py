@@ -14,6 +14,7 @@ never decreases.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, eigh, solve_triangular
@@ -28,6 +29,10 @@ class RowMap:
 
     rows: np.ndarray
     gradient: np.ndarray
+
+    def then(self, later: RowMap) -> RowMap:
+        """This map and then another one, as one."""
+        return RowMap(self.rows @ later.rows, later.gradient @ self.gradient)
 
 
 def directional_map(old: np.ndarray, new: np.ndarray, share: float) -> RowMap:
@@ -48,6 +53,38 @@ def directional_map(old: np.ndarray, new: np.ndarray, share: float) -> RowMap:
     # With R^T = diag(1 / size) root: A = R^T V sqrt(1 - taken) V^T R^-T, whose square is T.
     A, T = (np.eye(len(H)) - (left * part) @ right for part in (1 - np.sqrt(1 - taken), taken))
     return RowMap(_about(A, pi), T)
+
+
+class Wander(NamedTuple):
+    """Parameters that change by themselves: places (k,), their variance (k,) at rest, and the time
+    in which they forget, in rows."""
+
+    places: np.ndarray
+    variance: np.ndarray
+    rows: float
+
+    def added(self, rows: int) -> np.ndarray:
+        """(k,) variance that they gain in so many rows: a first-order process that keeps its
+        variance."""
+        return self.variance * -np.expm1(-2 * rows / self.rows)
+
+    def refreshed(self, rows: int) -> np.ndarray:
+        """(k,) information that keeps their own variance what it was before anything was learnt."""
+        return 1 / self.variance - 1 / (self.variance + self.added(rows))
+
+
+def wander_map(old: np.ndarray, places: np.ndarray, variance: np.ndarray) -> RowMap:
+    """The map of old rows whose parameters `places` (k,) have since gained `variance` (k,).
+
+    Covariance H^-1 becomes H^-1 + E Q E^T, information H less H E (E^T H E + Q^-1)^-1 E^T H
+    (Woodbury): old rows lose it like information that newer ones replace. Raises LinAlgError where
+    H is not positive definite.
+    """
+    H = old[:-1, :-1]
+    factor = cho_factor(H[np.ix_(places, places)] + np.diag(1 / variance), lower=True)
+    lost = np.zeros_like(old)
+    lost[:-1, :-1] = H[:, places] @ cho_solve(factor, H[places])
+    return directional_map(old, lost, 1.0)
 
 
 def marginal_map(old: np.ndarray, places: np.ndarray) -> RowMap:

@@ -23,7 +23,7 @@ from ..uncertainty.recursive_noise import channel_noise
 from ..uncertainty.systematic_gradient import SystematicGradient
 from .arrival import ArrivalCost, DirectionalArrival, arrival_cost
 from .coupling import Coupling, quadratic
-from .forgetting import RowMap
+from .forgetting import RowMap, Wander
 from .held_doubt import HeldDoubt
 from .prediction import Prediction
 from .prior_information import PriorInformation
@@ -65,6 +65,7 @@ class InformationState:
         self._settings, self._physical, self._table = config.estimation, physical, physical.table
         self._uncertainty = config.uncertainty
         self._kernel, self._period = kernel, config.filter.period
+        self._current_time = config.robot.current_time
         settings = config.estimation
         memory = 1 / max(1 - settings.forgetting, 1e-6)
         self.noise = channel_noise(config.uncertainty, noise, self._period, settings.noise_time,
@@ -82,7 +83,13 @@ class InformationState:
         settings, table = self._settings, self._table
         self.prior = prior
         self.noise.restart(noise, long_run)
-        self.arrival = arrival_cost(settings, table, prior, self._coupling.split)
+        wander = self._wander(prior)
+        self.arrival = arrival_cost(settings, table, prior, self._coupling.split, wander)
+        if wander is not None and prior.saved and isinstance(self.arrival, DirectionalArrival):
+            # nobody knows how long ago it was saved
+            _, factors = self.arrival.marginalize(wander.places, np.zeros(table.size))
+            for _ in factors:
+                pass
         self.window = Window(settings.horizon, table.channels, table.size, self.arrival.decay,
                              self._coupling.split)
         # With the paper's arrival costs only the window's rows tell of the gradient's noise.
@@ -109,6 +116,15 @@ class InformationState:
         self._held.hold(np.flatnonzero(held), covariance, self.window.Y, self.window.valid)
         self._use_noise(self.noise.long_run)
         self.gradient.reform(self.scale ** 2, self.noise.long_run ** 2)
+
+    def _wander(self, prior: PriorInformation) -> Wander | None:
+        """Further parameters that change by themselves, about zero."""
+        places = np.concatenate([np.zeros(0, int), *(
+            np.arange(place.start, place.stop) for name, place in self._table.term_slices.items()
+            if self._table.term_sets[name].wanders)])
+        if not places.size:
+            return None
+        return Wander(places, prior.stddev[places] ** 2, self._current_time / self._period)
 
     def observe(self, prediction: Prediction) -> Excited:
         """Which rows of an instant say something new."""

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..model.parameters import LINK, VEHICLE_DAMPING, VEHICLE_INERTIA, VEHICLE_RESTORING
+from ..model.parameters import VEHICLE_DAMPING, VEHICLE_INERTIA, VEHICLE_RESTORING
 from ..model.physical_set import PhysicalSet
 from ..uncertainty.parameter_intervals import parameter_intervals
 from .log import Rows, Trajectory
@@ -90,10 +90,11 @@ def parameter_groups(run: Run) -> list[tuple[str, str, list[str]]]:
         groups = [("vehicle_inertia", "vehicle, inertia", inertia[:3] + inertia[7:] + inertia[3:7]),
                   ("vehicle_damping", "vehicle, linear and quadratic damping", damping),
                   ("vehicle_restoring", "vehicle, weight and buoyancy", restoring)]
+    further = list(table.names[table.paper_slice.stop:table.vehicle_slice.stop])
+    if further:
+        groups.append(("vehicle_terms", "vehicle, further terms", further))
     for joint in table.joints:
-        names = [f"{joint}.{name}" for name in LINK + (("Ir",) if table.rotor else ()) + (
-            ("offset",) if table.joint_offsets else ())]
-        groups.append((joint, f"{joint} and its link", names))
+        groups.append((joint, f"{joint} and its link", list(table.of_joint(joint))))
     return groups
 
 

@@ -34,10 +34,15 @@ class Accelerations(NamedTuple):
 def inverse_dynamics(robot: RobotModel, state: State, nu_dot: np.ndarray, mu_ddot: np.ndarray,
                      pi: np.ndarray, covariance: np.ndarray | None = None) -> Efforts:
     """tau = Y pi (+ known loads) and Y Sigma_pi Y^T, for a motion; add noise to compare with
-    measurements."""
-    raw = rows_of(robot, state, np.concatenate([nu_dot, mu_ddot]) if robot.vehicle else mu_ddot)
-    return Efforts(raw.Y @ pi + raw.known,
-                   None if covariance is None else raw.Y @ covariance @ raw.Y.T)
+    measurements. With set 'thrust_by_direction' the wrench is that of the measurement or command,
+    which gives what the motion needs."""
+    raw = rows_of(robot, state, np.concatenate([nu_dot, mu_ddot]) if robot.vehicle else mu_ddot, pi)
+    tau = robot.measured_wrench(raw.Y @ pi + raw.known, pi)
+    if covariance is None:
+        return Efforts(tau, None)
+    Y = raw.Y if robot.thrust_is_exact else rows_of(
+        robot, state, np.concatenate([nu_dot, mu_ddot]), pi, wrench=tau[:6]).Y
+    return Efforts(tau, Y @ covariance @ Y.T)
 
 
 def forward_dynamics(robot: RobotModel, state: State, tau: np.ndarray, pi: np.ndarray,
@@ -50,11 +55,12 @@ def forward_dynamics(robot: RobotModel, state: State, tau: np.ndarray, pi: np.nd
     residual's covariance, where it is to be included.
     """
     M = generalized_inertia(robot, state, pi)
-    raw = rows_of(robot, state, np.zeros(len(M)))
+    wrench = tau[:6] if robot.vehicle else None
+    raw = rows_of(robot, state, np.zeros(len(M)), pi, wrench=wrench)
     zeta_ddot = np.linalg.solve(M, tau - raw.Y @ pi - raw.known)
     spread = None
     if covariance is not None:
-        Y = rows_of(robot, state, zeta_ddot).Y
+        Y = rows_of(robot, state, zeta_ddot, pi, wrench=wrench).Y
         middle = Y @ covariance @ Y.T + (0.0 if disturbance is None else disturbance)
         spread = np.linalg.solve(M, np.linalg.solve(M, middle).T).T
     return Accelerations(*_split(zeta_ddot, robot.vehicle), spread, M)
@@ -76,13 +82,17 @@ def inertia_regressor(robot: RobotModel, state: State) -> tuple[np.ndarray, np.n
                     axis=1), np.column_stack([raw.known - at_rest.known for raw in unit])
 
 
-def rows_of(robot: RobotModel, state: State, accelerations: np.ndarray) -> RawRows:
+def rows_of(robot: RobotModel, state: State, accelerations: np.ndarray,
+            pi: np.ndarray | None = None, sign: np.ndarray | None = None,
+            wrench: np.ndarray | None = None) -> RawRows:
     """Regressor and known load of a motion: accelerations (C,) are nu_dot, where there is a
-    vehicle, and mu_ddot."""
+    vehicle, and mu_ddot. pi (p,), sign (n,): see `RobotModel.raw_rows`; wrench (6,): as measured or
+    commanded, for set 'thrust_by_direction', whose efforts are zero without."""
     nu_dot, mu_ddot = _split(accelerations, robot.vehicle)
     return robot.raw_rows(
-        Sample(0.0, state.R_nb, state.nu, nu_dot, state.mu, state.mu_dot, mu_ddot, np.zeros(6),
-               np.zeros(robot.table.n), np.ones(robot.table.channels, bool)))
+        Sample(0.0, state.R_nb, state.nu, nu_dot, state.mu, state.mu_dot, mu_ddot,
+               np.zeros(6) if wrench is None else wrench, np.zeros(robot.table.n),
+               np.ones(robot.table.channels, bool)), pi, sign)
 
 
 def _split(accelerations: np.ndarray, vehicle: bool) -> tuple[np.ndarray, np.ndarray]:

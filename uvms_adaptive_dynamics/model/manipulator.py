@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
@@ -37,6 +38,18 @@ class Mount:
     def placement(self) -> pin.SE3:
         """Root link in body FRD axes."""
         return pin.SE3(FRD_FROM_FLU @ from_rpy(*self.rpy), FRD_FROM_FLU @ np.array(self.xyz))
+
+
+class LinkMotion(NamedTuple):
+    """R (n, 3, 3) and p (n, 3): link frames in NED about the body's origin; v, w (n, 3): velocity
+    of their origins and angular velocity, in the link's axes; J (6, 6 + n): twists at the body's
+    origin, NED, of unit nu and mu_dot."""
+
+    R: np.ndarray
+    p: np.ndarray
+    v: np.ndarray
+    w: np.ndarray
+    J: np.ndarray
 
 
 class ManipulatorModel:
@@ -157,6 +170,30 @@ class ManipulatorModel:
                                      pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
             load -= J.T @ wrench
         return load[self._v_index], load[:6]
+
+    def link_motion(self, mu, mu_dot, R_nb, nu) -> LinkMotion:
+        """Places, velocities and Jacobian of the links, at the body's origin in the world's axes.
+
+        mu, mu_dot (n,); R_nb (3, 3) body FRD to NED; nu (6,) of the body.
+        """
+        self._set_state(mu, mu_dot, np.zeros(self.n), R_nb, nu, np.zeros(6))
+        pin.forwardKinematics(self.model, self._data, self._q, self._v)
+        J = pin.computeJointJacobians(self.model, self._data)
+        places = [self._data.oMi[i] for i in self._joint_ids]
+        speeds = [self._data.v[i] for i in self._joint_ids]
+        return LinkMotion(np.array([place.rotation for place in places]),
+                          np.array([place.translation for place in places]),
+                          np.array([speed.linear for speed in speeds]),
+                          np.array([speed.angular for speed in speeds]),
+                          np.concatenate([J[:, :6], J[:, self._v_index]], axis=1))
+
+    @cached_property
+    def link_axes(self) -> np.ndarray:
+        """(n, 3) from each link's joint to the next one, in the link's axes [m]; of the last link,
+        twice the way to the centre of mass."""
+        following = [self.model.jointPlacements[i].translation for i in self._joint_ids[1:]]
+        last = [2 * self.model.inertias[i].lever for i in self._joint_ids[-1:]]
+        return np.array([*following, *last]).reshape(-1, 3)
 
     def inertials(self) -> np.ndarray:
         """(n, 10) rigid parameters of the moving links as the URDF states them, in the table's

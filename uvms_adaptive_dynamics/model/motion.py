@@ -33,28 +33,26 @@ class EquationsOfMotion:
         self.robot, self.pi = robot, pi
         table = robot.table
         self.head, self.n = (6 if robot.vehicle else 0), table.n
-        self._coulomb = table.places(f"{joint}.fs" for joint in table.joints)
         self._viscous = table.places(f"{joint}.fv" for joint in table.joints)
-        self._own = np.arange(self.head, self.head + self.n)
         self.free = slice(0, self.head + self.n)    # channels whose acceleration follows efforts
         if robot.vehicle:
             self._linear, self._quadratic = pi[table.nonpositive].reshape(2, 6)
 
     @property
     def coulomb(self) -> np.ndarray:
-        """(n,) Coulomb friction of each joint [N m or N]."""
-        return self.pi[self._coulomb]
+        """(n,) Coulomb friction of each joint [N m or N], at most."""
+        return self.robot.largest_coulomb(self.pi)
 
     def rows(self, state: State, a: np.ndarray,
              sign: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Y (C, p) and known (C,) at accelerations a (C,); sign (n,) of Coulomb friction, by
         default the smooth one."""
-        raw = rows_of(self.robot, state, a)
-        raw.Y[self._own, self._coulomb] = smooth_sign(state.mu_dot) if sign is None else sign
+        raw = rows_of(self.robot, state, a, self.pi,
+                      smooth_sign(state.mu_dot) if sign is None else sign)
         return raw.Y, raw.known
 
     def load(self, state: State, a: np.ndarray, sign: np.ndarray | None = None) -> np.ndarray:
-        """(C,) the efforts that this motion needs."""
+        """(C,) the efforts that this motion needs, of thrusters that give what is measured."""
         Y, known = self.rows(state, a, sign)
         return Y @ self.pi + known
 
@@ -64,7 +62,7 @@ class EquationsOfMotion:
         change = after - before
         small = np.abs(change) < 1e-3 * FRICTION_SPEED
         secant = (smooth_sign(after) - smooth_sign(before)) / np.where(small, 1.0, change)
-        return self.pi[self._coulomb] * np.where(
+        return self.coulomb * np.where(
             small, (1 - smooth_sign(before) ** 2) / FRICTION_SPEED, secant)
 
     def inertia(self, state: State, ahead: float) -> np.ndarray:
@@ -80,7 +78,7 @@ class EquationsOfMotion:
         must not swing there.
         """
         speed = np.maximum(np.abs(state.mu_dot), 1e-3 * FRICTION_SPEED)
-        joints = self.pi[self._viscous] + self.pi[self._coulomb] * smooth_sign(speed) / speed
+        joints = self.pi[self._viscous] + self.coulomb * smooth_sign(speed) / speed
         if not self.head:
             return joints
         return np.concatenate([-self._linear - 2 * self._quadratic * np.abs(state.nu), joints])
@@ -94,6 +92,7 @@ class EquationsOfMotion:
         order stays two.
         """
         free, given = self.free, self.given(h)
+        tau, tau_after = (self.robot.needed_wrench(one, self.pi) for one in (tau, tau_after))
         M = self.inertia(state, h / 2)[free, free]
         implicit = M + GAMMA * h * np.diag(self._damping(state)[free])
         # without it, a joint that friction rules would lag behind its effort

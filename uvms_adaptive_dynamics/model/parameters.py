@@ -1,5 +1,5 @@
-"""The one table of parameters: pi = [pi_v (27); vehicle offsets (6, optional); pi_m (12 n); rotor
-inertias (n, optional); joint offsets (n, optional)].
+"""The one table of parameters: pi = [pi_v (27); further ones of the vehicle; pi_m (12 n); further
+ones of the joints], the further ones in the order of `term_sets` (setting `robot.terms`).
 
 Paper, "Lumped Parameterization" and "Link-Level Parameters". Names, units, slices, bounds, the
 matrices M_v(pi) and J_j(pi), files and messages derive from it; nothing else in the package knows
@@ -16,6 +16,7 @@ import numpy as np
 
 from ..errors import ParameterError
 from .pseudo_inertia import BASIS
+from .term_sets import TERM_SETS, Parameter, TermSet
 
 # name, unit, reference scale (a BlueROV2-sized vehicle's; it scales variables and is no estimate)
 VEHICLE_INERTIA = (
@@ -37,11 +38,6 @@ VEHICLE = VEHICLE_INERTIA + VEHICLE_DAMPING + VEHICLE_RESTORING
 # Where each inertia parameter stands in M_v (row, column).
 INERTIA_PLACES = ((0, 0), (1, 1), (2, 2), (0, 4), (1, 3), (3, 1), (4, 0), (3, 3), (4, 4), (5, 5))
 
-# a constant wrench in the body: a tether, trim, a current; outside the paper's 75
-VEHICLE_OFFSETS = (
-    ("offset_X", "N", 5.), ("offset_Y", "N", 5.), ("offset_Z", "N", 5.),
-    ("offset_K", "N m", 1.), ("offset_M", "N m", 1.), ("offset_N", "N m", 1.))
-
 LINK = ("m", "mlx", "mly", "mlz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz", "fv", "fs")
 RIGID = slice(0, 10)
 FRICTION = slice(10, 12)
@@ -53,6 +49,7 @@ class ParameterTable:
 
     reference_mass [kg] and reference_length [m] (one per joint) make the pseudo-inertias of
     different links and their entries comparable: S J S with S = diag(1/l, 1/l, 1/l, 1) / sqrt(m0).
+    terms: names of the sets beyond the paper's parameters (`term_sets`), in any order.
     """
 
     vehicle: bool
@@ -60,9 +57,7 @@ class ParameterTable:
     prismatic: tuple[bool, ...]
     reference_mass: tuple[float, ...]
     reference_length: tuple[float, ...]
-    rotor: bool = False
-    vehicle_offsets: bool = False
-    joint_offsets: bool = False
+    terms: tuple[str, ...] = ()
 
     @cached_property
     def size(self) -> int:
@@ -86,31 +81,47 @@ class ParameterTable:
 
     @cached_property
     def vehicle_slice(self) -> slice:
-        """Place of pi_v, offsets included (empty without a vehicle)."""
-        return slice(0, len(self._vehicle))
-
-    @cached_property
-    def _vehicle(self) -> tuple[tuple[str, str, float], ...]:
-        if not self.vehicle:
-            return ()
-        return VEHICLE + (VEHICLE_OFFSETS if self.vehicle_offsets else ())
+        """Place of all parameters of the vehicle (empty without one)."""
+        return slice(0, self.paper_slice.stop + len(self._further("vehicle")))
 
     @cached_property
     def arm_slice(self) -> slice:
-        """Place of pi_m, rotor inertias and offsets included."""
+        """Place of pi_m and of all further parameters of the joints."""
         return slice(self.vehicle_slice.stop, self.size)
 
     @cached_property
-    def rotor_slice(self) -> slice:
-        """Place of the reflected rotor inertias (empty unless estimated)."""
-        start = self.vehicle_slice.stop + 12 * self.n
-        return slice(start, start + (self.n if self.rotor else 0))
+    def links_slice(self) -> slice:
+        """Place of pi_m, twelve parameters of each link."""
+        start = self.vehicle_slice.stop
+        return slice(start, start + 12 * self.n)
 
     @cached_property
-    def offset_slice(self) -> slice:
-        """Place of the joints' constant offsets (empty unless estimated)."""
-        start = self.rotor_slice.stop
-        return slice(start, start + (self.n if self.joint_offsets else 0))
+    def term_slices(self) -> dict[str, slice]:
+        """Place of each set of further parameters, by name."""
+        found = {}
+        for part, start in (("vehicle", self.paper_slice.stop), ("joints", self.links_slice.stop)):
+            for one in self._sets(part):
+                found[one.name] = slice(start, start + len(one.parameters(self)))
+                start = found[one.name].stop
+        return found
+
+    @cached_property
+    def term_sets(self) -> dict[str, TermSet]:
+        """The robot's sets of further parameters by name, in their order."""
+        return {name: TERM_SETS[name] for name in self.term_slices}
+
+    def _sets(self, part: str) -> list[TermSet]:
+        """The sets of the vehicle or of the joints that this robot has, in their order."""
+        there = self.vehicle if part == "vehicle" else bool(self.joints)
+        return [one for one in TERM_SETS.values()
+                if there and one.part == part and one.name in self.terms]
+
+    def _further(self, part: str) -> list[Parameter]:
+        return [parameter for one in self._sets(part) for parameter in one.parameters(self)]
+
+    @property
+    def _paper(self) -> tuple[tuple[str, str, float], ...]:
+        return VEHICLE if self.vehicle else ()
 
     def link_slice(self, j: int) -> slice:
         """Place of the twelve parameters of link j (0 is next to the base)."""
@@ -120,10 +131,10 @@ class ParameterTable:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names in order."""
-        names = [name for name, _, _ in self._vehicle]
+        names = [name for name, _, _ in self._paper]
+        names += [parameter.name for parameter in self._further("vehicle")]
         names += [f"{joint}.{name}" for joint in self.joints for name in LINK]
-        names += [f"{joint}.Ir" for joint in self.joints] if self.rotor else []
-        names += [f"{joint}.offset" for joint in self.joints] if self.joint_offsets else []
+        names += [parameter.name for parameter in self._further("joints")]
         return tuple(names)
 
     @cached_property
@@ -134,24 +145,43 @@ class ParameterTable:
     @cached_property
     def units(self) -> tuple[str, ...]:
         """Units in order."""
-        units = [unit for _, unit, _ in self._vehicle]
+        units = [unit for _, unit, _ in self._paper]
+        units += [parameter.unit for parameter in self._further("vehicle")]
         for prismatic in self.prismatic:
             friction = ("N s/m", "N") if prismatic else ("N m s/rad", "N m")
             units += ["kg"] + ["kg m"] * 3 + ["kg m^2"] * 6 + list(friction)
-        units += ["kg" if p else "kg m^2" for p in self.prismatic] if self.rotor else []
-        units += ["N" if p else "N m" for p in self.prismatic] if self.joint_offsets else []
+        units += [parameter.unit for parameter in self._further("joints")]
         return tuple(units)
 
     @cached_property
     def scale(self) -> np.ndarray:
         """(size,) typical magnitude of each parameter, for scaling and for priors at zero."""
-        scale = [value for _, _, value in self._vehicle]
+        scale = [value for _, _, value in self._paper]
+        scale += [parameter.scale for parameter in self._further("vehicle")]
         for m, l in zip(self.reference_mass, self.reference_length):
             scale += [m] + [m * l] * 3 + [m * l * l] * 6 + [1.0, 0.2]
-        scale += [m * l * l for m, l in zip(self.reference_mass, self.reference_length)
-                  ] if self.rotor else []
-        scale += [0.2] * self.n if self.joint_offsets else []
+        scale += [parameter.scale for parameter in self._further("joints")]
         return _read_only(np.array(scale))
+
+    @cached_property
+    def term_bounds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(places (k,), low (k,), high (k,)) of all further parameters."""
+        parts = [(self.paper_slice.stop, self._further("vehicle")),
+                 (self.links_slice.stop, self._further("joints"))]
+        places = [start + k for start, found in parts for k in range(len(found))]
+        low, high = ([getattr(one, side) for _, found in parts for one in found]
+                     for side in ("low", "high"))
+        return np.array(places, int), np.array(low, float), np.array(high, float)
+
+    def of_kind(self, kind: str) -> np.ndarray:
+        """Places of the further parameters of that kind (`TermSet.kind`)."""
+        return np.concatenate([np.zeros(0, int), *(
+            np.arange(place.start, place.stop) for name, place in self.term_slices.items()
+            if TERM_SETS[name].kind == kind)])
+
+    def of_joint(self, joint: str) -> tuple[str, ...]:
+        """Names of all parameters of a joint and its link, further ones included."""
+        return tuple(name for name in self.names if name.rpartition(".")[0] == joint)
 
     # --- sets of parameters -----------------------------------------------------------------------
 
@@ -163,9 +193,8 @@ class ParameterTable:
 
     @cached_property
     def nonnegative(self) -> np.ndarray:
-        """Places of friction coefficients and rotor inertias, which are never negative."""
-        names = (*LINK[FRICTION], "Ir") if self.rotor else LINK[FRICTION]
-        return self.places(f"{joint}.{name}" for joint in self.joints for name in names)
+        """Places of the paper's friction coefficients, which are never negative."""
+        return self.places(f"{joint}.{name}" for joint in self.joints for name in LINK[FRICTION])
 
     @cached_property
     def equal_pairs(self) -> np.ndarray:
@@ -179,7 +208,7 @@ class ParameterTable:
     @cached_property
     def blocks(self) -> dict[str, np.ndarray]:
         """Places of what belongs together, by name: four blocks of the vehicle, a link and a
-        friction of each joint (no rotors)."""
+        friction of each joint (the paper's parameters alone)."""
         groups = {"vehicle inertia": VEHICLE_INERTIA,
                   "vehicle linear damping": VEHICLE_LINEAR_DAMPING,
                   "vehicle quadratic damping": VEHICLE_QUADRATIC_DAMPING,
@@ -252,8 +281,7 @@ class ParameterTable:
 
     def scaled_pseudo_inertias(self, pi: np.ndarray) -> np.ndarray:
         """(n, 4, 4) dimensionless pseudo-inertias S J S."""
-        links = pi[self.vehicle_slice.stop:self.vehicle_slice.stop + 12 * self.n].reshape(
-            self.n, 12)[:, RIGID]
+        links = pi[self.links_slice].reshape(self.n, 12)[:, RIGID]
         return np.einsum("jk,jkab->jab", links, self.scaled_pseudo_inertia_basis)
 
     # --- checks -----------------------------------------------------------------------------------
@@ -263,12 +291,12 @@ class ParameterTable:
         expected."""
         vector = np.asarray(values, float)
         if vector.shape != (self.size,):
-            extras = [word for word, there in (("rotor inertia", self.rotor),
-                                               ("offset", self.joint_offsets)) if there]
-            vehicle = f"{len(self._vehicle)} of the vehicle, " if self.vehicle else ""
+            own = f"{self.vehicle_slice.stop} of the vehicle, " if self.vehicle else ""
+            further = "".join(f", {len(one.parameters(self))} of '{one.name}'"
+                              for one in self._sets("joints"))
             raise ParameterError(
-                f"{what}: got {vector.size} values, expected {self.size} ({vehicle}12 of each of "
-                f"{self.n} links{''.join(f', one {word} each' for word in extras)}).")
+                f"{what}: got {vector.size} values, expected {self.size} ({own}12 of each of "
+                f"{self.n} links{further}).")
         if not np.isfinite(vector).all():
             raise ParameterError(
                 f"{what}: '{self.names[int(np.argmin(np.isfinite(vector)))]}' is not finite.")

@@ -40,6 +40,8 @@ class PhysicalSet:
         self.upper = np.full(table.size, np.inf)
         self.upper[table.nonpositive] = 0.0
         self.lower[table.nonnegative] = 0.0
+        further, low, high = table.term_bounds
+        self.lower[further], self.upper[further] = low, high
         if table.vehicle:
             weight = table.index["W"]
             self.lower[weight], self.upper[weight] = estimation.weight_min, estimation.weight_max
@@ -48,7 +50,8 @@ class PhysicalSet:
 
     @cached_property
     def inequalities(self) -> tuple[LinearMatrixInequality, ...]:
-        """The matrix inequalities: M_v's blocks, then each link's scaled pseudo-inertia."""
+        """The matrix inequalities: M_v's blocks, those of further parameters, then each link's
+        scaled pseudo-inertia."""
         table, found = self.table, []
         if table.vehicle:
             for a, b in VEHICLE_BLOCKS:
@@ -58,6 +61,9 @@ class PhysicalSet:
                 names = {(0, 4): ("m_X_du", "Iy_M_dq", "mzg_X_dq", "mzg_M_du"),
                          (1, 3): ("m_Y_dv", "Ix_K_dp", "mzg_Y_dp", "mzg_K_dv")}[(a, b)]
                 found.append(LinearMatrixInequality(table.places(names), basis, f"M_v[{a},{b}]"))
+        for one in table.term_sets.values():
+            found += [LinearMatrixInequality(table.places(names), basis, label)
+                      for names, basis, label in one.inequalities(table)]
         for j, joint in enumerate(table.joints):
             places = np.arange(table.size)[table.link_slice(j)][RIGID]
             found.append(

@@ -8,6 +8,7 @@ from ..config import AUTO, Config
 from .parameter_file import ParameterSet, load_parameters
 from .parameters import FRICTION, RIGID
 from .robot import RobotModel
+from .term_sets import Sizes
 
 # BlueROV2 by C.-J. Wu, "6-DoF modelling and control of a remotely operated vehicle" (2018), in the
 # table's order; the figures as collected with the paper's code.
@@ -61,6 +62,7 @@ def prior_stddev(values: np.ndarray, robot: RobotModel, relative: float) -> np.n
     mass x length and mass x length^2 of a link that is as long as the way to the next joint and as
     heavy as the arm's mean one, which is at least a rod of water a quarter as thick as it is long.
     Friction: what can be of the joint's effort limit (`_of_limits`). Vehicle: the table's scales.
+    Further parameters: as their set says.
     """
     table = robot.table
     size = table.scale.copy()
@@ -74,11 +76,11 @@ def prior_stddev(values: np.ndarray, robot: RobotModel, relative: float) -> np.n
             size[table.link_slice(j)] = np.maximum(
                 size[table.link_slice(j)],
                 [m] + [m * l] * 3 + [m * l ** 2] * 6 + [friction[0][j], friction[1][j]])
-        if table.rotor:
-            size[table.rotor_slice] = mass * length ** 2
-        if table.joint_offsets:
-            size[table.offset_slice] = np.where(
-                friction[1] > 0, friction[1], size[table.offset_slice])
+        sizes = Sizes(mass, length, *friction)
+    else:
+        sizes = Sizes(*np.zeros((4, 0)))
+    for name, place in table.term_slices.items():
+        size[place] = table.term_sets[name].stddev(table, sizes)
     return relative * np.maximum(np.abs(values), size)
 
 

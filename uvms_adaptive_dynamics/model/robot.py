@@ -14,9 +14,11 @@ import numpy as np
 
 from ..config import Config
 from ..errors import RobotError
+from .link_geometry import LinkGeometry
 from .manipulator import ManipulatorModel, Mount
 from .parameters import RIGID, ParameterTable
 from .sample import VEHICLE_UNITS, Sample, channel_names
+from .term_sets import Instant
 from .vehicle import vehicle_regressor
 
 PACKAGE = __package__.partition(".")[0]
@@ -80,13 +82,17 @@ class RobotModel:
         self.units = (VEHICLE_UNITS if self.vehicle else ()) + joint_units
         self.vehicle_rows = slice(0, 6 if self.vehicle else 0)
         self.arm_rows = slice(self.vehicle_rows.stop, self.vehicle_rows.stop + len(self.joints))
-        self._links = slice(self.table.vehicle_slice.stop, self.table.rotor_slice.start)
         self._buoyancy = np.array(
             robot.link_volumes
         ) * robot.water_density * robot.gravity if robot.link_volumes else None
         self._centres = np.array(robot.link_buoyancy_centres).reshape(-1, 3)
         self._rotor = np.array(robot.rotor_inertia) if robot.rotor_inertia else None
-        self._offsets = self._places_of_offsets()
+        self._coulomb = self.table.places(f"{joint}.fs" for joint in self.joints)
+        self._own = np.arange(self.arm_rows.start, self.arm_rows.stop)
+        self._band_speed = robot.dead_band_speed
+        self._drag = None
+        if arm is not None and "link_drag" in self.table.terms:
+            self._drag = LinkGeometry(arm, robot).drag
         self._still = np.zeros(6)
 
     @classmethod
@@ -141,31 +147,32 @@ class RobotModel:
         digits = hashlib.sha256(json.dumps(shape).encode()).hexdigest()[:8]
         return "-".join([*words, digits])
 
-    def raw_rows(self, sample: Sample) -> RawRows:
+    def raw_rows(self, sample: Sample, pi: np.ndarray | None = None,
+                 sign: np.ndarray | None = None) -> RawRows:
         """Regressor, known load and measured effort of one sample, not yet low-passed.
 
         With coupling 'none' the arm's block on the vehicle's rows is zero; otherwise it is the true
-        one.
+        one. pi (p,): the estimate about which products of parameters are linearized (set
+        'current', whose columns are zero without it); sign (n,) of Coulomb friction, by default
+        that of the joints' speeds.
         """
         table, arm = self.table, self.arm
         Y = np.zeros((table.channels, table.size))
         known = np.zeros(table.channels)
+        nu, nu_dot = sample.nu, sample.nu_dot
+        if self._tilt_only:
+            nu, nu_dot = self._still, self._still
+        carried = self.vehicle and self.coupled
         if self.vehicle:
             Y[:6, table.paper_slice] = vehicle_regressor(sample.nu, sample.nu_dot, sample.R_nb)
-        Y[self._offsets] = 1.0
         if arm is not None:
-            nu, nu_dot = sample.nu, sample.nu_dot
-            if self._tilt_only:
-                nu, nu_dot = self._still, self._still
             Y_m, Y_vm = arm.regressors(
                 sample.mu, sample.mu_dot, sample.mu_ddot, sample.R_nb, nu, nu_dot)
-            Y[self.arm_rows, self._links] = Y_m
-            carried = self.vehicle and self.coupled
+            Y[self.arm_rows, table.links_slice] = Y_m
+            if sign is not None:
+                Y[self._own, self._coulomb] = sign
             if carried:
-                Y[:6, self._links] = Y_vm
-            if table.rotor:
-                Y[np.arange(self.arm_rows.start, self.arm_rows.stop),
-                  np.arange(table.rotor_slice.start, table.rotor_slice.stop)] = sample.mu_ddot
+                Y[:6, table.links_slice] = Y_vm
             if self._buoyancy is not None:
                 joint_load, wrench_load = arm.buoyancy(
                     sample.mu, sample.R_nb, self._buoyancy, self._centres)
@@ -174,17 +181,49 @@ class RobotModel:
                     known[:6] = wrench_load
             if self._rotor is not None:
                 known[self.arm_rows] += self._rotor * sample.mu_ddot
+        if table.term_sets:
+            instant = Instant(sample, nu, np.sign(sample.mu_dot) if sign is None else sign, pi,
+                              self.arm_rows, table, self._drag, self._band_speed)
+            for name, one in table.term_sets.items():
+                one.fill(Y[:, table.term_slices[name]], instant)
+            if self.vehicle and not carried:
+                Y[:6, table.links_slice.stop:] = 0.0
         tau = np.concatenate([sample.wrench, sample.joint_torque
                               ]) if self.vehicle else sample.joint_torque
         return RawRows(Y, known, tau)
 
-    def _places_of_offsets(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and columns of Y where a constant offset acts."""
-        table = self.table
-        vehicle = np.arange(table.paper_slice.stop, table.vehicle_slice.stop)
-        joints = np.arange(table.offset_slice.start, table.offset_slice.stop)
-        rows = [np.arange(6)[:vehicle.size], self.arm_rows.start + np.arange(joints.size)]
-        return np.concatenate(rows), np.concatenate([vehicle, joints])
+    def largest_coulomb(self, pi: np.ndarray) -> np.ndarray:
+        """(n,) Coulomb friction [N m or N], at most: near rest, in the harder direction."""
+        found = pi[self._coulomb]
+        slices = self.table.term_slices
+        if "dead_band" in slices:
+            found = found + np.maximum(pi[slices["dead_band"]], 0.0)
+        if "friction_by_direction" in slices:
+            parts = pi[slices["friction_by_direction"]].reshape(-1, self.table.n)
+            found = found + parts[2:].max(axis=0, initial=0.0)      # viscous ones stand first
+        return found
+
+    @cached_property
+    def thrust_is_exact(self) -> bool:
+        """Whether the measured wrench is the true one, whatever the parameters."""
+        return "thrust_by_direction" not in self.table.term_slices
+
+    def needed_wrench(self, tau: np.ndarray, pi: np.ndarray) -> np.ndarray:
+        """The efforts that act where tau (C,) is measured or commanded; see `measured_wrench`."""
+        if self.thrust_is_exact:
+            return tau
+        tau = tau.copy()
+        tau[:6] += pi[self.table.term_slices["thrust_by_direction"]] * np.abs(tau[:6])
+        return tau
+
+    def measured_wrench(self, tau: np.ndarray, pi: np.ndarray) -> np.ndarray:
+        """Efforts tau (C,) that the robot needs, as its measurement or command has them: the same
+        but for 'thrust_by_direction'."""
+        if self.thrust_is_exact:
+            return tau
+        tau = tau.copy()
+        tau[:6] /= 1.0 + pi[self.table.term_slices["thrust_by_direction"]] * np.sign(tau[:6])
+        return tau
 
     def default_noise(self, config: Config) -> np.ndarray:
         """(C,) noise that the estimate starts from [N, N m]."""
@@ -197,11 +236,8 @@ class RobotModel:
 
 def _table(config: Config, arm: ManipulatorModel | None) -> ParameterTable:
     robot = config.robot
-    vehicle_offsets = robot.vehicle and robot.estimate_offsets in ("vehicle", "all")
-    joint_offsets = robot.estimate_offsets in ("joints", "all") or (
-        robot.estimate_offsets == "auto" and not robot.vehicle)
     if arm is None:
-        return ParameterTable(robot.vehicle, (), (), (), (), vehicle_offsets=vehicle_offsets)
+        return ParameterTable(robot.vehicle, (), (), (), (), robot.all_terms)
     links = arm.inertials()[:, RIGID]
     mass = np.where(links[:, 0] > 1e-6, links[:, 0], 1.0)
     # Radius of gyration about the link's origin: tr(I) / 2 = integral of r^2 dm.
@@ -210,4 +246,4 @@ def _table(config: Config, arm: ManipulatorModel | None) -> ParameterTable:
     return ParameterTable(robot.vehicle, robot.joints, arm.prismatic,
                           robot.link_reference_mass or tuple(mass.tolist()),
                           robot.link_reference_length or tuple(length.tolist()),
-                          robot.estimate_rotor_inertia, vehicle_offsets, joint_offsets)
+                          robot.all_terms)

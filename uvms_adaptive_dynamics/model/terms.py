@@ -33,21 +33,20 @@ def coriolis(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
     """C(v) v (C,) [N, N m] with v = (nu, mu_dot): Coriolis and centripetal efforts, added mass
     included."""
     moving = rows_of(robot, state, np.zeros(robot.table.channels))
-    lossless = pi.copy()
-    lossless[_losses(robot)] = 0.0
-    return moving.Y @ lossless + moving.known - gravity(robot, state, pi)
+    return moving.Y @ _lossless(robot, pi) + moving.known - gravity(robot, state, pi)
 
 
 def damping(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
-    """D(nu) nu (C,) [N, N m], linear and quadratic; positive against a positive velocity."""
-    return _part(robot, state, pi, robot.table.nonpositive)
+    """D(nu) nu (C,) [N, N m], linear and quadratic; positive against a positive velocity. Of the
+    sets in `robot.terms` the water's: across axes, of the links, of a current."""
+    return _part(robot, state, pi, _damping(robot))
 
 
 def gravity(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
     """g (C,) [N, N m]: what the robot needs at rest, of weight, buoyancy and constant offsets."""
     still = replace(state, nu=np.zeros(6), mu_dot=np.zeros(robot.table.n))
     raw = rows_of(robot, still, np.zeros(robot.table.channels))
-    return raw.Y @ pi + raw.known
+    return raw.Y @ _lossless(robot, pi) + raw.known
 
 
 def friction(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
@@ -56,15 +55,22 @@ def friction(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
 
 
 def _part(robot: RobotModel, state: State, pi: np.ndarray, places: np.ndarray) -> np.ndarray:
-    Y = rows_of(robot, state, np.zeros(robot.table.channels)).Y
+    Y = rows_of(robot, state, np.zeros(robot.table.channels), pi).Y
     return Y[:, places] @ pi[places]
 
 
-def _losses(robot: RobotModel) -> np.ndarray:
-    return np.concatenate([robot.table.nonpositive, _joint_friction(robot)])
+def _lossless(robot: RobotModel, pi: np.ndarray) -> np.ndarray:
+    """pi without what takes energy."""
+    lossless = pi.copy()
+    lossless[_damping(robot)] = lossless[_joint_friction(robot)] = 0.0
+    return lossless
+
+
+def _damping(robot: RobotModel) -> np.ndarray:
+    return np.concatenate([robot.table.nonpositive, robot.table.of_kind("damping")])
 
 
 def _joint_friction(robot: RobotModel) -> np.ndarray:
     names: Iterable[str] = (f"{joint}.{name}" for joint in robot.table.joints
                             for name in LINK[FRICTION])
-    return robot.table.places(names)
+    return np.concatenate([robot.table.places(names), robot.table.of_kind("friction")])

@@ -1,0 +1,62 @@
+"""A horizontal current as two slow states: found, followed, and not believed for ever."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.estimation.estimator import Estimator
+from uvms_adaptive_dynamics.model.prior import prior_from_config
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.studies.linear_data import linear_samples
+
+PLAIN = Config().with_values({"robot.joints": []})
+CONFIG = PLAIN.with_values({"robot.terms": ["current"], "robot.current_time": 30.0,
+                            "estimation.frozen": ["[!c]*"]})
+SECONDS = 60.0
+
+
+@pytest.fixture(scope="module")
+def drifting():
+    """Samples of a vehicle in a current of 0.08 m/s north and -0.05 m/s east, damped by the water:
+    the drag is of the velocity through the water, without any linearization."""
+    robot = RobotModel.from_config(PLAIN)
+    pi = prior_from_config(PLAIN, robot).values
+    linear, quadratic = pi[robot.table.nonpositive].reshape(2, 6)[:, :3]
+
+    def drag(v):
+        return -(linear + quadratic * np.abs(v)) * v
+
+    found = []
+    for sample in linear_samples(PLAIN, robot, pi, SECONDS, 3):
+        v = sample.nu[:3]
+        wrench = sample.wrench.copy()
+        wrench[:3] += drag(v - sample.R_nb.T @ [0.08, -0.05, 0.0]) - drag(v)
+        found.append(replace(sample, wrench=wrench))
+    return found
+
+
+@pytest.fixture(scope="module")
+def learnt(drifting):
+    estimator = Estimator(CONFIG, robot=RobotModel.from_config(CONFIG))
+    for k, sample in enumerate(drifting):
+        if estimator.add(sample) is not None and k % 10 == 0:
+            estimator.solve()
+    return estimator
+
+
+def test_it_is_found_to_a_centimetre_a_second(learnt):
+    """Linearized about the damping, at a tenth of the speed of the motion."""
+    place = learnt.table.term_slices["current"]
+    np.testing.assert_allclose(learnt.pi[place], [0.08, -0.05], atol=0.015)
+    assert (np.sqrt(np.diag(learnt.covariance))[place] < 0.05).all()
+
+
+def test_a_saved_current_is_no_knowledge_of_the_next_dive(learnt):
+    """Begun again from the saved estimate, its value is where one starts and nothing holds it."""
+    place = learnt.table.term_slices["current"]
+    again = Estimator(CONFIG, learnt.parameter_set(), robot=learnt.robot)
+    prior = again.information.arrival.prior(again.pi)[:-1, :-1]
+    np.testing.assert_allclose(np.diag(prior)[place],
+                               again.information.prior.stddev[place] ** -2.0, rtol=1e-6)
+    np.testing.assert_array_equal(again.pi, learnt.pi)

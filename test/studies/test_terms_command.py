@@ -1,0 +1,106 @@
+"""`terms`: evidence on what is held out decides, and never the fit."""
+import argparse
+import json
+
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.errors import ConfigError
+from uvms_adaptive_dynamics.model.prior import prior_from_config
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.studies.linear_data import linear_samples
+from uvms_adaptive_dynamics.studies.terms import command
+from uvms_adaptive_dynamics.studies.terms.evidence import compare
+from uvms_adaptive_dynamics.studies.terms.search import applicable
+from uvms_adaptive_dynamics.studies.terms.trial import Outcome, Recordings, with_terms
+
+ARM = Config().with_values({"robot.vehicle": False, "robot.joints": ["axis_c", "axis_b"],
+                            "imu.enabled": False, "dvl.enabled": False, "depth.enabled": False,
+                            "thrusters.source": "zero"})
+
+
+def outcome(residual):
+    """An outcome at 50 Hz with this residual (T, C) of a prediction of zero."""
+    return Outcome(np.arange(len(residual)) / 50, residual, np.zeros_like(residual),
+                   np.ones(residual.shape, bool))
+
+
+def correlated(rng, rows, channels, time=0.5):
+    """Residuals with a correlation time [s], of deviation one."""
+    a, x = np.exp(-0.02 / time), np.zeros((rows, channels))
+    noise = rng.normal(size=(rows, channels)) * np.sqrt(1 - a * a)
+    for k in range(1, rows):
+        x[k] = a * x[k - 1] + noise[k]
+    return x
+
+
+def test_ratio_is_that_of_the_rmse():
+    """By channel as numpy has it, and the geometric mean of them."""
+    rng = np.random.default_rng(0)
+    one, other = (correlated(rng, 3000, 3) for _ in range(2))
+    found = compare(outcome(one), outcome(other), 1)
+    expected = np.sqrt((other ** 2).mean(axis=0) / (one ** 2).mean(axis=0))
+    np.testing.assert_allclose([ratio.value for ratio in found.channels], expected)
+    assert found.mean.value == pytest.approx(np.exp(np.log(expected).mean()))
+
+
+def test_what_changes_nothing_is_seldom_worth_it():
+    """Two equally good predictions whose errors are correlated in time: of 200, at most the 5 %
+    that the level allows on one side, and three deviations of their count."""
+    rng = np.random.default_rng(1)
+    worth = 0
+    for _ in range(200):
+        common, a, b = (correlated(rng, 800, 2) for _ in range(3))
+        worth += compare(outcome(common + 0.5 * a), outcome(common + 0.5 * b), 1).is_worth_it
+    assert worth <= 200 * 0.025 + 3 * np.sqrt(200 * 0.025)
+
+
+def test_a_gain_on_one_channel_does_not_pay_for_a_loss_on_another():
+    rng = np.random.default_rng(2)
+    one = correlated(rng, 3000, 2)
+    assert compare(outcome(one), outcome(one * [0.5, 1.0]), 1).is_worth_it
+    assert not compare(outcome(one), outcome(one * [0.5, 1.3]), 1).is_worth_it
+
+
+def test_sets_are_replaced_and_others_stay():
+    """Those tried are switched by the trial alone; `estimate_rotor_inertia` is one of them."""
+    config = ARM.with_values({"robot.terms": ["dead_band"], "robot.estimate_rotor_inertia": True})
+    found = with_terms(config, ("friction_by_direction",), ("rotor", "friction_by_direction"))
+    assert set(found.robot.all_terms) == {"dead_band", "friction_by_direction", "joint_offsets"}
+    assert applicable(ARM) == ("rotor", "friction_by_direction", "dead_band")
+    assert "link_drag" in applicable(Config()) and "current" in applicable(Config())
+
+
+@pytest.fixture(scope="module")
+def recordings():
+    """An arm whose friction is harder in one direction, by as much again."""
+    config = with_terms(ARM, ("friction_by_direction",), ())
+    robot = RobotModel.from_config(config)
+    pi = prior_from_config(config, robot).values.copy()
+    pi[robot.table.places(["axis_c.fv_fwd", "axis_b.fv_bwd"])] = 0.8, 0.4
+    learn, held_out = (list(linear_samples(config, robot, pi, 20.0, seed)) for seed in (1, 2))
+    return Recordings([learn], held_out, ())
+
+
+def test_the_set_that_the_robot_has_is_chosen_and_no_other(recordings, monkeypatch, capsys,
+                                                           tmp_path):
+    """From the command line: table, line to paste, and the same figures as JSON."""
+    monkeypatch.setattr(command, "read_recordings", lambda *given: recordings)
+    monkeypatch.setattr(command.options, "config_of", lambda args: ARM)
+    args = argparse.Namespace(bags=["held_out"], hold_out=0.3, output=tmp_path / "terms.json",
+                              sets=["rotor", "friction_by_direction"])
+    assert command.run(args) == 0
+    said = capsys.readouterr().out
+    assert "robot.terms: [friction_by_direction]" in said and "  worth it; better: " in said
+    found = json.loads((tmp_path / "terms.json").read_text())
+    assert found["chosen"] == ["friction_by_direction"]
+    assert found["with"]["r2"]["axis_b"] > found["without"]["r2"]["axis_b"]
+    assert not found["alone"]["rotor"]["against"]["worth_it"]
+
+
+def test_sets_that_the_robot_cannot_have_are_refused(monkeypatch):
+    monkeypatch.setattr(command.options, "config_of", lambda args: ARM)
+    args = argparse.Namespace(bags=["x"], hold_out=0.3, output=None, sets=["current"])
+    with pytest.raises(ConfigError, match="robot.vehicle to be true"):
+        command.run(args)

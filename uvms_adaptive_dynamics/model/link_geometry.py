@@ -1,0 +1,35 @@
+"""Links as cylinders in the water: what their drag does to joints and vehicle, per coefficient."""
+from __future__ import annotations
+
+import numpy as np
+
+from ..config import Robot
+from .manipulator import ManipulatorModel
+from .sample import Sample
+from .term_sets.link_drag import strip_drag
+
+LEAST_LENGTH = 0.01     # [m] of a link without an extent; its diameter follows from its mass
+
+
+class LinkGeometry:
+    """A cylinder along each link, from its joint to the next, with `robot.link_diameters`; without
+    them with the link's volume, that of `robot.link_volumes` or of the water of its mass."""
+
+    def __init__(self, arm: ManipulatorModel, robot: Robot):
+        self._arm = arm
+        length = np.maximum(np.linalg.norm(arm.link_axes, axis=1), LEAST_LENGTH)
+        volume = np.array(robot.link_volumes) if robot.link_volumes else (
+            arm.inertials()[:, 0] / robot.water_density)
+        self.diameters = np.array(robot.link_diameters) if robot.link_diameters else np.sqrt(
+            4 * volume / (np.pi * length))
+        self._half_rho_d = 0.5 * robot.water_density * self.diameters
+        self._supported = np.triu(np.ones((arm.n, arm.n)))      # joint i carries link j >= i
+
+    def drag(self, sample: Sample, nu: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(joint efforts (n, n), vehicle wrench (6, n)) that each link's drag needs, with
+        coefficient one; nu (6,): velocity of the body through the water."""
+        motion = self._arm.link_motion(sample.mu, sample.mu_dot, sample.R_nb, nu)
+        pull = strip_drag(motion.R, motion.p, motion.v, motion.w, self._arm.link_axes,
+                          self._half_rho_d)
+        needed = -motion.J.T @ pull.T
+        return needed[6:] * self._supported, needed[:6]

@@ -1,0 +1,122 @@
+"""Sets of the joints: rotor inertia, a constant offset, friction by direction, friction near rest.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .declaration import Inequality, Instant, Layout, Parameter, Sizes, TermSet
+
+COULOMB, VISCOUS = 0.2, 1.0     # typical of a joint [N m or N; N m s/rad or N s/m]
+DIRECTIONS = ("fwd", "bwd")     # towards a larger and a smaller position
+
+
+def _efforts(layout: Layout) -> list[tuple[str, str, str]]:
+    """(joint, unit of an effort, unit of viscous friction) of each joint."""
+    return [(joint, *(("N", "N s/m") if prismatic else ("N m", "N m s/rad")))
+            for joint, prismatic in zip(layout.joints, layout.prismatic)]
+
+
+def _diagonal(Y: np.ndarray, instant: Instant, start: int, values: np.ndarray | float) -> None:
+    """One column per joint from `start` on, with an effort on the joint's own row alone."""
+    n = len(instant.sample.mu_dot)
+    rows = np.arange(instant.joint_rows.start, instant.joint_rows.stop)
+    Y[rows, start + np.arange(n)] = values
+
+
+class Rotor(TermSet):
+    """Reflected inertia of each rotor: it turns relative to its link, and does not load the
+    vehicle."""
+
+    name, part, kind = "rotor", "joints", "inertia"
+    meaning = "reflected rotor inertia of each joint"
+
+    def parameters(self, layout: Layout) -> Sequence[Parameter]:
+        return [Parameter(f"{joint}.Ir", "kg" if prismatic else "kg m^2", m * l * l, 0.0)
+                for joint, prismatic, m, l in zip(layout.joints, layout.prismatic,
+                                                  layout.reference_mass, layout.reference_length)]
+
+    def fill(self, Y: np.ndarray, instant: Instant) -> None:
+        _diagonal(Y, instant, 0, instant.sample.mu_ddot)
+
+    def stddev(self, layout: Layout, sizes: Sizes) -> np.ndarray:
+        return sizes.mass * sizes.length ** 2
+
+
+class JointOffsets(TermSet):
+    """A constant effort: motor current at rest, a spring, a cable."""
+
+    name, part, kind = "joint_offsets", "joints", "load"
+    meaning = "constant offset of each joint's effort"
+
+    def parameters(self, layout: Layout) -> Sequence[Parameter]:
+        return [Parameter(f"{joint}.offset", unit, COULOMB) for joint, unit, _ in _efforts(layout)]
+
+    def fill(self, Y: np.ndarray, instant: Instant) -> None:
+        _diagonal(Y, instant, 0, 1.0)
+
+    def stddev(self, layout: Layout, sizes: Sizes) -> np.ndarray:
+        return np.where(sizes.coulomb > 0, sizes.coulomb, super().stddev(layout, sizes))
+
+
+class FrictionByDirection(TermSet):
+    """Friction beyond fv and fs that acts in one direction alone: fv_fwd and fs_fwd where the joint
+    moves forward, fv_bwd and fs_bwd backward, none negative.
+
+    What both directions share may stand in fv and fs or in the four: the prior decides, and bounds
+    alone keep friction from giving energy. Where a joint's constant offset is estimated, it is the
+    difference of the Coulomb parts, which are then left out.
+    """
+
+    name, part, kind = "friction_by_direction", "joints", "friction"
+    meaning = "viscous and Coulomb friction of each joint per direction"
+
+    def parameters(self, layout: Layout) -> Sequence[Parameter]:
+        found = [Parameter(f"{joint}.fv_{way}", unit, VISCOUS, 0.0)
+                 for way in DIRECTIONS for joint, _, unit in _efforts(layout)]
+        if self._has_coulomb(layout):
+            found += [Parameter(f"{joint}.fs_{way}", unit, COULOMB, 0.0)
+                      for way in DIRECTIONS for joint, unit, _ in _efforts(layout)]
+        return found
+
+    def fill(self, Y: np.ndarray, instant: Instant) -> None:
+        efforts = [instant.sample.mu_dot]
+        efforts += [instant.sign] if self._has_coulomb(instant.table) else []
+        for k, effort in enumerate(efforts):
+            for side, share in enumerate((np.maximum(effort, 0.0), np.minimum(effort, 0.0))):
+                _diagonal(Y, instant, (2 * k + side) * len(effort), share)
+
+    def stddev(self, layout: Layout, sizes: Sizes) -> np.ndarray:
+        known = [sizes.viscous] * 2 + [sizes.coulomb] * 2 * self._has_coulomb(layout)
+        return np.maximum(np.concatenate(known), super().stddev(layout, sizes))
+
+    @staticmethod
+    def _has_coulomb(layout: Layout) -> bool:
+        return "joint_offsets" not in layout.terms
+
+
+class DeadBand(TermSet):
+    """Coulomb friction near rest is fs + f_rest: f_rest exp(-(mu_dot / v)^2) sgn(mu_dot).
+
+    The Gaussian form of Stribeck friction (Armstrong-Helouvry, Dupont, Canudas de Wit, Automatica
+    30(7), 1994); negative where the measured effort has a dead band about zero.
+    """
+
+    name, part, kind = "dead_band", "joints", "friction"
+    meaning = "more (stiction) or less (dead band of the effort) friction of each joint near rest"
+
+    def parameters(self, layout: Layout) -> Sequence[Parameter]:
+        return [Parameter(f"{joint}.f_rest", unit, COULOMB) for joint, unit, _ in _efforts(layout)]
+
+    def fill(self, Y: np.ndarray, instant: Instant) -> None:
+        near = np.exp(-(instant.sample.mu_dot / instant.band_speed) ** 2)
+        _diagonal(Y, instant, 0, near * instant.sign)
+
+    def stddev(self, layout: Layout, sizes: Sizes) -> np.ndarray:
+        return np.maximum(sizes.coulomb, super().stddev(layout, sizes))
+
+    def inequalities(self, layout: Layout) -> Sequence[Inequality]:
+        """fs + f_rest >= 0: friction takes energy near rest, too."""
+        return [Inequality((f"{joint}.fs", f"{joint}.f_rest"), np.full((2, 1, 1), 1 / COULOMB),
+                           f"friction of {joint} near rest") for joint in layout.joints]

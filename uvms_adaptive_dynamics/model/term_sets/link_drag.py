@@ -1,0 +1,50 @@
+"""Drag of the links as cylinders in cross flow, on the joints and on the vehicle (strip theory)."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .declaration import Instant, Layout, Parameter, TermSet
+
+# Of a circular cylinder in cross flow below the drag crisis (Hoerner, Fluid-Dynamic Drag, 1965,
+# chapter 3): what a coefficient of which nothing is known may be.
+CYLINDER = 1.2
+# Strips of a link: Gauss-Legendre, exact for the cubic moment of a turning link.
+PLACES, WEIGHTS = (x / 2 + off for x, off in zip(np.polynomial.legendre.leggauss(3), (0.5, 0.0)))
+
+
+class LinkDrag(TermSet):
+    """One drag coefficient per link; its force is -c rho d / 2 |v_n| v_n ds along the link."""
+
+    name, part, kind = "link_drag", "joints", "damping"
+    meaning = "drag of each link in the water, from its size"
+
+    def parameters(self, layout: Layout) -> Sequence[Parameter]:
+        return [Parameter(f"{joint}.c_drag", "1", CYLINDER, 0.0) for joint in layout.joints]
+
+    def fill(self, Y: np.ndarray, instant: Instant) -> None:
+        on_joints, on_vehicle = instant.drag(instant.sample, instant.nu)
+        Y[instant.joint_rows] = on_joints
+        if instant.joint_rows.start:
+            Y[:6] = on_vehicle
+
+
+def strip_drag(R: np.ndarray, p: np.ndarray, v: np.ndarray, w: np.ndarray, axes: np.ndarray,
+               half_rho_d: np.ndarray) -> np.ndarray:
+    """(n, 6) forces [N] and moments [N m] about the world's origin on n cylinders with drag
+    coefficient one.
+
+    R (n, 3, 3), p (n, 3): link frames in the world; v, w (n, 3): velocity of their origin through
+    the water and angular velocity, in the link's axes; axes (n, 3): from the origin to the
+    cylinder's end [m], link's axes; half_rho_d (n,): half of density times diameter [kg/m^2].
+    """
+    length = np.maximum(np.linalg.norm(axes, axis=1), 1e-9)
+    along = axes / length[:, None]
+    at = PLACES[:, None, None] * axes                                   # (strips, n, 3)
+    flow = v + np.cross(w, at)
+    flow = flow - np.einsum("sni,ni->sn", flow, along)[..., None] * along
+    size = (WEIGHTS[:, None] * half_rho_d * length) * np.linalg.norm(flow, axis=2)
+    force = np.einsum("nij,snj->sni", R, -size[..., None] * flow)
+    place = p + np.einsum("nij,snj->sni", R, at)
+    return np.concatenate([force.sum(0), np.cross(place, force).sum(0)], axis=1)

@@ -1,0 +1,130 @@
+"""Sets of the vehicle: a constant wrench, damping across axes, thrust by direction, a current."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .declaration import Inequality, Instant, Layout, Parameter, TermSet
+
+AXES = ("X", "Y", "Z", "K", "M", "N")
+FORCE, MOMENT = 5.0, 1.0    # constant wrench that a tether or trim may have [N, N m]
+
+
+class VehicleOffsets(TermSet):
+    """A constant wrench in the body: a tether, trim; a current as far as it looks like one."""
+
+    name, part, kind = "vehicle_offsets", "vehicle", "load"
+    meaning = "constant wrench on the vehicle"
+
+    def parameters(self, layout: Layout) -> Sequence[Parameter]:
+        return [Parameter(f"offset_{axis}", *(("N", FORCE) if k < 3 else ("N m", MOMENT)))
+                for k, axis in enumerate(AXES)]
+
+    def fill(self, Y: np.ndarray, instant: Instant) -> None:
+        Y[np.arange(6), np.arange(6)] = 1.0
+
+
+# Symmetric pairs of linear damping that symmetry port to starboard leaves (Fossen 2011, section
+# 6.4.1): surge, heave, pitch among each other, and sway, roll, yaw: (name, row, column, unit).
+LINEAR = (("X_w", 0, 2, "N s/m"), ("X_q", 0, 4, "N s/rad"), ("Z_q", 2, 4, "N s/rad"),
+          ("Y_p", 1, 3, "N s/rad"), ("Y_r", 1, 5, "N s/rad"), ("K_r", 3, 5, "N m s/rad"))
+# Moments of the drag of a motion whose centre of pressure is not the body's origin.
+QUADRATIC = (("M_uu", 4, 0), ("K_vv", 3, 1), ("N_vv", 5, 1), ("M_ww", 4, 2))
+# Names of the paper's damping of the six axes, with their scales, linear and quadratic.
+DIAGONAL = (("X_u", 20.0), ("Y_v", 20.0), ("Z_w", 20.0), ("K_p", 1.0), ("M_q", 1.0), ("N_r", 1.0))
+SQUARE = (("X_uu", 40.0), ("Y_vv", 40.0), ("Z_ww", 40.0))
+OFF_AXIS = 0.1      # of the damping of both axes, geometric mean: what may be across them
+LEVER = 0.05        # [m] typical from the body's origin to the centre of a drag's pressure
+BLOCKS = ((0, 2, 4), (1, 3, 5))
+
+
+class OffAxisDamping(TermSet):
+    """D(nu) nu across axes: a symmetric linear matrix, and moments of the quadratic drag."""
+
+    name, part, kind = "off_axis_damping", "vehicle", "damping"
+    meaning = "damping of the vehicle across its axes"
+
+    def parameters(self, layout: Layout) -> Sequence[Parameter]:
+        linear = [Parameter(name, unit, OFF_AXIS * self._pair(i, j)) for name, i, j, unit in LINEAR]
+        return linear + [Parameter(name, "N s^2/m", LEVER * SQUARE[j][1])
+                         for name, _, j in QUADRATIC]
+
+    def fill(self, Y: np.ndarray, instant: Instant) -> None:
+        nu = instant.sample.nu
+        for k, (_, i, j, _) in enumerate(LINEAR):
+            Y[i, k], Y[j, k] = -nu[j], -nu[i]
+        for k, (_, i, j) in enumerate(QUADRATIC, start=len(LINEAR)):
+            Y[i, k] = -abs(nu[j]) * nu[j]
+
+    def inequalities(self, layout: Layout) -> Sequence[Inequality]:
+        """D linear positive definite, so that it takes energy. The quadratic moments are free: what
+        they do to the energy is of third order in the velocities and has no sign of its own."""
+        return [self._linear(block) for block in BLOCKS]
+
+    @staticmethod
+    def _pair(i: int, j: int) -> float:
+        return float(np.sqrt(DIAGONAL[i][1] * DIAGONAL[j][1]))
+
+    def _linear(self, block: tuple[int, ...]) -> Inequality:
+        names, basis = [], []
+        for a, i in enumerate(block):
+            names.append(DIAGONAL[i][0])
+            basis.append(_place(3, a, a, -1 / DIAGONAL[i][1]))
+        for name, i, j, _ in LINEAR:
+            if i in block:
+                names.append(name)
+                basis.append(_place(3, block.index(i), block.index(j), -1 / self._pair(i, j)))
+        label = "linear damping of " + ", ".join(AXES[i] for i in block)
+        return Inequality(tuple(names), np.array(basis), label)
+
+
+def _place(d: int, i: int, j: int, value: float) -> np.ndarray:
+    matrix = np.zeros((d, d))
+    matrix[i, j] = matrix[j, i] = value
+    return matrix
+
+
+class ThrustByDirection(TermSet):
+    """The thrusters give (1 + d) of the measured wrench forward, (1 - d) backward, per body axis.
+
+    The robot needs Y pi = w + d |w|; w is what was measured. A common factor of both directions is
+    none of this: with it all other parameters could be zero.
+    """
+
+    name, part, kind = "thrust_by_direction", "vehicle", "measurement"
+    meaning = "thrust stronger in one direction than measured, weaker in the other, per body axis"
+
+    def parameters(self, layout: Layout) -> Sequence[Parameter]:
+        # T200 thrusters push 5.25 kgf forward and 4.1 backward at 16 V (data sheet): a curve that
+        # takes one for the other is off by 0.12.
+        return [Parameter(f"thrust_{axis}", "1", 0.1, -0.5, 0.5) for axis in AXES]
+
+    def fill(self, Y: np.ndarray, instant: Instant) -> None:
+        Y[np.arange(6), np.arange(6)] = -np.abs(instant.sample.wrench)
+
+
+class Current(TermSet):
+    """Velocity of the water over ground, horizontal: D is of the velocity through the water.
+
+    D(nu - R^T c)(nu - R^T c) about the damping that is believed now: a column per component, less
+    the derivative of D(nu) nu times the direction in the body. Inertia forces of a current that
+    hardly changes are those of the vehicle's turning alone, and left out.
+    """
+
+    name, part, kind = "current", "vehicle", "damping"
+    meaning = "horizontal current, north and east, that changes slowly"
+    wanders = True
+
+    def parameters(self, layout: Layout) -> Sequence[Parameter]:
+        return [Parameter("current_N", "m/s", 0.1, -5.0, 5.0),
+                Parameter("current_E", "m/s", 0.1, -5.0, 5.0)]
+
+    def fill(self, Y: np.ndarray, instant: Instant) -> None:
+        if instant.pi is None:
+            return
+        index, pi, sample = instant.table.index, instant.pi, instant.sample
+        for i in range(3):
+            slope = -(pi[index[DIAGONAL[i][0]]]
+                      + 2 * pi[index[SQUARE[i][0]]] * abs(sample.nu[i]))
+            Y[i] = -slope * sample.R_nb[:2, i]

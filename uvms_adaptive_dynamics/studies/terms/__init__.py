@@ -1,0 +1,1 @@
+"""Which sets of parameters beyond the paper's are worth it, by recordings (docs/terms.md)."""

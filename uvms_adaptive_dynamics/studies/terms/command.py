@@ -1,0 +1,141 @@
+"""`terms`: which sets of parameters beyond the paper's are worth it on a recording (docs/terms.md).
+"""
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ... import options
+from ...config import Config
+from ...config.robot import JOINT_TERMS, VEHICLE_TERMS
+from ...disk.writing import output_file
+from ...errors import ConfigError
+from ...evaluation.files import write_json
+from ...model.metrics import channel_metrics
+from ...model.robot import RobotModel
+from .evidence import Comparison, Ratio
+from .search import Found, applicable, search
+from .trial import Outcome, read_recordings
+
+SCHEMA = 1
+MOST_JSON = 1_000_000       # [bytes] that the file may take
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the subcommand, with their units."""
+    parser.description = ("Try sets of parameters beyond the paper's on recordings, each alone and "
+                          "then together, and say which are worth it: learnt on the first part, "
+                          "judged on the held-out rest with frozen parameters.")
+    parser.add_argument("bags", nargs="+", metavar="BAG", type=options.bag,
+                        help="rosbag2 folder, or one .mcap or .db3 file; of several the last one "
+                             "is held out")
+    parser.add_argument("--hold-out", metavar="SHARE", default=0.3,
+                        type=options.number(0.05, 0.9),
+                        help="share of a single recording that is held out, its end; default 0.3")
+    parser.add_argument("--sets", nargs="+", metavar="SET", choices=VEHICLE_TERMS + JOINT_TERMS,
+                        help="sets to try; default: all that the robot can have, of "
+                             + ", ".join(VEHICLE_TERMS + JOINT_TERMS))
+    parser.add_argument("--output", metavar="FILE", type=options.new_file,
+                        help="also write all figures to this JSON file")
+    options.add_settings(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Try, print and return 0; raises UvmsError where something cannot be used."""
+    config = options.config_of(args)
+    sets = tuple(dict.fromkeys(args.sets or applicable(config)))
+    config.with_values({"robot.terms": sets})       # refuses what the robot cannot have
+    if not sets:
+        raise ConfigError("no set can be tried on this robot; expected a vehicle or joints.")
+    if args.output is not None:
+        output_file(args.output, MOST_JSON)
+    recordings = read_recordings(args.bags, config, args.hold_out)
+    for sentence in recordings.warnings:
+        print(f"terms: {sentence}", file=sys.stderr)
+    found = search(config, recordings, sets,
+                   lambda sentence: print(f"terms: {sentence}", file=sys.stderr, flush=True))
+    robot = RobotModel.from_config(config)
+    print(report(found, robot, config, sets))
+    if args.output is not None:
+        write_json(Path(args.output), document(found, robot, sets))
+    return 0
+
+
+def report(found: Found, robot: RobotModel, config: Config, sets: Sequence[str]) -> str:
+    """Sets, channels and the line for the configuration, as a text."""
+    wide = max(len(name) for name in (*sets, *robot.channels)) + 2
+    lines = [f"{'set alone':<{wide}}{'RMSE with / without, mean of channels':>39}  held out"]
+    for step in found.alone:
+        lines.append(f"{step.terms[-1]:<{wide}}{_shown(step.against.mean):>39}  "
+                     f"{_verdict(step.against, robot.channels)}")
+    for step in found.steps[1:]:
+        lines.append(f"{'+ ' + step.terms[-1]:<{wide}}{_shown(step.against.mean):>39}  "
+                     "worth it beside the ones above")
+    if found.against is not None:
+        names = ", ".join(found.chosen)
+        lines += ["", f"{'channel':<{wide}}{'R^2 without':>12}{'with':>8}"
+                      f"{'RMSE with / without':>24}   with {names}"]
+        before, after = (fits(outcome, robot) for outcome in (found.without, found.best))
+        lines += [f"{name:<{wide}}{_r2(before[name]):>12}{_r2(after[name]):>8}{_shown(ratio):>24}"
+                  for name, ratio in zip(robot.channels, found.against.channels)]
+    kept = tuple(name for name in config.robot.terms if name not in sets)
+    lines += ["", f"robot.terms: [{', '.join((*kept, *found.chosen))}]"
+              + ("" if found.chosen else "    # none is worth it on these recordings")]
+    if config.robot.estimate_rotor_inertia and "rotor" in sets:
+        lines.append("robot.estimate_rotor_inertia: false    # robot.terms says it")
+    return "\n".join(lines)
+
+
+def fits(outcome: Outcome, robot: RobotModel) -> Mapping[str, Mapping[str, Any]]:
+    """`channel_metrics` of each channel by name."""
+    return {name: channel_metrics(outcome.measured[:, c], outcome.predicted[:, c],
+                                  np.full(len(outcome.t), np.nan), outcome.valid[:, c], unit)
+            for c, (name, unit) in enumerate(zip(robot.channels, robot.units))}
+
+
+def document(found: Found, robot: RobotModel, sets: Sequence[str]) -> dict[str, Any]:
+    """All figures, for tools."""
+    def figures(comparison: Comparison) -> dict[str, Any]:
+        return {"mean": _numbers(comparison.mean), "worth_it": bool(comparison.is_worth_it),
+                "channels": {name: _numbers(ratio)
+                             for name, ratio in zip(robot.channels, comparison.channels)}}
+
+    def r2(outcome: Outcome) -> dict[str, Any]:
+        return {name: fit["r2"] for name, fit in fits(outcome, robot).items()}
+
+    return {"schema": SCHEMA, "sets": list(sets), "chosen": list(found.chosen),
+            "without": {"r2": r2(found.without)},
+            "with": {"r2": r2(found.best),
+                     **({} if found.against is None else {"against": figures(found.against)})},
+            "alone": {step.terms[-1]: {"r2": r2(step.outcome), "against": figures(step.against)}
+                      for step in found.alone},
+            "steps": [{"terms": list(step.terms), "r2": r2(step.outcome),
+                       "against": figures(step.against)} for step in found.steps]}
+
+
+def _verdict(comparison: Comparison, channels: Sequence[str]) -> str:
+    worse = [name for name, ratio in zip(channels, comparison.channels) if ratio.low > 1.0]
+    better = [name for name, ratio in zip(channels, comparison.channels) if ratio.high < 1.0]
+    words = [f"better: {', '.join(better)}"] if better else []
+    words += [f"worse: {', '.join(worse)}"] if worse else []
+    return ("worth it; " if comparison.is_worth_it else "not worth it; ") + (
+        "; ".join(words) or "no channel differs surely")
+
+
+def _shown(ratio: Ratio) -> str:
+    return "-" if np.isnan(ratio.value) else (
+        f"{ratio.value:.3f} ({ratio.low:.3f} to {ratio.high:.3f})")
+
+
+def _r2(fit: Mapping[str, Any]) -> str:
+    return "-" if fit["r2"] is None else f"{fit['r2']:.4f}"
+
+
+def _numbers(ratio: Ratio) -> dict[str, float | None]:
+    return {key: None if np.isnan(value) else float(value)
+            for key, value in ratio._asdict().items()}

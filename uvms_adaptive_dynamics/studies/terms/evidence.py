@@ -1,0 +1,82 @@
+"""What one trial predicts better than another on held-out rows, and how sure that is.
+
+Residuals are correlated over the period of a motion, so that rows are no independent evidence. The
+rows are cut into blocks, and the uncertainty of log(RMSE ratio) is the jackknife's over blocks
+(Kunsch, "The jackknife and the bootstrap for general stationary observations", 1989).
+"""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import stdtrit
+
+from .trial import Outcome
+
+BLOCK = 3.0             # [s] of a block: residuals of a motion of .3 Hz and above are done with
+LEAST_BLOCKS = 8        # shorter blocks where the recording has fewer; t quantiles pay for it
+LEVEL = 0.05            # chance that a set is called worth it which is not, all tried together
+# RMSE that a set must save: what the learnt part's own noise made of a set is the same in every
+# block, and no interval shows it
+LEAST_GAIN = 0.02
+
+
+class Ratio(NamedTuple):
+    """RMSE with over RMSE without, and its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Comparison(NamedTuple):
+    """Ratios by channel, NaN where none counts, and their geometric mean."""
+
+    channels: list[Ratio]
+    mean: Ratio
+
+    @property
+    def is_worth_it(self) -> bool:
+        """Whether the mean is surely below one, by enough, and no channel is surely above."""
+        return (self.mean.high < 1.0 and self.mean.value < 1.0 - LEAST_GAIN
+                and not any(ratio.low > 1.0 for ratio in self.channels))
+
+
+def compare(without: Outcome, trial: Outcome, tried: int) -> Comparison:
+    """The trial against the one without, on the rows that count in both; tried: of how many trials
+    this is one, for the level of its intervals (Bonferroni)."""
+    valid = without.valid & trial.valid
+    squares = np.array([np.where(valid, (one.measured - one.predicted) ** 2, 0.0)
+                        for one in (without, trial)])                   # (2, T, C)
+    blocks = _blocks(without.t)
+    B = int(blocks[-1]) + 1
+    sums = np.zeros((2, B, valid.shape[1]))
+    for k in range(2):
+        np.add.at(sums[k], blocks, squares[k])
+    there = sums.sum(axis=1).min(axis=0) > 0
+    quantile = -float(stdtrit(B - 1, LEVEL / max(tried, 1) / 2))
+    total = sums.sum(axis=1)
+    left = np.maximum(total[:, None] - sums, 1e-300)                    # without one block each
+    whole = _log_ratio(np.maximum(total, 1e-300))                       # (C,)
+    partial = _log_ratio(left)                                          # (B, C)
+    channels = [_interval(whole[c], partial[:, c], quantile) if there[c] else Ratio(*3 * [np.nan])
+                for c in range(valid.shape[1])]
+    return Comparison(channels, _interval(whole[there].mean(), partial[:, there].mean(axis=1),
+                                          quantile))
+
+
+def _blocks(t: np.ndarray) -> np.ndarray:
+    """(T,) number of the block that each row is in."""
+    length = max(t[-1] - t[0], 1e-9)
+    count = max(LEAST_BLOCKS, round(length / BLOCK))
+    return np.minimum((count * (t - t[0]) / length).astype(int), count - 1)
+
+
+def _log_ratio(sums: np.ndarray) -> np.ndarray:
+    return 0.5 * np.log(sums[1] / sums[0])
+
+
+def _interval(value: float, partial: np.ndarray, quantile: float) -> Ratio:
+    B = len(partial)
+    deviation = np.sqrt((B - 1) / B * np.sum((partial - partial.mean()) ** 2))
+    return Ratio(*np.exp([value, value - quantile * deviation, value + quantile * deviation]))

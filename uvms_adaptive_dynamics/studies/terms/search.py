@@ -1,0 +1,71 @@
+"""Each set alone, then the best ones together: forward, as long as a further one is worth it."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from ...config import Config
+from ...config.robot import JOINT_TERMS, VEHICLE_TERMS
+from .evidence import Comparison, compare
+from .trial import Outcome, Recordings, trial, with_terms
+
+
+class Step(NamedTuple):
+    """A trial with `terms`, against the one without its last."""
+
+    terms: tuple[str, ...]
+    outcome: Outcome
+    against: Comparison
+
+
+class Found(NamedTuple):
+    """The trial without any set, each set alone, the steps of the search, what was chosen, and the
+    chosen one against none."""
+
+    without: Outcome
+    alone: list[Step]
+    steps: list[Step]
+    chosen: tuple[str, ...]
+    best: Outcome
+    against: Comparison | None
+
+
+def applicable(config: Config) -> tuple[str, ...]:
+    """Sets that the robot can have; an arm on a fixed base is taken to be in air."""
+    robot = config.robot
+    joints = tuple(name for name in JOINT_TERMS if robot.vehicle or name != "link_drag")
+    return (VEHICLE_TERMS if robot.vehicle else ()) + (joints if robot.joints else ())
+
+
+def search(config: Config, recordings: Recordings, sets: Sequence[str],
+           say: Callable[[str], None] = lambda sentence: None) -> Found:
+    """Greedy forward selection on what is held out; raises UvmsError."""
+    outcomes: dict[tuple[str, ...], Outcome] = {}
+
+    def tried(terms: tuple[str, ...]) -> Outcome:
+        if terms not in outcomes:
+            say(f"learning with {', '.join(terms) or 'none of the sets'}")
+            outcomes[terms] = trial(with_terms(config, terms, sets), recordings)
+        return outcomes[terms]
+
+    without = best = tried(())
+    chosen: tuple[str, ...] = ()
+    alone: list[Step] = []
+    steps: list[Step] = []
+    while len(chosen) < len(sets):
+        left = [name for name in sets if name not in chosen]
+        found = [Step((*chosen, name), tried((*chosen, name)),
+                      compare(best, tried((*chosen, name)), len(left))) for name in left]
+        alone = alone or found
+        worth = [step for step in found if step.against.is_worth_it and not _harms(step, without)]
+        if not worth:
+            break
+        steps.append(min(worth, key=lambda step: step.against.mean.value))
+        chosen, best = steps[-1].terms, steps[-1].outcome
+    against = compare(without, best, len(sets)) if chosen else None
+    return Found(without, alone, steps, chosen, best, against)
+
+
+def _harms(step: Step, without: Outcome) -> bool:
+    """Whether a channel is surely worse than without any set."""
+    return any(ratio.low > 1.0 for ratio in compare(without, step.outcome, 1).channels)

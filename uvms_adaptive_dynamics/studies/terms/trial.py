@@ -1,0 +1,87 @@
+"""One trial: learn with some sets of parameters, freeze, predict what was not learnt."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ...config import Config
+from ...errors import BagError
+from ...estimation.estimator import Estimator
+from ...evaluation.bags import read_messages
+from ...model.robot import RobotModel
+from ...model.sample import Sample
+from ...signals.front_end import SignalFrontEnd
+from ...signals.samples import samples_of
+from ...signals.topics import inputs
+
+# [rows] from one solve to the next while learning: half a second. The estimate at the end is that
+# of all rows, however often it was asked for on the way.
+SOLVE_EVERY = 25
+
+
+class Recordings(NamedTuple):
+    """What is learnt, run by run, and what is held out; what the front end found wrong."""
+
+    learn: list[list[Sample]]
+    held_out: list[Sample]
+    warnings: tuple[str, ...]
+
+
+class Outcome(NamedTuple):
+    """Held-out rows, all (T, C), [N, N m]: measured, predicted with frozen parameters, whether
+    they count; t (T,) [s]."""
+
+    t: np.ndarray
+    measured: np.ndarray
+    predicted: np.ndarray
+    valid: np.ndarray
+
+
+def read_recordings(bags: Sequence[Path], config: Config, share: float) -> Recordings:
+    """Samples of the bags: of several the last is held out, of one the last `share` of its time.
+
+    Raises BagError where one gives no sample.
+    """
+    robot, runs, warnings = RobotModel.from_config(config), [], []
+    for bag in bags:
+        front = SignalFrontEnd(config, robot)
+        runs.append(samples_of(front, read_messages(bag, inputs(config))))
+        warnings += [f"{bag.name}: {sentence}" for sentence in front.warnings]
+        if not runs[-1]:
+            raise BagError(f"'{bag}' gave no usable sample; `evaluate` says why.")
+    if len(runs) > 1:
+        return Recordings(runs[:-1], runs[-1], tuple(warnings))
+    (run,) = runs
+    cut = round((1 - share) * len(run))
+    return Recordings([run[:cut]], run[cut:], tuple(warnings))
+
+
+def with_terms(config: Config, terms: Sequence[str], tried: Sequence[str]) -> Config:
+    """The settings with `terms` of the sets that are tried, and with others as they are."""
+    kept = tuple(name for name in config.robot.terms if name not in tried)
+    values: dict[str, object] = {"robot.terms": kept + tuple(terms)}
+    if "rotor" in tried:
+        values["robot.estimate_rotor_inertia"] = False
+    return config.with_values(values)
+
+
+def trial(config: Config, recordings: Recordings) -> Outcome:
+    """Learn, freeze and predict; raises BagError where nothing is left to predict."""
+    robot = RobotModel.from_config(config)
+    estimator = Estimator(config, robot=robot)
+    for run in recordings.learn:
+        estimator.break_off()
+        for k, sample in enumerate(run):
+            if estimator.add(sample) is not None and (k % SOLVE_EVERY == 0 or k == len(run) - 1):
+                estimator.solve()
+    frozen = Estimator(config, estimator.parameter_set(described=False), robot=robot, learn=False)
+    rows = [row for row in map(frozen.add, recordings.held_out) if row is not None]
+    if not rows:
+        raise BagError("the recording that is held out is shorter than the low-pass; expected "
+                       "several seconds. Give a longer one, or a larger --hold-out.")
+    return Outcome(np.array([row.t for row in rows]), np.array([row.measured for row in rows]),
+                   np.array([row.predicted for row in rows]),
+                   np.array([row.valid for row in rows]))
