@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import ConfigError, brief
 from .control import Feedforward
 from .estimation import Estimation, Filter, Limits, Uncertainty
+from .identification import Identification
 from .output import Output
 from .robot import Prior, Robot
 from .sensors import Battery, Depth, Dvl, Imu, Joints
@@ -35,6 +36,7 @@ class Config:
     output: Output = field(default_factory=Output)
     feedforward: Feedforward = field(default_factory=Feedforward)
     twin: Twin = field(default_factory=Twin)
+    identification: Identification = field(default_factory=Identification)
 
     def __post_init__(self) -> None:
         for section in (self.imu, self.dvl, self.depth):
