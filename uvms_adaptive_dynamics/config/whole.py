@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import ConfigError, brief
 from .control import Feedforward
 from .estimation import Estimation, Filter, Limits, Uncertainty
+from .excitation import Excitation
 from .identification import Identification
 from .output import Output
 from .robot import Prior, Robot
@@ -36,6 +37,7 @@ class Config:
     output: Output = field(default_factory=Output)
     feedforward: Feedforward = field(default_factory=Feedforward)
     twin: Twin = field(default_factory=Twin)
+    excitation: Excitation = field(default_factory=Excitation)
     identification: Identification = field(default_factory=Identification)
 
     def __post_init__(self) -> None:
@@ -51,7 +53,8 @@ class Config:
         for per_joint, names in (
                 (self.joint_states, ("effort_scale", "effort_scale_negative", "effort_offset",
                                      "position_offset", "limits_low", "limits_high")),
-                (self.prior, ("friction_viscous", "friction_coulomb"))):
+                (self.prior, ("friction_viscous", "friction_coulomb")),
+                (self.excitation, ("joint_low", "joint_high", "joint_speed"))):
             for name in names:
                 got = getattr(per_joint, name)
                 if got and len(got) != n:

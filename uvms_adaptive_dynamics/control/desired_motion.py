@@ -22,25 +22,33 @@ class DesiredMotion(NamedTuple):
 
 
 def desired_motion(value: np.ndarray, rate: np.ndarray, acceleration: np.ndarray) -> DesiredMotion:
-    """The motion of a pose (6 + n,) NED [m], roll-pitch-yaw [rad], joints, with its two
-    derivatives.
+    """The motion of a pose (..., 6 + n) NED [m], roll-pitch-yaw [rad], joints, with its two
+    derivatives; of many instants at once where there are leading axes, which all results then have.
 
     Fossen (2021), section 2.2: omega = T^-1 d(rpy)/dt, and nu = R^T dp/dt turns with the body.
     """
-    R = from_rpy(*value[3:6])
-    (sr, sp), (cr, cp) = np.sin(value[3:5]), np.cos(value[3:5])
-    roll_rate, pitch_rate, yaw_rate = rate[3:6]
-    to_body = np.array([[1.0, 0.0, -sp], [0.0, cr, cp * sr], [0.0, -sr, cp * cr]])
-    omega = to_body @ rate[3:6]
-    turning = np.array([
+    angles = value[..., 3:6]
+    R = np.array([from_rpy(*each) for each in angles.reshape(-1, 3).tolist()]).reshape(
+        *angles.shape, 3)
+    sr, sp, cr, cp = np.sin(angles[..., 0]), np.sin(angles[..., 1]), np.cos(
+        angles[..., 0]), np.cos(angles[..., 1])
+    roll_rate, pitch_rate, yaw_rate = np.moveaxis(rate[..., 3:6], -1, 0)
+
+    def to_body(rates: np.ndarray) -> np.ndarray:
+        roll, pitch, yaw = np.moveaxis(rates, -1, 0)
+        return np.stack([roll - sp * yaw, cr * pitch + cp * sr * yaw,
+                         cp * cr * yaw - sr * pitch], axis=-1)
+
+    omega = to_body(rate[..., 3:6])
+    turning = np.stack([
         -cp * pitch_rate * yaw_rate,
         -sr * roll_rate * pitch_rate + (cp * cr * roll_rate - sp * sr * pitch_rate) * yaw_rate,
-        -cr * roll_rate * pitch_rate - (cp * sr * roll_rate + sp * cr * pitch_rate) * yaw_rate])
-    velocity = R.T @ rate[:3]
+        -cr * roll_rate * pitch_rate - (cp * sr * roll_rate + sp * cr * pitch_rate) * yaw_rate],
+        axis=-1)
+    velocity = np.einsum("...ji,...j->...i", R, rate[..., :3])
+    linear = np.einsum("...ji,...j->...i", R, acceleration[..., :3])
     return DesiredMotion(
-        value[:3], R, np.concatenate([velocity, omega]),
-        np.concatenate([R.T @ acceleration[:3] - np.cross(omega, velocity),
-                        to_body @ acceleration[3:6] + turning]),
-        value[6:], rate[6:], acceleration[6:])
-
-
+        value[..., :3], R, np.concatenate([velocity, omega], axis=-1),
+        np.concatenate([linear - np.cross(omega, velocity),
+                        to_body(acceleration[..., 3:6]) + turning], axis=-1),
+        value[..., 6:], rate[..., 6:], acceleration[..., 6:])

@@ -1,0 +1,36 @@
+"""Coordinates of a motion as sums of tones under an envelope: smooth, and at rest at both ends.
+
+    q(t) = centre + w(t) sum_k (a_k sin(2 pi f_k t) + b_k cos(2 pi f_k t)),
+
+w a polynomial of fifth degree from 0 to 1 and back, so that value, rate and acceleration begin and
+end at zero (Swevers et al., 1997, without the periods that a robot in the water cannot keep).
+"""
+from __future__ import annotations
+
+import numpy as np
+
+
+def envelope(t: np.ndarray, duration: float, ramp: float) -> np.ndarray:
+    """(3, k) w and its two derivatives at times t (k,) [s]; zero outside the motion."""
+    def rise(s: np.ndarray) -> np.ndarray:
+        s = np.clip(s, 0.0, 1.0)
+        inside = (s > 0.0) & (s < 1.0)
+        return np.array([s ** 3 * (10 - 15 * s + 6 * s ** 2),
+                         inside * 30 * s ** 2 * (1 - s) ** 2 / ramp,
+                         inside * 60 * s * (1 - s) * (1 - 2 * s) / ramp ** 2])
+
+    up, down = rise(t / ramp), rise((duration - t) / ramp)
+    return np.array([up[0] * down[0], up[1] * down[0] - up[0] * down[1],
+                     up[2] * down[0] - 2 * up[1] * down[1] + up[0] * down[2]])
+
+
+def tones(t: np.ndarray, frequencies: np.ndarray, duration: float, ramp: float) -> np.ndarray:
+    """(3, k, d, 2h) value, rate and acceleration at times t (k,) [s] of a unit of each sine, then
+    of each cosine, for frequencies (d, h) [Hz]."""
+    w, w_rate, w_acceleration = envelope(t, duration, ramp)[:, :, None, None]
+    omega = 2 * np.pi * np.concatenate([frequencies, frequencies], axis=1)
+    angle = 2 * np.pi * frequencies * t[:, None, None]
+    wave = np.concatenate([np.sin(angle), np.cos(angle)], axis=2)
+    slope = omega * np.concatenate([np.cos(angle), -np.sin(angle)], axis=2)
+    return np.array([w * wave, w_rate * wave + w * slope,
+                     w_acceleration * wave + 2 * w_rate * slope - w * omega ** 2 * wave])

@@ -1,0 +1,112 @@
+"""A designed motion: pose and joints over time, with the deviations that it promises."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from ...errors import ParameterError
+from ...model.rotations import from_rpy
+from ..desired_motion import DesiredMotion, desired_motion
+from .basis import tones
+
+VEHICLE_COORDINATES = ("forward", "right", "down", "roll", "pitch", "yaw")
+
+
+class Promise(NamedTuple):
+    """Standard deviations (p,) of the parameters before the motion and, promised, after it, in the
+    units given; free (p,) bool: those that are estimated meanwhile."""
+
+    names: tuple[str, ...]
+    units: tuple[str, ...]
+    free: np.ndarray
+    present: np.ndarray
+    promised: np.ndarray
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A motion of `duration` [s] that starts and ends at rest, in `ramp` [s] each.
+
+    centre (6 + n,): where it starts and ends: zeros (it is about the place, heading and level
+    attitude of the start) and the joints [rad or m]; frequencies (6 + n, h) [Hz] and amplitudes
+    sine, cosine (6 + n, h) [m, rad] of every coordinate. promise: deviations, None where unknown;
+    made: of what and how it was designed, for people.
+    """
+
+    joints: tuple[str, ...]
+    duration: float
+    ramp: float
+    centre: np.ndarray
+    frequencies: np.ndarray
+    sine: np.ndarray
+    cosine: np.ndarray
+    promise: Promise | None = None
+    made: Mapping = field(default_factory=dict)
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the 6 + n coordinates; the vehicle's in the axes of the start's heading."""
+        return VEHICLE_COORDINATES + self.joints
+
+    @property
+    def posture(self) -> np.ndarray:
+        """(n,) the joints' positions in which it starts and ends [rad or m]."""
+        return self.centre[6:]
+
+    def coordinates_at(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Value, rate and acceleration (k, 6 + n) of the coordinates at times t (k,) [s] from the
+        start; at rest before the start and after the end."""
+        amplitudes = np.concatenate([self.sine, self.cosine], axis=1)
+        value, rate, acceleration = np.einsum(
+            "skdh,dh->skd", tones(np.asarray(t, float), self.frequencies, self.duration,
+                                  self.ramp), amplitudes)
+        return value + self.centre, rate, acceleration
+
+    def motions(self, t: np.ndarray) -> DesiredMotion:
+        """The wanted motion at times t (k,) [s] from the start, every field with k rows."""
+        return desired_motion(*self.coordinates_at(t))
+
+    def at(self, t: float) -> DesiredMotion:
+        """The wanted motion at time t [s] from the start, about a start at the origin of NED with
+        heading north."""
+        return desired_motion(*(row[0] for row in self.coordinates_at(np.array([t]))))
+
+    def placed(self, position: np.ndarray, heading: float) -> Callable[[float], DesiredMotion]:
+        """`at` for a start at a position (3,) NED [m] with a heading [rad, from north to east]."""
+        turn, start = from_rpy(0.0, 0.0, heading), np.array(position, float)
+
+        def at(t: float) -> DesiredMotion:
+            motion = self.at(t)
+            return motion._replace(position=start + turn @ motion.position,
+                                   R_nb=turn @ motion.R_nb)
+        return at
+
+
+def approach(joints: tuple[str, ...], mu: np.ndarray, posture: np.ndarray,
+             speed: np.ndarray) -> tuple[float, Callable[[float], DesiredMotion]]:
+    """(duration [s], motion at t): the arm goes from mu (n,) to a posture (n,), all joints at once
+    and none faster than speed (n,) [rad/s], while the vehicle stays; s^3 (10 - 15 s + 6 s^2).
+
+    Raises ParameterError for a joint that would have to move without any speed.
+    """
+    way = np.asarray(posture, float) - mu
+    stuck = [name for name, w, v in zip(joints, way, speed) if abs(w) > 1e-9 and not v > 0]
+    if stuck:
+        raise ParameterError(f"joint '{stuck[0]}' must move to where the motion starts, but its "
+                             "speed limit is 0; expected a speed above 0. Set "
+                             "excitation.joint_speed.")
+    # The polynomial's largest slope is 15/8.
+    duration = float(np.max(15 / 8 * np.abs(way) / np.where(speed > 0, speed, 1.0), initial=0.0))
+    zeros = np.zeros(6)
+
+    def at(t: float) -> DesiredMotion:
+        s = min(max(t / duration, 0.0), 1.0) if duration > 0 else 1.0
+        rate = 30 * s ** 2 * (1 - s) ** 2 / max(duration, 1e-9)
+        turn = 60 * s * (1 - s) * (1 - 2 * s) / max(duration, 1e-9) ** 2
+        place = np.concatenate([zeros, mu + s ** 3 * (10 - 15 * s + 6 * s ** 2) * way])
+        return desired_motion(place, np.concatenate([zeros, rate * way]),
+                              np.concatenate([zeros, turn * way]))
+    return duration, at

@@ -1,0 +1,119 @@
+"""Trajectories on disk: one YAML file with tones, and the deviations that it promises."""
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from ...disk.reading import read_text
+from ...disk.writing import write_file
+from ...disk.yaml_text import parse_yaml
+from ...errors import ParameterError, brief
+from .trajectory import VEHICLE_COORDINATES, Promise, Trajectory
+
+SCHEMA = 1
+# [bytes] 36 coordinates of 50 tones and 400 parameters are 250 kB.
+LIMIT = 1_000_000
+ADVICE = "Correct it, or design it again with the command excite."
+
+
+def save_trajectory(path: str | Path, trajectory: Trajectory) -> Path:
+    """Write it atomically; raises UvmsError where the file cannot be written."""
+    document: dict[str, Any] = {
+        "schema": SCHEMA, "trajectory": dict(trajectory.made),
+        "duration": float(trajectory.duration), "ramp": float(trajectory.ramp),
+        "coordinates": {}}
+    rows = zip(trajectory.coordinates, trajectory.centre, trajectory.frequencies, trajectory.sine,
+               trajectory.cosine)
+    for name, centre, frequency, sine, cosine in rows:
+        entry: dict[str, Any] = {"centre": float(centre)}
+        if sine.any() or cosine.any():
+            entry |= {"frequency": frequency.tolist(), "sine": sine.tolist(),
+                      "cosine": cosine.tolist()}
+        document["coordinates"][name] = entry
+    if trajectory.promise is not None:
+        document["promise"] = {
+            name: {"unit": unit, "free": bool(free), "present": float(present),
+                   "promised": float(promised)}
+            for name, unit, free, present, promised in zip(*trajectory.promise)}
+    return write_file(path, yaml.safe_dump(document, sort_keys=False, default_flow_style=None,
+                                           width=110))
+
+
+def load_trajectory(path: str | Path) -> Trajectory:
+    """Read a file of `save_trajectory`; raises ParameterError with what is wrong and what to do."""
+    what = f"trajectory '{path}'"
+    text = read_text(Path(path), what, LIMIT, ParameterError,
+                     "a trajectory as the command excite writes it")
+    document = parse_yaml(text, what, ParameterError, ADVICE)
+    if not isinstance(document, dict) or not isinstance(document.get("coordinates"), dict):
+        raise ParameterError(f"{what} holds no mapping 'coordinates'; expected a trajectory as the "
+                             f"command excite writes it. {ADVICE}")
+    if document.get("schema") != SCHEMA:
+        raise ParameterError(f"{what} has schema {brief(document.get('schema'))}; expected "
+                             f"{SCHEMA}. Design it again with this version.")
+    coordinates = document["coordinates"]
+    names = tuple(map(str, coordinates))
+    if names[:6] != VEHICLE_COORDINATES:
+        raise ParameterError(f"{what} has the coordinates {', '.join(names[:6]) or 'none'}; "
+                             f"expected {', '.join(VEHICLE_COORDINATES)}, then joints. {ADVICE}")
+    duration, ramp = (_number(document.get(key), f"{what}: '{key}'", above=0.0)
+                      for key in ("duration", "ramp"))
+    if 2 * ramp > duration:
+        raise ParameterError(f"{what}: 'ramp' is {ramp:g} s; expected at most half of the "
+                             f"duration of {duration:g} s. {ADVICE}")
+    entries = [_entry(entry, f"{what}: '{name}'") for name, entry in coordinates.items()]
+    most = max(1, *(len(frequency) for _, frequency, _, _ in entries))
+    # tones that a coordinate does not have are silent ones of 1 Hz
+    padded = [[np.pad(row, (0, most - len(row)), constant_values=fill)
+               for row, fill in zip(entry[1:], (1.0, 0.0, 0.0))] for entry in entries]
+    frequencies, sine, cosine = (np.array(rows) for rows in zip(*padded))
+    made = document.get("trajectory")
+    return Trajectory(names[6:], duration, ramp, np.array([entry[0] for entry in entries]),
+                      frequencies, sine, cosine, _promise(document.get("promise"), what),
+                      made if isinstance(made, dict) else {})
+
+
+def _entry(entry: Any, what: str) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """(centre, frequencies, sine, cosine) of a coordinate."""
+    if not isinstance(entry, dict):
+        raise ParameterError(f"{what} is {brief(entry)}; expected a mapping with 'centre'. "
+                             f"{ADVICE}")
+    centre = _number(entry.get("centre"), f"{what}: 'centre'")
+    lists = []
+    for key in ("frequency", "sine", "cosine"):
+        found = entry.get(key, [])
+        if not isinstance(found, list):
+            raise ParameterError(f"{what}: '{key}' is {brief(found)}; expected a list of numbers. "
+                                 f"{ADVICE}")
+        lists.append(np.array([_number(value, f"{what}: '{key}'") for value in found]))
+    if len({len(each) for each in lists}) != 1:
+        raise ParameterError(f"{what} has {len(lists[0])} frequencies, {len(lists[1])} sines and "
+                             f"{len(lists[2])} cosines; expected as many of each. {ADVICE}")
+    return centre, lists[0], lists[1], lists[2]
+
+
+def _promise(found: Any, what: str) -> Promise | None:
+    if found is None:
+        return None
+    keys = ("present", "promised")
+    if not isinstance(found, dict) or not all(
+            isinstance(entry, dict) and {*keys, "free", "unit"} <= set(entry)
+            for entry in found.values()):
+        raise ParameterError(f"{what}: 'promise' is {brief(found)}; expected unit, free, present "
+                             f"and promised for each parameter. {ADVICE}")
+    present, promised = (np.array([_number(entry[key], f"{what}: '{key}' of a promise")
+                                   for entry in found.values()]) for key in keys)
+    return Promise(tuple(map(str, found)), tuple(str(e["unit"]) for e in found.values()),
+                   np.array([bool(e["free"]) for e in found.values()]), present, promised)
+
+
+def _number(value: Any, what: str, above: float = -math.inf) -> float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and (
+            math.isfinite(value) and value > above):
+        return float(value)
+    bound = "" if above == -math.inf else f" above {above:g}"
+    raise ParameterError(f"{what} is {brief(value)}; expected a number{bound}. {ADVICE}")
