@@ -15,5 +15,6 @@ from .whole import Config
 
 __all__ = [
     "AUTO", "LIVE", "NODE_NAME", "ROS_OWN", "SOLVER_NAMES", "Battery", "Config", "Depth", "Dvl",
-    "Estimation", "Excitation", "Feedforward", "Filter", "Identification", "Imu", "Joints", "Limits", "Output", "Prior", "Robot",
-    "Thrusters", "Twin", "Uncertainty", "fixed_because", "flatten", "load_config"]
+    "Estimation", "Excitation", "Feedforward", "Filter", "Identification", "Imu", "Joints",
+    "Limits", "Output", "Prior", "Robot", "Thrusters", "Twin", "Uncertainty", "fixed_because",
+    "flatten", "load_config"]

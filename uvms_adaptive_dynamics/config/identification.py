@@ -51,6 +51,10 @@ class Identification(Section):
     longest: float = setting(
         1800.0, "An arming ends by itself after this time.", "s", 1.0, 36000.0)
 
+    design_time: float = setting(
+        10.0, "Processor time that the design of a motion may take; it begins so long before the "
+              "motion at hand ends.", "s", 1.0, 600.0)
+
     # --- causes of an abort ---
     imu_timeout: float = setting(0.25, "Without an IMU message for this time.", "s", 0.02, 10.0)
     dvl_timeout: float = setting(

@@ -19,7 +19,7 @@ from ..errors import ParameterError
 from ..model.dynamics import State
 from ..model.parameter_file import ParameterSet
 from ..model.rotations import from_rotation_vector, to_rotation_vector
-from .allocation import Curve, ThrusterAllocation
+from .allocation import Curve, allocation_of
 from .desired_motion import DesiredMotion
 from .feedforward import Feedforward, FeedforwardEfforts
 from .state_filter import MotionState
@@ -83,7 +83,7 @@ class MotionController:
                  period: float):
         """limits (C,): largest efforts [N, N m]; period [s] of `command`."""
         self.feedforward, self._gains, self._desired = feedforward, gains, desired
-        self._allocation = ThrusterAllocation(config.thrusters, curve)
+        self._allocation = allocation_of(config, curve)
         self._limits, self._period = limits, period
         # Rotors follow late, so their part is commanded early, half a period of holding included.
         self._lead = config.thrusters.time_constant + config.thrusters.delay + 0.5 * period

@@ -12,15 +12,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..config import Identification
+from ..config import Config
 from ..model.rotations import to_rotation_vector
 from .desired_motion import DesiredMotion
+from .excitation.limits import MotionLimits
 from .state_filter import MotionState
 
 # [s] for which a voltage must be too low: a battery sags for a moment at every full thrust.
 LOW_FOR = 2.0
 SENSORS = {"imu": "IMU", "dvl": "DVL", "joint_states": "joint states", "depth": "depth",
            "battery": "battery"}
+
+
+SIDES = ("ahead", "astern"), ("to the right", "to the left"), ("below", "above")
 
 
 class Cause(NamedTuple):
@@ -31,32 +35,15 @@ class Cause(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MotionBounds:
-    """Where the robot may be. tilt [rad]; box (3,) [m] north, east, down, either way from where it
-    was armed; depth (2,) [m] least and largest; speed [m/s]; rate [rad/s]; turns: of yaw, either
-    way; joint_low, joint_high (n,) [rad or m]; joint_speed (n,) [rad/s or m/s]."""
-
-    tilt: float
-    box: np.ndarray
-    depth: tuple[float, float]
-    speed: float
-    rate: float
-    turns: float
-    joint_low: np.ndarray
-    joint_high: np.ndarray
-    joint_speed: np.ndarray
-
-
-@dataclass(frozen=True)
 class Look:
     """What is known at one moment.
 
-    state None: there is none; wanted: the motion that it should have, None before there is one;
-    start (3,) NED [m] and yaw [rad] turned since it was armed; depth [m], NaN where none is
-    measured; ages [s] of each sensor that is needed, inf before its first message; voltage [V], NaN
-    where none is measured; listeners: how many hear each command topic; strangers: other publishers
-    on command topics; estimator_age [s] of its last sign of life and its state in a word; heartbeat
-    [s] since the last one; armed_for [s].
+    state None: there is none. ages [s] of each sensor that is needed, inf before its first message.
+    listeners: how many hear each command topic; strangers: other publishers on command topics.
+    wanted: the motion that it should have, None before there is one. moved (3,) [m] forward, right,
+    down in the axes of when it was armed, and turned [rad] of heading since then. depth [m] and
+    voltage [V], NaN where none is measured. estimator_age [s] of its last sign of life, and its
+    state in a word. heartbeat [s] since the last one. armed_for [s].
     """
 
     state: MotionState | None
@@ -64,7 +51,7 @@ class Look:
     listeners: Mapping[str, int] = field(default_factory=dict)
     strangers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     wanted: DesiredMotion | None = None
-    start: np.ndarray | None = None
+    moved: np.ndarray | None = None
     turned: float = 0.0
     depth: float = math.nan
     voltage: float = math.nan
@@ -75,11 +62,13 @@ class Look:
 
 
 class MotionGuard:
-    """Holds what `look` shows against settings and bounds; `joints` are the names of the arm's."""
+    """Holds what a look shows against the limits themselves, from which designed motions keep away
+    by their margins."""
 
-    def __init__(self, settings: Identification, bounds: MotionBounds, joints: Sequence[str]):
-        self.bounds = bounds
-        self._settings, self._joints = settings, tuple(joints)
+    def __init__(self, config: Config, limits: MotionLimits):
+        settings = config.identification
+        self._settings, self._limits = settings, limits
+        self._depth = config.excitation.depth_range
         self._timeouts = {"imu": settings.imu_timeout, "dvl": settings.dvl_timeout,
                           "joint_states": settings.joints_timeout,
                           "depth": settings.depth_timeout}
@@ -120,43 +109,53 @@ class MotionGuard:
     # --- limits -----------------------------------------------------------------------------------
 
     def _outside(self, look: Look, state: MotionState) -> Iterator[Cause]:
-        bounds = self.bounds
+        limits = self._limits
         tilt = math.acos(min(max(float(state.R_nb[2, 2]), -1.0), 1.0))
-        if not tilt <= bounds.tilt:
+        if not tilt <= limits.tilt:
             yield Cause("tilt", f"tilted by {math.degrees(tilt):.0f} deg; the limit is "
-                                f"{math.degrees(bounds.tilt):.0f} deg")
-        low, high = bounds.depth
+                                f"{math.degrees(limits.tilt):.0f} deg")
+        low, high = self._depth
         if math.isfinite(look.depth) and not low <= look.depth <= high:
             yield Cause("depth", f"at a depth of {look.depth:.2f} m; allowed are {low:g} to "
                                  f"{high:g} m")
-        if look.start is not None:
-            away = np.abs(state.position - look.start)
-            for k in np.flatnonzero(~(away <= bounds.box)):
-                yield Cause("box", f"{away[k]:.2f} m {('north', 'east', 'down')[k]} or the other "
-                                   f"way from where it was armed; the box ends at "
-                                   f"{bounds.box[k]:g} m")
-        if not abs(look.turned) <= 2 * math.pi * bounds.turns:
+        if look.moved is not None:
+            for k in np.flatnonzero(~(np.abs(look.moved) <= limits.high[:3])):
+                way = SIDES[k][int(look.moved[k] < 0)]
+                yield Cause("box", f"{abs(look.moved[k]):.2f} m {way} of where it was armed; the "
+                                   f"box ends at {limits.high[k]:g} m")
+        if not abs(look.turned) <= limits.high[5]:
             yield Cause("tether", f"turned by {look.turned / (2 * math.pi):.1f} turns since it was "
-                                  f"armed; the tether's limit is {bounds.turns:g}")
+                                  f"armed; the tether's limit is "
+                                  f"{limits.high[5] / (2 * math.pi):g}")
         speed, rate = (float(np.linalg.norm(part)) for part in (state.nu[:3], state.nu[3:]))
-        if not speed <= bounds.speed:
-            yield Cause("speed", f"moves at {speed:.2f} m/s; the limit is {bounds.speed:g} m/s")
-        if not rate <= bounds.rate:
-            yield Cause("rate", f"turns at {rate:.2f} rad/s; the limit is {bounds.rate:g} rad/s")
+        if not speed <= limits.speed:
+            yield Cause("speed", f"moves at {speed:.2f} m/s; the limit is {limits.speed:g} m/s")
+        if not rate <= limits.rate:
+            yield Cause("rate", f"turns at {rate:.2f} rad/s; the limit is {limits.rate:g} rad/s")
 
     def _arm(self, state: MotionState) -> Iterator[Cause]:
-        bounds = self.bounds
-        within = (state.mu >= bounds.joint_low) & (state.mu <= bounds.joint_high)
+        limits = self._limits
+        low, high = limits.low[6:], limits.high[6:]
+        within = (state.mu >= low) & (state.mu <= high)
         for k in np.flatnonzero(~within):
-            yield Cause("joint_range", f"joint {self._joints[k]} is at {state.mu[k]:.2f}; allowed "
-                                       f"are {bounds.joint_low[k]:.2f} to "
-                                       f"{bounds.joint_high[k]:.2f}")
-        for k in np.flatnonzero(~(np.abs(state.mu_dot) <= bounds.joint_speed)):
-            yield Cause("joint_speed", f"joint {self._joints[k]} moves at {state.mu_dot[k]:.2f} "
-                                       f"/s; the limit is {bounds.joint_speed[k]:.2f} /s")
+            yield Cause("joint_range", f"joint {limits.joints[k]} is at {state.mu[k]:.2f}; allowed "
+                                       f"are {low[k]:.2f} to {high[k]:.2f}")
+        for k in np.flatnonzero(~(np.abs(state.mu_dot) <= limits.joint_speed)):
+            yield Cause("joint_speed", f"joint {limits.joints[k]} moves at {state.mu_dot[k]:.2f} "
+                                       f"/s; the limit is {limits.joint_speed[k]:.2f} /s")
 
     def _astray(self, state: MotionState, wanted: DesiredMotion) -> Iterator[Cause]:
         """It does not follow: a wrong sign, a thruster or joint that does not obey, a snag."""
+        settings, limits = self._settings, self._limits
+        if settings.thruster_output != "none":
+            yield from self._vehicle_astray(state, wanted)
+        error_mu = np.abs(wanted.mu - state.mu)
+        for k in np.flatnonzero(~(error_mu <= settings.joint_error)):
+            yield Cause("astray", f"joint {limits.joints[k]} is {error_mu[k]:.2f} from where it "
+                                  f"should be; the limit is {settings.joint_error:g}. Does it take "
+                                  "its set-points?")
+
+    def _vehicle_astray(self, state: MotionState, wanted: DesiredMotion) -> Iterator[Cause]:
         settings = self._settings
         if settings.hold == "station":
             error = float(np.linalg.norm(wanted.position - state.position))
@@ -169,11 +168,6 @@ class MotionGuard:
             yield Cause("astray", f"{math.degrees(turn):.0f} deg from the attitude that it should "
                                   f"have; the limit is {math.degrees(settings.attitude_error):.0f} "
                                   "deg. Does every thruster turn the right way?")
-        error_mu = np.abs(wanted.mu - state.mu)
-        for k in np.flatnonzero(~(error_mu <= settings.joint_error)):
-            yield Cause("astray", f"joint {self._joints[k]} is {error_mu[k]:.2f} from where it "
-                                  f"should be; the limit is {settings.joint_error:g}. Does it take "
-                                  "its set-points?")
 
     def _battery(self, t: float, look: Look) -> Iterator[Cause]:
         least = self._settings.least_voltage
