@@ -67,8 +67,8 @@ class Excitation(Section):
         3.0, "Moment that keeps it level or tilted by at most `tilt` (one deviation).", "N m",
         0.01, 1e4)
     rest_share: float = setting(
-        0.25, "Share of a joint's effort limit that holds the arm still (one deviation).", "",
-        0.01, 1.0)
+        0.12, "Share of a joint's effort limit that holds the arm anywhere and moves it slowly, as "
+              "far as anybody knows who has seen it move (one deviation).", "", 0.01, 1.0)
     draws: int = setting(
         16, "Parameters drawn from what is believed, for the worst of which limits hold.", "", 0,
         1000)

@@ -1,0 +1,188 @@
+"""Designed motions: the derivative by which they are improved, the limits that they keep, the
+deviations that they promise, and what is refused."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.control.excitation.design import design, information, largest_uses
+from uvms_adaptive_dynamics.control.excitation.knowledge import Knowledge
+from uvms_adaptive_dynamics.control.excitation.limits import MotionLimits, moving
+from uvms_adaptive_dynamics.control.excitation.objective import Objective, Tones
+from uvms_adaptive_dynamics.control.excitation.rows import regressors
+from uvms_adaptive_dynamics.errors import ParameterError, RobotError
+from uvms_adaptive_dynamics.model.kernel import correlation_length, gaussian_kernel
+from uvms_adaptive_dynamics.model.prior import prior_from_config
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.signals.filters.thrust_curve import ThrustCurve
+
+CONFIG = Config().with_values({"excitation.starts": 2, "excitation.iterations": 3,
+                               "excitation.harmonics": 3, "excitation.draws": 6})
+ROBOT = RobotModel.from_config(CONFIG)
+PRIOR = prior_from_config(CONFIG, ROBOT)
+NOISE = ROBOT.default_noise(CONFIG)
+LIMITS = MotionLimits.from_config(CONFIG, ROBOT, ThrustCurve.t200())
+FREE = np.ones(ROBOT.table.size, bool)
+T = 16.0
+
+
+def designed(move=("*",), free=FREE, **more):
+    return design(ROBOT, PRIOR, NOISE, free, move, LIMITS, T, 1, config=CONFIG, **more)
+
+
+WHOLE = designed()
+
+
+def objective(moves=np.ones(10, bool)):
+    knowledge = Knowledge(ROBOT, PRIOR, FREE, CONFIG)
+    draws = knowledge.draws(LIMITS, CONFIG, 1)
+    tight = LIMITS.with_margins(CONFIG, T)
+    return Objective(ROBOT, knowledge, draws, NOISE, tight, moves,
+                     tight.middle * (np.arange(10) >= 6), T, (0.1, 0.4), CONFIG)
+
+
+def test_the_derivative_is_that_of_the_value():
+    """Central differences in random directions, small motions (information alone) and large ones
+    (every penalty)."""
+    rng, function = np.random.default_rng(0), objective()
+    function.use(Tones(rng.uniform(0.1, 0.4, (10, 2)), np.full((10, 2), 0.3)))
+    for size in (0.3, 2.0):
+        x = size * rng.standard_normal(sum(function.size()))
+        way = rng.standard_normal(x.size)
+        _, slope = function.value(x)
+        h = 1e-5
+        difference = (function.value(x + h * way)[0] - function.value(x - h * way)[0]) / (2 * h)
+        # joints that come to rest between the two, and one-sided steps, leave that much
+        assert slope @ way == pytest.approx(difference, rel=2e-3)
+
+
+def test_no_limit_is_exceeded_for_what_is_believed():
+    """All parameters drawn, at twenty instants a second, margins included."""
+    draws = Knowledge(ROBOT, PRIOR, FREE, CONFIG).draws(LIMITS, CONFIG, 1)
+    uses = largest_uses(WHOLE, ROBOT, LIMITS.with_margins(CONFIG, T), draws)
+    assert len(uses) == 4 + 3 + 4 + 4 + 8 + 4 and max(uses.values()) <= 1.0
+    # and it is no motion of nothing
+    assert max(uses.values()) > 0.7 and uses["tilt"] > 0.05 and uses["axis_d speed"] > 0.05
+
+
+def test_the_same_seed_is_the_same_motion():
+    """Iterations, not seconds, end the search; another seed is another motion."""
+    again = designed()
+    np.testing.assert_array_equal(again.sine, WHOLE.sine)
+    np.testing.assert_array_equal(again.promise.promised, WHOLE.promise.promised)
+    other = design(ROBOT, PRIOR, NOISE, FREE, ["*"], LIMITS, T, 2, config=CONFIG)
+    assert np.abs(other.sine - WHOLE.sine).max() > 1e-3
+
+
+def test_only_what_shall_move_moves():
+    """Channels by pattern; the others stand still, joints in the posture given."""
+    motion = designed(["yaw", "axis_d"], ROBOT.table.match(["N_*", "axis_d.*"]),
+                      posture=np.array([2.0, 9.0, 1.0, 1.5]))
+    still = ~np.isin(np.arange(10), [5, 7])
+    assert not motion.sine[still].any() and motion.sine[[5, 7]].all()
+    assert motion.posture[[0, 2, 3]].tolist() == [2.0, 1.0, 1.5] and motion.posture[1] < 4.0
+    with pytest.raises(ParameterError, match="'axis_x' fits no channel"):
+        moving(ROBOT, ["axis_x"])
+    with pytest.raises(ParameterError, match="no parameter is free"):
+        designed(free=np.zeros(ROBOT.table.size, bool))
+
+
+def test_tilts_are_slow():
+    """Accelerations are a small share of those of a motion."""
+    tilt = designed(["roll", "pitch"], ROBOT.table.match(["*gW_*", "W", "B"]), kind="tilt")
+    t = np.linspace(0, T, 200)
+    assert tilt.frequencies.max() <= max(CONFIG.excitation.tilt_band[1], 1 / T)
+    assert np.abs(tilt.motions(t).nu_dot).max() < 0.3 * np.abs(WHOLE.motions(t).nu_dot).max()
+
+
+def test_promised_deviations_are_those_of_estimates():
+    """Of a thousand estimates by weighted least squares with a prior, from rows with white noise
+    that has passed the low-pass: deviations of all directions that are free, within 10 %."""
+    rng, config = np.random.default_rng(7), CONFIG.with_values({"estimation.forgetting": 1.0})
+    free = ROBOT.table.match(["X_u", "Y_v", "N_r", "zgW_zbB", "axis_d.fv"])
+    knowledge = Knowledge(ROBOT, PRIOR, free, config)
+    frozen = np.flatnonzero(~free)
+    knowledge.covariance[np.ix_(frozen, frozen)] = 0.0     # nothing but noise, in this test
+    A, B = information(WHOLE, ROBOT, NOISE, config, knowledge)
+    promise = knowledge.promise(A, B)
+    kernel = gaussian_kernel(config.filter)
+    assert knowledge.overlap == correlation_length(kernel)
+    t = np.arange(0.0, T, config.filter.period)
+    motion = WHOLE.motions(t)
+    Y = regressors(ROBOT, motion)[0][:, :, free]
+    Y[:, 6:][np.abs(motion.mu_dot) < config.joint_states.rest_velocity] = 0.0
+    # per unit of the noise after the low-pass; a low-pass is self-adjoint
+    passed = np.apply_along_axis(np.convolve, 0, Y, kernel, "same") / NOISE[:, None]
+    twice = np.apply_along_axis(np.convolve, 0, passed, kernel, "same").reshape(-1, free.sum())
+    stddev = promise.present[free]
+    H = passed.reshape(-1, free.sum()).T @ passed.reshape(-1, free.sum()) + np.diag(stddev ** -2)
+    noise = rng.standard_normal((1000, len(twice))) / np.sqrt(kernel @ kernel)
+    estimates = np.linalg.solve(H, (noise @ twice).T + rng.standard_normal((free.sum(), 1000))
+                                / stddev[:, None])
+    np.testing.assert_allclose(estimates.std(axis=1) / promise.promised[free], 1.0, atol=0.12)
+    assert (promise.promised[free] < promise.present[free]).all()
+
+
+def test_frozen_parameters_keep_their_deviation_and_move_the_others():
+    """A drag that is frozen and unknown makes the estimated inertia less sure."""
+    free = ROBOT.table.match(["m_X_du"])
+    surge = ROBOT.table.index["m_X_du"]
+    alone = Knowledge(ROBOT, PRIOR, free, CONFIG)
+    A, B = information(WHOLE, ROBOT, NOISE, CONFIG, alone)
+    doubtful = alone.promise(A, B)
+    np.testing.assert_array_equal(doubtful.promised[~free], doubtful.present[~free])
+    alone.covariance[np.ix_(~free, ~free)] = 0.0
+    assert doubtful.promised[surge] > 1.2 * alone.promise(A, B).promised[surge]
+
+
+def test_the_next_motion_asks_what_the_last_did_not_tell():
+    """With surge known to a hundredth, less of the room is spent on it, if its drag is all that
+    is free beside that of yaw."""
+    free = ROBOT.table.match(["X_u", "X_uu", "N_r", "N_rr"])
+    stddev = np.ones(ROBOT.table.size)
+    covariance = np.diag(stddev ** 2)
+    first = Knowledge(ROBOT, replace(PRIOR, covariance=covariance), free, CONFIG)
+    A, B = information(WHOLE, ROBOT, NOISE, CONFIG, first)
+    known = ROBOT.table.places(["X_u", "X_uu"])
+    covariance[known, known] = 1e-6
+    second = Knowledge(ROBOT, replace(PRIOR, covariance=covariance), free, CONFIG)
+    gains = [np.linalg.slogdet(np.eye(4) + k.root.T @ k.reduced(A) @ k.root)[1] / 2
+             for k in (first, second)]
+    assert gains[1] < gains[0]
+    promised = second.promise(A, B)
+    np.testing.assert_allclose(promised.promised[known], 1e-3, rtol=1e-2)
+
+
+def test_limits_are_named_when_no_room_is_left():
+    """A box smaller than its margins, a start out of depth, a joint without a speed."""
+    small = CONFIG.with_values({"excitation.box": [0.2, 1.0, 1.0]})
+    with pytest.raises(ParameterError, match="'forward'.*excitation.box"):
+        MotionLimits.from_config(small, ROBOT).with_margins(small, T)
+    with pytest.raises(ParameterError, match="depth of 0.20 m"):
+        LIMITS.at_depth(0.2, CONFIG)
+    shallow = LIMITS.at_depth(0.7, CONFIG)
+    assert shallow.low[2] == pytest.approx(-0.2) and shallow.high[2] == LIMITS.high[2]
+    config = CONFIG.with_values({"excitation.rest_share": 0.9, "excitation.torque_share": 0.05})
+    with pytest.raises(ParameterError, match="at rest already"):
+        design(ROBOT, PRIOR, NOISE, FREE, ["*"], LIMITS, T, 1, config=config)
+
+
+def test_thrusters_are_mixed_as_the_settings_have_them():
+    """A turned motor's curve is turned round; without a curve the wrench itself is limited."""
+    signs = [-1.0] + [1.0] * 7
+    turned = MotionLimits.from_config(CONFIG.with_values({"thrusters.signs": signs}), ROBOT,
+                                      ThrustCurve.t200())
+    assert turned.thrust_low[0] == -LIMITS.thrust_high[0]
+    assert turned.thrust_high[0] == -LIMITS.thrust_low[0]
+    plain = MotionLimits.from_config(CONFIG, ROBOT)
+    uses = plain.effort_uses(np.concatenate([CONFIG.feedforward.wrench_limits, plain.torque]))
+    np.testing.assert_allclose(uses, 1.0)
+
+
+def test_a_joint_without_a_speed_is_refused():
+    """Named, with the setting."""
+    arm = RobotModel.from_config(CONFIG)
+    arm.arm.speed_limits = np.array([0.4, 0.0, 0.5, 0.9])
+    with pytest.raises(RobotError, match="'axis_d' has no speed limit"):
+        MotionLimits.from_config(CONFIG, arm)

@@ -1,0 +1,158 @@
+"""What is known before a motion, what the motion would add, and parameters that may be the truth.
+
+Everything is in the coordinates x of the free parameters (model/coordinates.py), tied pairs as one.
+The estimator's cost counts every low-passed row, `overlap` of which carry the information of one;
+a prior counts once and a saved covariance `overlap` times (estimation/prior_information.py). What
+is promised is the covariance that it would state, G B G (docs/mathematics.md, "Covariance").
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from ...config import Config
+from ...model.coordinates import Coordinates
+from ...model.covariance import deviations
+from ...model.kernel import correlation_length, gaussian_kernel
+from ...model.parameter_file import ParameterSet
+from ...model.physical_set import PhysicalSet
+from ...model.prior import prior_stddev
+from ...model.robot import RobotModel
+from ..desired_motion import desired_motion
+from .limits import MotionLimits
+from .rows import regressors
+from .trajectory import Promise
+
+# Variance of a direction, of variances scaled to one, below which nothing is left to learn in it.
+KNOWN = 1e-12
+# Places at rest, by which it is known what holds the robot still.
+PLACES = 16
+ROUNDS = 10     # of weighing what is known of them
+CREEP = 0.1     # share of the joints' speed limits at which the arm moves there
+# Factor on a prior's variance from which a direction is measured: 10 deviations.
+MEASURED = 100.0
+
+
+class Knowledge:
+    """A parameter set as the estimator would start from it, with free parameters (p,) bool."""
+
+    def __init__(self, robot: RobotModel, known: ParameterSet, free: np.ndarray, config: Config):
+        self.robot, table = robot, robot.table
+        known = known.for_table(table, "what is known before the motion")
+        self.values = known.values
+        prior = prior_stddev(self.values, robot, config.estimation.prior_stddev)
+        covariance = np.diag(prior ** 2) if known.covariance is None else known.covariance
+        a, b = table.equal_pairs.T if len(table.equal_pairs) else np.zeros((2, 0), int)
+        if known.covariance is None:
+            covariance[b, b] = covariance[a, b] = covariance[b, a] = covariance[a, a]
+        self.covariance = covariance * config.estimation.prior_inflation
+        self.coordinates = Coordinates(table, free, prior)
+        self.overlap = correlation_length(gaussian_kernel(config.filter))
+        keep, scale = self.coordinates.keep, self.coordinates.scale
+        P = self.covariance[np.ix_(keep, keep)] / np.outer(scale, scale)
+        variance, V = np.linalg.eigh(P)
+        variance = np.maximum(variance, KNOWN)
+        self.root = V * np.sqrt(variance)       # (m, m), P = root root^T
+        self.correlation = 1.0
+        if known.covariance is None:
+            self.information = (V / variance) @ V.T
+        elif known.information is not None:
+            self.information = self.reduced(known.information)
+            self.correlation = _correlation(P, self.information, self.overlap)
+        else:
+            self.information = self.overlap * (V / variance) @ V.T
+        self._covariance = P
+
+    def reduced(self, A: np.ndarray) -> np.ndarray:
+        """E^T A E (m, m) of a symmetric A (p, p)."""
+        columns = self.coordinates.columns
+        return columns(columns(A).T)
+
+    def promise(self, A: np.ndarray, B: np.ndarray) -> Promise:
+        """Deviations after rows whose information in the cost is A (p, p), and whose part of the
+        gradient's covariance is B (p, p).
+
+        Frozen parameters do not change, and move those that are free ('consider' covariance).
+        """
+        x, table = self.coordinates, self.robot.table
+        G = np.linalg.inv(self.information + self.reduced(A))
+        prior = self.information @ self._covariance @ self.information
+        after = G @ (prior + self.reduced(B)) @ G
+        frozen = np.flatnonzero(~x.free)
+        moved = -G @ x.columns(A[frozen]).T
+        after += moved @ self.covariance[np.ix_(frozen, frozen)] @ moved.T
+        present = deviations(self.covariance)
+        promised = present.copy()
+        estimated = np.flatnonzero(x.free)
+        promised[estimated] = (x.scale * deviations(after))[x.variable[estimated]]
+        return Promise(table.names, table.units, x.free, present, promised)
+
+    def draws(self, limits: MotionLimits, config: Config, seed: int) -> np.ndarray:
+        """(k + 1, p) the believed parameters, then k drawn from what is believed of them, within
+        the bounds of P, all given that the robot holds still, and creeps, with the efforts of the
+        settings rest_force, rest_moment and rest_share: a prior's weight and buoyancy are known by
+        themselves far worse than their difference, which anybody sees.
+        """
+        rng = np.random.default_rng([seed, 1])
+        H, load, noise = self._at_rest(limits, config, rng)
+        variance, V = np.linalg.eigh(self.covariance)
+        normal = rng.standard_normal((config.excitation.draws, self.values.size))
+        drawn = np.vstack([self.values, self.values + (
+            normal * np.sqrt(np.maximum(variance, 0.0))) @ V.T])
+        drawn = _within(drawn, self.covariance,
+                        PhysicalSet(self.robot.table, config.estimation))
+        # Each draw is moved as an estimate of it would be by what is seen at rest (Matheron's
+        # rule): a mean and a covariance would not keep the bounds.
+        seen = rng.standard_normal((len(drawn), noise.size)) * np.sqrt(noise)
+        seen[0] = 0.0
+        across = self.covariance @ H.T
+        off = np.linalg.solve(H @ across + np.diag(noise), (seen - load - drawn @ H.T).T)
+        return drawn + (across @ off).T
+
+    def _at_rest(self, limits: MotionLimits, config: Config,
+                 rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(H (k, p), load (k,), variance (k,)): H pi + load is zero up to this variance, at places
+        where the robot is still and its joints creep."""
+        robot, settings, d = self.robot, config.excitation, limits.low.size
+        place, rate = np.zeros((2, PLACES, d))
+        place[:, 3:5] = rng.uniform(-limits.tilt, limits.tilt, (PLACES, 2)) / np.sqrt(2)
+        place[:, 6:] = limits.middle[6:] + limits.reach[6:] * rng.uniform(-1, 1, (PLACES, d - 6))
+        rate[:, 6:] = CREEP * limits.joint_speed * rng.choice([-1.0, 1.0], (PLACES, d - 6))
+        Y, load = regressors(robot, desired_motion(place, rate, 0 * place))
+        vehicle = [settings.rest_force] * 3 + [settings.rest_moment] * 3 if robot.vehicle else []
+        wanted = np.concatenate([vehicle, settings.rest_share * limits.torque]) ** 2
+        H = Y.reshape(-1, robot.table.size)
+        prior, noise = H @ self.covariance @ H.T, np.tile(wanted, PLACES)
+        # One thing is known of all places, not one of each: what is then uncertain of them is the
+        # settings' deviation, on average over them.
+        for _ in range(ROUNDS):
+            left = np.diagonal(prior - prior @ np.linalg.solve(prior + np.diag(noise), prior))
+            mean_left = left.reshape(PLACES, -1).mean(axis=0)
+            noise *= np.tile(wanted / np.maximum(mean_left, 1e-12), PLACES)
+        return H, load.ravel(), noise
+
+
+def _within(drawn: np.ndarray, P: np.ndarray, physical: PhysicalSet) -> np.ndarray:
+    """Draws (k, p) brought within the bounds of P, the furthest outside first, each along what it
+    is correlated with: weight that is too large takes its buoyancy along."""
+    stddev = deviations(P)
+    uncertain = np.where(stddev > 0, stddev, np.inf)
+    for pi in drawn:
+        for _ in range(pi.size):
+            outside = pi - np.clip(pi, physical.lower, physical.upper)
+            i = int(np.argmax(np.abs(outside) / uncertain))
+            if outside[i] == 0.0:
+                break
+            pi -= outside[i] / P[i, i] * P[i]
+    return np.clip(drawn, physical.lower, physical.upper)
+
+
+def _correlation(P: np.ndarray, A: np.ndarray, overlap: float) -> float:
+    """How much larger the covariance P (m, m) of measured directions is than the information A
+    (m, m) would make it if rows were correlated by their low-pass alone: the residuals' colour so
+    far; 1 where nothing has been measured. Prior deviations are one."""
+    gained, V = np.linalg.eigh(A)
+    measured = V[:, gained > MEASURED * overlap]
+    if not measured.size:
+        return 1.0
+    factor = np.einsum("pk,pq,qk->k", measured, P, measured) * gained[gained > MEASURED * overlap]
+    return float(max(np.median(factor) / overlap, 1.0))

@@ -1,0 +1,193 @@
+"""What a motion may use: of the water, of the robot's ranges and speeds, of its actuators."""
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from ...config import Config
+from ...errors import ParameterError, RobotError
+from ...model.robot import RobotModel
+from ..allocation import Curve
+from ..desired_motion import DesiredMotion
+from ..feedforward import effort_limits
+from .trajectory import VEHICLE_COORDINATES
+
+# Of a joint without stops, either way from where it starts [rad or m].
+ENDLESS = math.pi
+
+
+@dataclass(frozen=True)
+class MotionLimits:
+    """Limits that hold at every instant.
+
+    low, high (6 + n,): of the coordinates (`Trajectory.coordinates`) [m, rad], roll and pitch
+    within the tilt; tilt [rad]; speed [m/s] and rate [rad/s] of the body; joint_speed (n,) [rad/s
+    or m/s]; thrust = mixer (k, 6) @ wrench within thrust_low and thrust_high (k,) [N]; torque (n,)
+    [N m or N].
+    """
+
+    joints: tuple[str, ...]
+    low: np.ndarray
+    high: np.ndarray
+    tilt: float
+    speed: float
+    rate: float
+    joint_speed: np.ndarray
+    mixer: np.ndarray
+    thrust_low: np.ndarray
+    thrust_high: np.ndarray
+    torque: np.ndarray
+
+    @classmethod
+    def from_config(cls, config: Config, robot: RobotModel,
+                    curve: Curve | None = None) -> MotionLimits:
+        """Of settings, URDF and thrust curve; without a curve, or without thrusters that are
+        commanded one by one, of feedforward.wrench_limits.
+
+        Raises RobotError for a joint without a limit of speed or effort.
+        """
+        excitation, joints = config.excitation, robot.joints
+        torque = effort_limits(robot, config)[robot.arm_rows]
+        arm = robot.arm
+        ends = [np.zeros(0)] * 2
+        speed = np.zeros(0)
+        if arm is not None:
+            stops = config.joint_states
+            ends = [np.array(ours or stop or urdf) for ours, stop, urdf in (
+                (excitation.joint_low, stops.limits_low, tuple(arm.limits_low)),
+                (excitation.joint_high, stops.limits_high, tuple(arm.limits_high)))]
+            speed = np.array(excitation.joint_speed or arm.speed_limits)
+        for name, v in zip(joints, speed):
+            if not (math.isfinite(v) and v > 0):
+                raise RobotError(f"joint '{name}' has no speed limit in the URDF, within which it "
+                                 "could be moved; set excitation.joint_speed.")
+        box, tilt = np.array(excitation.box), excitation.tilt
+        yaw = 2 * math.pi * excitation.yaw_turns
+        high = np.concatenate([box, [tilt, tilt, yaw]])
+        return cls(joints, np.concatenate([-high, ends[0]]), np.concatenate([high, ends[1]]), tilt,
+                   excitation.speed, excitation.rate, speed, *_thrusters(config, robot, curve),
+                   torque)
+
+    def at_depth(self, depth: float, config: Config) -> MotionLimits:
+        """The same with the box cut to excitation.depth_range, for a start at a depth [m].
+
+        Raises ParameterError for a start outside.
+        """
+        least, most = config.excitation.depth_range
+        if not least <= depth <= most:
+            raise ParameterError(
+                f"the robot is at a depth of {depth:.2f} m; expected {least:g} to {most:g} m "
+                "(setting excitation.depth_range). Go there, or change the setting.")
+        low, high = self.low.copy(), self.high.copy()
+        low[2], high[2] = max(low[2], least - depth), min(high[2], most - depth)
+        return replace(self, low=low, high=high)
+
+    def with_margins(self, config: Config, duration: float) -> MotionLimits:
+        """What is left for a wanted motion of `duration` [s]: without what the controller may be
+        off, what dead reckoning may drift and what the controller needs of the actuators.
+
+        Raises ParameterError where nothing is left.
+        """
+        settings = config.excitation
+        margin = np.concatenate([
+            np.full(3, settings.position_margin + settings.drift * duration),
+            np.full(3, settings.attitude_margin), np.full(len(self.joints),
+                                                          settings.joint_margin)])
+        low, high = self.low + margin, self.high - margin
+        # What may not move at all stands still, at zero or where it is.
+        still = self.low == self.high
+        low, high = np.where(still, self.low, low), np.where(still, self.high, high)
+        for name, a, b in zip(VEHICLE_COORDINATES + self.joints, low, high):
+            if a > b:
+                raise ParameterError(
+                    f"no room is left for '{name}' in {duration:g} s: its limits are closer than "
+                    "their margins; expected more room. Move to where the water is free, or change "
+                    "excitation.box, .drift, .position_margin, .attitude_margin, .joint_margin or "
+                    ".depth_range.")
+        left = 1.0 - settings.speed_margin
+        return replace(
+            self, low=low, high=high, tilt=max(self.tilt - settings.attitude_margin, 1e-9),
+            speed=left * self.speed, rate=left * self.rate, joint_speed=left * self.joint_speed,
+            thrust_low=settings.thrust_share * self.thrust_low,
+            thrust_high=settings.thrust_share * self.thrust_high,
+            torque=settings.torque_share * self.torque)
+
+    @property
+    def middle(self) -> np.ndarray:
+        """(6 + n,) middle of the coordinates' ranges; zero where they have no end."""
+        ended = np.isfinite(self.low) & np.isfinite(self.high)
+        return np.where(ended, 0.5 * (np.where(ended, self.low, 0.0)
+                                      + np.where(ended, self.high, 0.0)), 0.0)
+
+    @property
+    def reach(self) -> np.ndarray:
+        """(6 + n,) half of the coordinates' ranges, a little above zero where there is none."""
+        ended = np.isfinite(self.low) & np.isfinite(self.high)
+        half = 0.5 * (np.where(ended, self.high, ENDLESS) - np.where(ended, self.low, -ENDLESS))
+        return np.maximum(half, 1e-9)
+
+    def motion_uses(self, value: np.ndarray, motion: DesiredMotion) -> dict[str, np.ndarray]:
+        """Share (T,) of each limit of place and speed that a motion uses at T instants, by name; 1
+        touches it. value (T, 6 + n): coordinates; motion: of the same instants."""
+        places = np.abs(value - self.middle) / self.reach
+        tilt = np.arccos(np.clip(motion.R_nb[:, 2, 2], -1.0, 1.0)) / self.tilt
+        names = VEHICLE_COORDINATES + self.joints
+        found = {name: places[:, k] for k, name in enumerate(names) if k not in (3, 4)}
+        found |= {"tilt": tilt, "speed": np.linalg.norm(motion.nu[:, :3], axis=1) / self.speed,
+                  "rate": np.linalg.norm(motion.nu[:, 3:], axis=1) / self.rate}
+        return found | {f"{joint} speed": np.abs(motion.mu_dot[:, j]) / self.joint_speed[j]
+                        for j, joint in enumerate(self.joints)}
+
+    def effort_uses(self, efforts: np.ndarray) -> np.ndarray:
+        """Share (..., k + n) of each thruster's and joint's limit that efforts (..., C) use."""
+        shares = []
+        if self.mixer.size:
+            thrust = efforts[..., :6] @ self.mixer.T
+            shares.append(np.maximum(thrust / self.thrust_high, thrust / self.thrust_low))
+        joints = efforts[..., efforts.shape[-1] - len(self.joints):]
+        return np.concatenate([*shares, np.abs(joints) / self.torque], axis=-1)
+
+    @property
+    def effort_names(self) -> tuple[str, ...]:
+        """Names of the columns of `effort_uses`."""
+        actuators = [f"thruster {k + 1}" for k in range(len(self.mixer))]
+        return (*actuators, *(f"{joint} effort" for joint in self.joints))
+
+
+def _thrusters(config: Config, robot: RobotModel,
+               curve: Curve | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(mixer (k, 6), lowest, highest thrust (k,)) [N]."""
+    if not robot.vehicle:
+        return np.zeros((0, 6)), np.zeros(0), np.zeros(0)
+    thrusters = config.thrusters
+    if curve is None or thrusters.source != "thrusters":
+        wrench = np.array(config.feedforward.wrench_limits)
+        return np.eye(6), -wrench, wrench
+    count = len(thrusters.signs)
+    factor = np.array(thrusters.efficiency or (1.0,) * count)
+    # of the thrust in the sense of each column, which a sign turns round with the curve
+    matrix = np.reshape(thrusters.allocation, (6, count)) * factor
+    backward, forward = (thrusters.saturation * side for side in curve.limits(
+        config.excitation.voltage))
+    signs = np.array(thrusters.signs)
+    low, high = np.where(signs > 0, backward, -forward), np.where(signs > 0, forward, -backward)
+    return np.linalg.pinv(matrix), low, high
+
+
+def moving(robot: RobotModel, move: tuple[str, ...] | list[str]) -> np.ndarray:
+    """(6 + n,) bool: the coordinates that move where channels fit the patterns `move`.
+
+    Raises ParameterError for a pattern that fits none.
+    """
+    chosen = np.zeros(6 + len(robot.joints), bool)
+    offset = 0 if robot.vehicle else 6
+    for pattern in move:
+        fits = [fnmatchcase(name, pattern) for name in robot.channels]
+        if not any(fits):
+            raise ParameterError(f"pattern '{pattern}' fits no channel that could move; expected "
+                                 f"some of {', '.join(robot.channels)}, or '*'.")
+        chosen[offset:] |= fits
+    return chosen

@@ -1,0 +1,46 @@
+"""Regressors of a motion at many instants, and how a function of them changes with the motion."""
+from __future__ import annotations
+
+import numpy as np
+
+from ...model.dynamics import rows_of
+from ...model.robot import RobotModel
+from ...model.state import State
+from ..desired_motion import DesiredMotion, desired_motion
+
+# Of m, rad and s: rounding of a regressor over it is 1e-9, curvature times it 1e-6.
+STEP = 1e-6
+
+
+def regressors(robot: RobotModel, motion: DesiredMotion) -> tuple[np.ndarray, np.ndarray]:
+    """(Y (T, C, p), known (T, C)) of a motion of T instants."""
+    Y = np.empty((len(motion.nu), robot.table.channels, robot.table.size))
+    known = np.empty(Y.shape[:2])
+    accelerations = motion.mu_ddot
+    if robot.vehicle:
+        accelerations = np.concatenate([motion.nu_dot, motion.mu_ddot], axis=1)
+    for k, acceleration in enumerate(accelerations):
+        raw = rows_of(robot, State(motion.R_nb[k], motion.nu[k], motion.mu[k], motion.mu_dot[k]),
+                      acceleration)
+        Y[k], known[k] = raw.Y, raw.known
+    return Y, known
+
+
+def motion_gradient(robot: RobotModel, coordinates: np.ndarray, Y: np.ndarray, G: np.ndarray,
+                    moves: np.ndarray) -> np.ndarray:
+    """(3, T, 6 + n) derivative of a function by coordinates, rates and accelerations (3, T, 6 + n),
+    where G (T, C, p) is its derivative by the regressors Y (T, C, p).
+
+    One-sided differences of all instants at once, in the coordinates that move alone. The place and
+    the heading's own value do not enter (only that the heading turns the body's axes does).
+    """
+    found = np.zeros_like(coordinates)
+    for order in range(3):
+        for k in np.flatnonzero(moves):
+            if order == 0 and k < 3:
+                continue
+            ahead = coordinates.copy()
+            ahead[order, :, k] += STEP
+            there, _ = regressors(robot, desired_motion(*ahead))
+            found[order, :, k] = np.einsum("tcp,tcp->t", G, there - Y) / STEP
+    return found
