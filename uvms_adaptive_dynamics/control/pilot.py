@@ -71,7 +71,7 @@ class Pilot:
         self._controller = self._make_controller()
         self._effort = np.zeros(limits.size)
         self._mu = np.zeros(len(robot.joints))
-        self._heading, self._turned = 0.0, 0.0
+        self._heading, self.turned = 0.0, 0.0    # [rad] since it was armed, full turns included
         self._left, self._fade = 0.0, period / self._settings.ramp
         self.armed = False
         self.station: Station | None = None
@@ -86,7 +86,7 @@ class Pilot:
         """Hold this place, heading and posture from now on."""
         heading = _heading(state)
         self.station = Station(state.position.copy(), heading, t)
-        self._heading, self._turned = heading, 0.0
+        self._heading, self.turned = heading, 0.0
         self._controller = self._make_controller()
         self._motion, self.trajectory = self._rest(state.mu), None
         self._mu, self._effort = state.mu.copy(), np.zeros(self._effort.size)
@@ -136,16 +136,12 @@ class Pilot:
         return motion._replace(position=self.station.position + turn @ motion.position,
                                R_nb=turn @ motion.R_nb)
 
-    def moved(self, state: MotionState) -> tuple[np.ndarray | None, float]:
-        """(3,) [m] forward, right, down of the station, None before there is one, and the turn
-        [rad] of heading since then, full turns included."""
+    def moved(self, state: MotionState) -> np.ndarray | None:
+        """(3,) [m] forward, right, down of the station, None before there is one."""
         if self.station is None:
-            return None, 0.0
-        heading = _heading(state)
-        self._turned += math.remainder(heading - self._heading, 2 * math.pi)
-        self._heading = heading
+            return None
         turn = from_rpy(0.0, 0.0, self.station.heading)
-        return turn.T @ (state.position - self.station.position), self._turned
+        return turn.T @ (state.position - self.station.position)
 
     # --- what goes out ----------------------------------------------------------------------------
 
@@ -161,6 +157,9 @@ class Pilot:
                                self._left == 0.0)
         if state is None:
             return self._given(self._effort, np.zeros(self._mu.size))
+        heading = _heading(state)
+        self.turned += math.remainder(heading - self._heading, 2 * math.pi)
+        self._heading = heading
         wanted = self.wanted(t)
         if self._settings.hold == "depth_heading":
             # Without an error there: the place is not held, its speed is.
