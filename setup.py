@@ -14,13 +14,16 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10",
     packages=find_packages(include=[f"{package_name}*"]),
-    package_data={package_name: ["robots/*", "evaluation/*.jinja"]},
+    package_data={package_name: ["robots/*", "schedules/*", "evaluation/*.jinja"]},
     data_files=[("share/ament_index/resource_index/packages", [f"resource/{package_name}"]),
                 (f"share/{package_name}", ["package.xml"]),
                 (f"share/{package_name}/launch", sorted(glob("launch/*.py"))),
                 (f"share/{package_name}/config", sorted(glob("config/*"))),
                 # for robot_state_publisher and RViz, beside the copy inside the package
                 (f"share/{package_name}/robots", sorted(glob(f"{package_name}/robots/*"))),
+                # to be read and copied; the node reads those inside the package
+                (f"share/{package_name}/schedules",
+                 sorted(glob(f"{package_name}/schedules/*"))),
                 # For C++: find_package(uvms_adaptive_dynamics), header alone.
                 (f"include/{package_name}", sorted(glob(f"include/{package_name}/*.hpp"))),
                 (f"share/{package_name}/cmake", sorted(glob("cmake/*.cmake"))), ],

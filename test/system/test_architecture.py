@@ -26,7 +26,7 @@ BELOW = {
     "solvers": {"config", "model"},
     "uncertainty": {"config", "model"},
     "estimation": {"config", "model", "solvers", "uncertainty"},
-    "control": {"config", "model"},
+    "control": {"config", "model", "uncertainty"},
     "evaluation": {"config", "model", "signals", "solvers", "uncertainty", "estimation", "options",
                    "garbage"},
     # What the demonstration shows is a simulated robot; the node imports none, see below.

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -41,6 +42,7 @@ from ..uncertainty.trust import STATES, WRONG, ChannelTrust
 from ..uncertainty.trust_cause import likely_cause
 from .believed_change import Change
 from .changes import ChangeDetector, change_detector
+from .free_set import FreeSet
 from .information import InformationState
 from .low_pass import RowFilter
 from .prediction import Estimate, Prediction, predict
@@ -65,18 +67,19 @@ class Estimator:
 
     `step(sample)` = `add(sample)` and `solve()`. With learn=False nothing is estimated: `add`
     predicts only, with the noise that came with the parameters. pi (p,): the present estimate,
-    read-only; prior: what it began from; prediction: of the last row, moves (C,) bool: whether it
-    was in motion; status: of the last solve; solved: whether there was one since it began."""
+    read-only; prior: what it began from; prediction: of the last row, moves and counts (C,) bool:
+    whether it was in motion, and whether it was learnt; status: of the last solve; solved: whether
+    there was one since it began."""
 
     pi: np.ndarray
     moves: np.ndarray
+    counts: np.ndarray
     prior: ParameterSet
     prediction: Prediction | None
     status: str
     solved: bool
     effort_factor: np.ndarray
     _covariance: ParameterCovariance
-    _frozen_covariance: np.ndarray
     _increments: IncrementCovariance
     _detector: ChangeDetector
     _inverse: np.ndarray | None
@@ -100,9 +103,7 @@ class Estimator:
         self._adapt_intervals = learn if adapt_intervals is None else adapt_intervals
         self.notes: list[str] = []
         self.physical = PhysicalSet(self.table, config.estimation)
-        self.free = ~self.table.match(config.estimation.frozen)
-        for a, b in self.table.equal_pairs:
-            self.free[a] = self.free[b] = self.free[a] and self.free[b]
+        self._free_set = FreeSet(self.table, config.estimation.frozen)
         self._solver, notes = choose_solver(config.estimation.solver, self.table)
         self._note(*notes)
         self._half_period = 0.5 * config.filter.period if real_time else None
@@ -161,7 +162,7 @@ class Estimator:
         excited = self.information.observe(prediction)
         # whether the residuals are what the noise explains
         self._judge(prediction, excited)
-        self.moves = excited.moves
+        self.moves, self.counts = excited.moves, excited.counts
         self._residual_mean.add_row(prediction.residual, excited.moves)
         if self.learn:
             # the window, the old data and the gradient's covariance
@@ -189,6 +190,9 @@ class Estimator:
             return None
         begin = time.perf_counter() if begin is None else begin
         begin_solve = time.perf_counter()
+        # a stage may have freed or frozen parameters
+        if not self._free_set.settled:
+            self._follow_free_set()
         problem = self.information.problem(self.pi, self.free)
         try:
             solution = self._minimum(problem)
@@ -278,7 +282,7 @@ class Estimator:
         systematic[:, ~self.free] = self._systematic[:, ~self.free]
         systematic.setflags(write=False)
         self._systematic = systematic
-        return SandwichCovariance(G, B, A, self.free, self._frozen_covariance)
+        return SandwichCovariance(G, B, A, self.free, self._free_set.covariance)
 
     def _accept(self, problem: HorizonProblem, pi: np.ndarray,
                 covariance: SandwichCovariance) -> None:
@@ -294,7 +298,7 @@ class Estimator:
         """The paper's, which knows only of parameters that move; frozen ones keep theirs."""
         matrix, frozen = self._increments.covariance(), np.flatnonzero(~self.free)
         matrix[frozen] = matrix[:, frozen] = 0.0
-        matrix[np.ix_(frozen, frozen)] = self._frozen_covariance
+        matrix[np.ix_(frozen, frozen)] = self._free_set.covariance
         return MatrixCovariance(matrix)
 
     def _keep_last(self, error: SolverError) -> None:
@@ -346,8 +350,8 @@ class Estimator:
         self.trust.restart(reference, assumed=saved.noise_stddev is None and reference is not None,
                            known=saved.covariance is not None)
         known = self.information.prior
-        frozen = np.flatnonzero(~self.free)
-        self._frozen_covariance = known.covariance[np.ix_(frozen, frozen)]
+        self._free_set.restart(known.covariance)
+        self._hold()
         self._covariance = MatrixCovariance(known.covariance)
         self._increments = IncrementCovariance(
             self.config.uncertainty, settings.relative_epsilon * np.array(self.table.scale))
@@ -372,6 +376,27 @@ class Estimator:
         if config.estimation.follow_changes != before.follow_changes:
             self._detector = self._new_detector()
 
+    def set_free(self, free: np.ndarray | Iterable[str]) -> None:
+        """Estimate these parameters, a mask (p,) or names and patterns, and hold the others at
+        their values from now on. What is known stays, with its covariance, and data go on being
+        kept of all parameters. What settings freeze stays frozen, and of parameters that symmetry
+        makes equal both are free or none. Raises ParameterError."""
+        wanted = self._free_set.wanted(free)
+        if np.array_equal(wanted, self.free):
+            return
+        self._free_set.change(wanted, self.covariance, self.known_from())
+
+    def _follow_free_set(self) -> None:
+        """Before the next solve, so that what is frozen and freed at once has no effect."""
+        self._free_set.settle()
+        self._inverse = None
+        self._hold()
+        self._detector = self._new_detector()
+
+    def _hold(self) -> None:
+        if (held := self._free_set.held).any() or self.information.holds:
+            self.information.hold(held, self._free_set.held_covariance())
+
     def _new_detector(self) -> ChangeDetector:
         return change_detector(self.config, self.table, self.free,
                                self.information.follows_changes,
@@ -394,8 +419,9 @@ class Estimator:
         stddev = prior_stddev(values, self.robot, settings.prior_stddev)
         # A projected estimate no longer minimizes the cost that was saved with it.
         moved = not np.array_equal(values, saved.values)
-        return prior_information(replace(saved, values=values), moved, stddev, self.free,
-                                 self._low_pass.correlation_length, settings.prior_inflation)
+        return prior_information(replace(saved, values=values), moved, stddev,
+                                 self._free_set.allowed, self._low_pass.correlation_length,
+                                 settings.prior_inflation)
 
     def _reference_noise(self, saved: ParameterSet) -> np.ndarray | None:
         """(C,) the noise that residuals are judged by, which they cannot widen: the saved one; the
@@ -419,6 +445,21 @@ class Estimator:
         return projected.copy()
 
     # --- answers ----------------------------------------------------------------------------------
+
+    @property
+    def free(self) -> np.ndarray:
+        """(p,) bool: parameters that are estimated now, read-only."""
+        return self._free_set.free
+
+    @property
+    def held(self) -> np.ndarray:
+        """(p,) bool: parameters that `set_free` holds for now."""
+        return self._free_set.held
+
+    @property
+    def fresh_stddev(self) -> np.ndarray:
+        """(p,) deviations of a prior that nothing has been learned of."""
+        return self.information.prior.stddev
 
     @property
     def covariance(self) -> np.ndarray:
@@ -526,15 +567,15 @@ class Estimator:
         (docs/uncertainty.md)."""
         before = self._prior_deviation()
         if self._inverse is None:
-            return at_least(self.prior.known_from,
-                            known_from(before, np.zeros_like(before), before, before, before))
+            words = known_from(before, np.zeros_like(before), before, before, before)
+            return self._free_set.flags(at_least(self.prior.known_from, words), solved=False)
         prior = self.information.arrival.gradient_covariance()
         covariance = self._inverse @ self.information.gradient_covariance() @ self._inverse
-        return at_least(self.prior.known_from,
-            known_from(deviations(covariance), deviations(self._systematic.T @ self._systematic),
-                       before,
-                       deviations(self._inverse @ prior @ self._inverse),
-                       limited_by_physics(self.physical, self.pi, covariance)))
+        words = known_from(deviations(covariance),
+                           deviations(self._systematic.T @ self._systematic), before,
+                           deviations(self._inverse @ prior @ self._inverse),
+                           limited_by_physics(self.physical, self.pi, covariance))
+        return self._free_set.flags(at_least(self.prior.known_from, words), solved=True)
 
     def identifiability(self) -> Identifiability:
         """What the data seen so far determine: rank, conditioning, blocks, and sentences and

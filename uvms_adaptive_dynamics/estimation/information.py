@@ -24,6 +24,7 @@ from ..uncertainty.systematic_gradient import SystematicGradient
 from .arrival import ArrivalCost, DirectionalArrival, arrival_cost
 from .coupling import Coupling, quadratic
 from .forgetting import RowMap
+from .held_doubt import HeldDoubt
 from .prediction import Prediction
 from .prior_information import PriorInformation
 from .robust_weight import RobustWeight, weight_of_rows
@@ -54,7 +55,7 @@ class InformationRecord(NamedTuple):
 class InformationState:
     """Window, old data, prior, gradient covariance, excitation and noise, kept in step.
 
-    Verbs: `add_row`, `forget`, `marginalize`, `break_off`, `restart`. Questions: `problem`,
+    Verbs: `add_row`, `forget`, `marginalize`, `hold`, `break_off`, `restart`. Questions: `problem`,
     `gradient_covariance`, `data_information`. `record` and `put_back` return to an earlier state.
     """
 
@@ -69,6 +70,7 @@ class InformationState:
         self.noise = channel_noise(config.uncertainty, noise, self._period, settings.noise_time,
                                    memory, settings.adapt_noise)
         self._coupling = Coupling(settings, physical.table)
+        self._held = HeldDoubt(physical.table.channels, memory)
 
     # --- verbs ------------------------------------------------------------------------------------
 
@@ -98,7 +100,15 @@ class InformationState:
         self._robust = RobustWeight(settings)
         self.rows_learned = self._ticks = 0
         self._unfinished: Iterator[None] | None = None
-        self._use_noise(self.noise.long_run)
+        self._use_noise(self._weighing_noise())
+
+    def hold(self, held: np.ndarray, covariance: np.ndarray) -> None:
+        """Parameters `held` (p,) bool stay at their values for now: what is uncertain of them,
+        covariance (h, h), joins the noise that weighs rows. Nothing learned is lost."""
+        self._finish()
+        self._held.hold(np.flatnonzero(held), covariance, self.window.Y, self.window.valid)
+        self._use_noise(self._weighing_noise())
+        self.gradient.reform(self.scale ** 2, self.noise.long_run ** 2)
 
     def observe(self, prediction: Prediction) -> Excited:
         """Which rows of an instant say something new."""
@@ -121,20 +131,22 @@ class InformationState:
                 self._condense(leaving, prediction.pi)
             self.window.add_row(rows, counts)
             self.rows_learned += int(counts.sum())
+            self._held.add_row(rows[:, :-1], counts)
         # Also where no row counts: its lags are ticks.
         self._add_to_gradient(prediction, rows[:, :-1], residual * counts, excited)
 
     def learn_noise(self, prediction: Prediction, excited: Excited) -> None:
         """Learn from an instant's residuals how large the noise is, for weights and intervals."""
+        telling = excited.moves & ~self._held.dominates(self.noise.long_run)
         self.noise.add_residual(prediction.residual, prediction.valid, prediction.predicted_stddev,
-                                excited.moves)
+                                telling)
 
     def refresh_weights(self) -> None:
         """Apply the channels' weights anew where a noise has moved from the one in use."""
         self._ticks += 1
         if (self._unfinished is None and self._ticks % REWEIGH_EVERY == 0
                 and self._settings.weights == "noise"):
-            now = self.noise.long_run
+            now = self._weighing_noise()
             ratio = now * self.scale
             if (ratio > REWEIGH).any() or (ratio < 1 / REWEIGH).any():
                 self._use_noise(now)
@@ -197,7 +209,7 @@ class InformationState:
         self.systematic = record.systematic
         self.noise.put_back(record.noise)
         self.rows_learned = record.rows_learned
-        self._use_noise(self.noise.long_run)
+        self._use_noise(self._weighing_noise())
         self.gradient.break_off()
         self.systematic.break_off()
 
@@ -237,6 +249,11 @@ class InformationState:
                               pi, self.arrival.floor(pi), source, born, settings.rho)
 
     @property
+    def holds(self) -> bool:
+        """Whether parameters are held."""
+        return self._held.holds
+
+    @property
     def follows_changes(self) -> bool:
         """Whether `marginalize` exists for this arrival cost."""
         return isinstance(self.arrival, DirectionalArrival)
@@ -270,6 +287,9 @@ class InformationState:
         return self.arrival
 
     # --- how --------------------------------------------------------------------------------------
+
+    def _weighing_noise(self) -> np.ndarray:
+        return self._held.joined(self.noise.long_run)
 
     def _use_noise(self, noise: np.ndarray) -> None:
         self.scale = 1 / noise if self._settings.weights == "noise" else np.ones(noise.size)

@@ -105,6 +105,13 @@ class GradientCovariance:
         if turn == len(self._slices) - 1 and self._consistent:
             self._covariance[:] = self._forming
 
+    def reform(self, weights: np.ndarray, variance: np.ndarray) -> None:
+        """Form `covariance` with other weights (C,) at once, without waiting for the next turn."""
+        share = self._shares(weights, variance)
+        self._covariance[0] = np.tensordot(share, self._new, 1)
+        self._covariance[1] = np.tensordot(share, self._old, 1)
+        self._consistent = False
+
     @property
     def covariance(self) -> np.ndarray:
         """cov s (p, p), of a turn ago at most."""

@@ -1,0 +1,290 @@
+"""Goes through the stages of a schedule: frees and freezes, watches what is learned, and decides
+when a stage is done (docs/identification.md, "When a stage is done").
+
+Node and `evaluate` use this one class, between a tick's `add` and its `solve`."""
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ..config import Config
+from ..model.normal import Z95
+from ..model.parameters import ParameterTable
+from ..model.sample import channel_names
+from .stage_advice import advice
+from .stages import Schedule, Stage
+
+log = logging.getLogger(__name__)
+
+LOOK = 1.0          # [s] of rows between two looks at what is known
+# [s] of rows over which it is seen how fast a direction is learnt: some periods of slow motion
+PACE_OVER = 10.0
+RUNNING, COMPLETE = "running", "complete"
+# why a stage ended
+DONE, AT_MOST, BY_HAND, NOT_ENDED = "done", "at_most", "by hand", "the data ended"
+
+
+class Learner(Protocol):
+    """What a runner needs of an `Estimator`."""
+
+    config: Config
+    table: ParameterTable
+    prediction: Any
+    moves: np.ndarray
+    counts: np.ndarray
+    learn: bool
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """(p, p)."""
+
+    @property
+    def fresh_stddev(self) -> np.ndarray:
+        """(p,)."""
+
+    def set_free(self, free: np.ndarray) -> None:
+        """Estimate these parameters (p,) bool and hold the others."""
+
+
+class Directions(NamedTuple):
+    """Directions of a stage's parameters, in deviations of a fresh prior: left (k,): share of the
+    deviation that is left; names (k,): the parameter that each is most of; out_of_reach (k,) bool:
+    the motion of late would not measure it before the stage's limit."""
+
+    left: np.ndarray
+    names: tuple[str, ...]
+    out_of_reach: np.ndarray
+
+
+class StageEnd(NamedTuple):
+    """A stage that is over: its name, data times of begin and end [s], why it ended ('done',
+    'at_most', 'by hand', 'the data ended'), what was missing, and deviations (by parameter of the
+    stage) as it began and as it ended."""
+
+    stage: str
+    begin: float | None
+    end: float | None
+    why: str
+    missing: tuple[str, ...]
+    deviations: dict[str, tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run is. stage, index (from 0) of count; state: 'running' or 'complete' (after the
+    last stage, whose parameters stay free); done: share from 0 to 1; elapsed [s] of rows in the
+    stage; moved: [s] in motion by channel (kind 'tilt': of rows that count); missing: a sentence
+    per channel or interval; out_of_reach: parameters that this motion does not show."""
+
+    stage: Stage
+    index: int
+    count: int
+    state: str
+    done: float
+    elapsed: float
+    moved: dict[str, float]
+    missing: tuple[str, ...]
+    out_of_reach: tuple[str, ...]
+
+
+class StageRunner:
+    """Runs a schedule on an estimator. ended: the stages that are over, in order."""
+
+    ended: list[StageEnd]
+    _complete: bool
+    _t: float | None            # of the newest row
+    _begun: float | None        # of the stage's first row
+    _moved: np.ndarray
+    _past: deque[np.ndarray]
+    _directions: Directions
+
+    def __init__(self, schedule: Schedule, estimator: Learner,
+                 say: Callable[[str], None] = log.info):
+        """say: gets what an operator wants to read, sentence by sentence."""
+        self.schedule, self._estimator, self._say = schedule, estimator, say
+        self._period = estimator.config.filter.period
+        self._look_ticks = max(1, round(LOOK / self._period))
+        table = estimator.table
+        self._channels = channel_names(table.vehicle, table.joints)
+        for note in schedule.notes:
+            say(f"schedule '{schedule.name}': {note}")
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin at the first stage; after a restart of the estimator, too."""
+        self.ended = []
+        self._complete = False
+        self._t = None
+        self._begin(0)
+
+    def follow(self) -> Progress | None:
+        """After each `add` of the estimator that gave a prediction: the progress where it was
+        looked at, once a second. May free and freeze parameters."""
+        estimator = self._estimator
+        if not estimator.learn or estimator.prediction is None:
+            return None
+        self._t = float(estimator.prediction.t)
+        if self._begun is None:
+            self._begun = self._t
+        self._ticks += 1
+        seen = estimator.counts if self._stage.kind == "tilt" else estimator.moves
+        self._moved += self._period * seen
+        if self._ticks % self._look_ticks:
+            return None
+        self._look()
+        progress = self.progress()
+        if not self._complete:
+            if self._is_done(progress):
+                self._advance(DONE)
+            elif self._elapsed >= self._stage.at_most:
+                self._advance(AT_MOST)
+            return self.progress()
+        return progress
+
+    def next(self) -> str:
+        """Go on to the next stage by hand; what an operator is told."""
+        if self._complete:
+            return f"schedule '{self.schedule.name}' is complete; there is no further stage."
+        return self._advance(BY_HAND)
+
+    def finish(self) -> list[StageEnd]:
+        """All stages, the one that the end of the data broke off included."""
+        if self._complete:
+            return list(self.ended)
+        return [*self.ended, self._end_of(NOT_ENDED)]
+
+    def progress(self) -> Progress:
+        """Where the run is, as of the last look."""
+        stage, found = self._stage, self._directions
+        reached = found.out_of_reach | (found.left <= stage.left)
+        gone = np.log(np.maximum(found.left, 1e-300)) / np.log(stage.left)
+        shares = np.where(reached, 1.0, np.clip(gone, 0.0, 1.0))
+        moved = {channel: float(self._moved[self._channels.index(channel)])
+                 for channel in stage.move}
+        in_motion = [min(1.0, seconds / stage.at_least) if stage.at_least else 1.0
+                     for seconds in moved.values()]
+        done = min([float(np.mean(shares)) if shares.size else 1.0, *in_motion])
+        return Progress(stage, self._index, len(self.schedule.stages),
+                        COMPLETE if self._complete else RUNNING, 1.0 if self._complete else done,
+                        self._elapsed, moved, self._missing(found, moved),
+                        tuple(dict.fromkeys(name for name, out in zip(
+                            found.names, found.out_of_reach) if out)))
+
+    # --- how --------------------------------------------------------------------------------------
+
+    @property
+    def _stage(self) -> Stage:
+        return self.schedule.stages[self._index]
+
+    @property
+    def _elapsed(self) -> float:
+        return self._ticks * self._period
+
+    def _begin(self, index: int) -> None:
+        self._index, self._ticks = index, 0
+        self._begun = self._t
+        table, stage = self._estimator.table, self._stage
+        self._places = table.places(stage.free)
+        free = np.zeros(table.size, bool)
+        free[self._places] = free[table.places(stage.kept)] = True
+        self._estimator.set_free(free)
+        self._moved = np.zeros(len(self._channels))
+        self._past = deque(maxlen=1 + round(PACE_OVER / LOOK))
+        self._before = self._deviations()
+        self._look()
+        moving = f"; move {', '.join(stage.move)}" if stage.move else ""
+        self._say(f"stage {index + 1} of {len(self.schedule.stages)}, {stage.title}: "
+                  f"{len(stage.free)} parameters are estimated"
+                  + (f" beside {len(stage.kept)} of earlier stages" if stage.kept else "") + moving)
+
+    def _look(self) -> None:
+        """Which directions of the stage's parameters are known how well, and how fast the others
+        come."""
+        covariance = self._estimator.covariance[np.ix_(self._places, self._places)]
+        fresh = self._estimator.fresh_stddev[self._places]
+        scaled = covariance / np.outer(fresh, fresh)
+        variance, vectors = np.linalg.eigh(0.5 * (scaled + scaled.T))
+        left = np.sqrt(np.maximum(variance, 0.0))
+        self._past.append(scaled)
+        names = tuple(self._stage.free[k] for k in np.argmax(np.abs(vectors), axis=0))
+        self._directions = Directions(left, names, self._out_of_reach(vectors, variance))
+
+    def _out_of_reach(self, vectors: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        """(k,) bool: information, which grows in proportion to time in motion, will not be enough
+        when the stage must end."""
+        none = np.zeros(variance.size, bool)
+        if len(self._past) < (self._past.maxlen or 0):
+            return none
+        before = np.maximum(np.einsum("pk,pq,qk->k", vectors, self._past[0], vectors), 1e-300)
+        pace = (1 / np.maximum(variance, 1e-300) - 1 / before) / PACE_OVER
+        then = 1 / np.maximum(variance, 1e-300) + pace * max(
+            self._stage.at_most - self._elapsed, 0.0)
+        wanted = self._stage.left ** -2.0
+        return (variance > self._stage.left ** 2) & (then < wanted)
+
+    def _is_done(self, progress: Progress) -> bool:
+        """Whether the motion asked for was there, and no direction that it can show is open."""
+        full = len(self._past) == self._past.maxlen
+        return full and not progress.missing
+
+    def _missing(self, found: Directions, moved: dict[str, float]) -> tuple[str, ...]:
+        stage = self._stage
+        open_names = [name for name, left, out in zip(found.names, found.left, found.out_of_reach)
+                      if left > stage.left and not out]
+        open_names = list(dict.fromkeys(open_names))
+        said, still = [], {channel for channel, seconds in moved.items()
+                           if seconds < stage.at_least}
+        for channel in stage.move:
+            more = advice(channel, open_names, stage.move)
+            if channel in still:
+                word = "has hardly moved" if stage.kind == "motion" else "was hardly tilted"
+                more = (f"{channel}: {word} ({moved[channel]:.0f} of {stage.at_least:.0f} s)"
+                        + more.removeprefix(channel).replace(": ", "; ", 1))
+            if more:
+                said.append(more)
+        if not stage.move and open_names:
+            said.append(f"not known yet: {', '.join(open_names)}")
+        return (*said, *self._wide())
+
+    def _wide(self) -> list[str]:
+        """What is to be narrower by name."""
+        stage, table = self._stage, self._estimator.table
+        said = []
+        for name, width in stage.intervals.items():
+            place = table.index[name]
+            half = Z95 * float(np.sqrt(max(self._estimator.covariance[place, place], 0.0)))
+            if half > width:
+                said.append(f"{name}: +- {half:.3g} {table.units[place]}, wanted +- {width:.3g}")
+        return said
+
+    def _advance(self, why: str) -> str:
+        end = self._end_of(why)
+        self.ended.append(end)
+        stage, number = self._stage, f"stage {self._index + 1} of {len(self.schedule.stages)}"
+        ending = {DONE: f"done after {self._elapsed:.0f} s",
+                  AT_MOST: f"ended at its limit of {stage.at_most:g} s before it was done",
+                  BY_HAND: f"ended by hand after {self._elapsed:.0f} s"}[why]
+        lacking = f"; missing: {'; '.join(end.missing)}" if end.missing else ""
+        sentence = f"{number}, {stage.title}: {ending}{lacking}"
+        self._say(sentence)
+        if self._index + 1 < len(self.schedule.stages):
+            self._begin(self._index + 1)
+            return f"{sentence}. Now: {self._stage.title}."
+        self._complete = True
+        self._say(f"schedule '{self.schedule.name}' is complete; what is free stays free")
+        return f"{sentence}. The schedule is complete."
+
+    def _end_of(self, why: str) -> StageEnd:
+        after = self._deviations()
+        return StageEnd(self._stage.name, self._begun, self._t, why, self.progress().missing,
+                        {name: (before, now) for name, before, now in zip(
+                            self._stage.free, self._before, after)})
+
+    def _deviations(self) -> list[float]:
+        diagonal = np.diagonal(self._estimator.covariance)[self._places]
+        return np.sqrt(np.maximum(diagonal, 0.0)).tolist()

@@ -1,0 +1,90 @@
+"""Which parameters are estimated, and what is known of the others: those that settings freeze, and
+those that a stage holds for now (docs/identification.md, "What freezing does").
+
+Data of held parameters are not lost: rows keep all their columns, so that freeing one later counts
+everything that was seen while it was held."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..model.parameters import ParameterTable
+
+
+class FreeSet:
+    """free (p,) bool: estimated now; allowed (p,) bool: not frozen by the settings; both read-only.
+
+    covariance (f, f): of the parameters that are not free, as known when they were frozen."""
+
+    free: np.ndarray
+    covariance: np.ndarray
+    _words: tuple[str, ...]     # how each parameter was known when the set last changed
+    _settled: np.ndarray
+
+    def __init__(self, table: ParameterTable, frozen: Iterable[str]):
+        """frozen: names or patterns of the settings. Raises ParameterError where one fits nothing.
+        """
+        self._table = table
+        self.allowed = self.free = self._settled = self._paired(~table.match(frozen))
+        self.covariance, self._words = np.zeros((0, 0)), ()
+
+    def restart(self, covariance: np.ndarray) -> None:
+        """Begin again from a covariance (p, p); the set stays."""
+        frozen = ~self.free
+        self.covariance, self._words = covariance[np.ix_(frozen, frozen)], ()
+        self.settle()
+
+    def wanted(self, free: np.ndarray | Iterable[str]) -> np.ndarray:
+        """(p,) bool of a mask (p,) or of names and patterns: without what settings freeze, and of
+        parameters that symmetry makes equal all or none. Raises ParameterError."""
+        if isinstance(free, np.ndarray):
+            if free.shape != (self._table.size,) or free.dtype != bool:
+                raise ParameterError(
+                    f"parameters to free: got an array of shape {free.shape} and type "
+                    f"{free.dtype}, expected {self._table.size} booleans, or names and patterns.")
+            mask = free
+        else:
+            mask = self._table.match(free)
+        return self._paired(mask & self.allowed)
+
+    def change(self, free: np.ndarray, covariance: np.ndarray, words: tuple[str, ...]) -> None:
+        """Estimate `free` (p,) from now on; what is frozen keeps its part of the covariance (p, p)
+        and its flag among `words` (p,)."""
+        self.free, self._words = free, words
+        self.covariance = covariance[np.ix_(~free, ~free)].copy()
+
+    def settle(self) -> None:
+        """Whatever follows from the set has followed."""
+        self._settled = self.free
+
+    @property
+    def settled(self) -> bool:
+        """Whether the set is the one that was followed last."""
+        return self._settled is self.free or np.array_equal(self._settled, self.free)
+
+    @property
+    def held(self) -> np.ndarray:
+        """(p,) bool: frozen for now by a stage."""
+        return self.allowed & ~self.free
+
+    def held_covariance(self) -> np.ndarray:
+        """(h, h) of the held parameters."""
+        among = self.held[~self.free]
+        return self.covariance[np.ix_(among, among)]
+
+    def flags(self, words: tuple[str, ...], solved: bool) -> tuple[str, ...]:
+        """Flags (p,), `words` where parameters are free, and as they were remembered where they are
+        held, or where nothing has been solved since the set changed."""
+        if not self.settled or (self._words and not solved):
+            return self._words
+        before = self._words or ("prior",) * len(words)
+        return tuple(old if held else word for held, old, word in zip(self.held, before, words))
+
+    def _paired(self, free: np.ndarray) -> np.ndarray:
+        free = free.copy()
+        for a, b in self._table.equal_pairs:
+            free[a] = free[b] = free[a] and free[b]
+        free.setflags(write=False)
+        return free

@@ -1,0 +1,53 @@
+"""What held parameters make uncertain in each channel's rows: their error is not noise, yet rows
+that it dominates tell little of the parameters that are free (docs/identification.md, "What
+freezing does")."""
+from __future__ import annotations
+
+import numpy as np
+
+
+class HeldDoubt:
+    """Mean of y Sigma_h y^T over a channel's rows y, with Sigma_h the covariance of what is held.
+
+    It joins the noise where rows are weighted. The rows themselves are kept as they are: when the
+    parameters are freed the doubt is gone, and all rows count in full."""
+
+    def __init__(self, channels: int, memory: float):
+        """memory: rows over which the mean goes at most."""
+        self._memory = memory
+        self._root = np.zeros((0, 0))
+        self._places = np.zeros(0, int)
+        self.variance, self._rows = np.zeros(channels), np.zeros(channels)
+
+    def hold(self, places: np.ndarray, covariance: np.ndarray, Y: np.ndarray,
+             valid: np.ndarray) -> None:
+        """Hold the parameters at `places` (h,) with this covariance (h, h); rows Y (N, C, p) that
+        are valid (N, C) begin the mean."""
+        values, vectors = np.linalg.eigh(covariance)
+        self._root = vectors * np.sqrt(np.maximum(values, 0.0))
+        self._places = places
+        self._rows = valid.sum(axis=0).astype(float)
+        doubt = np.sum((Y[..., places] @ self._root) ** 2, axis=-1)
+        self.variance = np.sum(doubt * valid, axis=0) / np.maximum(self._rows, 1.0)
+
+    def add_row(self, Y: np.ndarray, counts: np.ndarray) -> None:
+        """Rows Y (C, p) of an instant, of which those that count (C,) bool."""
+        if self.holds:
+            self._rows = np.minimum(self._rows + counts, self._memory)
+            doubt = np.sum((Y[:, self._places] @ self._root) ** 2, axis=1)
+            self.variance = self.variance + counts / np.maximum(self._rows, 1.0) * (
+                doubt - self.variance)
+
+    @property
+    def holds(self) -> bool:
+        """Whether anything is held."""
+        return bool(self._places.size)
+
+    def dominates(self, noise: np.ndarray) -> np.ndarray:
+        """(C,) bool: channels whose residuals are the held parameters' error rather than noise
+        (C,)."""
+        return self.variance > noise ** 2
+
+    def joined(self, noise: np.ndarray) -> np.ndarray:
+        """(C,) deviations by which rows are weighted, of noise (C,) and doubt."""
+        return np.sqrt(noise ** 2 + self.variance) if self.holds else noise
