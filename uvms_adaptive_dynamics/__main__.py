@@ -34,6 +34,8 @@ COMMANDS = {
                "put faults into a clean recording, one by one, and judge what comes of each"),
     "closed_loop": ("studies.closed_loop.command",
                     "follow a motion with a wrong, adapted, true and without a feedforward"),
+    "guided": ("studies.guided.command",
+               "identify a simulated robot stage by stage with designed motions, from a wrong prior"),
     "benchmark": ("studies.benchmark.command",
                   "time the complete update beside CVXPY's, over horizons, joints and solvers"),
     "export": ("export.command",

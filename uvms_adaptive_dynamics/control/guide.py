@@ -48,14 +48,13 @@ class Guide:
         """Whether a design is waited for."""
         return self._pending is not None
 
-    def next(self, t: float, stage: StageView) -> Request | None:
-        """Go on, in this stage at time t: a motion that is to be designed now, or None."""
+    def next(self, t: float, stage: StageView) -> Request | Cause | None:
+        """Go on, in this stage at time t: a motion to be designed now, why to stop, or None."""
         pilot = self._pilot
         if not pilot.armed:
             return None
         if stage.complete:
-            pilot.stop(Cause("done", "the schedule is complete"))
-            return None
+            return Cause("done", "the schedule is complete")
         if self._ready is not None and self._ready[0].stage.name != stage.name:
             self._ready = None      # designed for a stage that is over
         if self._ready is not None and not pilot.following(t):
@@ -75,8 +74,8 @@ class Guide:
         assert self._pending is not None
         self._ready, self._pending = (self._pending, trajectory), None
 
-    def failed(self, why: str) -> None:
-        """There is none."""
+    def failed(self, why: str) -> Cause:
+        """There is none: why to stop."""
         assert self._pending is not None
         title, self._pending = self._pending.stage.title, None
-        self._pilot.stop(Cause("no_motion", f"no motion can be designed for '{title}': {why}"))
+        return Cause("no_motion", f"no motion can be designed for '{title}': {why}")

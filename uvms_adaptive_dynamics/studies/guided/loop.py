@@ -13,11 +13,11 @@ from rosbags.typesys import Stores, get_typestore
 
 from ...config import Config
 from ...control.desired_motion import DesiredMotion
-from ...control.excitation.design import design
 from ...control.excitation.limits import MotionLimits
 from ...control.excitation.trajectory import Trajectory
 from ...control.feedforward import Feedforward
 from ...control.guide import Guide, Request, StageView
+from ...control.guided_design import designed
 from ...control.motion_guard import Cause, Look, MotionGuard
 from ...control.pilot import Pilot
 from ...control.stage_runner import StageEnd, StageRunner
@@ -38,6 +38,7 @@ from ..closed_loop.knowledge import Adapted
 # [s] without commands, after which the robot is armed: it floats, and the filter has all sensors
 SETTLED = 8.0
 HEARD = ("imu", "dvl", "joint_states", "depth")
+SOLVE_EVERY = 5     # ticks, as on a busy computer; every sample is learnt
 USES_PERIOD = 0.1   # [s] between looks at how much of each limit is used
 
 
@@ -64,6 +65,7 @@ class _Told(Adapted):
         super().__init__(config, model, prior)
         self.runner = StageRunner(schedule, self.estimator, say)
         self.staged = False     # stages begin when the robot is armed
+        self._ticks = 0
 
     def hear(self, message: Received) -> None:
         """Into the front end; what becomes due is learnt, and the stage follows."""
@@ -74,7 +76,9 @@ class _Told(Adapted):
                 continue
             if self.staged:
                 self.runner.follow()
-            self._new = self.estimator.solve() or self._new
+            self._ticks += 1
+            if self._ticks % SOLVE_EVERY == 0:
+                self._new = self.estimator.solve() or self._new
 
     @property
     def stage(self) -> StageView:
@@ -86,19 +90,19 @@ class _Told(Adapted):
 
 
 def guided_run(config: Config, model: RobotModel, prior: ParameterSet, schedule: Schedule,
-               robot: SimulatedRobot, longest: float, seed: int,
+               robot: SimulatedRobot, longest: float,
                say: Callable[[str], None] = lambda words: None) -> GuidedRun:
     """A run of at most `longest` [s] from a prior, on a simulated robot that starts on a motion of
-    its own; seed: of the designed motions."""
-    return _Loop(config, model, prior, schedule, robot, seed, say).run(longest)
+    its own."""
+    return _Loop(config, model, prior, schedule, robot, say).run(longest)
 
 
 class _Loop:
     """The parts of a run, and how they hang together."""
 
     def __init__(self, config: Config, model: RobotModel, prior: ParameterSet, schedule: Schedule,
-                 robot: SimulatedRobot, seed: int, say: Callable[[str], None]):
-        self._config, self._model, self._robot, self._seed = config, model, robot, seed
+                 robot: SimulatedRobot, say: Callable[[str], None]):
+        self._config, self._model, self._robot = config, model, robot
         self._notes: list[str] = []
         self._speak = say
         self._curve = ThrustCurve.of_setting(config.thrusters.curve)
@@ -190,25 +194,23 @@ class _Loop:
     def _go_on(self, t: float) -> None:
         """Ask the guide; a design is there after the time that it is given."""
         stage = self._told.stage
-        request = self._guide.next(t, stage)
-        if request is not None:
-            self._design(t, request)
+        wanted = self._guide.next(t, stage)
+        if isinstance(wanted, Cause):
+            self._pilot.stop(wanted)
+        elif wanted is not None:
+            self._design(t, wanted)
         if self._due is not None and t >= self._due[0]:
             self._guide.designed(self._due[1])
             self._due = None
 
     def _design(self, t: float, request: Request) -> None:
         config, estimator = self._config, self._told.estimator
-        known = estimator.parameter_set()
-        noise = known.noise_stddev
-        assert noise is not None
         try:
-            trajectory = design(
-                self._model, known, noise, estimator.free, request.stage.move,
-                self._limits.at_depth(self._depth, config), config.excitation.duration,
-                self._seed * 1000 + request.number, config=config, kind=request.stage.kind)
+            trajectory = designed(
+                config, self._model, self._limits.at_depth(self._depth, config),
+                estimator.parameter_set(), estimator.free, request)
         except ParameterError as error:
-            self._guide.failed(str(error))
+            self._pilot.stop(self._guide.failed(str(error)))
             return
         self._due = (t + config.identification.design_time, trajectory)
         self._say(f"motion {request.number} for '{request.stage.title}'")
