@@ -5,19 +5,30 @@ import time
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import TwistWithCovarianceStamped
+from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import BatteryState, FluidPressure, Imu, JointState
 from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool, Trigger
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.ros import messages
+from uvms_adaptive_dynamics.ros.identification_node import IdentificationNode
+from uvms_adaptive_dynamics.signals.filters.thrust_curve import ThrustCurve
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 CONFIG = Config()
 ROBOT = RobotModel.from_config(CONFIG)
 PERIOD = 0.01
+NODE = "uvms_identification"
+CURVE = ThrustCurve.t200()
+SETTINGS = {"identification.move": True, "identification.ramp": 0.2,
+            "identification.heartbeat": 0.0, "battery.enabled": True,
+            "identification.least_voltage": 13.2,
+            "identification.estimator_timeout": 1.0,
+            "identification.joint_error": 6.0, "excitation.yaw_turns": 5.0}
 KINDS = {"imu": (Imu, "/imu/data"), "dvl": (TwistWithCovarianceStamped, "/dvl/twist"),
          "depth": (FluidPressure, "/depth"), "joint_states": (JointState, "/joint_states"),
          "battery": (BatteryState, "/battery")}
@@ -122,3 +133,77 @@ class FakeEstimator:
                 time.time(), "e", "estimate", 0, self.state,
                 {"state": self.state, **{f"noise {channel}": 1.0 for channel in ROBOT.channels}}))
             self.said = time.monotonic()
+
+
+def size_of(message):
+    """[N] of all thrusters together: beyond the dead band, PWM says nothing of it."""
+    return float(np.abs(CURVE.thrust(np.array(message.data), 16.0)).sum())
+
+
+class Robot:
+    """The node under test with all that it needs: `armed()` arms it and waits until it commands
+    something, which grows as long as nothing stops it."""
+
+    def __init__(self, ros, directory, dry_run=False, **settings):
+        self.ros = ros
+        self.vehicle, self.estimator = FakeVehicle(ros.operator), FakeEstimator(ros.operator)
+        self.commands, self.torques, self.status = [], [], []
+        self._hear = ros.operator.create_subscription(
+            Float64MultiArray, "/thruster_input", lambda m: self.commands.append(
+                (time.monotonic(), size_of(m))), 10)
+        ros.operator.create_subscription(
+            Float64MultiArray, "/joint_effort_input",
+            lambda m: self.torques.append(np.abs(m.data).sum()), 10)
+        ros.operator.create_subscription(DiagnosticArray, f"/{NODE}/status", self._on_status,
+                                         LATCHED)
+        values = {**SETTINGS, **settings, "output.directory": str(directory)}
+        self.node = IdentificationNode(
+            dry_run, context=ros.context, use_global_arguments=False,
+            parameter_overrides=[Parameter(name, value=value) for name, value in values.items()])
+        self.node.begin()
+        self.node._designer.start = lambda *_: None     # holding station is enough here
+        ros.executor.add_node(self.node)
+
+    def _on_status(self, message):
+        self.status.append({v.key: v.value for v in message.status[0].values}
+                           | {"said": message.status[0].message})
+
+    def call(self, service, kind=Trigger, **request):
+        return self.ros.call(kind, f"{NODE}/{service}", kind.Request(**request))
+
+    def arm(self, data=True):
+        return self.call("arm", SetBool, data=data)
+
+    def armed(self):
+        answers = []
+
+        def try_it():
+            answers.append(self.arm())
+            return answers[-1].success
+        try:
+            self.ros.until(try_it, 20.0, "arming")
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {answers[-1].message}") from None
+        self.commands.clear()
+        self.vehicle.heading = 0.1      # what it has to turn against, the longer the more
+        self.ros.until(lambda: self.status[-1]["armed"] == "true" and self.commands
+                       and self.commands[-1][1] > 2.0, what="a command")
+        return answers[-1].message
+
+    def stopped(self, since):
+        """[s] from `since` to the first command of the way to neutral, once it is reached."""
+        self.ros.until(lambda: self.status[-1]["state"] == "disarmed", 10.0, "the stop")
+        times, sizes = (np.array(x) for x in zip(*self.commands))
+        # It grows by the integral until it falls: after the last that is not below its forerunner.
+        falls = np.flatnonzero(np.diff(sizes) < -0.02 * sizes.max())
+        assert sizes[-1] == 0.0 and self.torques[-1] == 0.0
+        first = falls[falls >= np.searchsorted(times, since) - 1][0] + 1
+        steps = -np.diff(sizes[first - 1:])
+        assert steps.max() < 0.5 * sizes.max(), "a ramp, not a step"
+        assert not self.node.flight.pilot.armed
+        return times[first] - since
+
+    def close(self):
+        self.vehicle.stop()
+        self.ros.executor.remove_node(self.node)
+        self.node.close()

@@ -35,7 +35,7 @@ COMMANDS = {
     "closed_loop": ("studies.closed_loop.command",
                     "follow a motion with a wrong, adapted, true and without a feedforward"),
     "guided": ("studies.guided.command",
-               "identify a simulated robot stage by stage with designed motions, from a wrong prior"),
+               "identify a simulated robot stage by stage, with designed motions"),
     "benchmark": ("studies.benchmark.command",
                   "time the complete update beside CVXPY's, over horizons, joints and solvers"),
     "export": ("export.command",

@@ -48,7 +48,7 @@ WAYS_IN = {
     "rclpy": ("ros.",),
     "rosbag2_py": ("ros.",),
     "rosbags": ("evaluation.bags", "simulation.bag", "ros.recorder", "studies.benchmark.samples",
-                "studies.closed_loop.loop"),
+                "studies.closed_loop.loop", "studies.guided.loop"),
     "matplotlib": ("evaluation.canvas", "evaluation.figures", "evaluation.parameter_figures",
                    "studies.benchmark.report", "studies.closed_loop.picture",
                    "studies.paper.overlays", "studies.twin.picture"),
@@ -60,7 +60,7 @@ WAYS_IN = {
 }
 ROS_MESSAGES = ("_msgs", "_interfaces", "_srvs")
 
-NODES = ("ros.node", "ros.feedforward_node", "ros.twin_node")
+NODES = ("ros.node", "ros.feedforward_node", "ros.twin_node", "ros.identification_node")
 NOT_AT_RUN_TIME = ("evaluation", "studies", "simulation")
 
 

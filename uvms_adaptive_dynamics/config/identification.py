@@ -34,7 +34,7 @@ class Identification(Section):
     joint_topic: str = setting("joint_effort_input", "Topic of the joints' set-points.")
     rate: float = setting(50.0, "Commands per second.", "Hz", 20.0, 500.0)
     bandwidth: tuple[float, ...] = setting(
-        (3.0, 3.0, 6.0),
+        (4.0, 4.0, 6.0),
         "Of the loop that follows the trajectories: translation, rotation, joints. Inertia and "
         "friction of the prior make it a gain; wrong by three they must leave it stable.",
         "rad/s", 0.1, 30.0)
@@ -56,11 +56,15 @@ class Identification(Section):
               "motion at hand ends.", "s", 1.0, 600.0)
 
     # --- causes of an abort ---
-    imu_timeout: float = setting(0.25, "Without an IMU message for this time.", "s", 0.02, 10.0)
+    imu_timeout: float = setting(
+        0.2, "Without an IMU message for this time; without one for 0.25 s there is no state.",
+        "s", 0.02, 0.25)
     dvl_timeout: float = setting(
         1.0, "Without a velocity that can be used for this time; a DVL loses lock for some tenths "
              "of a second now and then.", "s", 0.1, 30.0)
-    joints_timeout: float = setting(0.25, "Without joint states for this time.", "s", 0.02, 10.0)
+    joints_timeout: float = setting(
+        0.2, "Without joint states for this time; without any for 0.25 s there is no state.", "s",
+        0.02, 0.25)
     depth_timeout: float = setting(1.0, "Without a depth for this time.", "s", 0.1, 30.0)
     estimator_timeout: float = setting(
         2.0, "Without a sign of life of the estimator for this time; it says one every 0.5 s.",

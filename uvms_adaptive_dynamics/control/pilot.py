@@ -67,12 +67,13 @@ class Pilot:
         gains = gains_for(nominal, robot.joints, (a, b, c))
         limits = effort_limits(robot, config)
         self._make_controller = lambda: MotionController(config, feedforward, gains, self.wanted,
-                                                         curve, limits, period)
+                                                         curve, limits, period, cautious=True)
         self._controller = self._make_controller()
         self._effort = np.zeros(limits.size)
         self._mu = np.zeros(len(robot.joints))
         self._heading, self.turned = 0.0, 0.0    # [rad] since it was armed, full turns included
-        self._left, self._fade = 0.0, period / self._settings.ramp
+        # of the way to neutral, in periods
+        self._left, self._fade = 0, max(1, round(self._settings.ramp / period))
         self.armed = False
         self.station: Station | None = None
         self.cause: Cause | None = None         # of the last stop
@@ -111,7 +112,7 @@ class Pilot:
     def stop(self, cause: Cause) -> None:
         """To neutral, from the next commands on; the first cause counts."""
         if self.armed:
-            self.armed, self.cause, self._left = False, cause, 1.0
+            self.armed, self.cause, self._left = False, cause, self._fade
             self.trajectory = None
 
     # --- where it is ------------------------------------------------------------------------------
@@ -152,9 +153,9 @@ class Pilot:
             return None
         if not self.armed:
             # by periods: a clock that jumps may be why it stops
-            self._left = max(self._left - self._fade, 0.0)
-            return self._given(self._left * self._effort, np.zeros(self._mu.size),
-                               self._left == 0.0)
+            self._left = max(self._left - 1, 0)
+            return self._given(self._left / self._fade * self._effort, np.zeros(self._mu.size),
+                               self._left == 0)
         if state is None:
             return self._given(self._effort, np.zeros(self._mu.size))
         heading = _heading(state)
@@ -166,9 +167,12 @@ class Pilot:
             state = state._replace(position=np.append(wanted.position[:2], state.position[2]))
         command = self._controller.command(t, state)
         come_in = min((t - self.station.t) / self._settings.ramp, 1.0)
-        self._effort = come_in * np.concatenate([command.effort[:6], command.joint_torque])
         self._mu = wanted.mu
-        return self._given(self._effort, wanted.mu_dot)
+        given = self._given(come_in * np.concatenate([command.effort[:6], command.joint_torque]),
+                            wanted.mu_dot)
+        # what acts, from where a stop goes down
+        self._effort = np.concatenate([given.wrench, given.joint_torque])
+        return given
 
     def _given(self, effort: np.ndarray, mu_dot: np.ndarray, neutral: bool = False) -> Commands:
         given = self._allocation.allocate(effort[:6])

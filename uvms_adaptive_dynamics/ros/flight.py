@@ -172,6 +172,8 @@ class Flight:
                 self._voltage = values[0]
                 continue
             if role == "depth":
+                if math.isnan(self.depth):      # it would take seconds to come there by corrections
+                    self._filter = StateFilter(self._config, np.array([0.0, 0.0, values[0]]))
                 self.depth = values[0]
             self._filter.add(role, t, reading[1])
 
@@ -179,7 +181,7 @@ class Flight:
         """All that was reckoned is of another time."""
         self._decoder.reset()
         self._filter = StateFilter(self._config, np.zeros(3))
-        self._state = self.t = None
+        self._state, self.t, self.depth = None, None, math.nan
         self.stop(Cause("clock", "a clock jumped, so that nobody knows where the robot is; arm "
                                  "again where it is now"))
 

@@ -80,6 +80,18 @@ class _Told(Adapted):
             if self._ticks % SOLVE_EVERY == 0:
                 self._new = self.estimator.solve() or self._new
 
+    def tell(self, t: float, feedforward: Feedforward) -> None:
+        """As the node's topics do, with the covariance."""
+        found, estimate, self._new = self.validity(t), self._new, None
+        if found.state == FAILED:
+            return feedforward.distrust()
+        if estimate is not None and found.trusted:
+            try:
+                feedforward.update(estimate.pi, self.estimator.covariance, t, True)
+            except ParameterError:
+                self.refused += 1
+        return feedforward.confirm(t)
+
     @property
     def stage(self) -> StageView:
         """The stage at hand."""
