@@ -14,6 +14,8 @@ from fuzz_cases import randomness, spoilt
 
 from uvms_adaptive_dynamics.config import Config, load_config
 from uvms_adaptive_dynamics.config.template import settings_file
+from uvms_adaptive_dynamics.control.stages import FOLDER as SCHEDULES
+from uvms_adaptive_dynamics.control.stages import load_schedule
 from uvms_adaptive_dynamics.export.formats import FORMATS, export_as, read_export
 from uvms_adaptive_dynamics.model.manipulator import ManipulatorModel
 from uvms_adaptive_dynamics.model.parameter_file import (
@@ -58,7 +60,8 @@ class FileFuzzer:
         self.parameters = self._saved().read_text()
         self._kinds = (("configuration", self._configuration), ("settings", self._set),
                        ("parameter file", self._parameter_file), ("URDF", self._urdf),
-                       ("thrust curve", self._curve), ("export", self._export))
+                       ("thrust curve", self._curve), ("export", self._export),
+                       ("schedule", self._schedule))
         self._exports = {name: export_as(estimate(1), name).text for name in FORMATS}
 
     def run(self, number, tally):
@@ -123,6 +126,16 @@ class FileFuzzer:
         def case():
             found = load_parameters(path).for_table(SMALL)
             assert np.isfinite(found.values).all()
+        return case
+
+    def _schedule(self, rng):
+        shipped = sorted(SCHEDULES.glob("*.yaml"))
+        text = rng.choice(shipped).read_text()
+        path = self._write(self._spoilt(rng, text)).rename(self._path.with_suffix(".yaml"))
+
+        def case():
+            for stage in load_schedule(path, SMALL).stages:
+                assert set(stage.free) <= set(SMALL.names) and stage.at_most > stage.at_least
         return case
 
     def _urdf(self, rng):

@@ -24,6 +24,8 @@ COMMANDS = {
                  "intervals of parameters against the truth, on data of the linear model"),
     "intervals": ("studies.intervals",
                   "count how many unseen rows the 95 % intervals hold on simulated robots"),
+    "stages": ("studies.stages",
+               "identify in stages and all at once, and compare what is known held out"),
     "paper": ("studies.paper.command",
               "the letter of the paper beside the defaults, on recordings or simulated robots"),
     "forward": ("studies.forward_check",

@@ -27,8 +27,8 @@ BELOW = {
     "uncertainty": {"config", "model"},
     "estimation": {"config", "model", "solvers", "uncertainty"},
     "control": {"config", "model", "uncertainty"},
-    "evaluation": {"config", "model", "signals", "solvers", "uncertainty", "estimation", "options",
-                   "garbage"},
+    "evaluation": {"config", "model", "signals", "solvers", "uncertainty", "estimation", "control",
+                   "options", "garbage"},
     # What the demonstration shows is a simulated robot; the node imports none, see below.
     "ros": {"config", "model", "signals", "solvers", "uncertainty", "estimation", "simulation",
             "control", "options", "garbage"},

@@ -143,6 +143,10 @@ class Estimation(Section):
     weight_max: float = setting(180.0, "Upper bound of the vehicle's weight W.", "N", 0.0)
     frozen: tuple[str, ...] = setting(
         (), "Parameters kept at their prior: names or patterns such as 'axis_b.*'.", kind="strings")
+    schedule: str = setting(
+        "", "Stages of identification, docs/identification.md: 'guided', 'paper', "
+            "'arm_distal_to_proximal', 'vehicle', 'all_at_once', or the path of a .yaml file; "
+            "empty: no stages, all parameters at once.")
     solver: str = setting(
         "auto", "'auto' (MOSEK with a licence, else native), 'native' (the package's own methods), "
                 "'clarabel', 'mosek', or 'cvxpy:<NAME>' (slow).")

@@ -16,7 +16,7 @@ NODE_NAME = "uvms_estimator"
 # Parameters of every ROS node that a parameter file may hold and that are not ours.
 ROS_OWN = ("use_sim_time", "qos_overrides", "start_type_description_service")
 # Settings that hold a path.
-PATHS = ("robot.urdf", "prior.file", "thrusters.curve")
+PATHS = ("robot.urdf", "prior.file", "thrusters.curve", "estimation.schedule")
 # [bytes] 50 times the file that states every setting; room for all other nodes of a robot.
 LIMIT = 1_000_000
 FORM = f"a ROS parameter file ('/**: ros__parameters: ...' or '{NODE_NAME}: ros__parameters: ...')"

@@ -5,60 +5,23 @@ Node and `evaluate` use this one class, between a tick's `add` and its `solve`."
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
-from ..config import Config
 from ..model.normal import Z95
-from ..model.parameters import ParameterTable
 from ..model.sample import channel_names
 from .stage_advice import advice
+from .stage_knowledge import LOOK, SMALLEST, Directions, Learner, StageKnowledge
 from .stages import Schedule, Stage
 
 log = logging.getLogger(__name__)
 
-LOOK = 1.0          # [s] of rows between two looks at what is known
-# [s] of rows over which it is seen how fast a direction is learnt: some periods of slow motion
-PACE_OVER = 10.0
 RUNNING, COMPLETE = "running", "complete"
 # why a stage ended
 DONE, AT_MOST, BY_HAND, NOT_ENDED = "done", "at_most", "by hand", "the data ended"
-
-
-class Learner(Protocol):
-    """What a runner needs of an `Estimator`."""
-
-    config: Config
-    table: ParameterTable
-    prediction: Any
-    moves: np.ndarray
-    counts: np.ndarray
-    learn: bool
-
-    @property
-    def covariance(self) -> np.ndarray:
-        """(p, p)."""
-
-    @property
-    def fresh_stddev(self) -> np.ndarray:
-        """(p,)."""
-
-    def set_free(self, free: np.ndarray) -> None:
-        """Estimate these parameters (p,) bool and hold the others."""
-
-
-class Directions(NamedTuple):
-    """Directions of a stage's parameters, in deviations of a fresh prior: left (k,): share of the
-    deviation that is left; names (k,): the parameter that each is most of; out_of_reach (k,) bool:
-    the motion of late would not measure it before the stage's limit."""
-
-    left: np.ndarray
-    names: tuple[str, ...]
-    out_of_reach: np.ndarray
 
 
 class StageEnd(NamedTuple):
@@ -100,8 +63,7 @@ class StageRunner:
     _t: float | None            # of the newest row
     _begun: float | None        # of the stage's first row
     _moved: np.ndarray
-    _past: deque[np.ndarray]
-    _directions: Directions
+    _knowledge: StageKnowledge
 
     def __init__(self, schedule: Schedule, estimator: Learner,
                  say: Callable[[str], None] = log.info):
@@ -136,7 +98,7 @@ class StageRunner:
         self._moved += self._period * seen
         if self._ticks % self._look_ticks:
             return None
-        self._look()
+        self._knowledge.look(self._moved_of_stage(), self._elapsed)
         progress = self.progress()
         if not self._complete:
             if self._is_done(progress):
@@ -160,12 +122,11 @@ class StageRunner:
 
     def progress(self) -> Progress:
         """Where the run is, as of the last look."""
-        stage, found = self._stage, self._directions
+        stage, found = self._stage, self._knowledge.directions
         reached = found.out_of_reach | (found.left <= stage.left)
-        gone = np.log(np.maximum(found.left, 1e-300)) / np.log(stage.left)
+        gone = np.log(np.maximum(found.left, SMALLEST)) / np.log(stage.left)
         shares = np.where(reached, 1.0, np.clip(gone, 0.0, 1.0))
-        moved = {channel: float(self._moved[self._channels.index(channel)])
-                 for channel in stage.move}
+        moved = self._moved_of_stage()
         in_motion = [min(1.0, seconds / stage.at_least) if stage.at_least else 1.0
                      for seconds in moved.values()]
         done = min([float(np.mean(shares)) if shares.size else 1.0, *in_motion])
@@ -189,48 +150,20 @@ class StageRunner:
         self._index, self._ticks = index, 0
         self._begun = self._t
         table, stage = self._estimator.table, self._stage
-        self._places = table.places(stage.free)
         free = np.zeros(table.size, bool)
-        free[self._places] = free[table.places(stage.kept)] = True
+        free[table.places((*stage.free, *stage.kept))] = True
         self._estimator.set_free(free)
         self._moved = np.zeros(len(self._channels))
-        self._past = deque(maxlen=1 + round(PACE_OVER / LOOK))
-        self._before = self._deviations()
-        self._look()
+        self._knowledge = StageKnowledge(stage, self._estimator, self._moved_of_stage())
+        self._before = self._knowledge.deviations()
         moving = f"; move {', '.join(stage.move)}" if stage.move else ""
         self._say(f"stage {index + 1} of {len(self.schedule.stages)}, {stage.title}: "
-                  f"{len(stage.free)} parameters are estimated"
+                  f"{_counted(len(stage.free))} estimated"
                   + (f" beside {len(stage.kept)} of earlier stages" if stage.kept else "") + moving)
-
-    def _look(self) -> None:
-        """Which directions of the stage's parameters are known how well, and how fast the others
-        come."""
-        covariance = self._estimator.covariance[np.ix_(self._places, self._places)]
-        fresh = self._estimator.fresh_stddev[self._places]
-        scaled = covariance / np.outer(fresh, fresh)
-        variance, vectors = np.linalg.eigh(0.5 * (scaled + scaled.T))
-        left = np.sqrt(np.maximum(variance, 0.0))
-        self._past.append(scaled)
-        names = tuple(self._stage.free[k] for k in np.argmax(np.abs(vectors), axis=0))
-        self._directions = Directions(left, names, self._out_of_reach(vectors, variance))
-
-    def _out_of_reach(self, vectors: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        """(k,) bool: information, which grows in proportion to time in motion, will not be enough
-        when the stage must end."""
-        none = np.zeros(variance.size, bool)
-        if len(self._past) < (self._past.maxlen or 0):
-            return none
-        before = np.maximum(np.einsum("pk,pq,qk->k", vectors, self._past[0], vectors), 1e-300)
-        pace = (1 / np.maximum(variance, 1e-300) - 1 / before) / PACE_OVER
-        then = 1 / np.maximum(variance, 1e-300) + pace * max(
-            self._stage.at_most - self._elapsed, 0.0)
-        wanted = self._stage.left ** -2.0
-        return (variance > self._stage.left ** 2) & (then < wanted)
 
     def _is_done(self, progress: Progress) -> bool:
         """Whether the motion asked for was there, and no direction that it can show is open."""
-        full = len(self._past) == self._past.maxlen
-        return full and not progress.missing
+        return self._knowledge.pace_is_known and not progress.missing
 
     def _missing(self, found: Directions, moved: dict[str, float]) -> tuple[str, ...]:
         stage = self._stage
@@ -239,15 +172,16 @@ class StageRunner:
         open_names = list(dict.fromkeys(open_names))
         said, still = [], {channel for channel, seconds in moved.items()
                            if seconds < stage.at_least}
-        for channel in stage.move:
-            more = advice(channel, open_names, stage.move)
+        for channel in moved:
+            more = advice(channel, open_names, tuple(moved))
             if channel in still:
                 word = "has hardly moved" if stage.kind == "motion" else "was hardly tilted"
+                word += "" if moved[channel] else ", or its rows are masked"
                 more = (f"{channel}: {word} ({moved[channel]:.0f} of {stage.at_least:.0f} s)"
                         + more.removeprefix(channel).replace(": ", "; ", 1))
             if more:
                 said.append(more)
-        if not stage.move and open_names:
+        if not moved and open_names:
             said.append(f"not known yet: {', '.join(open_names)}")
         return (*said, *self._wide())
 
@@ -280,11 +214,20 @@ class StageRunner:
         return f"{sentence}. The schedule is complete."
 
     def _end_of(self, why: str) -> StageEnd:
-        after = self._deviations()
+        after = self._knowledge.deviations()
         return StageEnd(self._stage.name, self._begun, self._t, why, self.progress().missing,
                         {name: (before, now) for name, before, now in zip(
                             self._stage.free, self._before, after)})
 
-    def _deviations(self) -> list[float]:
-        diagonal = np.diagonal(self._estimator.covariance)[self._places]
-        return np.sqrt(np.maximum(diagonal, 0.0)).tolist()
+    def _moved_of_stage(self) -> dict[str, float]:
+        """[s] in motion of each channel that is to move; of a joint whose effort is masked by the
+        settings nothing is ever seen."""
+        table, config = self._estimator.table, self._estimator.config
+        masked = {self._channels[table.channels - table.n + table.joints.index(joint)]
+                  for joint in config.joint_states.effort_masked}
+        return {channel: float(self._moved[self._channels.index(channel)])
+                for channel in self._stage.move if channel not in masked}
+
+
+def _counted(parameters: int) -> str:
+    return "1 parameter is" if parameters == 1 else f"{parameters} parameters are"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import fnmatch
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +21,13 @@ from ..errors import ConfigError, brief
 from ..model.parameters import ParameterTable
 from ..model.sample import VEHICLE_CHANNELS, channel_names
 from ..uncertainty.identifiability import MEASURED
+from .stage_entry import FORM, checked_entry, refusal, with_joint
 
 FOLDER = Path(__file__).resolve().parent.parent / "schedules"
-KINDS = ("motion", "tilt")
 ORDERS = ("distal_first", "base_first")
 # [bytes] a hundred times the longest one that is shipped
 LIMIT = 500_000
 MOST_STAGES = 200
-FORM = ("a schedule such as 'stages: [{name: arm, title: the arm, free: [\"*.*\"], move: "
-        "[axis_d]}]'")
 
 
 @dataclass(frozen=True)
@@ -88,6 +86,9 @@ def load_schedule(wanted: str | Path, table: ParameterTable,
     if not isinstance(tree, Mapping) or set(tree) != {"stages"} or not isinstance(
             tree["stages"], list):
         raise ConfigError(f"{what} is not a list of stages under 'stages' alone; expected {FORM}.")
+    if len(tree["stages"]) > MOST_STAGES:
+        raise ConfigError(f"{what} has {len(tree['stages'])} stages; expected {MOST_STAGES} at "
+                          "most.")
     reader = _Reader(what, table, frozen)
     for entry in tree["stages"]:
         reader.add(entry)
@@ -114,13 +115,14 @@ class _Reader:
         if order is None:
             return self._add_one(entry)
         if order not in ORDERS:
-            raise self._refusal(entry, "for_each_joint", order, f"one of {', '.join(ORDERS)}")
+            raise refusal(self._what, entry, "for_each_joint", order,
+                          f"one of {', '.join(ORDERS)}")
         joints = self._table.joints if order == "base_first" else self._table.joints[::-1]
         if not joints:
             self._notes.append(f"stage '{entry.get('name')}' is left out: the robot has no arm")
         channels = dict(zip(self._table.joints, self._channels[-len(joints):]))
         for joint in joints:
-            one = {key: _with_joint(value, channels[joint] if key == "move" else joint)
+            one = {key: with_joint(value, channels[joint] if key == "move" else joint)
                    for key, value in entry.items()}
             self._add_one(one)
         return None
@@ -135,13 +137,21 @@ class _Reader:
         if twice is not None:
             raise ConfigError(f"{self._what}: two stages have the name {brief(twice)}; expected a "
                               "name of its own for each.")
-        if len(names) > MOST_STAGES:
-            raise ConfigError(f"{self._what} has {len(names)} stages; expected {MOST_STAGES} at "
-                              "most.")
+        freed = {one for stage in self._stages for one in stage.free}
+        left = [one for one, allowed in zip(self._table.names, self._allowed)
+                if allowed and one not in freed]
+        if left:
+            few = ", ".join(left[:4]) + (", .." if len(left) > 4 else "")
+            self._notes.append(f"no stage frees {few} ({len(left)} of {self._table.size} "
+                               "parameters); they keep the values that the run begins with")
         return Schedule(name, tuple(self._stages), tuple(self._notes))
 
     def _add_one(self, entry: Mapping[str, Any]) -> None:
-        stage, keep = self._checked(entry)
+        given = checked_entry(self._what, entry)
+        keep, stage = given.pop("keep"), Stage(**given)
+        if stage.at_most <= stage.at_least:
+            raise refusal(self._what, entry, "at_most", stage.at_most,
+                          f"more than at_least, {stage.at_least:g} s")
         mask = self._fitting(stage)
         if mask is None:
             return
@@ -157,72 +167,22 @@ class _Reader:
             stage, free=tuple(names[mask].tolist()), kept=tuple(names[kept].tolist()),
             move=self._moving(stage), intervals=self._widths(stage)))
 
-    def _checked(self, entry: Mapping[str, Any]) -> tuple[Stage, bool]:
-        """The stage as it is written, and whether earlier parameters stay free."""
-        known = {f.name for f in fields(Stage)} - {"kept"} | {"keep", "for_each_joint"}
-        for key in entry:
-            if key not in known:
-                near = difflib.get_close_matches(str(key), known, 1)
-                raise ConfigError(
-                    f"{self._what}: stage {brief(entry.get('name', '?'))} has {brief(key)}; "
-                    + (f"expected '{near[0]}'?" if near else
-                       f"expected some of {', '.join(sorted(known))}."))
-        for key in (f.name for f in fields(Stage) if f.default is MISSING
-                    and f.default_factory is MISSING):
-            if key not in entry:
-                raise ConfigError(f"{self._what}: stage {brief(entry.get('name', '?'))} has no "
-                                  f"'{key}'; expected {FORM}.")
-        for key in ("name", "title"):
-            if not isinstance(entry[key], str) or not entry[key].strip():
-                raise self._refusal(entry, key, entry[key], "a text")
-        for key in ("free", "move"):
-            given = entry.get(key, [])
-            if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
-                raise self._refusal(entry, key, given, "a list of names and patterns")
-        if not entry["free"]:
-            raise self._refusal(entry, "free", [], "parameters to free; a stage that frees none "
-                                "does nothing")
-        for key, low, high in (("at_least", 0.0, 3600.0), ("at_most", 1.0, 36000.0),
-                               ("left", 1e-3, 0.99)):
-            if key in entry and not _within(entry[key], low, high):
-                raise self._refusal(entry, key, entry[key], f"a number from {low:g} to {high:g}")
-        if entry.get("kind", KINDS[0]) not in KINDS:
-            raise self._refusal(entry, "kind", entry["kind"], f"one of {', '.join(KINDS)}")
-        keep = entry.get("keep", False)
-        if not isinstance(keep, bool):
-            raise self._refusal(entry, "keep", keep, "true or false")
-        widths = entry.get("intervals", {})
-        if not isinstance(widths, Mapping) or not all(
-                isinstance(name, str) and _within(width, 1e-12, 1e12)
-                for name, width in widths.items()):
-            raise self._refusal(entry, "intervals", widths, "widths above 0 by parameter")
-        given = {key: tuple(value) if isinstance(value, list) else value
-                 for key, value in entry.items() if key != "keep"}
-        stage = Stage(**given)
-        if stage.at_most <= stage.at_least:
-            raise self._refusal(entry, "at_most", stage.at_most,
-                                f"more than at_least, {stage.at_least:g} s")
-        return stage, keep
-
     def _fitting(self, stage: Stage) -> np.ndarray | None:
         """(p,) bool of the parameters that the stage is there for; None, with a note, where the
         robot has none of them."""
-        mask, lost = np.zeros(self._table.size, bool), []
         for pattern in stage.free:
-            excluded = pattern.startswith("!")
-            fits = _fits(self._table.names, pattern.removeprefix("!"))
-            if not fits.any():
+            if not _fits(self._table.names, pattern.removeprefix("!")).any():
                 self._require_known(stage, pattern)
-                if not excluded:
-                    lost.append(pattern)
-            mask = mask & ~fits if excluded else mask | fits
+        mask = _chosen(self._table.names, stage.free)
         if mask.any():
             return mask
-        if not lost:
+        patterns = ", ".join(stage.free)
+        if self._table.vehicle and self._table.joints and not _chosen(
+                _every_name(self._table), stage.free).any():
             raise ConfigError(f"{self._what}: stage {brief(stage.name)} frees nothing, since its "
-                              f"patterns {brief(list(stage.free))} exclude all that they fit.")
+                              f"patterns {brief(patterns)} exclude all that they fit.")
         self._notes.append(f"stage '{stage.name}' is left out: the robot has no parameter "
-                           f"{', '.join(lost)}")
+                           f"'{patterns}'")
         return None
 
     def _require_known(self, stage: Stage, pattern: str) -> None:
@@ -266,31 +226,21 @@ class _Reader:
             found |= {self._table.names[i]: float(width) for i in np.flatnonzero(fits)}
         return found
 
-    def _refusal(self, entry: Mapping[str, Any], key: str, got: Any, expected: str) -> ConfigError:
-        return ConfigError(f"{self._what}: '{key}' of stage {brief(entry.get('name', '?'))} is "
-                           f"{brief(got)}; expected {expected}.")
-
 
 def _fits(names: Sequence[str], pattern: str) -> np.ndarray:
     return np.array([fnmatch.fnmatchcase(name, pattern) for name in names], bool)
 
 
-def _within(value: Any, low: float, high: float) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and low <= value <= high
+def _chosen(names: Sequence[str], patterns: Iterable[str]) -> np.ndarray:
+    """(len(names),) bool: names that fit the patterns, one after the other; '!' takes them out."""
+    mask = np.zeros(len(names), bool)
+    for pattern in patterns:
+        fits = _fits(names, pattern.removeprefix("!"))
+        mask = mask & ~fits if pattern.startswith("!") else mask | fits
+    return mask
 
 
 def _every_name(table: ParameterTable) -> tuple[str, ...]:
     """Names of a robot with these joints that has a vehicle and every option."""
     options: dict[str, Any] = {f.name: True for f in fields(table) if f.type in ("bool", bool)}
     return replace(table, **options).names
-
-
-def _with_joint(value: Any, joint: str) -> Any:
-    """A stage's template with {joint} replaced everywhere."""
-    if isinstance(value, str):
-        return value.replace("{joint}", joint)
-    if isinstance(value, list):
-        return [_with_joint(one, joint) for one in value]
-    if isinstance(value, Mapping):
-        return {_with_joint(key, joint): _with_joint(one, joint) for key, one in value.items()}
-    return value

@@ -27,6 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--adapt-intervals", action="store_true",
         help="with --frozen: let the width of intervals follow the residuals of the bag, as for a "
              "running consumer; their coverage is then no evidence")
+    parser.add_argument(
+        "--schedule", metavar="NAME|YAML",
+        help="learn in stages: a schedule's name or file, in place of estimation.schedule "
+             "(docs/identification.md)")
     parser.add_argument("--save-parameters", type=options.new_file, metavar="YAML",
                         help="keep the last estimate in this file")
     parser.add_argument("--no-report", action="store_true",
@@ -44,6 +48,11 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("--adapt-intervals: got no --frozen; expected both, since intervals "
                           "follow the residuals anyway while parameters are learnt.")
     config = options.config_of(args)
+    if args.schedule is not None:
+        if args.frozen:
+            raise ConfigError("--schedule: got --frozen as well, which learns nothing; expected "
+                              "one of them.")
+        config = config.with_values({"estimation.schedule": args.schedule})
     # Only here: solvers and the arm's model take a second to load, and a wrong argument is
     # answered before.
     from ..model.parameter_file import load_parameters
@@ -76,9 +85,21 @@ def summary(metrics: dict[str, Any]) -> str:
         f"{metrics['updates']} updates, {metrics['skipped']} skipped, {solver['name']}: median "
         f"{shown(solver['median_ms'], '.2f')} ms, 99 % {shown(solver['p99_ms'], '.2f')} ms, "
         f"{solver['failures']} failures")
+    lines += [*_stages(metrics["stages"]), ""] if metrics["stages"] else []
     gap = metrics["longest_gap_s"]["sample"]
     return "\n".join([*lines, f"{metrics['duration_s']:.1f} s, longest time without a sample "
                               f"{gap:.1f} s, {done}"])
+
+
+def _stages(stages: list[dict[str, Any]]) -> list[str]:
+    """The stages' table."""
+    wide = 2 + max(len("stage"), *(len(stage["name"]) for stage in stages))
+    lines = [f"{'stage':<{wide}}{'from [s]':>9}{'to [s]':>9}  {'ended':<15}missing"]
+    for stage in stages:
+        begin, end = (shown(stage[key], ".1f") for key in ("begin_s", "end_s"))
+        lines.append(f"{stage['name']:<{wide}}{begin:>9}{end:>9}  {stage['why_ended']:<15}"
+                     f"{'; '.join(stage['missing'])}".rstrip())
+    return lines
 
 
 def _inputs(inputs: dict[str, Any]) -> list[str]:

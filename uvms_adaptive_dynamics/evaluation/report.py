@@ -54,7 +54,7 @@ def write_report(folder: Path, run: Run, metrics: dict[str, Any]) -> Path:
     files: dict[str, str | bytes] = {}
     page = _template().render(
         recordings=", ".join(bag.path.resolve().name for bag in run.bags), frozen=run.frozen,
-        facts=_facts(run, metrics), inputs=_inputs(run),
+        facts=_facts(run, metrics), inputs=_inputs(run), stages=_stages(metrics),
         errors=_errors(run, metrics), over_time=_over_time(run),
         regimes=_regimes(run), saved=run.saved_noise is not None,
         figures=_pictures(files, draw(run, metrics)), parameters=_parameters(run),
@@ -141,6 +141,18 @@ def _inputs(run: Run) -> Table:
         (role, f.topic, str(f.received), str(f.used), _counted(f.refused) or "0",
          _counted(f.doubted) or "0", _number(f.rate_hz), _number(f.clock_offset_s),
          _number(f.latency_s)) for role, f in run.inputs.items()])
+
+
+def _stages(metrics: dict[str, Any]) -> Table:
+    """The stages of a schedule: when, why they ended, and what is left of the deviations."""
+    rows: list[Row] = []
+    for stage in metrics["stages"]:
+        ratios = [one["end"] / one["begin"] for one in stage["stddev"].values()
+                  if one["begin"] > 0 and one["end"] > 0]
+        left = math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else None
+        rows.append((stage["name"], _number(stage["begin_s"]), _number(stage["end_s"]),
+                     stage["why_ended"], _percent(left), "; ".join(stage["missing"]) or "nothing"))
+    return Table(("stage", "from [s]", "to [s]", "ended", "deviations left", "missing"), rows)
 
 
 def _errors(run: Run, metrics: dict[str, Any]) -> Table:

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..config import Config
+from ..control.stage_runner import StageEnd, StageRunner
+from ..control.stages import load_schedule
 from ..disk.writing import attempt_all, output_file, output_folder
 from ..errors import BagError
 from ..estimation.estimator import Estimator
@@ -98,7 +100,8 @@ def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None =
     estimator = Estimator(config, prior, robot=robot, learn=not frozen,
                           adapt_intervals=adapt_intervals or not frozen)
     start = estimator.parameter_set()
-    recorder = _Recorder(estimator, robot, frozen)
+    stages = _stages(config, estimator, frozen)
+    recorder = _Recorder(estimator, robot, frozen, stages)
     received_log, gaps = InputLog(front.inputs), Gaps(config.robot.vehicle)
     warned: list[RunFinding] = []
     # As in the node, so that the times of updates and solves are the node's.
@@ -136,11 +139,21 @@ def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None =
         None if frozen else estimator.solver_name,
         None if frozen else estimator.identifiable_rank(), estimator.solver_failures,
         {**front.counters, **received_log.undecodable}, front.masked,
-        (*(found.sentence for found in warned), *estimator.notes), estimator.prior.noise_stddev,
+        (*(found.sentence for found in warned), *(stages.schedule.notes if stages else ()),
+         *estimator.notes), estimator.prior.noise_stddev,
         (*warned, *recorder.trust_findings(),
          *(RunFinding("robot.dry_mass", sentence) for sentence in estimator.mass_findings()),
          *(RunFinding("residual", sentence) for sentence in estimator.residual_findings())),
-        received_log.figures(), tuple(recorder.changes), tuple(failures.failures), gaps.figures())
+        received_log.figures(), tuple(recorder.changes), tuple(failures.failures), gaps.figures(),
+        recorder.stage_ends())
+
+
+def _stages(config: Config, estimator: Estimator, frozen: bool) -> StageRunner | None:
+    """What goes through the schedule of the settings, if there is one and anything is learnt."""
+    if frozen or not config.estimation.schedule:
+        return None
+    return StageRunner(load_schedule(config.estimation.schedule, estimator.table,
+                                     config.estimation.frozen), estimator)
 
 
 def _signal_findings(bag: BagContents, front: SignalFrontEnd) -> list[RunFinding]:
@@ -163,9 +176,10 @@ def _masked_findings(log: RunLog, robot: RobotModel, front: SignalFrontEnd) -> l
 class _Recorder:
     """Hands samples to the estimator and keeps what it answers."""
 
-    def __init__(self, estimator: Estimator, robot: RobotModel, frozen: bool):
+    def __init__(self, estimator: Estimator, robot: RobotModel, frozen: bool,
+                 stages: StageRunner | None):
         self.log = RunLog(robot.table)
-        self._estimator, self._frozen = estimator, frozen
+        self._estimator, self._frozen, self._stages = estimator, frozen, stages
         self.changes: list[RunFinding] = []
         self._causes: dict[str, RunFinding] = {}
         self._first_t: float | None = None
@@ -192,9 +206,13 @@ class _Recorder:
                 log.add_row(prediction, bag, estimator.moves)
             return
         failures, changes = estimator.solver_failures, estimator.changes
-        estimate = estimator.step(sample)
-        if estimate is None:
+        begin = time.perf_counter()
+        if estimator.add(sample) is None:
             return
+        if self._stages is not None:
+            self._stages.follow()
+        estimate = estimator.solve(begin)
+        assert estimate is not None     # it learns
         log.add_row(estimate.prediction, bag, estimator.moves)
         if estimator.changes > changes:
             log.changes.append(estimate.t)
@@ -217,6 +235,10 @@ class _Recorder:
             if kind not in self._causes and len(self._causes) < MOST_CAUSES:
                 since = self.elapsed()
                 self._causes[kind] = RunFinding("trust", f"{cause} (from {since:.1f} s)", since)
+
+    def stage_ends(self) -> tuple[StageEnd, ...]:
+        """The stages of the schedule that were begun."""
+        return () if self._stages is None else tuple(self._stages.finish())
 
     def trust_findings(self) -> list[RunFinding]:
         """What was likely when, and at the end."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import __version__
 from ..config import Config
+from ..control.stage_runner import StageEnd
 from ..model.metrics import all_channels, timing
 from ..model.normal import Z95
 from ..model.parameter_file import ParameterSet
@@ -65,6 +66,7 @@ class Run:
     changes: tuple[RunFinding, ...] = ()
     failures: tuple[Failure, ...] = ()
     longest_gap: Mapping[str, float | None] = field(default_factory=dict)
+    stages: tuple[StageEnd, ...] = ()
     version: str = __version__
 
     @property
@@ -131,10 +133,21 @@ def metrics_of(done: Run) -> dict[str, Any]:
         "findings": [found.entry() for found in done.findings],
         "changes": [change.entry() for change in done.changes],
         "failures": [asdict(failure) for failure in done.failures],
-        "longest_gap_s": dict(done.longest_gap), "settings_changed": {
+        "longest_gap_s": dict(done.longest_gap),
+        "stages": [stage_entry(stage, float(rows.t[0])) for stage in done.stages],
+        "settings_changed": {
             name: {"default": default, "value": value}
             for name, (default, value) in done.config.changed_settings().items()}
     }
+
+
+def stage_entry(stage: StageEnd, first: float) -> dict[str, Any]:
+    """A stage as in metrics.json; first [s]: the time that its times count from."""
+    begin, end = (None if t is None else t - first for t in (stage.begin, stage.end))
+    return {"name": stage.stage, "begin_s": begin, "end_s": end, "why_ended": stage.why,
+            "missing": list(stage.missing),
+            "stddev": {name: {"begin": before, "end": after}
+                       for name, (before, after) in stage.deviations.items()}}
 
 
 def trust_of(rows: Rows) -> list[dict[str, Any]]:

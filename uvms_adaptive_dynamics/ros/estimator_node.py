@@ -31,6 +31,7 @@ from .parameters import changes_sentence, config_from_parameters, watch_changes
 from .recent_fit import RecentFit
 from .recorder import recording_path
 from .services import NodeServices, parameter_folder
+from .stages import NodeStages
 from .subscriptions import Repeated
 from .validity import ValidityMonitor
 from .worker import Worker
@@ -81,6 +82,9 @@ class EstimatorNode(rclpy.node.Node):
         start = memory.start()
         # Nothing but the worker keeps the estimator: other threads read what the worker publishes.
         estimator = Estimator(config, robot=self.robot, real_time=True, start=start.parameters)
+        stages = self._stages = NodeStages(config, estimator, self._outputs.publish,
+                                           lambda line: self.get_logger().info(line),
+                                           self.get_fully_qualified_name().lstrip("/"))
         worker = Worker(
             estimator, config.filter.period,
             self._predicted, lambda _: self._parameter_outputs.estimate(),
@@ -101,13 +105,14 @@ class EstimatorNode(rclpy.node.Node):
         self._reporter = Diagnostics(config, self.robot.table, worker, self._fit,
                                      lambda: validity.latest)
         self._answers = NodeServices(self, worker, self.robot.table, lambda: self.config,
-                                     inputs.restart_front_end, memory)
+                                     inputs.restart_front_end, memory, stages)
         self._report_timer = self.create_timer(
             config.output.diagnostics_period, lambda: self._report(inputs), clock=self._wall)
         self._voice_timer = self.create_timer(SPEAK_S, inputs.speak, clock=self._wall)
         self.worker = worker
         self._log_start(worker.snapshot, inputs, start.sentence)
         self._parameter_outputs.announce()
+        stages.announce()
         worker.start()
         memory.run(worker.request, lambda: validity.latest.state == FAILED)
         inputs.start()
@@ -140,6 +145,7 @@ class EstimatorNode(rclpy.node.Node):
     def _predicted(self, prediction: Prediction) -> None:
         self._fit.add(prediction)
         self._outputs.prediction(prediction)
+        self._stages.follow()
 
     def _now(self) -> float:
         """[s] on the node's clock."""

@@ -23,7 +23,7 @@ CLASSES = {"sensor_msgs/msg/JointState": JointState,
            "diagnostic_msgs/msg/DiagnosticArray": DiagnosticArray}
 
 QUEUED = QoSProfile(depth=10)
-LATCHED_OUTPUTS = ("parameters", "trusted_parameters", "status", "covariance",
+LATCHED_OUTPUTS = ("parameters", "trusted_parameters", "status", "stage", "covariance",
                    "trusted_covariance")
 
 NEED_VEHICLE = ("predicted_wrench", "wrench_stddev", "acceleration")

@@ -18,6 +18,7 @@ from ..estimation.saved_state import dated
 from ..model.parameter_file import ParameterSet, load_parameters, save_parameters
 from ..model.parameters import ParameterTable
 from .memory import Memory
+from .stages import NodeStages
 from .worker import Worker
 
 LONGEST_NAME = 100   # of a file, well below the 255 bytes of a file system
@@ -29,11 +30,11 @@ class NodeServices:
 
     def __init__(self, node: Node, worker: Worker, table: ParameterTable,
                  get_config: Callable[[], Config], restart_front_end: Callable[[], None],
-                 memory: Memory):
+                 memory: Memory, stages: NodeStages):
         """`get_config`: the settings as they are now, since output.file may change."""
         self._log, self._worker, self._table = node.get_logger(), worker, table
         self._config, self._restart_front_end = get_config, restart_front_end
-        self._memory = memory
+        self._memory, self._stages = memory, stages
         for name, action in (("reset", self._reset), ("save", self._save), ("load", self._load),
                              ("next_stage", self._next_stage)):
             node.create_service(Trigger, f"~/{name}", self._answering(name, action))
@@ -110,11 +111,11 @@ class NodeServices:
         def restart(estimator) -> None:
             self._memory.keep(estimator)
             estimator.restart(parameters)
+            self._stages.restart()
         self._worker.call(restart)
 
     def _next_stage(self, request) -> str:
-        raise UvmsError("no schedule is configured; all parameters that are not frozen are "
-                        "estimated together.")
+        return self._worker.call(lambda estimator: self._stages.next())
 
 
 def parameter_folder(output: Output) -> Path:

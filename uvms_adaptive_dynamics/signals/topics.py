@@ -70,6 +70,8 @@ OUTPUTS = (
            "the last of them that were trusted"),
     Output("status", "diagnostic_msgs/msg/DiagnosticArray",
            "validity of the parameters of the same stamp"),
+    Output("stage", "diagnostic_msgs/msg/DiagnosticArray",
+           "stage of the schedule, its progress, and what is missing"),
     Output("covariance", "std_msgs/msg/Float64MultiArray",
            "covariance of the parameters, labelled with their names and stamp"),
     Output("trusted_covariance", "std_msgs/msg/Float64MultiArray",

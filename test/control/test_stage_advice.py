@@ -1,0 +1,31 @@
+"""What a person with a joystick is told."""
+import pytest
+
+from uvms_adaptive_dynamics.control.stage_advice import advice, motion_for
+from uvms_adaptive_dynamics.model.parameters import LINK, VEHICLE, VEHICLE_OFFSETS
+from uvms_adaptive_dynamics.model.sample import VEHICLE_CHANNELS
+
+
+@pytest.mark.parametrize("name, channels", [
+    ("X_u", ["surge"]), ("M_qq", ["pitch"]), ("Iz_N_dr", ["yaw"]), ("mzg_K_dv", ["sway"]),
+    ("W", ["heave", "roll", "pitch"]), ("ygW_ybB", ["roll"]), ("offset_N", ["yaw"]),
+    ("axis_d.Ixx", ["axis_d"]), ("yaw.fv", ["joint.yaw"])])
+def test_a_parameter_is_shown_by_its_own_motion(name, channels):
+    move = (*VEHICLE_CHANNELS, "axis_d", "joint.yaw")
+    assert sorted(c for c, _ in motion_for(name, move)) == sorted(channels)
+
+
+@pytest.mark.parametrize("name", [entry[0] for entry in (*VEHICLE, *VEHICLE_OFFSETS)]
+                         + [f"j.{own}" for own in (*LINK, "Ir", "offset")])
+def test_every_parameter_of_the_table_has_a_motion_of_its_own(name):
+    """None falls back to 'move everything'."""
+    found = motion_for(name, (*VEHICLE_CHANNELS, "j"))
+    assert 1 <= len(found) <= 3 and all(how != "more, differently" for _, how in found)
+
+
+def test_sentences():
+    assert advice("roll", ["K_pp", "Ix_K_dp", "K_p", "X_u"], ("roll", "surge")) == (
+        "roll: faster, back and forth (K_pp, Ix_K_dp); slowly too (K_p)")
+    assert advice("yaw", ["K_pp"], ("roll", "yaw")) == ""
+    # a name that tells nothing, or a channel that the stage does not move: all that it moves
+    assert advice("yaw", ["drag_factor"], ("yaw",)) == "yaw: more, differently (drag_factor)"

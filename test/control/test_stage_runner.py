@@ -1,0 +1,188 @@
+"""A runner on a learner whose information is known in closed form."""
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.control.stage_runner import AT_MOST, BY_HAND, DONE, StageRunner
+from uvms_adaptive_dynamics.control.stages import Schedule, Stage
+from uvms_adaptive_dynamics.model.parameters import ParameterTable
+
+TABLE = ParameterTable(True, ("a", "b"), (False,) * 2, (1.0,) * 2, (.3,) * 2)
+CHANNELS = ("surge", "sway", "heave", "roll", "pitch", "yaw", "a", "b")
+PERIOD = 0.02
+
+
+class Learner:
+    """Information on each parameter grows by `pace` [1 / s] in prior deviations while its channel
+    moves."""
+
+    def __init__(self, pace):
+        self.config = Config()
+        self.table, self.learn, self.prediction = TABLE, True, None
+        self.fresh_stddev = np.array(TABLE.scale)
+        self.moves = self.counts = np.zeros(len(CHANNELS), bool)
+        self.information = np.ones(TABLE.size)
+        self.pace = np.array([pace(name) for name in TABLE.names])
+        self.free, self.t = None, 0.0
+
+    @property
+    def covariance(self):
+        return np.diag(self.fresh_stddev ** 2 / self.information)
+
+    def set_free(self, free):
+        self.free = free.copy()
+
+    def add(self, *moving):
+        self.t += PERIOD
+        self.moves = self.counts = np.isin(CHANNELS, moving)
+        self.information = self.information + PERIOD * self.pace * bool(moving)
+        self.prediction = SimpleNamespace(t=self.t)
+
+
+def play(runner, learner, seconds, *moving):
+    """Until the stage changes or the time is over; [s] that it took."""
+    index, count = runner.progress().index, len(runner.ended)
+    for k in range(round(seconds / PERIOD)):
+        learner.add(*moving)
+        runner.follow()
+        if len(runner.ended) != count:
+            return (k + 1) * PERIOD
+    assert runner.progress().index == index
+    return None
+
+
+FIRST = Stage("first", "the first", ("a.fv", "a.fs"), ("a",), at_most=60.0)
+SECOND = Stage("second", "the second", ("X_u",), ("surge",), ("a.fv", "a.fs"), at_most=30.0)
+TWO = Schedule("two", (FIRST, SECOND), ("what was left out",))
+
+
+@pytest.fixture
+def said():
+    return []
+
+
+def run_of(pace, said, schedule=TWO):
+    learner = Learner(pace)
+    return learner, StageRunner(schedule, learner, said.append)
+
+
+def test_a_stage_ends_when_its_directions_are_measured(said):
+    """Information 1 + t reaches 1 / .3^2 after 10.1 s, looked at every second: 11 s."""
+    learner, runner = run_of(lambda name: 1.0, said)
+    assert list(np.array(TABLE.names)[learner.free]) == ["a.fv", "a.fs"]
+    assert play(runner, learner, 60, "a", "surge") == pytest.approx(11.0)
+    end = runner.ended[0]
+    assert (end.stage, end.why, end.missing) == ("first", DONE, ())
+    assert end.deviations["a.fv"] == pytest.approx((1.0, 12 ** -.5), rel=2e-3)
+    assert list(np.array(TABLE.names)[learner.free]) == ["X_u", "a.fv", "a.fs"]
+    assert said[0].endswith("what was left out")
+    assert said[1].startswith("stage 1 of 2, the first: 2 parameters are estimated; move a")
+    assert said[2].startswith("stage 1 of 2, the first: done after 11 s")
+
+
+def test_time_alone_ends_no_stage_before_its_limit(said):
+    """Without motion nothing is learnt: the limit ends the stage, which is said with what is
+    missing, and the next one goes on."""
+    learner, runner = run_of(lambda name: 1.0, said)
+    assert play(runner, learner, 90) == pytest.approx(60.0)
+    assert runner.ended[0].why == AT_MOST
+    assert runner.ended[0].missing == (
+        "a: has hardly moved, or its rows are masked (0 of 8 s); at several speeds (a.fv); "
+        "slowly, in both directions (a.fs)",)
+    assert "ended at its limit of 60 s before it was done; missing: a: has hardly moved" in said[-2]
+    assert runner.progress().stage.name == "second"
+
+
+def test_motion_of_another_channel_is_not_the_one_asked_for(said):
+    learner, runner = run_of(lambda name: 10.0, said)
+    assert play(runner, learner, 40, "b", "roll") is None
+    progress = runner.progress()
+    assert progress.done == 0.0 and progress.moved == {"a": 0.0}
+    assert progress.missing == ("a: has hardly moved, or its rows are masked (0 of 8 s)",)
+
+
+def test_what_the_motion_does_not_show_does_not_hold_up_the_stage(said):
+    """A direction that would not be measured within at_most at the present pace is out of reach,
+    as soon as the pace is known over ten seconds."""
+    slow = (.3 ** -2 - 1) / 60
+    learner, runner = run_of(lambda name: {"a.fv": 2.0, "a.fs": .5 * slow}.get(name, 1.0), said)
+    assert play(runner, learner, 60, "a") == pytest.approx(10.0)
+    assert runner.ended[0].why == DONE
+    learner, runner = run_of(lambda name: {"a.fv": 2.0, "a.fs": 1.1 * slow}.get(name, 1.0), said)
+    took = play(runner, learner, 70, "a")
+    assert took == pytest.approx(55, abs=1.01) and runner.ended[0].why == DONE
+    learner, runner = run_of(lambda name: {"a.fv": 2.0, "a.fs": .5 * slow}.get(name, 1.0), said)
+    play(runner, learner, 9.5, "a")
+    assert runner.progress().out_of_reach == ()
+    assert "a.fs" in runner.progress().missing[0]
+
+
+def test_intervals_by_name_are_waited_for(said):
+    """Half the 95 % interval of W: 1.96 * 100 / sqrt(1 + t) < 45 N after 18 s."""
+    stage = Stage("w", "weight", ("W",), ("heave",), intervals={"W": 45.0})
+    learner, runner = run_of(lambda name: 1.0, said, Schedule("s", (stage,)))
+    play(runner, learner, 12, "heave")
+    missing, = runner.progress().missing
+    assert missing.startswith("W: +- 5")
+    assert play(runner, learner, 50, "heave") == pytest.approx(18.0 - 12.0)
+
+
+def test_by_hand_until_the_schedule_is_complete(said):
+    """The last stage's parameters stay free; a further step is answered and changes nothing."""
+    learner, runner = run_of(lambda name: 1.0, said)
+    play(runner, learner, 3, "a")
+    assert "ended by hand after 3 s; missing" in runner.next()
+    assert runner.next().endswith("The schedule is complete.")
+    free = learner.free.copy()
+    assert "no further stage" in runner.next()
+    play(runner, learner, 40, "surge")
+    assert [end.why for end in runner.finish()] == [BY_HAND, BY_HAND]
+    assert runner.progress().state == "complete" and runner.progress().done == 1.0
+    np.testing.assert_array_equal(learner.free, free)
+
+
+def test_progress_grows_with_what_is_learnt(said):
+    learner, runner = run_of(lambda name: 1.0, said)
+    found = []
+    for _ in range(10):
+        play(runner, learner, 1.0, "a")
+        found.append(runner.progress().done)
+    assert found == sorted(found) and 0 < found[0] < found[-1] < 1
+
+
+def test_tilts_are_counted_by_rows_that_count_however_slow(said):
+    """Rows that never move within a second, but come to new places."""
+    tilt = replace(FIRST, kind="tilt")
+    learner, runner = run_of(lambda name: 1.0, said, Schedule("s", (tilt,)))
+    for _ in range(round(12 / PERIOD)):
+        learner.add("a")
+        learner.moves = np.zeros(len(CHANNELS), bool)
+        runner.follow()
+    assert runner.ended[0].why == DONE
+
+
+def test_nothing_happens_while_nothing_is_learnt_and_a_restart_begins_anew(said):
+    learner, runner = run_of(lambda name: 1.0, said)
+    play(runner, learner, 12, "a")
+    learner.learn = False
+    assert play(runner, learner, 100, "a") is None
+    learner.learn = True
+    runner.restart()
+    assert runner.ended == [] and runner.progress().index == 0
+    assert list(np.array(TABLE.names)[learner.free]) == ["a.fv", "a.fs"]
+
+
+def test_a_joint_whose_effort_is_masked_holds_up_nothing(said):
+    """Its rows never count; the stage waits for the other channel alone."""
+    stage = replace(FIRST, move=("a", "b"))
+    learner = Learner(lambda name: 1.0)
+    runner = StageRunner(Schedule("s", (stage,)), learner, said.append)
+    assert play(runner, learner, 30, "a") is None
+    learner.config = SimpleNamespace(filter=learner.config.filter,
+                                     joint_states=SimpleNamespace(effort_masked=("b",)))
+    runner.restart()
+    assert play(runner, learner, 60, "a") is not None and runner.ended[0].why == DONE
+    assert runner.progress().moved.keys() == {"a"}

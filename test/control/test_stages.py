@@ -1,0 +1,147 @@
+"""Schedules: those that are shipped, on robots of every kind; one's own; what is refused."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.control.stages import load_schedule, shipped
+from uvms_adaptive_dynamics.errors import ConfigError
+from uvms_adaptive_dynamics.model.parameters import VEHICLE, ParameterTable
+
+JOINTS = ("shoulder", "elbow", "wrist")
+
+
+def table_of(vehicle=True, joints=JOINTS, **options):
+    n = len(joints)
+    return ParameterTable(vehicle, tuple(joints), (False,) * n, (1.0,) * n, (.3,) * n, **options)
+
+
+TABLES = {
+    "both": table_of(), "arm": table_of(vehicle=False), "vehicle": table_of(joints=()),
+    "options": table_of(rotor=True, vehicle_offsets=True, joint_offsets=True),
+    "names": table_of(joints=("yaw", "a.b")), "one": table_of(vehicle=False, joints=("only",))}
+
+
+def written(tmp_path, text):
+    path = tmp_path / "own.yaml"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("name", shipped())
+def test_a_shipped_schedule_fits_every_robot_or_says_why_not(name, kind):
+    """Stages name parameters and channels that are there, and free something; what does not apply
+    is left out with a sentence."""
+    table = TABLES[kind]
+    if (name, kind) in (("vehicle", "arm"), ("vehicle", "one"),
+                        ("arm_distal_to_proximal", "vehicle")):
+        with pytest.raises(ConfigError, match="no stage for this robot: stage"):
+            load_schedule(name, table)
+        return
+    schedule = load_schedule(name, table)
+    for stage in schedule.stages:
+        assert stage.free and set(stage.free) | set(stage.kept) <= set(table.names)
+        assert not set(stage.free) & set(stage.kept)
+        assert stage.move or any("asks for no motion" in note for note in schedule.notes)
+    freed = {one for stage in schedule.stages for one in stage.free}
+    assert (freed != set(table.names)) == any("no stage frees" in note for note in schedule.notes)
+    if kind == "both" and name in ("guided", "paper", "all_at_once"):
+        assert schedule.notes == ()
+    if kind == "options" and name in ("guided", "paper", "all_at_once", "vehicle"):
+        assert set(table.names[:table.vehicle_slice.stop]) <= freed
+
+
+def test_the_papers_two():
+    """Arm from tip to base; vehicle from the least to the most coupled; each stage alone; together
+    all of the paper's parameters."""
+    table = table_of()
+    stages = load_schedule("paper", table).stages
+    assert [stage.name for stage in stages] == [
+        "wrist", "elbow", "shoulder", "yaw_heave", "roll_pitch", "couplings", "restoring"]
+    assert all(stage.kept == () for stage in stages)
+    assert stages[0].move == ("wrist",) and stages[-1].kind == "tilt"
+    assert sum((stage.free for stage in stages), ()).__len__() == len(VEHICLE) + 36
+    assert {name for stage in stages for name in stage.free} == set(table.names)
+
+
+def test_guided_frees_everything_and_freezes_nothing_again():
+    table, before = TABLES["options"], set()
+    for stage in load_schedule("guided", table).stages:
+        now = set(stage.free) | set(stage.kept)
+        assert before <= now
+        before = now
+    assert before == set(table.names)
+
+
+def test_frozen_by_settings_is_left_out():
+    stages = load_schedule("arm_distal_to_proximal", table_of(), frozen=["elbow.*", "wrist.m"])
+    assert [stage.name for stage in stages.stages] == ["wrist", "shoulder"]
+    assert "wrist.m" not in stages.stages[0].free
+    assert stages.notes[0] == ("stage 'elbow' is left out: estimation.frozen freezes all of its "
+                               "parameters")
+    assert "no stage frees m_X_du, m_Y_dv" in stages.notes[1] and "27 of 63" in stages.notes[1]
+
+
+def test_ones_own(tmp_path):
+    """Patterns, exceptions, kept parameters, widths, numbers; a joint that bears a vehicle
+    channel's name moves its own channel."""
+    path = written(tmp_path, """
+stages:
+  - {name: a, title: first, free: ["*", "!*.*", "!W"], move: [vehicle, "!"], at_least: 3, left: 0.1}
+""".replace(', "!"', ""))
+    table = TABLES["names"]
+    one = load_schedule(path, table).stages[0]
+    assert "W" not in one.free and len(one.free) == len(VEHICLE) - 1
+    assert one.at_least == 3 and one.left == .1 and len(one.move) == 6
+    path = written(tmp_path, """
+stages:
+  - {name: "{joint}", for_each_joint: base_first, title: "{joint}", free: ["{joint}.f?"],
+     move: ["{joint}"], keep: true, intervals: {"{joint}.fv": 0.5}}
+""")
+    first, second = load_schedule(path, table).stages
+    assert (first.name, first.move, second.move) == ("yaw", ("joint.yaw",), ("a.b",))
+    assert second.kept == ("yaw.fv", "yaw.fs") and second.intervals == {"a.b.fv": .5}
+
+
+def one(**values):
+    entry = {"name": "a", "title": "b", "free": ["W"], **values}
+    inside = ", ".join(f"{key}: {value}" for key, value in entry.items()).replace("'", '"')
+    return f"stages: [{{{inside}}}]"
+
+
+@pytest.mark.parametrize("text, said", [
+    ("", "not a list of stages"), ("stages: 3", "not a list of stages"),
+    ("stages: []", "no stage for this robot"), ("stages: [3]", "a stage is 3"),
+    ("stages: [{name: a, title: b}]", "no 'free'"), (one(free=[]), "frees none"),
+    (one(free=["X_uuu"]), "'X_uuu', which fits no parameter; expected names such as 'X_uu'"),
+    (one(free=["elbow.fw"]), "fits no parameter"), (one(free=["W", "!W"]), "frees nothing"),
+    (one(mov=["roll"]), "'move'"), (one(move=["rol"]), "no channel"),
+    (one(move="roll"), "a list of names"), (one(at_most=0), "from 1 to"),
+    (one(at_most=".nan"), "from 1 to"), (one(at_least=50, at_most=40), "more than at_least"),
+    (one(left=1.5), "from 0.001"), (one(kind="jump"), "motion, tilt"), (one(keep=1), "true or"),
+    (one(for_each_joint="upwards"), "distal_first, base_first"),
+    (one(intervals={"W": -1}), "widths above 0"), (one(name=7), "a text"),
+    ("stages: [{name: a, title: b, free: [W]}, {name: a, title: c, free: [B]}]", "two stages"),
+    ("stages: [&a {name: x}, *a]", "not valid YAML")])
+def test_what_cannot_be_used_is_refused_in_a_sentence(tmp_path, text, said):
+    with pytest.raises(ConfigError) as refused:
+        load_schedule(written(tmp_path, text), table_of())
+    assert said in str(refused.value) and "own.yaml" in str(refused.value)
+
+
+def test_names_that_do_not_exist(tmp_path):
+    with pytest.raises(ConfigError, match="expected one of all_at_once, arm_distal"):
+        load_schedule("giuded", table_of())
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_schedule(tmp_path / "none.yaml", table_of())
+
+
+def test_a_term_that_is_switched_off_is_no_mistake(tmp_path):
+    """Names that another setting or another robot would have are left out, not refused."""
+    path = written(tmp_path, one(free=["W", "offset_X", "*.Ir"]))
+    assert load_schedule(path, table_of()).stages[0].free == ("W",)
+    arm = replace(table_of(), vehicle=False)
+    with pytest.raises(ConfigError, match="no stage for this robot"):
+        load_schedule(path, arm)
+    assert np.all([len(load_schedule(path, TABLES[k]).stages) for k in ("options", "vehicle")])

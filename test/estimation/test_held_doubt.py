@@ -1,0 +1,39 @@
+"""What held parameters make uncertain in the rows."""
+import numpy as np
+
+from uvms_adaptive_dynamics.estimation.held_doubt import HeldDoubt
+
+C, P = 3, 6
+
+
+def rows(count, seed=0):
+    return np.random.default_rng(seed).normal(size=(count, C, P))
+
+
+def test_it_is_the_mean_of_what_their_covariance_does_to_rows():
+    """Of window and later rows alike, rows that do not count left out."""
+    places, root = np.array([1, 4]), np.array([[1.0, 0.2], [0.0, 0.5]])
+    covariance, Y = root @ root.T, rows(40)
+    valid = np.random.default_rng(1).random((40, C)) > .3
+    doubt = HeldDoubt(C, memory=1e9)
+    doubt.hold(places, covariance, Y[:25], valid[:25])
+    for one, counts in zip(Y[25:], valid[25:]):
+        doubt.add_row(one, counts)
+    each = np.einsum("tcp,pq,tcq->tc", Y[..., places], covariance, Y[..., places])
+    expected = [each[valid[:, c], c].mean() for c in range(C)]
+    np.testing.assert_allclose(doubt.variance, expected, rtol=1e-9)
+    noise = np.full(C, 2.0)
+    np.testing.assert_allclose(doubt.joined(noise), np.sqrt(4 + doubt.variance))
+    np.testing.assert_array_equal(doubt.dominates(np.sqrt(doubt.variance) * [.9, 1.1, .9]),
+                                  [True, False, True])
+
+
+def test_nothing_held_is_no_doubt():
+    """The noise comes back as it is, to the bit."""
+    doubt, noise = HeldDoubt(C, 100.0), np.array([.1, .2, .3])
+    doubt.hold(np.array([0]), np.eye(1), rows(5), np.ones((5, C), bool))
+    assert doubt.holds
+    doubt.hold(np.zeros(0, int), np.zeros((0, 0)), rows(5), np.ones((5, C), bool))
+    doubt.add_row(rows(1)[0], np.ones(C, bool))
+    assert not doubt.holds and doubt.joined(noise) is noise
+    assert not doubt.dominates(noise).any()

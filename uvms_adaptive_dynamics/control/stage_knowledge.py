@@ -1,0 +1,97 @@
+"""How well a stage's parameters are known, direction by direction, and what its motion would still
+show (docs/identification.md, "When a stage is done")."""
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ..config import Config
+from ..model.parameters import ParameterTable
+from .stages import Stage
+
+LOOK = 1.0          # [s] of rows between two looks at what is known
+# [s] in motion over which it is seen how fast a direction is learnt: some periods of slow motion
+PACE_OVER = 10.0
+SMALLEST = 1e-300   # keeps a variance of zero from dividing
+
+
+class Learner(Protocol):
+    """What stages need of an `Estimator`."""
+
+    config: Config
+    table: ParameterTable
+    prediction: Any
+    moves: np.ndarray
+    counts: np.ndarray
+    learn: bool
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """(p, p)."""
+
+    @property
+    def fresh_stddev(self) -> np.ndarray:
+        """(p,)."""
+
+    def set_free(self, free: np.ndarray) -> None:
+        """Estimate these parameters (p,) bool and hold the others."""
+
+
+class Directions(NamedTuple):
+    """Directions of a stage's parameters, in deviations of a fresh prior: left (k,): share of the
+    deviation that is left; names (k,): the parameter that each is most of; out_of_reach (k,) bool:
+    the motion of late would not measure it before the stage's limit."""
+
+    left: np.ndarray
+    names: tuple[str, ...]
+    out_of_reach: np.ndarray
+
+
+class StageKnowledge:
+    """directions: of the stage's parameters, as of the last look; pace_is_known: whether all
+    channels have moved for long enough to tell what this motion does not show."""
+
+    def __init__(self, stage: Stage, estimator: Learner, moved: Mapping[str, float]):
+        """moved: as in `look`, none yet."""
+        self._stage, self._estimator = stage, estimator
+        self._places = estimator.table.places(stage.free)
+        self._past: deque[np.ndarray] = deque(maxlen=1 + round(PACE_OVER / LOOK))
+        self._moved: Mapping[str, float] | None = None
+        self.pace_is_known = False
+        self.look(moved, 0.0)
+
+    def look(self, moved: Mapping[str, float], elapsed: float) -> None:
+        """Which directions are known how well, and which the motion shows too slowly; moved [s] in
+        motion by channel, elapsed [s] of the stage."""
+        covariance = self._estimator.covariance[np.ix_(self._places, self._places)]
+        fresh = self._estimator.fresh_stddev[self._places]
+        scaled = covariance / np.outer(fresh, fresh)
+        # A pause says nothing of how fast the motion shows what.
+        if not moved or moved != self._moved:
+            self._past.append(scaled)
+        self._moved = dict(moved)
+        self.pace_is_known = len(self._past) == self._past.maxlen and all(
+            seconds >= self._stage.at_least for seconds in moved.values())
+        variance, vectors = np.linalg.eigh(0.5 * (scaled + scaled.T))
+        names = tuple(self._stage.free[k] for k in np.argmax(np.abs(vectors), axis=0))
+        slow = self._out_of_reach(vectors, np.maximum(variance, SMALLEST), elapsed)
+        self.directions = Directions(np.sqrt(np.maximum(variance, 0.0)), names, slow)
+
+    def deviations(self) -> list[float]:
+        """Of the stage's parameters, in SI units."""
+        diagonal = np.diagonal(self._estimator.covariance)[self._places]
+        return np.sqrt(np.maximum(diagonal, 0.0)).tolist()
+
+    def _out_of_reach(self, vectors: np.ndarray, variance: np.ndarray,
+                      elapsed: float) -> np.ndarray:
+        """(k,) bool: information, which grows in proportion to time in motion, will not be enough
+        when the stage must end."""
+        if not self.pace_is_known:
+            return np.zeros(variance.size, bool)
+        before = np.einsum("pk,pq,qk->k", vectors, self._past[0], vectors)
+        pace = (1 / variance - 1 / np.maximum(before, SMALLEST)) / PACE_OVER
+        then = 1 / variance + pace * max(self._stage.at_most - elapsed, 0.0)
+        return (variance > self._stage.left ** 2) & (then < self._stage.left ** -2.0)

@@ -1,0 +1,109 @@
+"""The stages of a schedule in the node: followed on the worker's thread, said on ~/stage and in the
+log (docs/identification.md)."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..config import Config
+from ..control.stage_runner import AT_MOST, COMPLETE, Progress, StageRunner
+from ..control.stages import load_schedule
+from ..errors import UvmsError
+from ..estimation.estimator import Estimator
+from . import messages
+from .status import OK, WARN
+
+SAY_EVERY = 10.0        # [s] of rows between two lines on the progress
+NO_SCHEDULE = ("no schedule is configured; all parameters that are not frozen are estimated "
+               "together")
+
+
+class NodeStages:
+    """Runs the schedule of the settings, if there is one, and publishes where it is. All of it on
+    the worker's thread once that runs."""
+
+    def __init__(self, config: Config, estimator: Estimator, publish: Callable[[str, Any], None],
+                 say: Callable[[str], None], node_name: str):
+        """publish(topic's name, message); say: gets lines for the log. Raises ConfigError for a
+        schedule that cannot be used."""
+        self._publish, self._say, self._node_name = publish, say, node_name
+        self._t, self._said_at = 0.0, 0.0
+        self._estimator = estimator
+        self._runner: StageRunner | None = None
+        if config.estimation.schedule:
+            schedule = load_schedule(config.estimation.schedule, estimator.table,
+                                     config.estimation.frozen)
+            self._runner = StageRunner(schedule, estimator, say)
+
+    def follow(self) -> None:
+        """After each `add` of the estimator that gave a prediction."""
+        if self._runner is None or (progress := self._runner.follow()) is None:
+            return
+        prediction = self._estimator.prediction
+        self._t = self._t if prediction is None else float(prediction.t)
+        if progress.elapsed < self._said_at:        # another stage
+            self._said_at = 0.0
+        if progress.state != COMPLETE and progress.elapsed >= self._said_at + SAY_EVERY:
+            self._said_at = progress.elapsed
+            self._say(sentence(progress))
+        self.announce()
+
+    def next(self) -> str:
+        """End the stage by hand; the answer for an operator. Raises UvmsError without a schedule.
+        """
+        if self._runner is None:
+            raise UvmsError(f"{NO_SCHEDULE}.")
+        answer = self._runner.next()
+        self.announce()
+        return answer
+
+    def restart(self) -> None:
+        """The estimator has begun anew: from the first stage."""
+        if self._runner is not None:
+            self._runner.restart()
+        self.announce()
+
+    def announce(self) -> None:
+        """Publish where the run is."""
+        runner = self._runner
+        if runner is None:
+            self._publish_status(OK, f"{NO_SCHEDULE}", {"schedule": "", "state": "none"})
+            return
+        progress = runner.progress()
+        last = runner.ended[-1] if runner.ended else None
+        level = WARN if last is not None and last.why == AT_MOST else OK
+        values = {"schedule": runner.schedule.name, **figures(progress),
+                  "stages ended at their limit": sum(end.why == AT_MOST for end in runner.ended)}
+        if last is not None:
+            values |= {"last stage": last.stage, "last stage ended": last.why,
+                       "last stage missing": "; ".join(last.missing)}
+        self._publish_status(level, sentence(progress), values)
+
+    def _publish_status(self, level: int, message: str, values: Mapping[str, object]) -> None:
+        self._publish("stage", messages.status_array(self._t, self._node_name, "stage", level,
+                                                     message, values))
+
+
+def sentence(progress: Progress) -> str:
+    """Where a run is, for an operator."""
+    where = f"stage {progress.index + 1} of {progress.count}, {progress.stage.title}"
+    if progress.state == COMPLETE:
+        return f"the schedule is complete; what {progress.stage.title} freed stays free"
+    lacking = "; ".join(progress.missing) or "nothing"
+    return (f"{where}: {progress.done:.0%} after {progress.elapsed:.0f} s (at most "
+            f"{progress.stage.at_most:g} s); missing: {lacking}")
+
+
+def figures(progress: Progress) -> dict[str, object]:
+    """Keys and values of ~/stage about a stage."""
+    stage = progress.stage
+    missing = dict(one.partition(": ")[::2] for one in progress.missing)
+    return {
+        "state": progress.state, "stage": stage.name, "title": stage.title,
+        "index": progress.index, "count": progress.count, "kind": stage.kind,
+        "move": ",".join(stage.move), "free": ",".join(stage.free), "kept": ",".join(stage.kept),
+        "done": progress.done, "elapsed": progress.elapsed, "at_least": stage.at_least,
+        "at_most": stage.at_most,
+        **{f"missing {what}": how for what, how in missing.items()},
+        **{f"moved {channel}": seconds for channel, seconds in progress.moved.items()},
+        "out of reach": ",".join(progress.out_of_reach)}
