@@ -14,6 +14,11 @@ from fuzz_cases import randomness, spoilt
 
 from uvms_adaptive_dynamics.config import Config, load_config
 from uvms_adaptive_dynamics.config.template import settings_file
+from uvms_adaptive_dynamics.control.excitation.trajectory import Promise, Trajectory
+from uvms_adaptive_dynamics.control.excitation.trajectory_file import (
+    load_trajectory,
+    save_trajectory,
+)
 from uvms_adaptive_dynamics.control.stages import FOLDER as SCHEDULES
 from uvms_adaptive_dynamics.control.stages import load_schedule
 from uvms_adaptive_dynamics.export.formats import FORMATS, export_as, read_export
@@ -61,7 +66,8 @@ class FileFuzzer:
         self._kinds = (("configuration", self._configuration), ("settings", self._set),
                        ("parameter file", self._parameter_file), ("URDF", self._urdf),
                        ("thrust curve", self._curve), ("export", self._export),
-                       ("schedule", self._schedule))
+                       ("schedule", self._schedule), ("trajectory", self._trajectory))
+        self.trajectory = self._moved().read_text()
         self._exports = {name: export_as(estimate(1), name).text for name in FORMATS}
 
     def run(self, number, tally):
@@ -79,6 +85,12 @@ class FileFuzzer:
             {"joints": ["axis_e"], "vehicle": False,
              "channels": list(channel_names(False, ("axis_e",)))},
             known_from=("measured",) * SMALL.size, identifiability={"rank": 9}))
+
+    def _moved(self):
+        sine, cosine = np.random.default_rng(2).normal(0, 0.1, (2, 7, 2))
+        return save_trajectory(self._path, Trajectory(
+            ("axis_e",), 20.0, 2.0, np.arange(7.0), np.full((7, 2), 0.2), sine, cosine,
+            Promise(("W",), ("N",), np.ones(1, bool), np.ones(1), np.ones(1)), {"seed": 2}))
 
     def _write(self, text):
         self._path.write_bytes(text.encode("utf-8", "surrogatepass")
@@ -154,6 +166,15 @@ class FileFuzzer:
             curve = ThrustCurve.from_csv(path)
             thrust = curve.thrust(np.linspace(900, 2100, 50), 14.0)
             assert np.isfinite(thrust).all() and np.isfinite(curve.command(thrust, 14.0)).all()
+        return case
+
+    def _trajectory(self, rng):
+        path = self._write(self._spoilt(rng, self.trajectory))
+
+        def case():
+            motion = load_trajectory(path)
+            coordinates = motion.coordinates_at(np.linspace(0.0, motion.duration, 5))
+            assert all(np.isfinite(each).all() for each in coordinates)
         return case
 
     def _export(self, rng):

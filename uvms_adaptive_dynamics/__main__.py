@@ -38,6 +38,8 @@ COMMANDS = {
                     "follow a motion with a wrong, adapted, true and without a feedforward"),
     "guided": ("studies.guided.command",
                "identify a simulated robot stage by stage, with designed motions"),
+    "excite": ("studies.excitation.command",
+               "design a motion that tells most of what is not known, within limits; dry run"),
     "benchmark": ("studies.benchmark.command",
                   "time the complete update beside CVXPY's, over horizons, joints and solvers"),
     "export": ("export.command",

@@ -61,14 +61,14 @@ class Excitation(Section):
         15.0, "Lowest battery voltage during a motion, by which thrust is limited.", "V", 6.0,
         30.0)
     rest_force: float = setting(
-        10.0, "Force that keeps the robot where it is, as far as anybody knows who has seen it "
-              "hover (one deviation).", "N", 0.01, 1e4)
+        10.0, "Largest force that keeps the robot where it is, and how well that is known, by who "
+              "has seen it hover (one deviation).", "N", 0.01, 1e4)
     rest_moment: float = setting(
-        3.0, "Moment that keeps it level or tilted by at most `tilt` (one deviation).", "N m",
-        0.01, 1e4)
+        3.0, "Largest moment that keeps it level or tilted by at most `tilt`, and how well that is "
+             "known (one deviation).", "N m", 0.01, 1e4)
     rest_share: float = setting(
-        0.12, "Share of a joint's effort limit that holds the arm anywhere and moves it slowly, as "
-              "far as anybody knows who has seen it move (one deviation).", "", 0.01, 1.0)
+        0.2, "How well the effort is known that holds the arm anywhere or moves it slowly, as a "
+             "share of a joint's limit (one deviation).", "", 0.01, 1.0)
     draws: int = setting(
         16, "Parameters drawn from what is believed, for the worst of which limits hold.", "", 0,
         1000)

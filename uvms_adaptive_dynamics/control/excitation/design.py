@@ -19,7 +19,7 @@ from ...model.kernel import gaussian_kernel
 from ...model.parameter_file import ParameterSet
 from ...model.robot import RobotModel
 from ..desired_motion import desired_motion
-from .knowledge import Knowledge
+from .knowledge import CREEP, Knowledge
 from .limits import MotionLimits, moving
 from .objective import Objective, Tones
 from .rows import regressors
@@ -28,7 +28,10 @@ from .trajectory import VEHICLE_COORDINATES, Trajectory
 CHECKS_PER_SECOND = 20      # instants at which a finished motion is held against its limits
 # Share by which a motion is made smaller until nothing is exceeded, and the least that is tried.
 SHRINK, SMALLEST = 0.95, 0.01
+HALFWAY = 0.3   # size of the coordinates that cause an excess, from which all are made smaller
+HELD = 0.9      # of the limits of the wanted motion, within which the robot is held at its start
 FIRST_SIZE = 0.5            # of the limits that a random motion starts with
+POSTURES = 60       # of the arm, of which the one that is easiest to hold is where it starts
 KINDS = ("motion", "tilt")
 
 
@@ -45,35 +48,33 @@ def design(robot: RobotModel, known: ParameterSet, noise: np.ndarray, free: np.n
     known: values, with covariance and information where there are any, else of the prior's
     deviations; noise (C,) of low-passed rows [N, N m]; free (p,) bool; move: patterns of channels
     that move, the others stand still; limits: those that are never touched; seconds [s] of
-    processor time, after which the best so far is taken (by default the settings' iterations
-    alone decide, and the same seed gives the same motion). kind 'tilt': slowly enough for weight
-    and buoyancy alone. posture (n,): of the joints that stand still, by default the middle of
-    their ranges.
+    processor time of this thread, after which the best so far is taken (by default the settings'
+    iterations alone decide, and the same seed gives the same motion). kind 'tilt': slowly enough
+    for weight and buoyancy alone. posture (n,): of the joints that stand still, by default one that
+    is easy to hold.
 
     Raises ParameterError where nothing may move, or where even rest exceeds a limit.
     """
     config = config or Config()
     if kind not in KINDS:
         raise ParameterError(f"kind of motion '{kind}'; expected {' or '.join(KINDS)}.")
-    begun = time.process_time()
+    begun = time.thread_time()
     settings, tightened = config.excitation, limits.with_margins(config, duration)
     moves = moving(robot, move)
     if not moves.any() or not np.any(free):
         raise ParameterError("no motion to design: no channel moves, or no parameter is free; "
                              "expected patterns of both.")
-    centre = tightened.middle * (np.arange(moves.size) >= 6)
-    if posture is not None:
-        centre[6:] = np.where(moves[6:], centre[6:], posture)
     band = _band(settings.tilt_band if kind == "tilt" else settings.band, duration)
     knowledge = Knowledge(robot, known, np.asarray(free, bool), config)
     draws = knowledge.draws(limits, config, seed)
+    centre, draws = _resting_place(robot, tightened, draws, moves, posture, seed)
     objective = Objective(robot, knowledge, draws, noise, tightened, moves, centre, duration, band,
                           config)
     search = _Search(objective, tightened, band, settings.harmonics, begun + seconds, seed)
     search.start(settings.starts)
     search.improve(settings.iterations)
     trajectory = search.trajectory(robot.joints, duration, settings.ramp)
-    trajectory = fitted(trajectory, robot, tightened, draws)
+    trajectory = fitted(trajectory, robot, tightened, draws, centre)
     A, B = information(trajectory, robot, noise, config, knowledge)
     return replace(trajectory, promise=knowledge.promise(A, B), made={
         "kind": kind, "move": list(map(str, move)), "seed": int(seed), "gain_nats": search.gain(),
@@ -84,6 +85,36 @@ def _band(band: tuple[float, ...], duration: float) -> tuple[float, float]:
     """Lowest and highest frequency [Hz]; at least one period fits."""
     low = max(band[0], 1 / duration)
     return low, max(band[1], low)
+
+
+def _resting_place(robot: RobotModel, limits: MotionLimits, draws: np.ndarray, moves: np.ndarray,
+                   posture: np.ndarray | None, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """(place (d,), draws (k, p)): zeros, and the joints where the worst of draws needs least effort
+    to hold and to move them slowly, the best of random postures in the inner half of their ranges.
+
+    It is seen before the motion that the robot holds there: draws that would not are nearer to
+    what is believed, the first of them.
+    """
+    rng, d = np.random.default_rng([seed, 4]), moves.size
+    places, rates = np.zeros((2, POSTURES, d))
+    places[:, 6:] = limits.middle[6:] + 0.5 * limits.reach[6:] * rng.uniform(
+        -1, 1, (POSTURES, d - 6))
+    if posture is not None:
+        places[:, 6:] = np.where(moves[6:], places[:, 6:], posture)
+    rates[:, 6:] = np.where(moves[6:], CREEP * limits.joint_speed, 0.0)
+    efforts = []
+    for direction in (1, -1):
+        Y, known = regressors(robot, desired_motion(places, direction * rates, 0 * places))
+        efforts.append(np.einsum("tcp,kp->tkc", Y, draws) + known[:, None])
+    uses = limits.effort_uses(np.array(efforts))                    # (2, T, K, a)
+    best = int(uses.max(axis=(0, 2, 3)).argmin())
+    chosen = np.array(efforts)[:, best]
+    shares = np.linspace(1.0, 0.0, 21)
+    mixed = chosen[:, :1] + shares[:, None, None, None] * (chosen - chosen[:, :1])  # (s, 2, K, C)
+    held = limits.effort_uses(mixed).max(axis=(1, 3)) <= HELD
+    nearer = shares[np.where(held.any(axis=0), held.argmax(axis=0), -1)]
+    draws = draws[0] + nearer[:, None] * (draws - draws[0])
+    return places[best], draws
 
 
 class _Search:
@@ -144,7 +175,7 @@ class _Search:
         self.evaluations += 1
         if self._best is None or value < self._best[0]:
             self._best = value, x.copy(), tones
-        if time.process_time() > self._until:
+        if time.thread_time() > self._until:
             self.stopped = True
             raise _TimeIsUp
         return value, slope
@@ -162,27 +193,49 @@ class _Search:
         return Tones(frequencies, unit)
 
 
-def fitted(trajectory: Trajectory, robot: RobotModel, limits: MotionLimits,
-           draws: np.ndarray) -> Trajectory:
-    """The motion made smaller until it exceeds no limit for any parameters of draws (k, p).
+def fitted(trajectory: Trajectory, robot: RobotModel, limits: MotionLimits, draws: np.ndarray,
+           place: np.ndarray) -> Trajectory:
+    """The motion made smaller, about a centre that is nearer to `place` (6 + n,), until it exceeds
+    no limit for any parameters of draws (k, p).
 
     Raises ParameterError where even rest exceeds one.
     """
-    size = 1.0
+    size = np.ones(len(trajectory.centre))
     while True:
-        smaller = replace(trajectory, sine=size * trajectory.sine,
-                          cosine=size * trajectory.cosine)
+        smaller = replace(trajectory, sine=size[:, None] * trajectory.sine,
+                          cosine=size[:, None] * trajectory.cosine,
+                          centre=place + size * (trajectory.centre - place))
         uses = largest_uses(smaller, robot, limits, draws)
-        name = max(uses, key=lambda each: uses[each])
-        if uses[name] <= 1.0:
+        beyond = {name: use for name, use in uses.items() if use > 1.0}
+        if not beyond:
             return smaller
-        if size < SMALLEST:
+        name = max(beyond, key=lambda each: beyond[each])
+        if size.min() < SMALLEST:
             raise ParameterError(
                 f"no motion keeps the limit of '{name}': {100 * uses[name]:.0f} % of what is "
                 "allowed are needed at rest already, for parameters that may be true; expected a "
-                "robot that holds still with excitation.rest_force, .rest_moment and .rest_share. "
-                "Check those, the prior and the limits.")
-        size *= max(SHRINK / max(uses[name], 1.0), 0.5) if uses[name] > 1.3 else SHRINK
+                "robot that is believed to hold still. Check the parameters that are known, and "
+                "excitation.thrust_share, .torque_share and .rest_force.")
+        for name, use in beyond.items():
+            causes = _causes(name, trajectory)
+            # What is not cured by its causes alone is by all.
+            causes = causes if size[causes].min() > HALFWAY else np.arange(size.size)
+            size[causes] *= SHRINK if use < 1.3 else SHRINK ** 4
+
+
+def _causes(name: str, trajectory: Trajectory) -> np.ndarray:
+    """Places of the coordinates that use a limit."""
+    names, joints = trajectory.coordinates, trajectory.joints
+    groups = {"tilt": [3, 4], "speed": [0, 1, 2], "rate": [3, 4, 5]}
+    if name in groups:
+        return np.array(groups[name])
+    if name.startswith("thruster "):
+        return np.arange(6)
+    if name.endswith(" effort"):
+        return np.array([3, 4, *range(6, len(names))])
+    if name.endswith(" speed"):
+        return np.array([6 + joints.index(name.removesuffix(" speed"))])
+    return np.array([names.index(name)])
 
 
 def largest_uses(trajectory: Trajectory, robot: RobotModel, limits: MotionLimits,

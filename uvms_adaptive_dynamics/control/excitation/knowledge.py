@@ -56,7 +56,7 @@ class Knowledge:
         if known.covariance is None:
             self.information = (V / variance) @ V.T
         elif known.information is not None:
-            self.information = self.reduced(known.information)
+            self.information = self.reduced(known.information) / config.estimation.prior_inflation
             self.correlation = _correlation(P, self.information, self.overlap)
         else:
             self.information = self.overlap * (V / variance) @ V.T
@@ -88,12 +88,13 @@ class Knowledge:
 
     def draws(self, limits: MotionLimits, config: Config, seed: int) -> np.ndarray:
         """(k + 1, p) the believed parameters, then k drawn from what is believed of them, within
-        the bounds of P, all given that the robot holds still, and creeps, with the efforts of the
-        settings rest_force, rest_moment and rest_share: a prior's weight and buoyancy are known by
-        themselves far worse than their difference, which anybody sees.
+        the bounds of P, all given what anybody knows who has seen the robot hover and its arm
+        creep: the efforts at rest are those believed, within the settings rest_force, rest_moment
+        and rest_share, and no larger than the former and what a joint may use. A prior's weight
+        and buoyancy alone are known far worse than that.
         """
         rng = np.random.default_rng([seed, 1])
-        H, load, noise = self._at_rest(limits, config, rng)
+        H, load, noise, most = self._at_rest(limits, config, rng)
         variance, V = np.linalg.eigh(self.covariance)
         normal = rng.standard_normal((config.excitation.draws, self.values.size))
         drawn = np.vstack([self.values, self.values + (
@@ -102,16 +103,18 @@ class Knowledge:
                         PhysicalSet(self.robot.table, config.estimation))
         # Each draw is moved as an estimate of it would be by what is seen at rest (Matheron's
         # rule): a mean and a covariance would not keep the bounds.
-        seen = rng.standard_normal((len(drawn), noise.size)) * np.sqrt(noise)
-        seen[0] = 0.0
+        spread = rng.standard_normal((len(drawn), noise.size)) * np.sqrt(noise)
+        spread[0] = 0.0
+        seen = np.clip(H @ self.values + load, -most, most) + spread
         across = self.covariance @ H.T
         off = np.linalg.solve(H @ across + np.diag(noise), (seen - load - drawn @ H.T).T)
         return drawn + (across @ off).T
 
     def _at_rest(self, limits: MotionLimits, config: Config,
-                 rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(H (k, p), load (k,), variance (k,)): H pi + load is zero up to this variance, at places
-        where the robot is still and its joints creep."""
+                 rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+        """(H (k, p), load (k,), variance (k,), most (k,)): how well the efforts H pi + load are
+        known at places where the robot is still and its joints creep, and how large they are at
+        most."""
         robot, settings, d = self.robot, config.excitation, limits.low.size
         place, rate = np.zeros((2, PLACES, d))
         place[:, 3:5] = rng.uniform(-limits.tilt, limits.tilt, (PLACES, 2)) / np.sqrt(2)
@@ -128,7 +131,8 @@ class Knowledge:
             left = np.diagonal(prior - prior @ np.linalg.solve(prior + np.diag(noise), prior))
             mean_left = left.reshape(PLACES, -1).mean(axis=0)
             noise *= np.tile(wanted / np.maximum(mean_left, 1e-12), PLACES)
-        return H, load.ravel(), noise
+        most = np.concatenate([vehicle, settings.torque_share * limits.torque])
+        return H, load.ravel(), noise, np.tile(most, PLACES)
 
 
 def _within(drawn: np.ndarray, P: np.ndarray, physical: PhysicalSet) -> np.ndarray:

@@ -21,6 +21,7 @@ from .rows import motion_gradient, regressors
 
 # Cost [nats] of being beyond a limit by all of it, all the time: 5 % of it in 1 s of 60 cost one.
 PENALTY = 24000.0
+AIM = 0.95      # share of the limits from which that counts: peaks lie between the instants
 # Instants in the shortest period of a motion, in which its values differ by 15 % of the amplitude.
 INSTANTS = 8
 
@@ -48,7 +49,8 @@ class Objective:
         self._rest = config.joint_states.rest_velocity
         steps = max(2, round(INSTANTS * band[1] * duration))
         self._t = (np.arange(steps) + 0.5) * duration / steps
-        independent = duration / steps / (config.filter.period * knowledge.overlap)
+        independent = duration / steps / (config.filter.period * knowledge.overlap
+                                          * knowledge.correlation)
         self._weight = independent / noise ** 2
 
     def use(self, of: Tones) -> None:
@@ -109,7 +111,7 @@ class Objective:
         efforts = np.einsum("tcp,kp->tkc", Y, self._draws, optimize=True) + known[:, None]
         uses = limits.effort_uses(efforts)                       # (T, K, a)
         worst = uses.argmax(axis=1)                              # (T, a)
-        excess = np.maximum(np.take_along_axis(uses, worst[:, None], 1)[:, 0] - 1.0, 0.0)
+        excess = np.maximum(np.take_along_axis(uses, worst[:, None], 1)[:, 0] - AIM, 0.0)
         scale = PENALTY / len(Y)
         D = np.zeros_like(Y)
         for a in np.flatnonzero(excess.any(axis=0)).tolist():
@@ -146,8 +148,8 @@ class Objective:
                 continue
             away = (coordinates[order][:, places] - middle) / limit
             length = np.linalg.norm(away, axis=1)
-            excess = np.maximum(length - 1.0, 0.0)
+            excess = np.maximum(length - AIM, 0.0)
             cost += scale * float((excess ** 2).sum())
-            slope[order][:, places] += (2 * scale * excess / np.maximum(length, 1.0))[
+            slope[order][:, places] += (2 * scale * excess / np.maximum(length, AIM))[
                 :, None] * away / limit
         return cost, slope

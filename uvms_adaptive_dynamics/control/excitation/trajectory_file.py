@@ -1,7 +1,6 @@
 """Trajectories on disk: one YAML file with tones, and the deviations that it promises."""
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,8 @@ from .trajectory import VEHICLE_COORDINATES, Promise, Trajectory
 SCHEMA = 1
 # [bytes] 36 coordinates of 50 tones and 400 parameters are 250 kB.
 LIMIT = 1_000_000
+# Seconds, metres, radians, hertz or a deviation in any unit: a motion of it is finite.
+LARGEST = 1e6
 ADVICE = "Correct it, or design it again with the command excite."
 
 
@@ -111,9 +112,9 @@ def _promise(found: Any, what: str) -> Promise | None:
                    np.array([bool(e["free"]) for e in found.values()]), present, promised)
 
 
-def _number(value: Any, what: str, above: float = -math.inf) -> float:
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and (
-            math.isfinite(value) and value > above):
+def _number(value: Any, what: str, above: float = -LARGEST) -> float:
+    # NaN is not within any bounds.
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and above < value <= LARGEST:
         return float(value)
-    bound = "" if above == -math.inf else f" above {above:g}"
-    raise ParameterError(f"{what} is {brief(value)}; expected a number{bound}. {ADVICE}")
+    raise ParameterError(f"{what} is {brief(value)}; expected a number above {above:g}, of at most "
+                         f"{LARGEST:g}. {ADVICE}")

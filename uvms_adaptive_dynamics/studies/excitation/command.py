@@ -1,0 +1,189 @@
+"""`excite`: design a motion that tells most of what is not known, look at it, try it in simulation.
+
+Limits, criterion and evidence: docs/excitation.md.
+"""
+from __future__ import annotations
+
+import argparse
+import io
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ... import options
+from ...config import Config
+from ...control.excitation.design import KINDS, design
+from ...control.excitation.limits import MotionLimits
+from ...control.excitation.trajectory import Trajectory
+from ...control.excitation.trajectory_file import save_trajectory
+from ...control.stages import Stage, load_schedule
+from ...disk.writing import output_folder, write_file
+from ...errors import ConfigError
+from ...evaluation.files import write_json
+from ...model.parameter_file import ParameterSet, load_parameters
+from ...model.prior import prior_from_config
+from ...model.robot import RobotModel
+from ...signals.filters.thrust_curve import ThrustCurve
+from ...simulation.true_robot import TrueRobot
+from .campaign import campaign
+from .compare import compare, kept_promises, noise_of
+from .dry_run import DryRun, dry_run
+from .table import campaign_table, promise_table, use_table
+
+SCHEMA = 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the subcommand, with their units."""
+    parser.description = ("Design a motion that tells most of the free parameters within the "
+                          "limits of the settings excitation.*, from what is known of them.")
+    parser.add_argument("--parameters", type=options.file, metavar="YAML",
+                        help="what is known: a parameter file with covariance; default the prior")
+    parser.add_argument("--schedule", metavar="NAME",
+                        help="a schedule of stages by name or path, with --stage instead of "
+                             "--free, --move and --kind")
+    parser.add_argument("--stage", metavar="NAME", help="the stage that the motion is for")
+    parser.add_argument("--free", nargs="+", metavar="NAME",
+                        help="parameters to learn, names or patterns such as 'axis_b.*'; default "
+                             "all")
+    parser.add_argument("--move", nargs="+", metavar="CHANNEL",
+                        help="channels that move, surge to yaw and joints, or patterns; default "
+                             "all")
+    parser.add_argument("--kind", choices=KINDS,
+                        help="'tilt': quasi-static, for weight and buoyancy; default motion")
+    parser.add_argument("--duration", type=options.seconds(10.0, 600.0), metavar="S",
+                        help="length [s]; default excitation.duration")
+    parser.add_argument("--seed", type=options.seed, default=0, metavar="N",
+                        help="of the random motions that the search begins with; default 0")
+    parser.add_argument("--seconds", type=options.seconds(), metavar="S",
+                        help="processor time after which the best so far is taken [s]; default "
+                             "as long as excitation.iterations take")
+    parser.add_argument("--dry-run", action="store_true",
+                        help="also follow it on the simulated robot, and say what that uses")
+    parser.add_argument("--compare", action="store_true",
+                        help="instead: beside a multisine made by hand, and three motions in a row "
+                             "with what they promise and what comes of it, in simulation")
+    parser.add_argument("--campaign", type=options.whole(0), default=0, metavar="N",
+                        help="instead: N simulated robots with random limits, each from a prior "
+                             "wrong by --prior-factor; is any limit touched?")
+    options.add_prior_factor(parser)
+    options.add_output(parser, "trajectory.yaml, excite.md, excite.json and trajectory.png")
+    options.add_settings(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Design and write; returns 1 where a dry run touched a limit, else 0; raises UvmsError."""
+    folder = output_folder(args.output)
+    config = options.config_of(args)
+    robot = RobotModel.from_config(config)
+    duration = args.duration or config.excitation.duration
+    if args.campaign:
+        return _campaign(args, in_simulation(config, robot), robot, duration, folder)
+    known = (load_parameters(args.parameters).for_table(robot.table) if args.parameters
+             else prior_from_config(config, robot))
+    limits = limits_of(config, robot)
+    if args.compare:
+        return _compare(in_simulation(config, robot), robot, known, limits, duration, args.seed,
+                        folder)
+    stage = stage_of(args, config, robot)
+    begun = time.process_time()
+    trajectory = design(robot, known, noise_of(known, robot, config),
+                        robot.table.match((*stage.free, *stage.kept)), stage.move, limits,
+                        duration, args.seed, args.seconds or float("inf"), config=config,
+                        kind=stage.kind)
+    text = (f"Designed in {time.process_time() - begun:.1f} s of processor time, "
+            f"{trajectory.made['evaluations']} motions tried.\n\n{promise_table(trajectory)}")
+    tried = None
+    if args.dry_run:
+        tried = dry_run(in_simulation(config, robot), robot, trajectory, limits, known, args.seed)
+        text += f"\n{use_table(tried)}"
+    save_trajectory(folder / "trajectory.yaml", trajectory)
+    write_file(folder / "excite.md", text)
+    write_json(folder / "excite.json", {
+        "schema": SCHEMA, "settings": config.changed(), "made": dict(trajectory.made),
+        "uses": None if tried is None else tried.largest})
+    _draw(trajectory, robot, limits, known, tried, folder)
+    print(f"{text}\n{folder / 'trajectory.yaml'}")
+    return int(tried is not None and bool(tried.touched))
+
+
+def stage_of(args: argparse.Namespace, config: Config, robot: RobotModel) -> Stage:
+    """The stage of --schedule and --stage, or one of --free, --move and --kind; raises ConfigError
+    for one that does not exist or asks for no motion."""
+    if args.schedule is None and args.stage is None:
+        return Stage("", "", tuple(args.free or ["*"]), tuple(args.move or ["*"]),
+                     kind=args.kind or "motion")
+    if args.schedule is None or args.stage is None or args.free or args.move or args.kind:
+        raise ConfigError("--schedule and --stage belong together, and replace --free, --move and "
+                          "--kind; expected both of the former, or neither.")
+    schedule = load_schedule(args.schedule, robot.table, config.estimation.frozen)
+    found = [stage for stage in schedule.stages if stage.name == args.stage]
+    if not found:
+        raise ConfigError(f"schedule '{schedule.name}' has no stage '{args.stage}' for this robot; "
+                          f"expected one of {', '.join(s.name for s in schedule.stages)}.")
+    if not found[0].move:
+        raise ConfigError(f"stage '{args.stage}' asks for no motion of this robot; expected one "
+                          "that moves a channel. Choose another stage, or give --move and --free.")
+    return found[0]
+
+
+def limits_of(config: Config, robot: RobotModel) -> MotionLimits:
+    """Limits of the settings, with the thrusters' curve."""
+    curve = ThrustCurve.of_setting(config.thrusters.curve) if robot.vehicle else None
+    return MotionLimits.from_config(config, robot, curve)
+
+
+def in_simulation(config: Config, robot: RobotModel) -> Config:
+    """The settings with the pressure of the simulated day; raises ConfigError for a robot that is
+    not simulated."""
+    true = TrueRobot()
+    if not robot.vehicle or robot.joints != true.joints:
+        raise ConfigError(f"robot.joints is {list(robot.joints)}: there is a simulated robot of a "
+                          f"vehicle with {list(true.joints)} alone; expected those for a dry run, "
+                          "--compare and --campaign. Leave them out.")
+    return config.with_values({"robot.surface_pressure": true.surface_pressure})
+
+
+def _campaign(args: argparse.Namespace, config: Config, robot: RobotModel, duration: float,
+              folder: Path) -> int:
+    results: list[dict[str, Any]] = []
+    for result in campaign(config, robot, args.campaign, duration, args.prior_factor,
+                           args.seed + 1):
+        results.append(result)
+        said = result.get("refused") or (
+            f"designed in {result['design_s']:.1f} s, touched: "
+            f"{', '.join(result['touched']) or 'nothing'}, most used: {result['most used']}")
+        print(f"robot {result['robot']}: {said}", flush=True)
+        # After every robot: an interrupted campaign keeps what it has.
+        write_json(folder / "excite.json", {"schema": SCHEMA, "settings": config.changed(),
+                                            "robots": results})
+    text = campaign_table(results)
+    write_file(folder / "excite.md", text)
+    print(f"\n{text}")
+    return int(any(result.get("touched") for result in results))
+
+
+def _compare(config: Config, robot: RobotModel, known: ParameterSet, limits: MotionLimits,
+             duration: float, seed: int, folder: Path) -> int:
+    content: dict[str, Any] = {"schema": SCHEMA, "settings": config.changed()}
+    content["multisine"] = compare(config, robot, known, limits, duration, seed)
+    write_json(folder / "excite.json", content)
+    print({key: content["multisine"][key] for key in ("eigenvalue_ratio", "unexplained", "energy")},
+          flush=True)
+    content["promises"] = kept_promises(config, robot, known, limits, duration, seed)
+    write_json(folder / "excite.json", content)
+    for name, found in content["promises"].items():
+        print(name, {key: value for key, value in found.items() if key != "each"}, flush=True)
+    return 0
+
+
+def _draw(trajectory: Trajectory, robot: RobotModel, limits: MotionLimits, known: ParameterSet,
+          tried: DryRun | None, folder: Path) -> None:
+    # Only here: matplotlib takes a second to load.
+    from .picture import picture
+    drawn = io.BytesIO()
+    picture(trajectory, robot, limits, np.asarray(known.values), tried).savefig(drawn,
+                                                                                format="png")
+    write_file(folder / "trajectory.png", drawn.getvalue())

@@ -1,0 +1,150 @@
+"""A designed motion on the simulated robot, followed by the example controller on DVL, IMU, depth
+and joint sensors alone: what it truly uses of every limit, and what an estimator learns of it."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from rosbags.typesys import Stores, get_typestore
+
+from ...config import Config
+from ...control.desired_motion import DesiredMotion
+from ...control.excitation.limits import MotionLimits
+from ...control.excitation.trajectory import Trajectory, approach
+from ...control.feedforward import Feedforward, effort_limits
+from ...control.motion_controller import MotionController, gains_for
+from ...control.state_filter import StateFilter
+from ...errors import MessageError
+from ...model.parameter_file import ParameterSet
+from ...model.prior import prior_from_config
+from ...model.robot import RobotModel
+from ...model.rotations import from_rpy
+from ...model.sample import Sample
+from ...signals.decode.decoder import Decoder, stamp_of
+from ...signals.filters.thrust_curve import ThrustCurve
+from ...signals.front_end import SignalFrontEnd
+from ...simulation.bag import DEFAULT_START, received
+from ...simulation.faults.stream import Received
+from ...simulation.robot import SimulatedRobot
+
+PERIOD = 0.02       # [s] of the controller, the robot's own commands' period
+SETTLING = 3.0      # [s] at rest before the arm goes to where the motion starts, and after that
+
+
+@dataclass
+class DryRun:
+    """What was used: shares (k,) of each limit by name at times t (k,) [s] from the motion's start;
+    wanted, true (k, 6 + n) coordinates; samples that the front end made of the sensors."""
+
+    t: np.ndarray
+    uses: dict[str, np.ndarray]
+    wanted: np.ndarray
+    true: np.ndarray
+    samples: list[Sample]
+
+    @property
+    def largest(self) -> dict[str, float]:
+        """Largest share of each limit; 1 touches it."""
+        return {name: float(share.max()) for name, share in self.uses.items()}
+
+    @property
+    def touched(self) -> tuple[str, ...]:
+        """Limits that were touched."""
+        return tuple(name for name, share in self.largest.items() if share >= 1.0)
+
+
+def dry_run(config: Config, model: RobotModel, trajectory: Trajectory, limits: MotionLimits,
+            known: ParameterSet, seed: int, individual: int = 0) -> DryRun:
+    """Follow the motion on the simulated robot of a seed with the feedforward of what is known.
+
+    limits: those that are not to be touched. The robot begins at rest, at the depth of its own
+    motion, its arm in the middle of its ranges.
+    """
+    curve = ThrustCurve.of_setting(config.thrusters.curve)
+    robot = SimulatedRobot(seed, None, start_ns=round(DEFAULT_START * 1e9), truth_period=None,
+                           individual=individual)
+    place, heading = robot.physics.position.copy(), float(robot.motion.centre[5])
+    mu = limits.middle[6:]
+    robot.physics.set_state(place, from_rpy(0.0, 0.0, heading), mu)
+    way, arm = approach(model.joints, mu, trajectory.posture, 0.5 * limits.joint_speed)
+    begin = SETTLING + way + SETTLING
+    wanted = _wanted(trajectory, place, heading, arm, begin)
+    nominal = prior_from_config(config, model)
+    feedforward = Feedforward(model, known, config.with_values({"feedforward.fallback": "prior"}))
+    controller = MotionController(config, feedforward, gains_for(nominal, model.joints), wanted,
+                                  curve, effort_limits(model, config), PERIOD)
+    filter_, front_end = StateFilter(config, place), SignalFrontEnd(config, model)
+    decoder, store = Decoder(config), get_typestore(Stores.ROS2_JAZZY)
+    samples: list[Sample] = []
+    rows = []
+    robot.command_wrench(np.zeros(6))
+    robot.command_joint_torque(np.zeros(len(model.joints)))
+    for k in range(1, math.ceil((begin + trajectory.duration + 1.0) / PERIOD)):
+        t = k * PERIOD
+        _hear(received(robot.advance(t), store), filter_, decoder, front_end)
+        samples += [s for s in front_end.samples() if s.t >= DEFAULT_START + begin]
+        state = filter_.motion(DEFAULT_START + t)
+        if state is None:
+            robot.command_wrench(np.zeros(6))
+            robot.command_joint_torque(np.zeros(len(model.joints)))
+            continue
+        command = controller.command(DEFAULT_START + t, state)
+        robot.command_pwm(command.pwm)
+        robot.command_joint_torque(command.joint_torque)
+        if t >= begin:
+            low, high = curve.limits(robot.voltage(t))
+            thrust = curve.thrust(command.pwm, robot.voltage(t))
+            rows.append((t - begin, *_state(robot, place, heading),
+                         np.maximum(thrust / high, thrust / low),
+                         np.abs(command.joint_torque) / robot.physics.torque_limit))
+    return _summed(trajectory, limits, rows, samples)
+
+
+def _wanted(trajectory: Trajectory, place: np.ndarray, heading: float,
+            arm: Callable[[float], DesiredMotion], begin: float) -> Callable[[float],
+                                                                            DesiredMotion]:
+    """Rest, the arm's way to the start, rest, and the motion, at times since the epoch."""
+    moved, turn = trajectory.placed(place, heading), from_rpy(0.0, 0.0, heading)
+
+    def at(t: float) -> DesiredMotion:
+        t -= DEFAULT_START
+        if t >= begin:
+            return moved(t - begin)
+        return arm(t - SETTLING)._replace(position=place, R_nb=turn)
+    return at
+
+
+def _hear(messages: Iterable[Received], filter_: StateFilter, decoder: Decoder,
+          front_end: SignalFrontEnd) -> None:
+    for message in messages:
+        front_end.add_message(message.role, message.message, message.t)
+        try:
+            stamp = stamp_of(message.message)
+            if stamp is not None:
+                filter_.add(message.role, stamp, decoder.decode(message.role, message.message))
+        except MessageError:
+            pass    # as any other message that is missing
+
+
+def _state(robot: SimulatedRobot, place: np.ndarray,
+           heading: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """(coordinates (6 + n,), R_nb, nu, mu_dot) as they truly are, about the start."""
+    physics, turn = robot.physics, from_rpy(0.0, 0.0, heading)
+    R = turn.T @ physics.R_nb
+    angles = [math.atan2(R[2, 1], R[2, 2]), -math.asin(max(min(R[2, 0], 1.0), -1.0)),
+              math.atan2(R[1, 0], R[0, 0])]
+    coordinates = np.concatenate([turn.T @ (physics.position - place), angles, physics.mu])
+    return coordinates, R, physics.nu.copy(), physics.mu_dot.copy()
+
+
+def _summed(trajectory: Trajectory, limits: MotionLimits, rows: list[tuple],
+            samples: list[Sample]) -> DryRun:
+    t, true, R, nu, mu_dot, thrust, torque = (np.array(column) for column in zip(*rows))
+    true[:, 5] = np.unwrap(true[:, 5])
+    zeros = np.zeros_like(nu)
+    uses = limits.motion_uses(true, DesiredMotion(true[:, :3], R, nu, zeros, true[:, 6:], mu_dot,
+                                                  np.zeros_like(mu_dot)))
+    uses |= dict(zip(limits.effort_names, np.concatenate([thrust, torque], axis=1).T))
+    return DryRun(t, uses, trajectory.coordinates_at(t)[0], true, samples)

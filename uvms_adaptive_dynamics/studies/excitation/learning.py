@@ -1,0 +1,79 @@
+"""What an estimator learns of a dry run, second by second, held out on another motion."""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...config import Config
+from ...estimation.estimator import Estimator
+from ...model.parameter_file import ParameterSet
+from ...model.robot import RobotModel
+from ...model.sample import Sample
+from ...simulation.robot import SimulatedRobot
+from ..closed_loop.truth import true_samples
+
+HELD_OUT_SEED, HELD_OUT_LENGTH = 1001, 40.0     # the simulated robot's own motion; [s]
+EVERY = 5           # rows of it
+SOLVED_EVERY = 10   # samples
+
+
+class HeldOut(NamedTuple):
+    """Regressors (T, C, p) and efforts less known loads (T, C) of another motion, free of noise;
+    NaN where a joint is at rest."""
+
+    Y: np.ndarray
+    tau: np.ndarray
+
+    def r2(self, pi: np.ndarray) -> np.ndarray:
+        """(C,) R^2 of predictions with pi (p,)."""
+        found = []
+        for c in range(self.tau.shape[1]):
+            counted = np.isfinite(self.tau[:, c])
+            tau = self.tau[counted, c]
+            off = tau - self.Y[counted, c] @ pi
+            found.append(1 - (off @ off) / ((tau - tau.mean()) @ (tau - tau.mean())))
+        return np.array(found)
+
+
+def held_out(config: Config, robot: RobotModel, individual: int = 0) -> HeldOut:
+    """Rows of the simulated robot's usual motion."""
+    simulated = SimulatedRobot(HELD_OUT_SEED, HELD_OUT_LENGTH, individual=individual,
+                               truth_period=EVERY * config.filter.period)
+    for _ in simulated:
+        pass
+    Y, tau = [], []
+    for sample in true_samples(simulated.truth()):
+        raw = robot.raw_rows(sample)
+        moving = np.ones(raw.tau.size, bool)
+        moving[robot.arm_rows] = np.abs(sample.mu_dot) >= config.joint_states.rest_velocity
+        Y.append(raw.Y)
+        tau.append(np.where(moving, raw.tau - raw.known, np.nan))
+    return HeldOut(np.array(Y), np.array(tau))
+
+
+class Learnt(NamedTuple):
+    """The estimate at the end, with covariance, information and noise; times (k,) [s] from the
+    first sample and R^2 (k, C) held out on the way."""
+
+    parameters: ParameterSet
+    t: np.ndarray
+    r2: np.ndarray
+
+
+def learn(config: Config, robot: RobotModel, samples: list[Sample], prior: ParameterSet,
+          test: HeldOut | None = None, free: np.ndarray | None = None) -> Learnt:
+    """Run the estimator over samples from a prior or a saved estimate; free (p,) bool."""
+    if free is not None and not free.all():
+        frozen = [name for name, each in zip(robot.table.names, free) if not each]
+        config = config.with_values({"estimation.frozen": frozen})
+    estimator = Estimator(config, prior, robot)
+    times, found = [], []
+    for k, sample in enumerate(samples):
+        estimator.add(sample)
+        if k % SOLVED_EVERY == SOLVED_EVERY - 1:
+            estimator.solve()
+            if test is not None and k % 50 == 49:
+                times.append(sample.t - samples[0].t)
+                found.append(test.r2(estimator.pi))
+    return Learnt(estimator.parameter_set(), np.array(times), np.array(found))

@@ -1,0 +1,49 @@
+"""Tables of a motion: what it promises, what a dry run used, what a campaign found."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...control.excitation.trajectory import Trajectory
+from .dry_run import DryRun
+
+
+def promise_table(trajectory: Trajectory) -> str:
+    """Deviations before and after of the free parameters, those that gain most first."""
+    promise = trajectory.promise
+    assert promise is not None
+    left = promise.promised / np.where(promise.present > 0, promise.present, 1.0)
+    lines = ["| parameter | unit | deviation now | promised | of it |", "|---|---|---|---|---|"]
+    lines += [f"| {promise.names[i]} | {promise.units[i]} | {promise.present[i]:.3g} | "
+              f"{promise.promised[i]:.3g} | {100 * left[i]:.0f} % |"
+              for i in np.argsort(left, kind="stable") if promise.free[i]]
+    return "\n".join(lines) + "\n"
+
+
+def use_table(run: DryRun) -> str:
+    """Largest share of each limit that the simulated robot used, the largest first."""
+    lines = ["On the simulated robot:", "", "| limit | used | |", "|---|---|---|"]
+    lines += [f"| {name} | {100 * share:.0f} % | {'touched' if share >= 1.0 else ''} |"
+              for name, share in sorted(run.largest.items(), key=lambda each: -each[1])]
+    return "\n".join(lines) + "\n"
+
+
+def campaign_table(results: list[dict[str, Any]]) -> str:
+    """How many were designed, in what time, and what was touched."""
+    done = [result for result in results if "refused" not in result]
+    touched = [result for result in done if result["touched"]]
+    times = sorted(result["design_s"] for result in done) or [0.0]
+    lines = [f"{len(done)} of {len(results)} robots designed for, in "
+             f"{times[len(times) // 2]:.1f} s (median) to {times[-1]:.1f} s of processor time; a "
+             f"limit touched on "
+             f"{len(touched)} of them.", "", "| robot | design [s] | most used | touched |",
+             "|---|---|---|---|"]
+    for result in results:
+        if "refused" in result:
+            lines.append(f"| {result['robot']} | | {result['refused']} | |")
+            continue
+        (name, share), = result["most used"].items()
+        lines.append(f"| {result['robot']} | {result['design_s']:.1f} | {name} {100 * share:.0f} % "
+                     f"| {', '.join(result['touched'])} |")
+    return "\n".join(lines) + "\n"
