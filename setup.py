@@ -62,6 +62,7 @@ setup(
             f"estimator = {package_name}.ros.node:main",
             f"feedforward = {package_name}.ros.feedforward_node:main",
             f"twin = {package_name}.ros.twin_node:main",
+            f"identify = {package_name}.ros.identification_node:main",
             f"simulated_robot = {package_name}.ros.demo.simulated_robot:main",
             f"closed_loop_controller = {package_name}.ros.demo.controller:main",
             f"{package_name} = {package_name}.__main__:main",

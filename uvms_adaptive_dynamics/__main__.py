@@ -44,6 +44,8 @@ COMMANDS = {
               "say which terms beyond the paper's are worth it, on what is held out"),
     "closed_loop": ("studies.closed_loop.command",
                     "follow a motion with a wrong, adapted, true and without a feedforward"),
+    "guided": ("studies.guided.command",
+               "identify a simulated robot stage by stage, with designed motions"),
     "excite": ("studies.excitation.command",
                "design a motion that tells most of what is not known, within limits; dry run"),
     "benchmark": ("studies.benchmark.command",

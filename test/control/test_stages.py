@@ -18,7 +18,7 @@ def table_of(vehicle=True, joints=JOINTS, **options):
 
 TABLES = {
     "both": table_of(), "arm": table_of(vehicle=False), "vehicle": table_of(joints=()),
-    "options": table_of(rotor=True, vehicle_offsets=True, joint_offsets=True),
+    "options": table_of(terms=("rotor", "vehicle_offsets", "joint_offsets")),
     "names": table_of(joints=("yaw", "a.b")), "one": table_of(vehicle=False, joints=("only",))}
 
 

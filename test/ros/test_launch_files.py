@@ -176,6 +176,23 @@ def test_so_are_those_of_feedforward_and_twin(launch_file, file, namespace, push
     assert word == f"{before}uvms_{file}:=" and level.args == ("log_level",)
 
 
+def test_the_identification_is_the_package_s_and_brings_its_estimator(launch_file):
+    """Its executable and name are those of setup.py; the estimator gets the same settings."""
+    module = launch_file("identify.launch.py")
+    node = estimator_node(module)
+    assert node.kwargs["executable"] in executables()
+    assert node.kwargs["name"] == "uvms_identification"
+    assert node.kwargs["parameters"][0] == __file__
+    description = module.generate_launch_description()
+    included, = actions(description, "IncludeLaunchDescription")
+    assert set(dict(included.kwargs["launch_arguments"])) <= ESTIMATOR_ARGUMENTS
+    with pytest.raises(RuntimeError, match="is no file"):
+        estimator_node(module, params_file="/nowhere.yaml")
+    with pytest.raises(RuntimeError, match="identify ended with status 1"):
+        module.fail_with_it(types.SimpleNamespace(returncode=1),
+                            types.SimpleNamespace(is_shutdown=False))
+
+
 @pytest.mark.parametrize("file", ["estimator", "feedforward", "twin"])
 def test_a_node_that_fails_fails_the_launch(launch_file, file):
     """Except in a shutdown, after which nobody asks."""

@@ -53,7 +53,7 @@ WAYS_IN = {
     "rosbags": ("evaluation.rosbag_file", "evaluation.logs.ros_messages",
                 "evaluation.convert_command", "simulation.bag", "simulation.configured",
                 "ros.recorder", "studies.benchmark.samples", "studies.closed_loop.loop",
-                "studies.excitation.dry_run"),
+                "studies.excitation.dry_run", "studies.guided.loop"),
     "pymavlink": ("evaluation.logs.",),
     "rich": ("terminal",),
     "matplotlib": ("evaluation.canvas", "evaluation.figures", "evaluation.parameter_figures",
@@ -69,7 +69,7 @@ WAYS_IN = {
 }
 ROS_MESSAGES = ("_msgs", "_interfaces", "_srvs")
 
-NODES = ("ros.node", "ros.feedforward_node", "ros.twin_node")
+NODES = ("ros.node", "ros.feedforward_node", "ros.twin_node", "ros.identification_node")
 NOT_AT_RUN_TIME = ("evaluation", "studies", "simulation")
 
 

@@ -4,6 +4,7 @@ from .control import Feedforward
 from .estimation import SOLVER_NAMES, Estimation, Filter, Limits, Uncertainty
 from .excitation import Excitation
 from .files import NODE_NAME, ROS_OWN, flatten, load_config
+from .identification import Identification
 from .live import LIVE, fixed_because
 from .output import Output
 from .robot import AUTO, Prior, Robot
@@ -14,5 +15,6 @@ from .whole import Config
 
 __all__ = [
     "AUTO", "LIVE", "NODE_NAME", "ROS_OWN", "SOLVER_NAMES", "Battery", "Config", "Depth", "Dvl",
-    "Estimation", "Excitation", "Feedforward", "Filter", "Imu", "Joints", "Limits", "Output",
-    "Prior", "Robot", "Thrusters", "Twin", "Uncertainty", "fixed_because", "flatten", "load_config"]
+    "Estimation", "Excitation", "Feedforward", "Filter", "Identification", "Imu", "Joints",
+    "Limits", "Output", "Prior", "Robot", "Thrusters", "Twin", "Uncertainty", "fixed_because",
+    "flatten", "load_config"]

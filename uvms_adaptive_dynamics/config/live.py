@@ -38,6 +38,7 @@ REASONS = (
     ("feedforward.*", "the node feedforward reads it at start"),
     ("twin.*", "the node twin reads it at start"),
     ("excitation.*", "motions are designed with what is set at start"),
+    ("identification.*", "the node identify reads it at start"),
     ("*", "rows that have been learnt were made with it"),
 )
 

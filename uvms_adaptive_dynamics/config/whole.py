@@ -10,6 +10,7 @@ from ..errors import ConfigError, brief
 from .control import Feedforward
 from .estimation import Estimation, Filter, Limits, Uncertainty
 from .excitation import Excitation
+from .identification import Identification
 from .output import Output
 from .robot import Prior, Robot
 from .sensors import Battery, Depth, Dvl, Imu, Joints
@@ -37,6 +38,7 @@ class Config:
     feedforward: Feedforward = field(default_factory=Feedforward)
     twin: Twin = field(default_factory=Twin)
     excitation: Excitation = field(default_factory=Excitation)
+    identification: Identification = field(default_factory=Identification)
 
     def __post_init__(self) -> None:
         for section in (self.imu, self.dvl, self.depth):

@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..config import Thrusters
+from ..config import Config, Thrusters
 from ..errors import ConfigError
 
 
@@ -17,6 +17,13 @@ class Curve(Protocol):
 
     def limits(self, voltage: float) -> tuple[float, float]:
         """Largest backward (negative) and forward thrust [N] at a voltage [V]."""
+
+
+class Allocation(Protocol):
+    """What turns a wanted wrench into what the vehicle gets."""
+
+    def allocate(self, wrench: np.ndarray) -> Allocated:
+        """Commands for a wrench (6,) FRD; one that cannot be given is scaled down as a whole."""
 
 
 class Allocated(NamedTuple):
@@ -54,3 +61,24 @@ class ThrusterAllocation:
         thrust = thrust / excess
         return Allocated(self._curve.command(thrust, self._voltage), self._matrix @ thrust,
                          excess > 1.0)
+
+
+class WrenchAllocation:
+    """A vehicle that takes wrenches and has its own allocation, within feedforward.wrench_limits;
+    there are no PWM then."""
+
+    def __init__(self, limits: np.ndarray):
+        """limits (6,) [N, N m], either way."""
+        self._limits = limits
+
+    def allocate(self, wrench: np.ndarray) -> Allocated:
+        """The wrench (6,) itself; one beyond a limit is scaled down as a whole."""
+        excess = max(float(np.max(np.abs(wrench) / self._limits)), 1.0)
+        return Allocated(np.zeros(0), wrench / excess, excess > 1.0)
+
+
+def allocation_of(config: Config, curve: Curve) -> Allocation:
+    """Thrusters that take PWM, or a vehicle that takes wrenches; raises ConfigError for others."""
+    if config.identification.thruster_output in ("wrench", "none"):
+        return WrenchAllocation(np.array(config.feedforward.wrench_limits))
+    return ThrusterAllocation(config.thrusters, curve)

@@ -19,7 +19,7 @@ from ..errors import ParameterError
 from ..model.dynamics import State
 from ..model.parameter_file import ParameterSet
 from ..model.rotations import from_rotation_vector, to_rotation_vector
-from .allocation import Curve, ThrusterAllocation
+from .allocation import Curve, allocation_of
 from .desired_motion import DesiredMotion
 from .feedforward import Feedforward, FeedforwardEfforts
 from .state_filter import MotionState
@@ -80,11 +80,13 @@ class MotionController:
 
     def __init__(self, config: Config, feedforward: Feedforward | None, gains: Gains,
                  desired: Callable[[float], DesiredMotion], curve: Curve, limits: np.ndarray,
-                 period: float):
-        """limits (C,): largest efforts [N, N m]; period [s] of `command`."""
+                 period: float, cautious: bool = False):
+        """limits (C,): largest efforts [N, N m]; period [s] of `command`. cautious: the
+        feedforward is that of the wanted pose, so that a wrong weight cannot become a negative
+        stiffness, and less than all of it as far as its parameters are uncertain."""
         self.feedforward, self._gains, self._desired = feedforward, gains, desired
-        self._allocation = ThrusterAllocation(config.thrusters, curve)
-        self._limits, self._period = limits, period
+        self._allocation = allocation_of(config, curve)
+        self._limits, self._period, self._cautious = limits, period, cautious
         # Rotors follow late, so their part is commanded early, half a period of holding included.
         self._lead = config.thrusters.time_constant + config.thrusters.delay + 0.5 * period
         self._integral = np.zeros(limits.size)
@@ -129,6 +131,9 @@ class MotionController:
     def _efforts(self, t: float, lead: float, state: MotionState) -> FeedforwardEfforts:
         assert self.feedforward is not None
         wanted = self._desired(t + lead)
+        if self._cautious:
+            there = State(wanted.R_nb, wanted.nu, wanted.mu, wanted.mu_dot)
+            return _shrunk(self.feedforward.efforts(t, there, wanted.nu_dot, wanted.mu_ddot))
         there = State(state.R_nb @ from_rotation_vector(lead * wanted.nu[3:]), wanted.nu,
                       state.mu + lead * wanted.mu_dot, wanted.mu_dot)
         return self.feedforward.efforts(t, there, wanted.nu_dot, wanted.mu_ddot)
@@ -140,3 +145,11 @@ class MotionController:
         stuck = (np.abs(withheld) > NOT_GIVEN * self._limits) & (withheld * step > 0.0)
         bound = INTEGRAL_LIMIT * self._limits
         self._integral = np.clip(self._integral + np.where(stuck, 0.0, step), -bound, bound)
+
+
+def _shrunk(ahead: FeedforwardEfforts) -> FeedforwardEfforts:
+    """The share of each effort that is expected to leave least to the feedback: of a figure x with
+    deviation s, x^2 / (x^2 + s^2) (Wiener's filter)."""
+    power = ahead.tau ** 2
+    share = power / np.maximum(power + ahead.stddev ** 2, np.finfo(float).tiny)
+    return ahead._replace(tau=share * ahead.tau)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import fnmatch
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from ..disk.yaml_text import parse_yaml
 from ..errors import ConfigError, brief
 from ..model.parameters import ParameterTable
 from ..model.sample import VEHICLE_CHANNELS, channel_names
+from ..model.term_sets import TERM_SETS
 from ..uncertainty.identifiability import MEASURED
 from .stage_entry import FORM, checked_entry, refusal, with_joint
 
@@ -242,5 +243,4 @@ def _chosen(names: Sequence[str], patterns: Iterable[str]) -> np.ndarray:
 
 def _every_name(table: ParameterTable) -> tuple[str, ...]:
     """Names of a robot with these joints that has a vehicle and every option."""
-    options: dict[str, Any] = {f.name: True for f in fields(table) if f.type in ("bool", bool)}
-    return replace(table, **options).names
+    return replace(table, vehicle=True, terms=tuple(TERM_SETS)).names

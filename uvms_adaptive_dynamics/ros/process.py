@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 import signal
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,28 +11,40 @@ import rclpy
 from rclpy.exceptions import ParameterException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
 from ..errors import UvmsError
 from .log import last_words
 from .parameter_files import check_reached, read_parameter_files
 
+# [s] between looks for a signal of a node that winds down.
+SIGNAL_PERIOD = 0.02
+
 
 def run_node(arguments: Sequence[str], make: Callable[[], Any], parser: argparse.ArgumentParser,
-             name: str) -> int:
+             name: str, winds_down: bool = False) -> int:
     """Run the node of `make`, which has begin() and close(), until SIGINT or SIGTERM; 0, or 1
-    after a sentence, begun with its `name`, about what cannot be used."""
+    after a sentence, begun with its `name`, about what cannot be used.
+
+    winds_down: the node still has something to publish then: it is told by wind_down(), once for
+    each signal, and the process ends when its `wound_down` is true.
+    """
     node = None
     try:
         files = read_parameter_files(arguments)     # before rcl, which would wait for a FIFO
         parser.parse_args(remove_ros_args(list(arguments))[1:])
-        rclpy.init(args=list(arguments))
+        rclpy.init(args=list(arguments), signal_handler_options=SignalHandlerOptions.NO
+                   if winds_down else None)
         node = make()
         check_reached(files, node.get_fully_qualified_name())
         node.begin()
         executor = SingleThreadedExecutor()
         executor.add_node(node)
-        executor.spin()
+        if winds_down:
+            _spin_and_wind_down(executor, node)
+        else:
+            executor.spin()
         return 0
     except (KeyboardInterrupt, ExternalShutdownException):
         return 0
@@ -52,6 +65,18 @@ def run_node(arguments: Sequence[str], make: Callable[[], Any], parser: argparse
         if node is not None:
             node.close()
         rclpy.try_shutdown()
+
+
+def _spin_and_wind_down(executor: SingleThreadedExecutor, node: Any) -> None:
+    """rclpy's own handlers would end the context at the signal, and with it all publishers."""
+    asked = threading.Event()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, lambda *_: asked.set())
+    while node.context.ok() and not node.wound_down:
+        executor.spin_once(timeout_sec=SIGNAL_PERIOD)
+        if asked.is_set():
+            asked.clear()
+            node.wind_down()
 
 
 def _refuse(name: str, sentence: str, node: Node | None, arguments: Sequence[str]) -> int:

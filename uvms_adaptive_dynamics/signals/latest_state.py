@@ -21,9 +21,7 @@ from ..errors import ConfigError, MessageError
 from ..model.robot import RobotModel
 from ..model.rotations import FRD_FROM_FLU, cross, from_rpy
 from ..model.state import State
-from .decode.clocks import Clocks, Verdict
-from .decode.decoder import Decoder, stamp_of
-from .decode.readings import delays
+from .decode.timed import TimedDecoder
 from .filters.attitude import OwnAttitude
 
 Vector: TypeAlias = Sequence[float]     # (3,)
@@ -62,10 +60,9 @@ class LatestStateFilter:
                 raise ConfigError(f"setting '{section.NAME}.type' is {section.type!r}; the "
                                   "feedforward expects measured rates and velocities. Give it an "
                                   "IMU or odometry.")
-        self._decoder, self._config, self._vehicle = Decoder(config), config, robot.vehicle
+        self._config, self._vehicle = config, robot.vehicle
         self._n = len(robot.joints)
-        self._clocks = Clocks(ROLES)
-        self._delays = delays(config)
+        self._decoder = TimedDecoder(config, ROLES, self.reset)
         self._imu_place = (FRD_FROM_FLU @ np.array(config.imu.xyz)).tolist()
         self._dvl_from_imu = _less((FRD_FROM_FLU @ np.array(config.dvl.xyz)).tolist(),
                                    self._imu_place)
@@ -75,7 +72,7 @@ class LatestStateFilter:
 
     def reset(self) -> None:
         """Forget everything, as after a jump of a clock."""
-        self._clocks.reset()
+        self._decoder.reset()
         self._attitude.reset()
         self._imu_t = self._dvl_t = self._joints_t = -math.inf
         self._down, self._heading = [0.0, 0.0, 1.0], 0.0
@@ -92,22 +89,14 @@ class LatestStateFilter:
     def add_message(self, role: str, message: Any, receive: float) -> None:
         """A message of imu, dvl or joint_states, received at `receive` [s]; raises MessageError
         for what cannot be used. One that is older than the last counts for nothing."""
-        values, stamp = self._decoder.decode(role, message), stamp_of(message)
-        unstamped = stamp is None and hasattr(message, "header")
-        verdict = self._clocks.observe(role, stamp, receive, unstamped)
-        if verdict is Verdict.JUMPED:
-            self.reset()
-            verdict = self._clocks.observe(role, stamp, receive, unstamped)
-        if verdict not in (Verdict.USE, Verdict.RELEASE):
-            return
-        t = self._clocks.data_time(role, stamp, receive) - self._delays[role]
-        getattr(self, f"_add_{role}")(t, values)
+        reading = self._decoder.decode(role, message, receive)
+        if reading is not None:
+            getattr(self, f"_add_{role}")(*reading)
 
     def now(self, receive: float) -> float | None:
         """The time `receive` [s] of the receiver's clock on that of the states; None until known.
         """
-        reference = self._clocks.reference
-        return None if reference is None else receive - reference
+        return self._decoder.now(receive)
 
     def latest(self) -> LatestState | None:
         """The newest state; None before the first readings of IMU and joints, or while an attitude

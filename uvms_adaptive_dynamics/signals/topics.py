@@ -130,3 +130,15 @@ FEEDFORWARD_OUTPUTS = (
     Output("accelerations", "geometry_msgs/msg/TwistStamped", "the same in a twist"),
     Output("status", "diagnostic_msgs/msg/DiagnosticArray", "source, ages, whether to use it"),
 )
+
+
+def identification_inputs(config: Config) -> tuple[Input, ...]:
+    """The sensors that the identification node flies by."""
+    return tuple(each for each in inputs(config)
+                 if each.role in ("imu", "dvl", "depth", "joint_states", "battery"))
+
+
+IDENTIFICATION_OUTPUTS = (
+    Output("status", "diagnostic_msgs/msg/DiagnosticArray",
+           "what the robot is doing, and why it was stopped"),
+)

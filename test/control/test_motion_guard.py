@@ -1,0 +1,152 @@
+"""When a robot that moves by itself has to stop: every cause, alone and at its limit."""
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.control.desired_motion import desired_motion
+from uvms_adaptive_dynamics.control.excitation.limits import MotionLimits
+from uvms_adaptive_dynamics.control.motion_guard import LOW_FOR, Look, MotionGuard
+from uvms_adaptive_dynamics.control.state_filter import MotionState
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.rotations import from_rpy
+
+CONFIG = Config().with_values({"identification.heartbeat": 0.5,
+                               "identification.least_voltage": 13.2})
+SET, EXC = CONFIG.identification, CONFIG.excitation
+MODEL = RobotModel.from_config(CONFIG)
+LIMITS = MotionLimits.from_config(CONFIG, MODEL)
+MU = np.array([3.0, 1.7, 1.7, 2.8])
+POSE = np.concatenate([[0.0, 0.0, 5.0, 0.0, 0.0, 0.3], MU])
+WANTED = desired_motion(POSE, np.zeros(10), np.zeros(10))
+STATE = MotionState(np.array([0.0, 0.0, 5.0]), WANTED.R_nb, np.zeros(6), MU, np.zeros(4))
+GOOD = Look(STATE, {"imu": 0.0, "dvl": 0.0, "joint_states": 0.0, "depth": 0.0},
+            {"/thruster_input": 1, "/joint_effort_input": 1}, {"/thruster_input": []}, WANTED,
+            np.zeros(3), 0.0, 5.0, 16.0, 0.1, "learning", 0.1, 10.0)
+
+
+def guard():
+    return MotionGuard(CONFIG, LIMITS)
+
+
+def codes(look, t=0.0, of=None):
+    return [cause.code for cause in (of or guard()).causes(t, look)]
+
+
+def state(**changes):
+    return replace(GOOD, state=STATE._replace(**changes))
+
+
+def moved(k, by):
+    return replace(GOOD, moved=by * np.eye(3)[k])
+
+
+def silent(role, age):
+    return replace(GOOD, ages={**GOOD.ages, role: age})
+
+
+def with_joint(field, k, value):
+    values = np.array(getattr(STATE, field))
+    values[k] = value
+    return state(**{field: values})
+
+
+# cause -> what is just allowed, and what is just not
+EDGES = {
+    "stale_imu": (silent("imu", SET.imu_timeout), silent("imu", 1.01 * SET.imu_timeout)),
+    "stale_dvl": (silent("dvl", SET.dvl_timeout), silent("dvl", 1.01 * SET.dvl_timeout)),
+    "stale_joint_states": (silent("joint_states", SET.joints_timeout),
+                           silent("joint_states", math.inf)),
+    "stale_depth": (silent("depth", SET.depth_timeout), silent("depth", math.nan)),
+    "no_subscriber": (GOOD, replace(GOOD, listeners={"/thruster_input": 0})),
+    "other_publisher": (GOOD, replace(GOOD, strangers={"/thruster_input": ["/joystick"]})),
+    "tilt": (replace(state(R_nb=from_rpy(0.999 * EXC.tilt, 0, 0.3)), wanted=None),
+             replace(state(R_nb=from_rpy(1.001 * EXC.tilt, 0, 0.3)), wanted=None)),
+    "depth": (replace(GOOD, depth=EXC.depth_range[0]),
+              replace(GOOD, depth=EXC.depth_range[0] - 0.01)),
+    "box": (moved(1, -0.999 * EXC.box[1]), moved(1, -1.001 * EXC.box[1])),
+    "tether": (replace(GOOD, turned=-2 * math.pi * 0.999 * EXC.yaw_turns),
+               replace(GOOD, turned=-2 * math.pi * 1.001 * EXC.yaw_turns)),
+    "speed": (state(nu=np.array([0.999 * EXC.speed, 0, 0, 0, 0, 0])),
+              state(nu=np.array([0.8, 0.8, 0, 0, 0, 0]) * EXC.speed)),
+    "rate": (state(nu=np.array([0, 0, 0, 0, 0, -0.999 * EXC.rate])),
+             state(nu=np.array([0, 0, 0, 0, 0, -1.001 * EXC.rate]))),
+    "joint_range": (replace(with_joint("mu", 2, LIMITS.high[8]), wanted=None),
+                    replace(with_joint("mu", 2, LIMITS.high[8] + 0.01), wanted=None)),
+    "joint_speed": (with_joint("mu_dot", 0, -LIMITS.joint_speed[0]),
+                    with_joint("mu_dot", 0, -1.01 * LIMITS.joint_speed[0])),
+    "astray": (state(position=np.array([0.999 * SET.position_error, 0.0, 5.0])),
+               state(position=np.array([1.001 * SET.position_error, 0.0, 5.0]))),
+    "estimator_silent": (replace(GOOD, estimator_age=SET.estimator_timeout),
+                         replace(GOOD, estimator_age=math.inf)),
+    "estimator_failed": (GOOD, replace(GOOD, estimator_state="failed")),
+    "heartbeat": (replace(GOOD, heartbeat=0.5), replace(GOOD, heartbeat=0.51)),
+    "longest": (replace(GOOD, armed_for=SET.longest), replace(GOOD, armed_for=SET.longest + 1)),
+    "no_state": (GOOD, replace(GOOD, state=None)),
+}
+
+
+def test_nothing_is_wrong_with_a_good_look():
+    assert codes(GOOD) == []
+
+
+@pytest.mark.parametrize("code", EDGES)
+def test_a_cause_is_found_at_its_limit_and_not_before(code):
+    """Alone, with a sentence for the operator."""
+    allowed, too_far = EDGES[code]
+    assert codes(allowed) == []
+    found = guard().causes(0.0, too_far)
+    assert [cause.code for cause in found] == [code]
+    assert len(found[0].sentence) > 20 and "nan" not in found[0].sentence
+
+
+def test_the_battery_may_sag_for_a_moment():
+    watch, low = guard(), replace(GOOD, voltage=13.0)
+    assert codes(low, 0.0, watch) == codes(low, LOW_FOR - 0.1, watch) == []
+    assert codes(low, LOW_FOR, watch) == ["battery"]
+    assert codes(GOOD, LOW_FOR + 0.1, watch) == codes(low, LOW_FOR + 0.2, watch) == []
+    assert codes(replace(GOOD, voltage=math.nan), 99.0, watch) == []
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from([c for c in EDGES if c not in ("no_state", "stale_imu")]),
+                min_size=1, unique=True))
+def test_all_causes_are_named_at_once(wanted):
+    """Whatever comes together: the union of what each alone is, but for those that overwrite each
+    other's field."""
+    look, fields = GOOD, {}
+    for code in wanted:
+        bad = EDGES[code][1]
+        changed = {name: getattr(bad, name) for name in ("ages", "listeners", "strangers", "state",
+                   "moved", "turned", "depth", "estimator_age", "estimator_state", "heartbeat",
+                   "armed_for") if getattr(bad, name) is not getattr(GOOD, name)}
+        for name, value in changed.items():
+            fields[name] = code
+            look = replace(look, **{name: value})
+    expected = set(fields.values())
+    found = set(codes(look))
+    if "estimator_silent" in expected:
+        expected -= {"estimator_failed"}    # it says nothing at all
+    assert expected - {"astray"} <= found | {"astray"} and found
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=14, max_size=14))
+def test_no_number_breaks_it_and_none_that_is_not_finite_passes(values):
+    """NaN is never within a limit."""
+    with np.errstate(all="ignore"):
+        look = replace(GOOD, state=STATE._replace(nu=np.array(values[:6]),
+                                                  mu=np.array(values[6:10]),
+                                                  mu_dot=np.array(values[10:14])))
+        found = codes(look)
+    assert found or np.isfinite(values).all()
+
+
+def test_a_vehicle_that_may_drift_is_not_astray():
+    config = Config().with_values({"identification.hold": "depth_heading"})
+    away = state(position=np.array([5.0, 0.0, 5.0]))
+    assert [c.code for c in MotionGuard(config, LIMITS).causes(0.0, away)] == []

@@ -1,0 +1,199 @@
+"""The pilot holds, follows and stops; the guide leads it from stage to stage."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.control.excitation.trajectory import Trajectory
+from uvms_adaptive_dynamics.control.guide import Guide, StageView
+from uvms_adaptive_dynamics.control.motion_guard import Cause
+from uvms_adaptive_dynamics.control.pilot import SETTLE, Pilot
+from uvms_adaptive_dynamics.control.state_filter import MotionState
+from uvms_adaptive_dynamics.model.prior import prior_from_config
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.rotations import from_rpy
+from uvms_adaptive_dynamics.signals.filters.thrust_curve import ThrustCurve
+
+CONFIG, PERIOD = Config(), 0.02
+MODEL = RobotModel.from_config(CONFIG)
+PRIOR = prior_from_config(CONFIG, MODEL)
+MU = np.array([3.0, 1.7, 1.7, 2.8])
+HEADING = 0.8
+STOP = Cause("abort_topic", "a message")
+STAGE = StageView("arm", "the arm", ("axis_b",))
+
+
+def pilot(**settings):
+    config = CONFIG.with_values({f"identification.{k}": v for k, v in settings.items()})
+    return Pilot(config, MODEL, PRIOR, ThrustCurve.t200(), None, PERIOD)
+
+
+def state(position=(1.0, 2.0, 5.0), heading=HEADING, mu=MU):
+    return MotionState(np.array(position), from_rpy(0.0, 0.0, heading), np.zeros(6), np.array(mu),
+                       np.zeros(4))
+
+
+def trajectory(duration=10.0):
+    """Half a metre forward and back, the last joint with it."""
+    sine = np.zeros((10, 1))
+    sine[0], sine[9] = 0.5, 0.3
+    centre = np.concatenate([np.zeros(6), MU + [0.0, 0.0, 0.0, 0.2]])
+    return Trajectory(MODEL.joints, duration, 2.0, centre, np.full((10, 1), 0.1), sine,
+                      np.zeros((10, 1)))
+
+
+def test_nothing_goes_out_before_it_is_armed():
+    assert pilot().commands(0.0, state()) is None
+
+
+def test_armed_it_holds_where_it_is_and_pushes_back():
+    """No error, no command; half a metre off to the north, a push to the south (body axes)."""
+    one = pilot()
+    one.arm(0.0, state())
+    still = one.commands(1.0, state())
+    np.testing.assert_allclose(still.wrench, 0.0, atol=1e-6)
+    pushed = one.commands(1.1, state((1.5, 2.0, 5.0)))
+    south = from_rpy(0.0, 0.0, HEADING) @ pushed.wrench[:3]
+    assert south[0] < -10.0 and abs(south[1]) < 0.2 * abs(south[0])
+    assert one.moved(state((1.5, 2.0, 5.0))) == pytest.approx(
+        from_rpy(0, 0, HEADING).T @ [0.5, 0, 0])
+
+
+def test_a_vehicle_that_may_drift_is_not_pushed_back_but_held_at_depth():
+    one = pilot(hold="depth_heading")
+    one.arm(0.0, state())
+    given = one.commands(1.0, state((9.0, 9.0, 5.3)))
+    np.testing.assert_allclose(given.wrench[:2], 0.0, atol=1e-3)
+    assert given.wrench[2] < -10.0
+
+
+def test_commands_come_in_slowly():
+    """At the very moment of arming nothing acts, whatever the error."""
+    one = pilot()
+    one.arm(0.0, state())
+    sizes = [np.abs(one.commands(t, state((1.1, 2.0, 5.0))).wrench).max()
+             for t in np.arange(0.0, 0.6, PERIOD)]
+    assert sizes[0] == 0.0 and np.all(np.diff(sizes) > 0)
+
+
+def test_a_trajectory_is_flown_about_the_station_and_ends_there():
+    """Arm to where it starts, then along it, turned by the heading, and back to rest."""
+    one, flown = pilot(), trajectory()
+    one.arm(0.0, state())
+    one.follow(5.0, flown)
+    end = 5.0 + one.time_left(5.0)
+    assert one.following(end - 0.1) and not one.following(end)
+    start = end - flown.duration
+    assert start > 5.0 + SETTLE
+    np.testing.assert_allclose(one.wanted(start).mu, flown.posture, atol=1e-9)
+    for t in (0.0, 2.6, 7.3):
+        wanted, own = one.wanted(start + t), flown.at(t)
+        np.testing.assert_allclose(wanted.position, [1.0, 2.0, 5.0]
+                                   + from_rpy(0, 0, HEADING) @ own.position, atol=1e-9)
+        np.testing.assert_allclose(wanted.nu, own.nu, atol=1e-9)
+    np.testing.assert_allclose(one.wanted(end + 9.0).position, [1.0, 2.0, 5.0], atol=1e-9)
+    np.testing.assert_allclose(one.wanted(end + 9.0).mu, flown.posture, atol=1e-9)
+
+
+def test_a_wanted_motion_never_jumps():
+    """From holding through approach and motion to holding: as fast as joints may be, at most."""
+    one = pilot()
+    one.arm(0.0, state())
+    one.follow(1.0, trajectory())
+    t = np.arange(0.9, 16.0, 0.01)
+    wanted = [one.wanted(each) for each in t]
+    speed = np.abs(np.diff([each.mu for each in wanted], axis=0)) / 0.01
+    assert np.all(speed <= MODEL.arm.speed_limits + 1e-6)
+    assert np.linalg.norm(np.diff([w.position for w in wanted], axis=0), axis=1).max() < 0.01
+
+
+@pytest.mark.parametrize("ramp", [0.1, 0.5])
+def test_a_stop_is_a_straight_line_to_neutral(ramp):
+    """By the last commands, without a state; it stays there and does not arm itself."""
+    one = pilot(ramp=ramp)
+    one.arm(0.0, state())
+    before = one.commands(1.0, state((1.3, 2.0, 5.0), mu=MU + 0.05))
+    one.stop(STOP)
+    steps = round(ramp / PERIOD)
+    for k in range(1, steps + 20):
+        given = one.commands(1.0 + k * PERIOD, None)
+        left = max(1.0 - k / steps, 0.0)
+        np.testing.assert_allclose(given.joint_torque, left * before.joint_torque, atol=1e-9)
+        np.testing.assert_allclose(given.wrench, left * before.wrench, atol=1e-6)
+        assert given.neutral == (left < 1e-9)
+    assert np.all(given.pwm == 1500.0)
+    assert not one.armed and one.cause is STOP
+    one.stop(Cause("other", "later"))
+    assert one.cause is STOP
+
+
+def test_a_clock_that_jumps_back_does_not_hold_up_the_stop():
+    one = pilot(ramp=0.1)
+    one.arm(100.0, state())
+    one.commands(101.0, state((1.3, 2.0, 5.0)))
+    one.stop(STOP)
+    assert [one.commands(0.0, None).neutral for _ in range(6)][-1]
+
+
+def test_turns_count_up():
+    one = pilot()
+    one.arm(0.0, state(heading=3.0))
+    for k, heading in enumerate(np.arange(3.0, 3.0 + 3 * np.pi, 0.3)):
+        one.commands(k * PERIOD, state(heading=heading))
+    assert one.turned == pytest.approx(3 * np.pi, abs=0.3)
+
+
+def test_a_wrench_vehicle_gets_wrenches_within_its_limits():
+    """Without PWM; beyond the limits the direction stays."""
+    one = pilot(thruster_output="wrench")
+    one.arm(0.0, state())
+    given = one.commands(9.0, state((40.0, 2.0, 5.0)))
+    assert given.pwm.size == 0
+    assert np.all(np.abs(given.wrench) <= np.array(CONFIG.feedforward.wrench_limits) + 1e-9)
+
+
+def test_the_guide_asks_flies_and_asks_again_before_the_motion_ends():
+    one = pilot()
+    guide = Guide(one, 3.0)
+    assert guide.next(0.0, STAGE) is None           # not armed
+    one.arm(0.0, state())
+    first = guide.next(0.0, STAGE)
+    assert first.stage == STAGE and first.number == 1 and guide.designing
+    assert guide.next(0.5, STAGE) is None           # it is on its way
+    guide.designed(trajectory())
+    assert guide.next(1.0, STAGE) is None and one.following(1.1) and guide.flown == ["arm"]
+    left = one.time_left(1.0)
+    assert guide.next(1.0 + left - 3.1, STAGE) is None
+    second = guide.next(1.0 + left - 2.9, STAGE)
+    assert second.number == 2
+    guide.designed(trajectory())
+    assert guide.next(1.0 + left - 1.0, STAGE) is None and len(guide.flown) == 1
+    guide.next(1.1 + left, STAGE)
+    assert len(guide.flown) == 2
+
+
+def test_a_motion_for_a_stage_that_is_over_is_not_flown():
+    """Another is asked for."""
+    one = pilot()
+    one.arm(0.0, state())
+    guide = Guide(one, 3.0)
+    guide.next(0.0, STAGE)
+    guide.designed(trajectory())
+    later = replace_stage("vehicle")
+    assert guide.next(1.0, later).stage.name == "vehicle" and not one.following(1.1)
+
+
+def replace_stage(name, **changes):
+    return STAGE._replace(name=name, **changes)
+
+
+def test_the_end_of_the_schedule_and_a_motion_that_cannot_be_end_it():
+    one = pilot()
+    one.arm(0.0, state())
+    guide = Guide(one, 3.0)
+    assert guide.next(0.0, replace_stage("arm", complete=True)).code == "done"
+    guide.next(0.0, STAGE)
+    cause = guide.failed("no room")
+    assert cause.code == "no_motion" and "no room" in cause.sentence
+    assert replace(CONFIG).identification.move is False

@@ -1,0 +1,111 @@
+"""The identification node over real DDS: who must listen, a dead man's switch, signals, and what it
+does when it may not move."""
+import importlib.util
+import signal
+import time
+
+import numpy as np
+import pytest
+
+if importlib.util.find_spec("rclpy") is None:
+    pytest.skip("rclpy is not installed", allow_module_level=True)
+
+from ros_bus import bus, process  # noqa: I001, E402  (first: it sets the domain)
+from flying import NODE, FakeEstimator, FakeVehicle, Robot, size_of  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+from std_msgs.msg import Empty, Float64MultiArray  # noqa: E402
+from std_srvs.srv import SetBool  # noqa: E402
+
+from uvms_adaptive_dynamics.errors import ConfigError  # noqa: E402
+from uvms_adaptive_dynamics.ros.identification_node import IdentificationNode  # noqa: E402
+
+WITHIN = 0.1        # [s] from when a cause can be known to the first command that is less
+LATENCIES = {}
+
+
+def test_it_stops_when_its_subscriber_is_lost(tmp_path):
+    """The joints' commands show it: the thrusters' nobody hears."""
+    with bus() as ros:
+        robot = Robot(ros, tmp_path)
+        try:
+            robot.armed()
+            ros.operator.destroy_subscription(robot._hear)
+            since = time.monotonic()
+            ros.until(lambda: robot.status[-1]["cause"] == "no_subscriber", 5.0)
+            LATENCIES["no_subscriber"] = time.monotonic() - since
+            assert LATENCIES["no_subscriber"] < WITHIN
+        finally:
+            robot.close()
+
+
+def test_the_dead_man_s_switch(tmp_path):
+    """It has to be pressed again and again."""
+    with bus() as ros:
+        robot = Robot(ros, tmp_path, **{"identification.heartbeat": 0.3})
+        beat = ros.operator.create_publisher(Empty, f"/{NODE}/heartbeat", 10)
+        last = [time.monotonic()]
+
+        def press():
+            beat.publish(Empty())
+            last[0] = time.monotonic()
+        timer = ros.operator.create_timer(0.05, press)
+        try:
+            robot.armed()
+            timer.cancel()
+            LATENCIES["heartbeat"] = robot.stopped(last[0] + 0.3)
+            assert LATENCIES["heartbeat"] < WITHIN and robot.status[-1]["cause"] == "heartbeat"
+        finally:
+            robot.close()
+
+
+def test_it_moves_nothing_unless_allowed(tmp_path):
+    """By default, and in a dry run; a robot without a vehicle is refused."""
+    with bus() as ros:
+        robot = Robot(ros, tmp_path, **{"identification.move": False})
+        try:
+            ros.until(lambda: robot.node.flight._state is not None)
+            answer = robot.arm()
+            assert not answer.success and "'identification.move' is false" in answer.message
+            assert not robot.commands
+        finally:
+            robot.close()
+        with pytest.raises(ConfigError, match="'robot.vehicle' is false; expected a vehicle"):
+            IdentificationNode(context=ros.context, use_global_arguments=False,
+                               parameter_overrides=[Parameter("robot.vehicle", value=False)])
+
+
+def test_a_signal_takes_the_robot_to_neutral_before_the_process_ends(tmp_path):
+    """SIGINT: the ramp begins at once, and the process ends with 0 after neutral commands."""
+    with bus() as ros:
+        vehicle, estimator = FakeVehicle(ros.operator), FakeEstimator(ros.operator)
+        commands = []
+        ros.operator.create_subscription(
+            Float64MultiArray, "/thruster_input", lambda m: commands.append(
+                (time.monotonic(), size_of(m))), 10)
+        ros.collect(Float64MultiArray, "/joint_effort_input", 10)
+        node = process("uvms_adaptive_dynamics.ros.identification_node", "--ros-args", "-p",
+                       "identification.move:=true", "-p", "identification.ramp:=0.2", "-p",
+                       f"output.directory:={tmp_path}")
+        try:
+            ros.until(lambda: ros.call(SetBool, f"{NODE}/arm", SetBool.Request(
+                data=True)).success, 60.0, "arming")
+            vehicle.heading = 0.1
+            ros.until(lambda: commands and commands[-1][1] > 2.0)
+            since = time.monotonic()
+            node.send_signal(signal.SIGINT)
+            ros.until(lambda: node.poll() is not None, 20.0, "the end of the process")
+            said = node.stdout.read()
+            assert node.returncode == 0, said
+            times, sizes = (np.array(x) for x in zip(*commands))
+            falls = np.flatnonzero(np.diff(sizes) < -0.02 * sizes.max()) + 1
+            LATENCIES["shutdown"] = times[falls[times[falls] >= since][0]] - since
+            assert LATENCIES["shutdown"] < WITHIN and sizes[-1] == 0.0
+            assert "the node was asked to end" in said
+        finally:
+            vehicle.stop()
+            node.kill()
+            print(estimator.state)
+
+
+def teardown_module():
+    print("\nlatencies [ms]:", {k: round(1e3 * v) for k, v in LATENCIES.items()})

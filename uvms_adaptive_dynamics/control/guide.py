@@ -1,0 +1,81 @@
+"""From one stage of a schedule to the next: when a motion is designed, flown, and when all is done.
+
+The estimator decides when a stage is done (`control/stage_runner.py`); the guide asks for motions
+that show what the stage at hand is there for, and sends the pilot along them. Node and offline
+study use this one class.
+"""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .excitation.trajectory import Trajectory
+from .motion_guard import Cause
+from .pilot import Pilot
+
+
+class StageView(NamedTuple):
+    """What of a stage matters here: name; title in plain words; move: patterns of channels; kind:
+    'motion' or 'tilt'; complete: the schedule is, this being its last stage."""
+
+    name: str
+    title: str
+    move: tuple[str, ...]
+    kind: str = "motion"
+    complete: bool = False
+
+
+class Request(NamedTuple):
+    """A motion to be designed: for a stage, the number-th of this arming (its seed)."""
+
+    stage: StageView
+    number: int
+
+
+class Guide:
+    """One for each arming; times [s] are the pilot's."""
+
+    def __init__(self, pilot: Pilot, design_time: float):
+        """design_time [s] that a design is given: the next one is begun so long before the motion
+        at hand ends."""
+        self._pilot, self._design_time = pilot, design_time
+        self._pending: Request | None = None
+        self._ready: tuple[Request, Trajectory] | None = None
+        self._asked = 0
+        self.flown: list[str] = []      # names of the stages of each motion
+
+    @property
+    def designing(self) -> bool:
+        """Whether a design is waited for."""
+        return self._pending is not None
+
+    def next(self, t: float, stage: StageView) -> Request | Cause | None:
+        """Go on, in this stage at time t: a motion to be designed now, why to stop, or None."""
+        pilot = self._pilot
+        if not pilot.armed:
+            return None
+        if stage.complete:
+            return Cause("done", "the schedule is complete")
+        if self._ready is not None and self._ready[0].stage.name != stage.name:
+            self._ready = None      # designed for a stage that is over
+        if self._ready is not None and not pilot.following(t):
+            request, trajectory = self._ready
+            self._ready = None
+            pilot.follow(t, trajectory)
+            self.flown.append(request.stage.name)
+        if self._pending is not None or self._ready is not None or (
+                pilot.time_left(t) > self._design_time):
+            return None
+        self._asked += 1
+        self._pending = Request(stage, self._asked)
+        return self._pending
+
+    def designed(self, trajectory: Trajectory) -> None:
+        """The motion that was asked for."""
+        assert self._pending is not None
+        self._ready, self._pending = (self._pending, trajectory), None
+
+    def failed(self, why: str) -> Cause:
+        """There is none: why to stop."""
+        assert self._pending is not None
+        title, self._pending = self._pending.stage.title, None
+        return Cause("no_motion", f"no motion can be designed for '{title}': {why}")

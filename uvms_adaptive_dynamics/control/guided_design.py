@@ -1,0 +1,31 @@
+"""The motion that a stage asks for, designed from what is known at the moment."""
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..config import Config
+from ..errors import ParameterError
+from ..model.parameter_file import ParameterSet
+from ..model.robot import RobotModel
+from .excitation.design import design, largest_uses
+from .excitation.limits import MotionLimits
+from .excitation.trajectory import Trajectory
+from .guide import Request
+
+
+def designed(config: Config, robot: RobotModel, limits: MotionLimits, known: ParameterSet,
+             free: np.ndarray, request: Request, seconds: float = np.inf) -> Trajectory:
+    """The motion of a request, with the largest share of each limit that it uses by what is
+    believed in `made`; limits: those at the robot's depth. Raises ParameterError."""
+    if known.noise_stddev is None:
+        raise ParameterError("the noise of the channels is not known yet; expected that of an "
+                             "estimator that runs.")
+    trajectory = design(robot, known, known.noise_stddev, free, request.stage.move, limits,
+                        config.excitation.duration, request.number, seconds, config=config,
+                        kind=request.stage.kind)
+    uses = largest_uses(trajectory, robot, limits, known.values[None])
+    return replace(trajectory, made={**trajectory.made, "stage": request.stage.name,
+                                     "uses": {name: round(share, 3)
+                                              for name, share in uses.items()}})

@@ -1,0 +1,199 @@
+"""When a robot that moves by itself has to stop, and why: ages, limits, and who listens.
+
+One look is of one moment; everything that is wrong is named at once, the most urgent first. Nothing
+here knows of topics or threads, nor what is done about a cause (`control/pilot.py`).
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from ..config import Config
+from ..model.rotations import to_rotation_vector
+from .desired_motion import DesiredMotion
+from .excitation.limits import MotionLimits
+from .state_filter import MotionState
+
+# [s] for which a voltage must be too low: a battery sags for a moment at every full thrust.
+LOW_FOR = 2.0
+SENSORS = {"imu": "IMU", "dvl": "DVL", "joint_states": "joint states", "depth": "depth",
+           "battery": "battery"}
+
+
+SIDES = ("ahead", "astern"), ("to the right", "to the left"), ("below", "above")
+
+
+class Cause(NamedTuple):
+    """Why the robot stops: code, for programs; sentence, for the operator."""
+
+    code: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is known at one moment.
+
+    state None: there is none. ages [s] of each sensor that is needed, inf before its first message.
+    listeners: how many hear each command topic; strangers: other publishers on command topics.
+    wanted: the motion that it should have, None before there is one. moved (3,) [m] forward, right,
+    down in the axes of when it was armed, and turned [rad] of heading since then. depth [m] and
+    voltage [V], NaN where none is measured. estimator_age [s] of its last sign of life, and its
+    state in a word. heartbeat [s] since the last one. armed_for [s].
+    """
+
+    state: MotionState | None
+    ages: Mapping[str, float]
+    listeners: Mapping[str, int] = field(default_factory=dict)
+    strangers: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    wanted: DesiredMotion | None = None
+    moved: np.ndarray | None = None
+    turned: float = 0.0
+    depth: float = math.nan
+    voltage: float = math.nan
+    estimator_age: float = 0.0
+    estimator_state: str = ""
+    heartbeat: float = 0.0
+    armed_for: float = 0.0
+
+
+class MotionGuard:
+    """Holds what a look shows against the limits themselves, from which designed motions keep away
+    by their margins."""
+
+    def __init__(self, config: Config, limits: MotionLimits):
+        settings = config.identification
+        self._settings, self._limits = settings, limits
+        self._depth = config.excitation.depth_range
+        self._timeouts = {"imu": settings.imu_timeout, "dvl": settings.dvl_timeout,
+                          "joint_states": settings.joints_timeout,
+                          "depth": settings.depth_timeout}
+        self._low_since: float | None = None
+
+    def causes(self, t: float, look: Look) -> list[Cause]:
+        """All causes to stop at time t [s] of a clock that does not step; none: go on."""
+        found = [*self._silent(look), *self._unheard(look)]
+        if look.state is None and not any(cause.code.startswith("stale") for cause in found):
+            found.append(Cause("no_state", "there is no state of motion yet: waiting for IMU, DVL "
+                                           "and joint states"))
+        if look.state is not None:
+            found += [*self._outside(look, look.state), *self._arm(look.state)]
+            if look.wanted is not None:
+                found += self._astray(look.state, look.wanted)
+        return [*found, *self._battery(t, look), *self._agreement(look)]
+
+    # --- sensors, listeners -----------------------------------------------------------------------
+
+    def _silent(self, look: Look) -> Iterator[Cause]:
+        for role, age in look.ages.items():
+            limit = self._timeouts.get(role)
+            if limit is not None and not age <= limit:
+                since = f"for {age:.2f} s" if math.isfinite(age) else "yet"
+                yield Cause(f"stale_{role}", f"no {SENSORS[role]} message that can be used {since};"
+                                             f" the limit is {limit:g} s. Check the sensor")
+
+    def _unheard(self, look: Look) -> Iterator[Cause]:
+        for topic, count in look.listeners.items():
+            if count == 0:
+                yield Cause("no_subscriber", f"nobody listens to '{topic}': its driver has ended "
+                                             "or has not been started")
+        for topic, names in look.strangers.items():
+            if names:
+                yield Cause("other_publisher", f"'{topic}' is also commanded by "
+                                               f"{', '.join(names)}: stop it, or do not arm")
+
+    # --- limits -----------------------------------------------------------------------------------
+
+    def _outside(self, look: Look, state: MotionState) -> Iterator[Cause]:
+        limits = self._limits
+        tilt = math.acos(min(max(float(state.R_nb[2, 2]), -1.0), 1.0))
+        if not tilt <= limits.tilt:
+            yield Cause("tilt", f"tilted by {math.degrees(tilt):.0f} deg; the limit is "
+                                f"{math.degrees(limits.tilt):.0f} deg")
+        low, high = self._depth
+        if math.isfinite(look.depth) and not low <= look.depth <= high:
+            yield Cause("depth", f"at a depth of {look.depth:.2f} m; allowed are {low:g} to "
+                                 f"{high:g} m")
+        if look.moved is not None:
+            for k in np.flatnonzero(~(np.abs(look.moved) <= limits.high[:3])):
+                way = SIDES[k][int(look.moved[k] < 0)]
+                yield Cause("box", f"{abs(look.moved[k]):.2f} m {way} of where it was armed; the "
+                                   f"box ends at {limits.high[k]:g} m")
+        if not abs(look.turned) <= limits.high[5]:
+            yield Cause("tether", f"turned by {look.turned / (2 * math.pi):.1f} turns since it was "
+                                  f"armed; the tether's limit is "
+                                  f"{limits.high[5] / (2 * math.pi):g}")
+        speed, rate = (float(np.linalg.norm(part)) for part in (state.nu[:3], state.nu[3:]))
+        if not speed <= limits.speed:
+            yield Cause("speed", f"moves at {speed:.2f} m/s; the limit is {limits.speed:g} m/s")
+        if not rate <= limits.rate:
+            yield Cause("rate", f"turns at {rate:.2f} rad/s; the limit is {limits.rate:g} rad/s")
+
+    def _arm(self, state: MotionState) -> Iterator[Cause]:
+        limits = self._limits
+        low, high = limits.low[6:], limits.high[6:]
+        within = (state.mu >= low) & (state.mu <= high)
+        for k in np.flatnonzero(~within):
+            yield Cause("joint_range", f"joint {limits.joints[k]} is at {state.mu[k]:.2f}; allowed "
+                                       f"are {low[k]:.2f} to {high[k]:.2f}")
+        for k in np.flatnonzero(~(np.abs(state.mu_dot) <= limits.joint_speed)):
+            yield Cause("joint_speed", f"joint {limits.joints[k]} moves at {state.mu_dot[k]:.2f} "
+                                       f"/s; the limit is {limits.joint_speed[k]:.2f} /s")
+
+    def _astray(self, state: MotionState, wanted: DesiredMotion) -> Iterator[Cause]:
+        """It does not follow: a wrong sign, a thruster or joint that does not obey, a snag."""
+        settings, limits = self._settings, self._limits
+        if settings.thruster_output != "none":
+            yield from self._vehicle_astray(state, wanted)
+        error_mu = np.abs(wanted.mu - state.mu)
+        for k in np.flatnonzero(~(error_mu <= settings.joint_error)):
+            yield Cause("astray", f"joint {limits.joints[k]} is {error_mu[k]:.2f} from where it "
+                                  f"should be; the limit is {settings.joint_error:g}. Does it take "
+                                  "its set-points?")
+
+    def _vehicle_astray(self, state: MotionState, wanted: DesiredMotion) -> Iterator[Cause]:
+        settings = self._settings
+        if settings.hold == "station":
+            error = float(np.linalg.norm(wanted.position - state.position))
+            if not error <= settings.position_error:
+                yield Cause("astray", f"{error:.2f} m from where it should be; the limit is "
+                                      f"{settings.position_error:g} m. Does every thruster turn "
+                                      "the right way?")
+        turn = float(np.linalg.norm(to_rotation_vector(state.R_nb.T @ wanted.R_nb)))
+        if not turn <= settings.attitude_error:
+            yield Cause("astray", f"{math.degrees(turn):.0f} deg from the attitude that it should "
+                                  f"have; the limit is {math.degrees(settings.attitude_error):.0f} "
+                                  "deg. Does every thruster turn the right way?")
+
+    def _battery(self, t: float, look: Look) -> Iterator[Cause]:
+        least = self._settings.least_voltage
+        if not look.voltage < least:        # NaN: not measured
+            self._low_since = None
+            return
+        self._low_since = t if self._low_since is None else self._low_since
+        if t - self._low_since >= LOW_FOR:
+            yield Cause("battery", f"battery at {look.voltage:.1f} V for {LOW_FOR:g} s; the limit "
+                                   f"is {least:g} V")
+
+    # --- who has to agree -------------------------------------------------------------------------
+
+    def _agreement(self, look: Look) -> Iterator[Cause]:
+        settings = self._settings
+        if not look.estimator_age <= settings.estimator_timeout:
+            since = (f"for {look.estimator_age:.1f} s" if math.isfinite(look.estimator_age)
+                     else "yet")
+            yield Cause("estimator_silent", f"the estimator has not been heard {since}; the limit "
+                                            f"is {settings.estimator_timeout:g} s")
+        elif look.estimator_state == "failed":
+            yield Cause("estimator_failed", "the estimator says that it has failed; see its "
+                                            "~/status")
+        if settings.heartbeat and not look.heartbeat <= settings.heartbeat:
+            yield Cause("heartbeat", f"no heartbeat for {look.heartbeat:.2f} s; the limit is "
+                                     f"{settings.heartbeat:g} s")
+        if not look.armed_for <= settings.longest:
+            yield Cause("longest", f"armed for {settings.longest:g} s, the longest that is allowed;"
+                                   " arm again to go on")

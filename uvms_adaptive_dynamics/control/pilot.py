@@ -1,0 +1,188 @@
+"""Flies the robot along designed motions and brings it to neutral: what goes out at each moment.
+
+Armed it holds the place, heading and posture in which it was armed, upright; `follow` sends it
+along a trajectory about that place and back. `stop` takes the commands in a straight line to
+neutral, by the last commands alone, since a sensor may be what is lost. It never arms itself.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ..config import Config
+from ..model.parameter_file import ParameterSet
+from ..model.robot import RobotModel
+from ..model.rotations import from_rpy
+from .allocation import Curve, allocation_of
+from .desired_motion import DesiredMotion, desired_motion
+from .excitation.trajectory import Trajectory, approach
+from .feedforward import Feedforward, effort_limits
+from .motion_controller import MotionController, gains_for
+from .motion_guard import Cause
+from .state_filter import MotionState
+
+# Share of a joint's speed limit at which it goes to where a motion starts.
+APPROACH_SHARE = 0.5
+# [s] that a motion is waited for at its start: the loop comes to rest from the one before.
+SETTLE = 1.0
+
+
+class Commands(NamedTuple):
+    """pwm (k,) [us], wrench (6,) [N, N m] FRD that it gives, joint_torque (n,) [N m], mu [rad or m]
+    and mu_dot (n,) set-points; neutral: nothing acts any more."""
+
+    pwm: np.ndarray
+    wrench: np.ndarray
+    joint_torque: np.ndarray
+    mu: np.ndarray
+    mu_dot: np.ndarray
+    neutral: bool = False
+
+
+class Station(NamedTuple):
+    """Where it was armed: position (3,) NED [m] of the state filter, heading [rad], time [s]."""
+
+    position: np.ndarray
+    heading: float
+    t: float
+
+
+class Pilot:
+    """Times [s] are of one clock, that of the states; `armed` from `arm` to `stop`."""
+
+    def __init__(self, config: Config, robot: RobotModel, nominal: ParameterSet, curve: Curve,
+                 feedforward: Feedforward | None, period: float):
+        """nominal: by whose inertias and friction the gains are set; period [s] of `commands`.
+        Raises ConfigError for thrusters that cannot be commanded."""
+        self._settings, self._robot = config.identification, robot
+        arm = robot.arm
+        speed = np.array(config.excitation.joint_speed or
+                         (() if arm is None else arm.speed_limits), float)
+        self._approach_speed = APPROACH_SHARE * speed
+        self._allocation = allocation_of(config, curve)
+        a, b, c = self._settings.bandwidth
+        gains = gains_for(nominal, robot.joints, (a, b, c))
+        limits = effort_limits(robot, config)
+        self._make_controller = lambda: MotionController(config, feedforward, gains, self.wanted,
+                                                         curve, limits, period, cautious=True)
+        self._controller = self._make_controller()
+        self._effort = np.zeros(limits.size)
+        self._mu = np.zeros(len(robot.joints))
+        self._heading, self.turned = 0.0, 0.0    # [rad] since it was armed, full turns included
+        # of the way to neutral, in periods
+        self._left, self._fade = 0, max(1, round(self._settings.ramp / period))
+        self.armed = False
+        self.station: Station | None = None
+        self.cause: Cause | None = None         # of the last stop
+        self.trajectory: Trajectory | None = None
+        self._motion: Callable[[float], DesiredMotion] = self._rest(np.zeros(0))
+        self._begin, self._duration, self._lead_in = 0.0, 0.0, 0.0
+
+    # --- what to do -------------------------------------------------------------------------------
+
+    def arm(self, t: float, state: MotionState) -> None:
+        """Hold this place, heading and posture from now on."""
+        heading = _heading(state)
+        self.station = Station(state.position.copy(), heading, t)
+        self._heading, self.turned = heading, 0.0
+        self._controller = self._make_controller()
+        self._motion, self.trajectory = self._rest(state.mu), None
+        self._mu, self._effort = state.mu.copy(), np.zeros(self._effort.size)
+        self._begin, self._duration, self._lead_in = t, 0.0, 0.0
+        self.armed, self.cause = True, None
+
+    def follow(self, t: float, trajectory: Trajectory) -> None:
+        """Bring the arm to where the trajectory starts, then go along it; raises ParameterError
+        where a joint without speed would have to move."""
+        posture = self._motion(math.inf).mu
+        way, to_start = approach(self._robot.joints, posture, trajectory.posture,
+                                 self._approach_speed)
+        lead_in = way + SETTLE
+
+        def motion(elapsed: float) -> DesiredMotion:
+            return (to_start(elapsed) if elapsed < lead_in else
+                    trajectory.at(min(elapsed - lead_in, trajectory.duration)))
+        self._motion, self.trajectory = motion, trajectory
+        self._begin, self._lead_in = t, lead_in
+        self._duration = lead_in + trajectory.duration
+
+    def stop(self, cause: Cause) -> None:
+        """To neutral, from the next commands on; the first cause counts."""
+        if self.armed:
+            self.armed, self.cause, self._left = False, cause, self._fade
+            self.trajectory = None
+
+    # --- where it is ------------------------------------------------------------------------------
+
+    def following(self, t: float) -> bool:
+        """Whether it is on its way along a trajectory."""
+        return self.armed and self.time_left(t) > 0.0
+
+    def time_left(self, t: float) -> float:
+        """[s] until the trajectory ends, at least 0."""
+        return max(self._begin + self._duration - t, 0.0)
+
+    def share(self, t: float) -> float:
+        """Share of the trajectory that is done."""
+        way = self._duration - self._lead_in
+        return min(max((t - self._begin - self._lead_in) / way, 0.0), 1.0) if way > 0 else 0.0
+
+    def wanted(self, t: float) -> DesiredMotion:
+        """The motion wanted at time t; it must have been armed."""
+        assert self.station is not None
+        motion, turn = self._motion(t - self._begin), from_rpy(0.0, 0.0, self.station.heading)
+        return motion._replace(position=self.station.position + turn @ motion.position,
+                               R_nb=turn @ motion.R_nb)
+
+    def moved(self, state: MotionState) -> np.ndarray | None:
+        """(3,) [m] forward, right, down of the station, None before there is one."""
+        if self.station is None:
+            return None
+        turn = from_rpy(0.0, 0.0, self.station.heading)
+        return turn.T @ (state.position - self.station.position)
+
+    # --- what goes out ----------------------------------------------------------------------------
+
+    def commands(self, t: float, state: MotionState | None) -> Commands | None:
+        """What goes out at time t; None before it was armed for the first time. Armed without a
+        state the last commands are kept: it is the guard's to stop it."""
+        if self.station is None:
+            return None
+        if not self.armed:
+            # by periods: a clock that jumps may be why it stops
+            self._left = max(self._left - 1, 0)
+            return self._given(self._left / self._fade * self._effort, np.zeros(self._mu.size),
+                               self._left == 0)
+        if state is None:
+            return self._given(self._effort, np.zeros(self._mu.size))
+        heading = _heading(state)
+        self.turned += math.remainder(heading - self._heading, 2 * math.pi)
+        self._heading = heading
+        wanted = self.wanted(t)
+        if self._settings.hold == "depth_heading":
+            # Without an error there: the place is not held, its speed is.
+            state = state._replace(position=np.append(wanted.position[:2], state.position[2]))
+        command = self._controller.command(t, state)
+        come_in = min((t - self.station.t) / self._settings.ramp, 1.0)
+        self._mu = wanted.mu
+        given = self._given(come_in * np.concatenate([command.effort[:6], command.joint_torque]),
+                            wanted.mu_dot)
+        # what acts, from where a stop goes down
+        self._effort = np.concatenate([given.wrench, given.joint_torque])
+        return given
+
+    def _given(self, effort: np.ndarray, mu_dot: np.ndarray, neutral: bool = False) -> Commands:
+        given = self._allocation.allocate(effort[:6])
+        return Commands(given.pwm, given.wrench, effort[6:], self._mu, mu_dot, neutral)
+
+    def _rest(self, mu: np.ndarray) -> Callable[[float], DesiredMotion]:
+        place, still = np.concatenate([np.zeros(6), mu]), np.zeros(6 + mu.size)
+        motion = desired_motion(place, still, still)
+        return lambda elapsed: motion
+
+
+def _heading(state: MotionState) -> float:
+    return math.atan2(state.R_nb[1, 0], state.R_nb[0, 0])

@@ -1,0 +1,122 @@
+"""The topics on which the identification node commands the robot, and who else is on them."""
+from __future__ import annotations
+
+import array
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from rclpy.exceptions import NameValidationException
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from ..config import Config
+from ..config.identification import JOINT_STATE
+from ..control.pilot import Commands
+from ..errors import ConfigError
+from ..model.robot import RobotModel
+from . import messages
+from .publishers import NO_EVENTS, UNKNOWN
+
+# The newest counts alone: an older command is of another moment.
+NEWEST = QoSProfile(depth=1)
+RC_NO_CHANGE, RC_CHANNELS = 65535, 18     # of mavros_msgs/OverrideRCIn
+SET_POINT = {"effort": "joint_torque", "position": "mu", "velocity": "mu_dot"}
+
+
+class CommandChannels:
+    """Publishes commands. listeners: how many hear each topic; strangers: who else publishes on
+    it, both as of the last `look_around`."""
+
+    def __init__(self, node: Node, config: Config, robot: RobotModel):
+        """Raises ConfigError for a topic or a message that cannot be published."""
+        self._node, self._config, self._robot = node, config, robot
+        settings = config.identification
+        self._made: dict[str, tuple[Any, Callable[[float, Commands], Any]]] = {}
+        if robot.vehicle and settings.thruster_output != "none":
+            kind, build = {"pwm": (Float64MultiArray, self._pwm), "rc": (self._rc_type, self._rc),
+                           "wrench": (WrenchStamped, self._wrench)}[settings.thruster_output]
+            self._add("thruster_topic", settings.thruster_topic,
+                      kind() if settings.thruster_output == "rc" else kind, build)
+        if robot.joints and settings.joint_output != "none":
+            named = settings.joint_type == JOINT_STATE
+            self._add("joint_topic", settings.joint_topic, JointState if named
+                      else Float64MultiArray, self._named if named else self._array)
+        self.listeners: dict[str, int] = {}
+        self.strangers: dict[str, list[str]] = {}
+
+    def publish(self, t: float, commands: Commands) -> None:
+        """Commands of time t [s]; what is not finite is never sent."""
+        for publisher, build in self._made.values():
+            message = build(t, commands)
+            if message is not None:
+                publisher.publish(message)
+
+    def look_around(self) -> None:
+        """Bring listeners and strangers up to date, which asks the middleware."""
+        self.listeners = {topic: publisher.get_subscription_count()
+                          for topic, (publisher, _) in self._made.items()}
+        self.strangers = {topic: self._others(topic) for topic in self._made
+                          if self._node.count_publishers(topic) > 1}
+
+    def _others(self, topic: str) -> list[str]:
+        own = self._node.get_fully_qualified_name()
+        names = [f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+                 for info in self._node.get_publishers_info_by_topic(topic)]
+        if own in names:
+            names.remove(own)       # once: another node may have the same name
+        return ["a participant without a ROS name" if UNKNOWN in name else name for name in names]
+
+    def _add(self, setting: str, topic: str, kind: type, build: Callable) -> None:
+        try:
+            name = self._node.resolve_topic_name(topic)
+            self._made[name] = self._node.create_publisher(kind, topic, NEWEST,
+                                                           event_callbacks=NO_EVENTS), build
+        except (NameValidationException, ValueError) as error:
+            raise ConfigError(f"setting 'identification.{setting}' is {topic!r}, which cannot be "
+                              f"published: {error}.") from None
+
+    # --- messages ---------------------------------------------------------------------------------
+
+    def _pwm(self, t: float, commands: Commands) -> Float64MultiArray | None:
+        return _array_of(commands.pwm)
+
+    def _wrench(self, t: float, commands: Commands) -> WrenchStamped | None:
+        return messages.wrench_message(t, commands.wrench, self._config.output)
+
+    def _rc_type(self) -> type:
+        try:
+            self._rc_message = import_module("mavros_msgs.msg").OverrideRCIn
+        except (ImportError, AttributeError):
+            raise ConfigError("setting 'identification.thruster_output' is 'rc', but package "
+                              "'mavros_msgs' is not installed; install it (apt install "
+                              "ros-jazzy-mavros-msgs) or choose another output.") from None
+        return self._rc_message
+
+    def _rc(self, t: float, commands: Commands) -> Any:
+        if not np.isfinite(commands.pwm).all():
+            return None
+        channels = [RC_NO_CHANGE] * RC_CHANNELS
+        channels[:commands.pwm.size] = [round(float(pwm)) for pwm in commands.pwm]
+        return self._rc_message(channels=channels)
+
+    def _array(self, t: float, commands: Commands) -> Float64MultiArray | None:
+        return _array_of(getattr(commands, SET_POINT[self._config.identification.joint_output]))
+
+    def _named(self, t: float, commands: Commands) -> JointState | None:
+        output = self._config.identification.joint_output
+        values = getattr(commands, SET_POINT[output])
+        if not np.isfinite(values).all():
+            return None
+        return JointState(header=messages.header(t), name=list(self._robot.joints),
+                          **{output: messages.doubles(values)})
+
+
+def _array_of(values: np.ndarray) -> Float64MultiArray | None:
+    if not np.isfinite(values).all():
+        return None
+    return Float64MultiArray(data=array.array("d", values.tolist()))

@@ -1,0 +1,96 @@
+"""Designs one motion in a process of its own, whose seconds of computing hold up no control loop:
+`python -m uvms_adaptive_dynamics.ros.design_process FOLDER`.
+
+FOLDER holds settings.yaml, parameters.yaml and request.yaml (`write_request`), and gets
+trajectory.yaml, or refused.txt with the sentence why there is none.
+"""
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+# Before numpy: its matrices are 75 x 75 here, where BLAS threads cost more than they win.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+import yaml
+
+from ..config import Config, load_config
+from ..config.template import settings_file
+from ..control.excitation.limits import MotionLimits
+from ..control.excitation.trajectory import Trajectory
+from ..control.excitation.trajectory_file import load_trajectory, save_trajectory
+from ..control.guide import Request, StageView
+from ..control.guided_design import designed
+from ..disk.reading import read_text
+from ..disk.writing import write_file
+from ..disk.yaml_text import parse_yaml
+from ..errors import ParameterError, UvmsError
+from ..model.parameter_file import ParameterSet, load_parameters, save_parameters
+from ..model.robot import RobotModel
+from ..signals.filters.thrust_curve import ThrustCurve
+
+# [bytes] of a request; a robot's description may be long.
+LIMIT = 10_000_000
+SETTINGS, PARAMETERS, REQUEST, DESCRIPTION = (
+    "settings.yaml", "parameters.yaml", "request.yaml", "description.urdf")
+TRAJECTORY, REFUSED = "trajectory.yaml", "refused.txt"
+
+
+def write_request(folder: Path, config: Config, description: str | None, known: ParameterSet,
+                  free: Sequence[str], request: Request, depth: float) -> None:
+    """What `main` reads; depth [m] of the robot."""
+    for name in (TRAJECTORY, REFUSED):
+        (folder / name).unlink(missing_ok=True)
+    write_file(folder / SETTINGS, settings_file(config))
+    if description is not None:
+        write_file(folder / DESCRIPTION, description)
+    save_parameters(folder / PARAMETERS, known)
+    write_file(folder / REQUEST, yaml.safe_dump({
+        "free": list(free), "depth": float(depth), "number": request.number,
+        "stage": {**request.stage._asdict(), "move": list(request.stage.move)}}))
+
+
+def read_answer(folder: Path) -> Trajectory:
+    """What `main` wrote; raises UvmsError, with its sentence where it refused."""
+    refused = folder / REFUSED
+    if refused.exists():
+        raise ParameterError(read_text(refused, "the answer of the design", LIMIT, ParameterError,
+                                       "a sentence").strip())
+    return load_trajectory(folder / TRAJECTORY)
+
+
+def answer(folder: Path) -> None:
+    """Design what the folder asks for, and write it there."""
+    config = load_config(folder / SETTINGS)
+    description = folder / DESCRIPTION
+    robot = RobotModel.from_config(config, read_text(
+        description, "robot description", LIMIT, ParameterError, "a URDF")
+        if description.exists() else None)
+    asked = parse_yaml(read_text(folder / REQUEST, "request", LIMIT, ParameterError, "a mapping"),
+                       "request", ParameterError)
+    stage = asked["stage"]
+    request = Request(StageView(**{**stage, "move": tuple(stage["move"])}), asked["number"])
+    free = np.zeros(robot.table.size, bool)
+    free[robot.table.places(asked["free"])] = True
+    curve = ThrustCurve.of_setting(config.thrusters.curve)
+    limits = MotionLimits.from_config(config, robot, curve).at_depth(asked["depth"], config)
+    known = load_parameters(folder / PARAMETERS).for_table(robot.table, "parameters")
+    save_trajectory(folder / TRAJECTORY, designed(config, robot, limits, known, free, request,
+                                                  config.identification.design_time))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """0, also where there is no such motion: the folder says it."""
+    folder = Path(arguments[0])
+    try:
+        answer(folder)
+    except UvmsError as error:
+        write_file(folder / REFUSED, str(error))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

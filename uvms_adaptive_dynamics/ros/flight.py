@@ -1,0 +1,200 @@
+"""The control loop of the identification node: sensors, state, guard, pilot, commands."""
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+from rclpy.node import Node
+
+from ..config import Config
+from ..control.excitation.limits import MotionLimits
+from ..control.feedforward import Feedforward
+from ..control.motion_guard import Cause, Look, MotionGuard
+from ..control.pilot import Pilot
+from ..control.state_filter import MotionState, StateFilter
+from ..errors import MessageError
+from ..model.prior import prior_from_config
+from ..model.robot import RobotModel
+from ..signals.decode.timed import TimedDecoder
+from ..signals.filters.thrust_curve import ThrustCurve
+from ..signals.topics import identification_inputs
+from .command_channels import CommandChannels
+from .estimator_watch import EstimatorWatch
+from .subscriptions import InputPoll, InputSubscription, Received
+
+LOOK_S = 0.04       # between looks at who listens to the commands, and who else sends some
+NEUTRAL_S = 1.0     # of neutral commands after a stop; then nothing is sent, and others may command
+
+
+class Flight:
+    """`tick` is called by the control thread alone; all else by any thread.
+
+    lock: of pilot, and of whoever tells it what to do. t [s]: the present time on the states'
+    clock, None until it is known.
+    """
+
+    def __init__(self, node: Node, config: Config, robot: RobotModel, watch: EstimatorWatch,
+                 say: Callable[[Cause], None]):
+        """say: is told of every stop, once. Raises UvmsError for what cannot be used."""
+        self._node, self._config, self._robot, self._watch = node, config, robot, watch
+        self._say = say
+        self.lock = threading.RLock()
+        prior, curve = prior_from_config(config, robot), ThrustCurve.of_setting(
+            config.thrusters.curve)
+        self.limits = MotionLimits.from_config(config, robot, curve)
+        self._guard = MotionGuard(config, self.limits)
+        # What nobody has measured yet moves nothing ahead of the errors.
+        self.feedforward = Feedforward(robot, prior, config.with_values(
+            {"feedforward.fallback": "nothing"}))
+        self.pilot = Pilot(config, robot, prior, curve, self.feedforward,
+                           1 / config.identification.rate)
+        self._channels = CommandChannels(node, config, robot)
+        inputs = identification_inputs(config)
+        self._heard: dict[str, float] = dict.fromkeys((each.role for each in inputs), -math.inf)
+        self._decoder = TimedDecoder(config, self._heard, self._clock_jumped)
+        self._poll = InputPoll(node, [InputSubscription(node, each) for each in inputs])
+        self.dropped: Counter = Counter()       # messages that could not be used, by role
+        self.t: float | None = None
+        self.depth = self._voltage = math.nan
+        self._filter = StateFilter(config, np.zeros(3))
+        self._state: MotionState | None = None
+        self._looked = self._neutral_until = self._beat = -math.inf     # steady [s]
+        self._armed_at = 0.0
+
+    # --- what others ask for ----------------------------------------------------------------------
+
+    def arm(self) -> list[Cause]:
+        """Hold station from now on; all that forbids it, in which case nothing has changed."""
+        with self.lock:
+            now = time.monotonic()
+            causes = self._causes(now, armed=False)
+            if causes:
+                return causes
+            assert self.t is not None and self._state is not None
+            self._armed_at = self._beat = now
+            self.pilot.arm(self.t, self._state)
+            self._neutral_until = math.inf      # until neutral has been commanded
+            return []
+
+    def renew(self) -> None:
+        """The operator is still there, and the longest time begins anew."""
+        self._armed_at = self._beat = time.monotonic()
+
+    def beat(self) -> None:
+        """A heartbeat."""
+        self._beat = time.monotonic()
+
+    def stop(self, cause: Cause) -> bool:
+        """To neutral, from the next tick on; whether it was armed."""
+        with self.lock:
+            if not self.pilot.armed:
+                return False
+            self.pilot.stop(cause)
+        self._say(cause)
+        return True
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether nothing is commanded, and nothing will be until it is armed."""
+        return not self.pilot.armed and time.monotonic() > self._neutral_until
+
+    # --- on the control thread --------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Sense, judge, command."""
+        try:
+            self._sense()
+            if self.pilot.armed:
+                causes = self._causes(time.monotonic(), armed=True)
+                if causes:
+                    self.stop(causes[0])
+        except Exception as error:      # whatever it is, the robot must not go on as it was
+            self.stop(Cause("internal", f"an error of the program ({type(error).__name__}: "
+                                        f"{error}); please report it"))
+        self._command()
+
+    def _command(self) -> None:
+        with self.lock:
+            if self.at_rest:
+                return
+            try:
+                commands = self.pilot.commands(self.t or 0.0, self._state)
+            except Exception as error:      # what follows a stop needs the last commands alone
+                self.stop(Cause("internal", f"an error of the program ({type(error).__name__}: "
+                                            f"{error}); please report it"))
+                commands = self.pilot.commands(self.t or 0.0, None)
+        if commands is None:
+            return
+        if commands.neutral and math.isinf(self._neutral_until):
+            self._neutral_until = time.monotonic() + NEUTRAL_S
+        self._channels.publish(self._node.get_clock().now().nanoseconds * 1e-9, commands)
+
+    def _sense(self) -> None:
+        came, jumped = self._poll.collect()
+        if jumped:
+            self._clock_jumped()
+        for message in came:
+            self._receive(message)
+        now = self._node.get_clock().now().nanoseconds * 1e-9
+        self.t = self._decoder.now(now)
+        self._state = None if self.t is None else self._filter.motion(self.t)
+        if time.monotonic() - self._looked >= LOOK_S:
+            self._looked = time.monotonic()
+            self._channels.look_around()
+
+    def _receive(self, message: Received) -> None:
+        source, receive_ns, data = message
+        if receive_ns == 0:     # simulated time has not begun
+            return
+        for role in source.roles:
+            try:
+                reading = self._decoder.decode(role, source.decode(data), receive_ns * 1e-9)
+            except MessageError:
+                reading = None
+            except Exception as error:  # garbage raises anything; one message is lost
+                reading = None
+                self._node.get_logger().warning(
+                    f"message on '{source.topic}' dropped ({error})", throttle_duration_sec=10.0)
+            if reading is None:
+                self.dropped[role] += 1
+                continue
+            t, values = reading
+            # As a message is good, not only new: the filter refuses what is not finite.
+            if role == "joint_states":
+                values = values[:2 * len(self._robot.joints)]
+            if np.isfinite(values).all():
+                self._heard[role] = time.monotonic()
+            if role == "battery":
+                self._voltage = values[0]
+                continue
+            if role == "depth":
+                if math.isnan(self.depth):      # it would take seconds to come there by corrections
+                    self._filter = StateFilter(self._config, np.array([0.0, 0.0, values[0]]))
+                self.depth = values[0]
+            self._filter.add(role, t, reading[1])
+
+    def _clock_jumped(self) -> None:
+        """All that was reckoned is of another time."""
+        self._decoder.reset()
+        self._filter = StateFilter(self._config, np.zeros(3))
+        self._state, self.t, self.depth = None, None, math.nan
+        self.stop(Cause("clock", "a clock jumped, so that nobody knows where the robot is; arm "
+                                 "again where it is now"))
+
+    def _causes(self, now: float, armed: bool) -> list[Cause]:
+        """What the guard says of this moment (steady time [s]); armed False: as if it were armed
+        here."""
+        pilot, state = self.pilot, self._state
+        watched = {role: now - at for role, at in self._heard.items() if role != "battery"}
+        wanted = moved = None
+        if armed and self.t is not None and state is not None:
+            wanted, moved = pilot.wanted(self.t), pilot.moved(state)
+        return self._guard.causes(now, Look(
+            state, watched, self._channels.listeners, self._channels.strangers, wanted, moved,
+            pilot.turned if armed else 0.0, self.depth, self._voltage, self._watch.age,
+            self._watch.state, now - self._beat if armed else 0.0,
+            now - self._armed_at if armed else 0.0))

@@ -1,0 +1,330 @@
+"""The ROS node `uvms_identification`, which moves the robot to identify it: `ros2 run
+uvms_adaptive_dynamics identify`; see docs/guided.md."""
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+import time
+from typing import Any
+
+# Before numpy: its matrices are 75 x 75 here, where BLAS threads cost more than they win.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import rclpy.node
+from diagnostic_msgs.msg import DiagnosticArray
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Empty, Float64MultiArray
+from std_srvs.srv import SetBool, Trigger
+
+from ..config import Config
+from ..control.excitation.trajectory import Trajectory
+from ..control.guide import Guide, Request
+from ..control.motion_guard import Cause
+from ..disk.writing import output_folder
+from ..errors import ConfigError, UvmsError
+from ..garbage import ShortCollections
+from ..model.robot import RobotModel
+from . import messages
+from .description import Description
+from .estimator_watch import EstimatorWatch
+from .flight import Flight
+from .memory import robot_folder
+from .motion_designer import MotionDesigner
+from .parameters import changes_sentence, config_from_parameters
+from .process import run_node
+from .publishers import LATCHED, NO_EVENTS
+from .services import parameter_folder
+from .status import ERROR, OK, WARN
+from .subscriptions import Repeated
+from .trusted_lane import TrustedLane
+
+NAME = "uvms_identification"
+LOOK_S = 0.1        # between looks at stage and design
+STATUS_S = 0.5      # between statuses that say the same
+MOST_USES = 5       # limits that are named of a motion
+ENDED_WELL = ("done", "disarmed")
+
+
+class IdentificationNode(rclpy.node.Node):
+    """Two threads: `inputs` flies (`Flight`), the executor has services, stages and designs, which
+    another process makes. Create it, call `begin()`, spin it, and `close()` it. `wind_down()` stops
+    the robot, after which `wound_down` becomes true.
+    """
+
+    def __init__(self, dry_run: bool = False, **kwargs):
+        """dry_run: never move; show the motion of the stage at hand, and end."""
+        super().__init__(NAME, **kwargs)
+        self.config: Config = config_from_parameters(self)
+        if not self.config.robot.vehicle:
+            raise ConfigError("setting 'robot.vehicle' is false; expected a vehicle: an arm on a "
+                              "fixed base follows the motions of the command excite by its own "
+                              "controller.")
+        self._dry_run, self._ending, self._at_once = dry_run, False, False
+        self._collections = ShortCollections()
+        self._repeated: Repeated | None = None
+        self._guide: Guide | None = None
+        self._shown: Request | None = None      # a dry run's, on its way
+        self._motion = self._last_stop = ""
+        self._said: tuple[Any, ...] = ()
+        self._said_at, self._armings = -math.inf, 0
+
+    def begin(self) -> None:
+        """Start at once, or as soon as the robot's description arrives; raises UvmsError."""
+        self._description = Description(self, self.config, self._start)
+
+    def _start(self, description: str | None) -> None:
+        config = self.config
+        robot = RobotModel.from_config(config, description)
+        self._watch = EstimatorWatch(self, robot, config.identification.estimator_node)
+        self.flight = Flight(self, config, robot, self._watch, self._stopped)
+        folder = robot_folder(parameter_folder(config.output), self.get_namespace(),
+                              self.get_name(), robot)
+        self._designer = MotionDesigner(config, description, output_folder(folder / "motion"))
+        self._follow_trust()
+        self._status = self.create_publisher(DiagnosticArray, "~/status", LATCHED,
+                                             event_callbacks=NO_EVENTS)
+        self.create_service(SetBool, "~/arm", self._arm)
+        for name, action in (("abort", self._abort), ("dry_run", self._show)):
+            self.create_service(Trigger, f"~/{name}", action)
+        self.create_subscription(Empty, "~/abort", lambda _: self.flight.stop(
+            Cause("abort_topic", "a message on ~/abort")), 10)
+        self.create_subscription(Empty, "~/heartbeat", lambda _: self.flight.beat(), 10)
+        self._collections.begin()
+        self._timer = self.create_timer(LOOK_S, self._look)
+        self._repeated = Repeated(1 / config.identification.rate, self.flight.tick, self._failed)
+        self.get_logger().info(changes_sentence(config))
+        self.get_logger().info("moves the robot once ~/arm is called with true" if self._may_move
+                               else "never moves the robot: "
+                               + ("--dry-run" if self._dry_run else "identification.move is false"))
+
+    def _follow_trust(self) -> None:
+        """The feedforward gets what the estimator trusts."""
+        lane = TrustedLane(self.flight.feedforward, self._on_states_clock)
+        estimator = self.config.identification.estimator_node
+        for kind, topic, add in (
+                (JointState, "trusted_parameters", lane.add_parameters),
+                (Float64MultiArray, "trusted_covariance", lane.add_covariance),
+                (DiagnosticArray, "status", lane.add_status)):
+            self.create_subscription(kind, f"{estimator}/{topic}",
+                                     lambda message, add=add: self._guarded(add, message), LATCHED)
+
+    def _guarded(self, add: Any, message: Any) -> None:
+        try:
+            add(message, self.get_clock().now().nanoseconds * 1e-9)
+        except UvmsError as error:
+            self.get_logger().warning(f"parameters refused: {error}", throttle_duration_sec=5.0)
+
+    def _on_states_clock(self, receive: float) -> float:
+        return receive if self.flight.t is None else self.flight.t
+
+    @property
+    def _may_move(self) -> bool:
+        return self.config.identification.move and not self._dry_run
+
+    # --- ending -----------------------------------------------------------------------------------
+
+    def wind_down(self) -> None:
+        """Stop the robot; a second time, without waiting for neutral."""
+        if self._repeated is None or self._ending:
+            self._at_once = True
+        self._ending = True
+        if self._repeated is not None:
+            self.flight.stop(Cause("shutdown", "the node was asked to end"))
+
+    @property
+    def wound_down(self) -> bool:
+        """Whether the process may end: it was asked to, and the robot is left at neutral."""
+        return self._ending and (self._at_once or self._repeated is None
+                                 or self.flight.at_rest)
+
+    def close(self) -> None:
+        """Join the threads and leave the graph."""
+        if self._repeated is not None:
+            self._repeated.stop()
+            self._designer.cancel()
+        self._collections.end()
+        self.destroy_node()
+
+    # --- services ---------------------------------------------------------------------------------
+
+    def _arm(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        response.success, response.message = (self._armed() if request.data else
+                                              self._disarmed())
+        if response.success:
+            self.get_logger().info(response.message)
+        else:
+            self.get_logger().warning(response.message)
+        return response
+
+    def _armed(self) -> tuple[bool, str]:
+        before = f" The last stop: {self._last_stop}." if self._last_stop else ""
+        if not self._may_move:
+            why = "the node was started with --dry-run" if self._dry_run else (
+                "setting 'identification.move' is false")
+            return False, f"Not armed: {why}.{before}"
+        if self.flight.pilot.armed:
+            self.flight.renew()
+            return True, "Armed already: renewed."
+        if not self.flight.at_rest:
+            return False, f"Not armed: the robot is still being stopped. Try again.{before}"
+        missing = self._watch.missing
+        causes = [cause.sentence for cause in self.flight.arm()] if not missing else (
+            [f"waiting for {missing}"])
+        if causes:
+            return False, f"Not armed: {'; '.join(causes)}.{before}"
+        self._designer.cancel()
+        self._shown = None
+        self._guide = Guide(self.flight.pilot, self.config.identification.design_time)
+        self._armings += 1
+        return True, f"Armed: the robot holds its place, then moves by itself.{before}"
+
+    def _disarmed(self) -> tuple[bool, str]:
+        if self.flight.stop(Cause("disarmed", "~/arm was called with false")):
+            return True, "Disarmed: the commands go to neutral."
+        return True, "Not armed; nothing to do."
+
+    def _abort(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        stopped = self.flight.stop(Cause("abort_service", "~/abort was called"))
+        response.success = True
+        response.message = ("Stopped: the commands go to neutral." if stopped else
+                            "Not armed; nothing to stop.")
+        return response
+
+    def _show(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        response.success, response.message = self._begin_to_show()
+        return response
+
+    def _begin_to_show(self) -> tuple[bool, str]:
+        if self.flight.pilot.armed or self._designer.busy:
+            return False, "A motion is being designed or flown already; see ~/status."
+        stage = self._watch.stage()
+        if stage is None or self._watch.missing or math.isnan(self.flight.depth):
+            lacks = self._watch.missing or "a depth"
+            return False, f"Nothing to show yet: waiting for {lacks}."
+        self._shown = Request(stage, 1)
+        try:
+            self._design(self._shown)
+        except UvmsError as error:
+            self._shown = None
+            return False, f"No motion: {error}"
+        return True, (f"Designing a motion for '{stage.title}' without moving; it will be in "
+                      f"'{self._designer.folder}', and what it uses in the log.")
+
+    # --- stages and designs, on the executor ------------------------------------------------------
+
+    def _look(self) -> None:
+        flight, stage = self.flight, self._watch.stage()
+        if self._guide is not None and flight.pilot.armed and stage is not None and flight.t:
+            with flight.lock:
+                wanted = self._guide.next(flight.t, stage)
+            if isinstance(wanted, Cause):
+                flight.stop(wanted)
+            elif wanted is not None:
+                try:
+                    self._design(wanted)
+                except UvmsError as error:
+                    self._no_motion(str(error))
+        try:
+            trajectory = self._designer.poll()
+        except UvmsError as error:
+            self._no_motion(str(error))
+        else:
+            if trajectory is not None:
+                self._designed(trajectory)
+        if self._dry_run and self._shown is None and not self._motion:
+            self._begin_to_show()
+        self._report()
+
+    def _design(self, request: Request) -> None:
+        known = self._watch.known()
+        assert known is not None
+        self._designer.start(*known, request, self.flight.depth)
+        self.get_logger().info(f"designing motion {request.number} for '{request.stage.title}'")
+
+    def _designed(self, trajectory: Trajectory) -> None:
+        self._motion = summary(trajectory)
+        self.get_logger().info(self._motion)
+        if self._shown is not None:
+            self._shown, self._ending = None, self._dry_run
+        elif self._guide is not None and self._guide.designing:
+            with self.flight.lock:
+                self._guide.designed(trajectory)
+
+    def _no_motion(self, why: str) -> None:
+        self._motion = f"no motion: {why}"
+        self.get_logger().error(self._motion)
+        if self._shown is not None:
+            self._shown, self._ending = None, self._dry_run
+        elif self._guide is not None and self._guide.designing:
+            self.flight.stop(self._guide.failed(why))
+
+    # --- words ------------------------------------------------------------------------------------
+
+    def _stopped(self, cause: Cause) -> None:
+        """On any thread, once for each stop."""
+        self._last_stop = cause.sentence
+        self._designer.cancel()
+        log = self.get_logger()
+        if cause.code in ENDED_WELL:
+            log.info(f"stopped, commands go to neutral: {cause.sentence}")
+        else:
+            log.error(f"stopped, commands go to neutral: {cause.sentence}")
+        self._report()
+
+    def _report(self) -> None:
+        pilot, t = self.flight.pilot, self.flight.t or 0.0
+        stage = self._watch.stage()
+        if pilot.armed:
+            state = "moving" if pilot.following(t) else "holding"
+            level, said = OK, (f"{state}: {self._watch.progress}")
+        else:
+            state = "disarmed" if self.flight.at_rest else "stopping"
+            cause = pilot.cause
+            bad = cause is not None and cause.code not in ENDED_WELL
+            level = ERROR if bad else (OK if self._may_move else WARN)
+            said = f"{state}: {cause.sentence}" if cause is not None else (
+                "disarmed: not armed yet" if self._may_move else "disarmed: never moves the robot")
+        key = (level, said, state)
+        if key == self._said and time.monotonic() - self._said_at < STATUS_S:
+            return
+        self._said, self._said_at = key, time.monotonic()
+        now = self.get_clock().now().nanoseconds * 1e-9
+        self._status.publish(messages.status_array(
+            now, self.get_fully_qualified_name().lstrip("/"), "identification", level, said, {
+                "state": state, "armed": str(pilot.armed).lower(),
+                "cause": pilot.cause.code if pilot.cause else "", "armings": self._armings,
+                "stage": stage.name if stage else "", "designing": str(self._designer.busy).lower(),
+                "motion done": pilot.share(t), "motions": len(self._guide.flown)
+                if self._guide else 0, "motion": self._motion}))
+
+    def _failed(self, error: Exception) -> None:
+        if self.context.ok():     # else shutting down
+            self.get_logger().error(f"a command was lost ({type(error).__name__}: {error})",
+                                    throttle_duration_sec=5.0)
+
+
+def summary(trajectory: Trajectory) -> str:
+    """What a motion would use of the limits, the most first."""
+    uses = sorted(trajectory.made.get("uses", {}).items(), key=lambda each: -each[1])
+    listed = ", ".join(f"{name} {share:.0%}" for name, share in uses[:MOST_USES])
+    return (f"a motion of {trajectory.duration:.0f} s for stage '{trajectory.made.get('stage')}' "
+            f"that uses most of: {listed} (by what is believed)")
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run the node until SIGINT or SIGTERM; 0, or 1 after a sentence about what cannot be used."""
+    arguments = sys.argv if args is None else args
+    parser = argparse.ArgumentParser(
+        prog="identify", description="Move the robot through the stages of an identification (node "
+        "uvms_identification). Settings are ROS parameters: --ros-args --params-file FILE, or -p "
+        "NAME:=VALUE.")
+    parser.add_argument("--dry-run", action="store_true",
+                        help="never move; show the motion of the stage at hand, and end")
+    dry_run = "--dry-run" in arguments
+    return run_node(arguments, lambda: IdentificationNode(dry_run), parser, NAME, winds_down=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""Motions designed beside the node, one at a time, in a folder that keeps them."""
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..config import Config
+from ..control.excitation.trajectory import Trajectory
+from ..control.guide import Request
+from ..errors import ParameterError
+from ..model.parameter_file import ParameterSet
+from .design_process import read_answer, write_request
+
+MODULE = f"{__package__}.design_process"
+# Of the seconds that the design may compute, until it is given up: a busy machine, and its start.
+PATIENCE, START_S = 5.0, 20.0
+
+
+class MotionDesigner:
+    """`start` begins a design, `poll` has its result; any thread, one at a time."""
+
+    def __init__(self, config: Config, description: str | None, folder: Path):
+        """folder: an existing one, which keeps the last motion and what it was designed from."""
+        self._config, self._description, self.folder = config, description, folder
+        self._process: subprocess.Popen | None = None
+        self._until = 0.0
+
+    @property
+    def busy(self) -> bool:
+        """Whether a design is on its way."""
+        return self._process is not None
+
+    def start(self, known: ParameterSet, free: Sequence[str], request: Request,
+              depth: float) -> None:
+        """Begin; raises UvmsError where the folder cannot be written."""
+        write_request(self.folder, self._config, self._description, known, free, request, depth)
+        # Nicer than the control loop and the estimator, with which it shares the machine.
+        self._process = subprocess.Popen(
+            ["nice", "-n", "10", sys.executable, "-m", MODULE, str(self.folder)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        self._until = (time.monotonic() + START_S
+                       + PATIENCE * self._config.identification.design_time)
+
+    def poll(self) -> Trajectory | None:
+        """The motion, once it is there; raises UvmsError where there will be none."""
+        if self._process is None:
+            return None
+        if self._process.poll() is None:
+            if time.monotonic() > self._until:
+                self.cancel()
+                raise ParameterError("the design took too long on this machine; give it less to "
+                                     "do: excitation.iterations, .starts, .duration.")
+            return None
+        process, self._process = self._process, None
+        said = process.communicate()[1].strip()
+        if process.returncode:
+            last = said.splitlines()[-1] if said else f"status {process.returncode}"
+            raise ParameterError(f"the design ended with an error: {last}")
+        return read_answer(self.folder)
+
+    def cancel(self) -> None:
+        """Give up what is on its way."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None

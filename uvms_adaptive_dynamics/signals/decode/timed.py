@@ -1,0 +1,43 @@
+"""Messages decoded at once, each with its time on the common clock: for who cannot wait, as
+`MessageReader` does, until the clock of every message is known."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ...config import Config
+from .clocks import Clocks, Verdict
+from .decoder import Decoder, stamp_of
+from .readings import delays
+
+
+class TimedDecoder:
+    """Decodes the messages of some roles; those that come before the clocks are known are left
+    out. `jumped()` is called when the common clock has jumped, and has to call `reset`."""
+
+    def __init__(self, config: Config, roles: Iterable[str], jumped: Callable[[], None]):
+        self._decoder, self._delays, self._jumped = Decoder(config), delays(config), jumped
+        self._clocks = Clocks(roles)
+
+    def reset(self) -> None:
+        """Forget all clocks."""
+        self._clocks.reset()
+
+    def now(self, receive: float) -> float | None:
+        """The time `receive` [s] of the receiver's clock on the common one; None until known."""
+        reference = self._clocks.reference
+        return None if reference is None else receive - reference
+
+    def decode(self, role: str, message: Any, receive: float) -> tuple[float, list[float]] | None:
+        """(time [s] on the common clock, values as listed in `decoder`) of a message received at
+        `receive` [s]; None where its time cannot be known. Raises MessageError for what cannot be
+        used."""
+        values, stamp = self._decoder.decode(role, message), stamp_of(message)
+        unstamped = stamp is None and hasattr(message, "header")
+        verdict = self._clocks.observe(role, stamp, receive, unstamped)
+        if verdict is Verdict.JUMPED:
+            self._jumped()
+            verdict = self._clocks.observe(role, stamp, receive, unstamped)
+        if verdict not in (Verdict.USE, Verdict.RELEASE):
+            return None
+        return self._clocks.data_time(role, stamp, receive) - self._delays[role], values

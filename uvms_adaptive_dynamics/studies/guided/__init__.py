@@ -1,0 +1,1 @@
+"""`guided`: whole guided identifications of the simulated robot, judged held out."""

@@ -1,0 +1,109 @@
+"""`guided`: a new robot identified from a prior wrong by a factor, stage by stage, with nobody
+touching it, and judged on motions that it has not seen. Definitions and results: docs/guided.md.
+"""
+from __future__ import annotations
+
+import argparse
+import math
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from ... import options
+from ...config import Config
+from ...control.stages import load_schedule
+from ...disk.writing import output_folder, write_file
+from ...evaluation.files import write_json
+from ...evaluation.run import run as run_bags
+from ...evaluation.run_record import metrics_of
+from ...model.parameter_file import ParameterSet, save_parameters
+from ...model.robot import RobotModel
+from ...simulation.bag import DEFAULT_START, write_bag
+from ...simulation.robot import SimulatedRobot
+from ...simulation.rough import ROUGH, Roughness
+from ..closed_loop.command import zeroed
+from ..closed_loop.truth import true_parameters, wrong_prior
+from .loop import GuidedRun, guided_run
+from .table import markdown
+
+SCHEMA = 1
+LONGEST = 600.0         # [s] of robot time that a run may take
+HELD_OUT_SEED, HELD_OUT_S = 1000, 60.0      # the recording of seed s is that of s + 1000
+PRIOR_FACTOR = 3.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the subcommand, with their units."""
+    parser.description = ("Identify the simulated robot by a schedule with designed motions, from "
+                          "a wrong prior, and test the result on its usual motion.")
+    parser.add_argument("--seeds", type=options.seed, nargs="+", default=[1], metavar="N",
+                        help="each is another prior, noise and motions; default 1")
+    parser.add_argument("--schedule", default="guided",
+                        help="name or file of the schedule; default guided")
+    parser.add_argument("--rough", action="store_true",
+                        help="tether, current, uneven thrusters, a worse DVL, as simulate --rough")
+    parser.add_argument("--longest", type=options.seconds(10.0), default=LONGEST, metavar="S",
+                        help=f"robot time that a run may take [s]; default {LONGEST:g}")
+    parser.add_argument("--prior-factor", type=options.factor, default=PRIOR_FACTOR, metavar="K",
+                        help="every non-zero parameter of the prior times K or 1/K; default "
+                             f"{PRIOR_FACTOR:g}")
+    options.add_output(parser, "guided.json, guided.md and the parameters of each seed")
+    options.add_settings(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run every seed and return 0; raises UvmsError where something cannot be used."""
+    folder = output_folder(args.output)
+    config = zeroed(options.config_of(args))
+    model = RobotModel.from_config(config)
+    schedule = load_schedule(args.schedule, model.table, config.estimation.frozen)
+    # pauses are no part of it: the robot has no motion of its own
+    rough = ROUGH if args.rough else Roughness()
+    true = true_parameters(config, model)
+    seeds: dict[str, Any] = {}
+    content = {"schema": SCHEMA, "schedule": schedule.name, "rough": args.rough,
+               "prior_factor": args.prior_factor, "longest_s": args.longest,
+               "settings": config.changed(), "seeds": seeds}
+    for seed in dict.fromkeys(args.seeds):
+        begin = time.monotonic()
+        prior = wrong_prior(true, model, config, args.prior_factor, seed)
+        robot = SimulatedRobot(seed, args.longest, start_ns=round(DEFAULT_START * 1e9),
+                               truth_period=None, rough=rough)
+        print(f"seed {seed}{', rough' if args.rough else ''}:", flush=True)
+        done = guided_run(config, model, prior, schedule, robot, args.longest,
+                          lambda words: print(f"  {words}", flush=True))
+        save_parameters(folder / f"parameters_{seed}.yaml", done.parameters)
+        seeds[str(seed)] = outcome(done) | judged(config, done.parameters, prior, seed, rough) | {
+            "took_s": time.monotonic() - begin}
+        # After every seed: an interrupted run keeps what it has.
+        write_json(folder / "guided.json", content)
+        text = markdown(content)
+        write_file(folder / "guided.md", text.encode())
+        print(f"\n{text}", flush=True)
+    print(folder / "guided.md")
+    return 0
+
+
+def outcome(done: GuidedRun) -> dict[str, Any]:
+    """How a run went, for the file."""
+    return {"seconds": done.seconds, "cause": done.cause.code, "sentence": done.cause.sentence,
+            "motions": len(done.flown), "uses": done.uses,
+            "stages": [{"stage": end.stage, "why": end.why, "seconds": (end.end or math.nan)
+                        - (end.begin or math.nan), "missing": list(end.missing)}
+                       for end in done.ended]}
+
+
+def judged(config: Config, learnt: ParameterSet, prior: ParameterSet, seed: int,
+           rough: Roughness) -> dict[str, Any]:
+    """Held-out metrics by channel of what was learnt and of the prior, both frozen, on the usual
+    motion of another seed."""
+    folder = Path(tempfile.mkdtemp(prefix="guided_"))
+    try:
+        bag = folder / "bag"
+        write_bag(bag, seed=seed + HELD_OUT_SEED, duration=HELD_OUT_S, rough=rough)
+        return {name: metrics_of(run_bags([bag], config, each, frozen=True))["channels"]
+                for name, each in (("held_out", learnt), ("prior", prior))}
+    finally:
+        shutil.rmtree(folder)

@@ -1,0 +1,246 @@
+"""One guided run offline: simulated robot, sensors, pilot, guard, guide, estimator with its stages.
+
+Everything is on the robot's time: a design counts with the time that it is given, whatever the
+machine takes for it, so that the same seed gives the same run.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from rosbags.typesys import Stores, get_typestore
+
+from ...config import Config
+from ...control.desired_motion import DesiredMotion
+from ...control.excitation.limits import MotionLimits
+from ...control.excitation.trajectory import Trajectory
+from ...control.feedforward import Feedforward
+from ...control.guide import Guide, Request, StageView
+from ...control.guided_design import designed
+from ...control.motion_guard import Cause, Look, MotionGuard
+from ...control.pilot import Pilot
+from ...control.stage_runner import StageEnd, StageRunner
+from ...control.stages import Schedule
+from ...control.state_filter import MotionState, StateFilter
+from ...errors import MessageError, ParameterError
+from ...estimation.validity import FAILED
+from ...model.parameter_file import ParameterSet
+from ...model.robot import RobotModel
+from ...model.rotations import from_rpy
+from ...signals.decode.decoder import Decoder, stamp_of
+from ...signals.filters.thrust_curve import NEUTRAL_PWM_US, ThrustCurve
+from ...simulation.bag import DEFAULT_START, received
+from ...simulation.faults.stream import Received
+from ...simulation.robot import SimulatedRobot
+from ..closed_loop.knowledge import Adapted
+
+# [s] without commands, after which the robot is armed: it floats, and the filter has all sensors
+SETTLED = 8.0
+HEARD = ("imu", "dvl", "joint_states", "depth")
+SOLVE_EVERY = 5     # ticks, as on a busy computer; every sample is learnt
+USES_PERIOD = 0.1   # [s] between looks at how much of each limit is used
+
+
+@dataclass
+class GuidedRun:
+    """What came of a run. parameters: at its end; seconds [s] of the robot's time while armed;
+    cause: why it ended; ended: the stages; flown: names of the stages of each motion; uses: largest
+    share of each limit that the true robot used; notes: what an operator would have read."""
+
+    parameters: ParameterSet
+    seconds: float
+    cause: Cause
+    ended: list[StageEnd]
+    flown: list[str]
+    uses: dict[str, float]
+    notes: list[str] = field(default_factory=list)
+
+
+class _Told(Adapted):
+    """The estimator with its stages, on the same messages as the pilot."""
+
+    def __init__(self, config: Config, model: RobotModel, prior: ParameterSet, schedule: Schedule,
+                 say: Callable[[str], None]):
+        super().__init__(config, model, prior)
+        self.runner = StageRunner(schedule, self.estimator, say)
+        self.staged = False     # stages begin when the robot is armed
+        self._ticks = 0
+
+    def hear(self, message: Received) -> None:
+        """Into the front end; what becomes due is learnt, and the stage follows."""
+        self.front_end.add_message(message.role, message.message, message.t)
+        for sample in self.front_end.samples():
+            self._tick_at = message.t
+            if self.estimator.add(sample) is None:
+                continue
+            if self.staged:
+                self.runner.follow()
+            self._ticks += 1
+            if self._ticks % SOLVE_EVERY == 0:
+                self._new = self.estimator.solve() or self._new
+
+    def tell(self, t: float, feedforward: Feedforward) -> None:
+        """As the node's topics do, with the covariance."""
+        found, estimate, self._new = self.validity(t), self._new, None
+        if found.state == FAILED:
+            return feedforward.distrust()
+        if estimate is not None and found.trusted:
+            try:
+                feedforward.update(estimate.pi, self.estimator.covariance, t, True)
+            except ParameterError:
+                self.refused += 1
+        return feedforward.confirm(t)
+
+    @property
+    def stage(self) -> StageView:
+        """The stage at hand."""
+        progress = self.runner.progress()
+        stage = progress.stage
+        return StageView(stage.name, stage.title, stage.move, stage.kind,
+                         progress.state == "complete")
+
+
+def guided_run(config: Config, model: RobotModel, prior: ParameterSet, schedule: Schedule,
+               robot: SimulatedRobot, longest: float,
+               say: Callable[[str], None] = lambda words: None) -> GuidedRun:
+    """A run of at most `longest` [s] from a prior, on a simulated robot that starts on a motion of
+    its own."""
+    return _Loop(config, model, prior, schedule, robot, say).run(longest)
+
+
+class _Loop:
+    """The parts of a run, and how they hang together."""
+
+    def __init__(self, config: Config, model: RobotModel, prior: ParameterSet, schedule: Schedule,
+                 robot: SimulatedRobot, say: Callable[[str], None]):
+        self._config, self._model, self._robot = config, model, robot
+        self._notes: list[str] = []
+        self._speak = say
+        self._curve = ThrustCurve.of_setting(config.thrusters.curve)
+        self._limits = MotionLimits.from_config(config, model, self._curve)
+        self._guard = MotionGuard(config, self._limits)
+        own = config.with_values({"feedforward.fallback": "nothing"})
+        self._feedforward = Feedforward(model, prior, own)
+        self._period = 1 / config.identification.rate
+        self._pilot = Pilot(config, model, prior, self._curve, self._feedforward, self._period)
+        self._guide = Guide(self._pilot, config.identification.design_time)
+        self._told = _Told(config, model, prior, schedule, self._say)
+        self._filter = StateFilter(config, robot.physics.position)
+        self._decoder, self._store = Decoder(config), get_typestore(Stores.ROS2_JAZZY)
+        self._heard = dict.fromkeys(HEARD, -np.inf)
+        self._depth = np.nan
+        self._due: tuple[float, Trajectory] | None = None      # when a design is there
+        self._uses: dict[str, float] = {}
+        self._start = np.zeros(3)
+
+    def run(self, longest: float) -> GuidedRun:
+        """To its end."""
+        k, armed_at = 0, 0.0
+        while True:
+            k += 1
+            t = DEFAULT_START + k * self._period
+            for message in received(self._robot.advance(k * self._period), self._store):
+                self._told.hear(message)
+                self._sense(message)
+            state = self._filter.motion(t)
+            if not self._pilot.armed and self._pilot.station is None:
+                if k * self._period < SETTLED or state is None:
+                    self._drift()
+                    continue
+                self._arm(t, state)
+                armed_at = t
+            self._told.tell(t, self._feedforward)
+            self._watch(t, state, t - armed_at)
+            if t - armed_at > longest:
+                self._pilot.stop(Cause("longest", f"{longest:g} s are over"))
+            self._go_on(t)
+            commands = self._pilot.commands(t, state)
+            if commands is None or commands.neutral:
+                break
+            self._robot.command_pwm(commands.pwm)
+            self._robot.command_joint_torque(commands.joint_torque)
+            if k % round(USES_PERIOD / self._period) == 0:
+                self._note_uses()
+        cause = self._pilot.cause
+        assert cause is not None
+        return GuidedRun(self._told.estimator.parameter_set(), t - armed_at, cause,
+                         self._told.runner.finish(), self._guide.flown, self._uses, self._notes)
+
+    def _say(self, words: str) -> None:
+        line = f"{self._robot.t:6.1f} s  {words}"
+        self._notes.append(line)
+        self._speak(line)
+
+    def _arm(self, t: float, state: MotionState) -> None:
+        self._pilot.arm(t, state)
+        self._told.staged = True
+        self._start = self._robot.physics.position.copy()
+
+    def _sense(self, message: Received) -> None:
+        """The filter takes a message at its own stamp: the simulated robot has one clock."""
+        try:
+            stamp = stamp_of(message.message)
+            if stamp is None or message.role not in HEARD:
+                return
+            values = self._decoder.decode(message.role, message.message)
+        except MessageError:
+            return    # as any other message that is missing
+        self._filter.add(message.role, stamp, values)
+        self._heard[message.role] = message.t
+        if message.role == "depth":
+            self._depth = values[0]
+
+    def _watch(self, t: float, state: MotionState | None, armed_for: float) -> None:
+        """Stop where the node's guard would."""
+        moved = None if state is None else self._pilot.moved(state)
+        validity = self._told.validity(t)
+        causes = self._guard.causes(t, Look(
+            state, {role: t - at for role, at in self._heard.items()},
+            wanted=self._pilot.wanted(t), moved=moved, turned=self._pilot.turned, depth=self._depth,
+            estimator_state=FAILED if validity.state == FAILED else "", armed_for=armed_for))
+        if causes and self._pilot.armed:
+            self._say(f"stopped: {causes[0].sentence}")
+            self._pilot.stop(causes[0])
+
+    def _go_on(self, t: float) -> None:
+        """Ask the guide; a design is there after the time that it is given."""
+        stage = self._told.stage
+        wanted = self._guide.next(t, stage)
+        if isinstance(wanted, Cause):
+            self._pilot.stop(wanted)
+        elif wanted is not None:
+            self._design(t, wanted)
+        if self._due is not None and t >= self._due[0]:
+            self._guide.designed(self._due[1])
+            self._due = None
+
+    def _design(self, t: float, request: Request) -> None:
+        config, estimator = self._config, self._told.estimator
+        try:
+            trajectory = designed(
+                config, self._model, self._limits.at_depth(self._depth, config),
+                estimator.parameter_set(), estimator.free, request)
+        except ParameterError as error:
+            self._pilot.stop(self._guide.failed(str(error)))
+            return
+        self._due = (t + config.identification.design_time, trajectory)
+        self._say(f"motion {request.number} for '{request.stage.title}'")
+
+    def _drift(self) -> None:
+        """Neutral, in place of the simulated robot's own motion."""
+        self._robot.command_pwm(np.full(len(self._config.thrusters.signs), NEUTRAL_PWM_US))
+        self._robot.command_joint_torque(np.zeros(len(self._model.joints)))
+
+    def _note_uses(self) -> None:
+        """Of place, tilt, speed and arm of the true robot, as shares of the limits themselves."""
+        physics, station = self._robot.physics, self._pilot.station
+        assert station is not None
+        turn = from_rpy(0.0, 0.0, station.heading)
+        place = turn.T @ (physics.position - self._start)
+        value = np.concatenate([place, [0.0, 0.0, self._pilot.turned], physics.mu])
+        motion = DesiredMotion(value[None, :3], physics.R_nb[None], physics.nu[None],
+                               np.zeros((1, 6)), physics.mu[None], physics.mu_dot[None],
+                               np.zeros((1, physics.n)))
+        for name, share in self._limits.motion_uses(value[None], motion).items():
+            self._uses[name] = max(self._uses.get(name, 0.0), float(share[0]))
