@@ -19,6 +19,8 @@ from uvms_adaptive_dynamics.control.excitation.trajectory_file import (
     load_trajectory,
     save_trajectory,
 )
+from uvms_adaptive_dynamics.control.stages import FOLDER as SCHEDULES
+from uvms_adaptive_dynamics.control.stages import load_schedule
 from uvms_adaptive_dynamics.export.formats import FORMATS, export_as, read_export
 from uvms_adaptive_dynamics.model.manipulator import ManipulatorModel
 from uvms_adaptive_dynamics.model.parameter_file import (
@@ -64,7 +66,7 @@ class FileFuzzer:
         self._kinds = (("configuration", self._configuration), ("settings", self._set),
                        ("parameter file", self._parameter_file), ("URDF", self._urdf),
                        ("thrust curve", self._curve), ("export", self._export),
-                       ("trajectory", self._trajectory))
+                       ("schedule", self._schedule), ("trajectory", self._trajectory))
         self.trajectory = self._moved().read_text()
         self._exports = {name: export_as(estimate(1), name).text for name in FORMATS}
 
@@ -136,6 +138,16 @@ class FileFuzzer:
         def case():
             found = load_parameters(path).for_table(SMALL)
             assert np.isfinite(found.values).all()
+        return case
+
+    def _schedule(self, rng):
+        shipped = sorted(SCHEDULES.glob("*.yaml"))
+        text = rng.choice(shipped).read_text()
+        path = self._write(self._spoilt(rng, text)).rename(self._path.with_suffix(".yaml"))
+
+        def case():
+            for stage in load_schedule(path, SMALL).stages:
+                assert set(stage.free) <= set(SMALL.names) and stage.at_most > stage.at_least
         return case
 
     def _urdf(self, rng):

@@ -89,8 +89,9 @@ def test_time_alone_ends_no_stage_before_its_limit(said):
     learner, runner = run_of(lambda name: 1.0, said)
     assert play(runner, learner, 90) == pytest.approx(60.0)
     assert runner.ended[0].why == AT_MOST
-    assert runner.ended[0].missing == ("a: has hardly moved (0 of 8 s); at several speeds (a.fv); "
-                                       "slowly, in both directions (a.fs)",)
+    assert runner.ended[0].missing == (
+        "a: has hardly moved, or its rows are masked (0 of 8 s); at several speeds (a.fv); "
+        "slowly, in both directions (a.fs)",)
     assert "ended at its limit of 60 s before it was done; missing: a: has hardly moved" in said[-2]
     assert runner.progress().stage.name == "second"
 
@@ -100,7 +101,7 @@ def test_motion_of_another_channel_is_not_the_one_asked_for(said):
     assert play(runner, learner, 40, "b", "roll") is None
     progress = runner.progress()
     assert progress.done == 0.0 and progress.moved == {"a": 0.0}
-    assert progress.missing == ("a: has hardly moved (0 of 8 s)",)
+    assert progress.missing == ("a: has hardly moved, or its rows are masked (0 of 8 s)",)
 
 
 def test_what_the_motion_does_not_show_does_not_hold_up_the_stage(said):
@@ -172,3 +173,16 @@ def test_nothing_happens_while_nothing_is_learnt_and_a_restart_begins_anew(said)
     runner.restart()
     assert runner.ended == [] and runner.progress().index == 0
     assert list(np.array(TABLE.names)[learner.free]) == ["a.fv", "a.fs"]
+
+
+def test_a_joint_whose_effort_is_masked_holds_up_nothing(said):
+    """Its rows never count; the stage waits for the other channel alone."""
+    stage = replace(FIRST, move=("a", "b"))
+    learner = Learner(lambda name: 1.0)
+    runner = StageRunner(Schedule("s", (stage,)), learner, said.append)
+    assert play(runner, learner, 30, "a") is None
+    learner.config = SimpleNamespace(filter=learner.config.filter,
+                                     joint_states=SimpleNamespace(effort_masked=("b",)))
+    runner.restart()
+    assert play(runner, learner, 60, "a") is not None and runner.ended[0].why == DONE
+    assert runner.progress().moved.keys() == {"a"}

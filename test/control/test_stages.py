@@ -44,8 +44,12 @@ def test_a_shipped_schedule_fits_every_robot_or_says_why_not(name, kind):
         assert stage.free and set(stage.free) | set(stage.kept) <= set(table.names)
         assert not set(stage.free) & set(stage.kept)
         assert stage.move or any("asks for no motion" in note for note in schedule.notes)
-    if kind == "both":
+    freed = {one for stage in schedule.stages for one in stage.free}
+    assert (freed != set(table.names)) == any("no stage frees" in note for note in schedule.notes)
+    if kind == "both" and name in ("guided", "paper", "all_at_once"):
         assert schedule.notes == ()
+    if kind == "options" and name in ("guided", "paper", "all_at_once", "vehicle"):
+        assert set(table.names[:table.vehicle_slice.stop]) <= freed
 
 
 def test_the_papers_two():
@@ -74,8 +78,9 @@ def test_frozen_by_settings_is_left_out():
     stages = load_schedule("arm_distal_to_proximal", table_of(), frozen=["elbow.*", "wrist.m"])
     assert [stage.name for stage in stages.stages] == ["wrist", "shoulder"]
     assert "wrist.m" not in stages.stages[0].free
-    assert stages.notes == ("stage 'elbow' is left out: estimation.frozen freezes all of its "
-                            "parameters",)
+    assert stages.notes[0] == ("stage 'elbow' is left out: estimation.frozen freezes all of its "
+                               "parameters")
+    assert "no stage frees m_X_du, m_Y_dv" in stages.notes[1] and "27 of 63" in stages.notes[1]
 
 
 def test_ones_own(tmp_path):

@@ -95,7 +95,7 @@ def test_metrics_json_has_the_documented_form(result):
     assert list(metrics) == [
         "schema", "duration_s", "updates", "skipped", "channels", "prior", "final", "solver",
         "update_ms", "parameters", "physical", "inputs", "findings", "changes", "failures",
-        "longest_gap_s", "settings_changed"
+        "longest_gap_s", "stages", "settings_changed"
     ]
     assert metrics["schema"] == 2 and metrics["duration_s"] == pytest.approx(12.0, abs=0.3)
     for block in (metrics["channels"], metrics["prior"]["channels"], metrics["final"]["channels"]):

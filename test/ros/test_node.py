@@ -393,6 +393,45 @@ def test_services(ros, start):
     assert not answer.success and "schedule" in answer.message
 
 
+def test_stages(ros, start, tmp_path):
+    """~/stage says what is free, how far it is and what is missing, latched; ~/next_stage ends a
+    stage by hand, ~/reset begins at the first one; the log has it in words."""
+    own = tmp_path / "own.yaml"
+    own.write_text("stages:\n"
+                   "  - {name: arm, title: the arm, free: ['*.*'], move: [joints]}\n"
+                   "  - {name: all, title: everything, free: ['*'], move: ['*']}\n")
+    log = ros.collect(Log, "/rosout", QoSProfile(depth=1000))
+    node = start(**{"use_sim_time": True, "estimation.schedule": str(own)})
+    heard = ros.collect(DiagnosticArray, "/uvms_estimator/stage", LATCHED)
+
+    def said():
+        return {pair.key: pair.value for pair in heard[-1].status[0].values}
+    ros.until(lambda: heard, what="the stage at the start")
+    assert said()["stage"] == "arm" and said()["elapsed"] == "0"
+    assert "axis_e: has hardly moved, or its rows are masked" in heard[-1].status[0].message
+    assert asked(node, lambda estimator: estimator.held.sum()) == 27
+    time = SimulatedTime(ros, node)
+    time.play(2.5)
+    ros.until(lambda: float(said()["elapsed"]) >= 1.0, what="progress")
+    assert float(said()["moved axis_b"]) > 0 and heard[-1].header.stamp.sec > 0
+    assert "missing axis_d" in said() and said()["move"].startswith("axis_e,axis_d")
+    answer = ros.call(Trigger, "/uvms_estimator/next_stage")
+    assert answer.success and "ended by hand" in answer.message and "everything" in answer.message
+    ros.until(lambda: said()["stage"] == "all", what="the next stage")
+    assert said()["last stage ended"] == "by hand" and "axis" in said()["last stage missing"]
+    assert asked(node, lambda estimator: estimator.held.sum()) == 0
+    assert ros.call(Trigger, "/uvms_estimator/reset").success
+    ros.until(lambda: said()["stage"] == "arm", what="the first stage again")
+    assert asked(node, lambda estimator: estimator.held.sum()) == 27
+    ros.until(lambda: any("stage 1 of 2, the arm: ended by hand" in line.msg for line in log))
+    assert node.worker.exceptions == 0
+
+
+def test_a_schedule_that_does_not_exist_ends_the_start(start):
+    with pytest.raises(ConfigError, match="expected one of all_at_once"):
+        start(**{"estimation.schedule": "giuded"})
+
+
 @pytest.mark.parametrize("file",
                          ["../outside.yaml", "/tmp/outside.yaml", "", ".", "a/../../b.yaml"])
 def test_save_and_load_stay_in_their_directory(ros, start, file):

@@ -23,6 +23,9 @@ FILES = [*(path for room in ("estimation", "uncertainty", "signals", "control")
 # how often something is done, degrees of polynomials, published figures.
 NO_THRESHOLDS = {
     "model/prior.py": "BLUEROV2_WU2018 ALPHA5_VISCOUS",
+    "control/stage_entry.py": "RANGES",
+    "control/stage_knowledge.py": "LOOK SMALLEST",
+    "control/stages.py": "LIMIT MOST_STAGES",
     "control/state_filter.py": "HISTORY",
     "control/bands.py": "HALVINGS",
     "control/excitation/design.py": "POSTURES",

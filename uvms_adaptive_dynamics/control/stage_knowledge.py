@@ -51,15 +51,17 @@ class Directions(NamedTuple):
 
 
 class StageKnowledge:
-    """directions: of the stage's parameters, as of the last look."""
+    """directions: of the stage's parameters, as of the last look; pace_is_known: whether all
+    channels have moved for long enough to tell what this motion does not show."""
 
-    def __init__(self, stage: Stage, estimator: Learner):
+    def __init__(self, stage: Stage, estimator: Learner, moved: Mapping[str, float]):
+        """moved: as in `look`, none yet."""
         self._stage, self._estimator = stage, estimator
         self._places = estimator.table.places(stage.free)
         self._past: deque[np.ndarray] = deque(maxlen=1 + round(PACE_OVER / LOOK))
         self._moved: Mapping[str, float] | None = None
         self.pace_is_known = False
-        self.look(dict.fromkeys(stage.move, 0.0), 0.0)
+        self.look(moved, 0.0)
 
     def look(self, moved: Mapping[str, float], elapsed: float) -> None:
         """Which directions are known how well, and which the motion shows too slowly; moved [s] in
@@ -68,7 +70,7 @@ class StageKnowledge:
         fresh = self._estimator.fresh_stddev[self._places]
         scaled = covariance / np.outer(fresh, fresh)
         # A pause says nothing of how fast the motion shows what.
-        if not self._stage.move or moved != self._moved:
+        if not moved or moved != self._moved:
             self._past.append(scaled)
         self._moved = dict(moved)
         self.pace_is_known = len(self._past) == self._past.maxlen and all(

@@ -14,7 +14,7 @@ import numpy as np
 from ..model.normal import Z95
 from ..model.sample import channel_names
 from .stage_advice import advice
-from .stage_knowledge import LOOK, Directions, Learner, StageKnowledge
+from .stage_knowledge import LOOK, SMALLEST, Directions, Learner, StageKnowledge
 from .stages import Schedule, Stage
 
 log = logging.getLogger(__name__)
@@ -124,7 +124,7 @@ class StageRunner:
         """Where the run is, as of the last look."""
         stage, found = self._stage, self._knowledge.directions
         reached = found.out_of_reach | (found.left <= stage.left)
-        gone = np.log(np.maximum(found.left, 1e-300)) / np.log(stage.left)
+        gone = np.log(np.maximum(found.left, SMALLEST)) / np.log(stage.left)
         shares = np.where(reached, 1.0, np.clip(gone, 0.0, 1.0))
         moved = self._moved_of_stage()
         in_motion = [min(1.0, seconds / stage.at_least) if stage.at_least else 1.0
@@ -154,7 +154,7 @@ class StageRunner:
         free[table.places((*stage.free, *stage.kept))] = True
         self._estimator.set_free(free)
         self._moved = np.zeros(len(self._channels))
-        self._knowledge = StageKnowledge(stage, self._estimator)
+        self._knowledge = StageKnowledge(stage, self._estimator, self._moved_of_stage())
         self._before = self._knowledge.deviations()
         moving = f"; move {', '.join(stage.move)}" if stage.move else ""
         self._say(f"stage {index + 1} of {len(self.schedule.stages)}, {stage.title}: "
@@ -172,15 +172,16 @@ class StageRunner:
         open_names = list(dict.fromkeys(open_names))
         said, still = [], {channel for channel, seconds in moved.items()
                            if seconds < stage.at_least}
-        for channel in stage.move:
-            more = advice(channel, open_names, stage.move)
+        for channel in moved:
+            more = advice(channel, open_names, tuple(moved))
             if channel in still:
                 word = "has hardly moved" if stage.kind == "motion" else "was hardly tilted"
+                word += "" if moved[channel] else ", or its rows are masked"
                 more = (f"{channel}: {word} ({moved[channel]:.0f} of {stage.at_least:.0f} s)"
                         + more.removeprefix(channel).replace(": ", "; ", 1))
             if more:
                 said.append(more)
-        if not stage.move and open_names:
+        if not moved and open_names:
             said.append(f"not known yet: {', '.join(open_names)}")
         return (*said, *self._wide())
 
@@ -219,9 +220,13 @@ class StageRunner:
                             self._stage.free, self._before, after)})
 
     def _moved_of_stage(self) -> dict[str, float]:
-        """[s] in motion of each channel that is to move."""
+        """[s] in motion of each channel that is to move; of a joint whose effort is masked by the
+        settings nothing is ever seen."""
+        table, config = self._estimator.table, self._estimator.config
+        masked = {self._channels[table.channels - table.n + table.joints.index(joint)]
+                  for joint in config.joint_states.effort_masked}
         return {channel: float(self._moved[self._channels.index(channel)])
-                for channel in self._stage.move}
+                for channel in self._stage.move if channel not in masked}
 
 
 def _counted(parameters: int) -> str:

@@ -137,6 +137,13 @@ class _Reader:
         if twice is not None:
             raise ConfigError(f"{self._what}: two stages have the name {brief(twice)}; expected a "
                               "name of its own for each.")
+        freed = {one for stage in self._stages for one in stage.free}
+        left = [one for one, allowed in zip(self._table.names, self._allowed)
+                if allowed and one not in freed]
+        if left:
+            few = ", ".join(left[:4]) + (", .." if len(left) > 4 else "")
+            self._notes.append(f"no stage frees {few} ({len(left)} of {self._table.size} "
+                               "parameters); they keep the values that the run begins with")
         return Schedule(name, tuple(self._stages), tuple(self._notes))
 
     def _add_one(self, entry: Mapping[str, Any]) -> None:

@@ -486,7 +486,7 @@ class Estimator:
         return ParameterSet(self.table.names, self.pi.copy(), semidefinite(self.covariance).copy(),
                             self.information.noise.lasting_stddev, self.prior.robot,
                             known_from=words, identifiability=summary,
-                            row_noise_stddev=1 / self.information.scale, information=information,
+                            row_noise_stddev=self.information.row_noise, information=information,
                             gradient=gradient, systematic=self._systematic,
                             learned=self._learned())
 

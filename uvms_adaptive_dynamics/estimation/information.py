@@ -100,14 +100,14 @@ class InformationState:
         self._robust = RobustWeight(settings)
         self.rows_learned = self._ticks = 0
         self._unfinished: Iterator[None] | None = None
-        self._use_noise(self._weighing_noise())
+        self._use_noise(self.noise.long_run)
 
     def hold(self, held: np.ndarray, covariance: np.ndarray) -> None:
         """Parameters `held` (p,) bool stay at their values for now: what is uncertain of them,
         covariance (h, h), joins the noise that weighs rows. Nothing learned is lost."""
         self._finish()
         self._held.hold(np.flatnonzero(held), covariance, self.window.Y, self.window.valid)
-        self._use_noise(self._weighing_noise())
+        self._use_noise(self.noise.long_run)
         self.gradient.reform(self.scale ** 2, self.noise.long_run ** 2)
 
     def observe(self, prediction: Prediction) -> Excited:
@@ -146,8 +146,8 @@ class InformationState:
         self._ticks += 1
         if (self._unfinished is None and self._ticks % REWEIGH_EVERY == 0
                 and self._settings.weights == "noise"):
-            now = self._weighing_noise()
-            ratio = now * self.scale
+            now = self.noise.long_run
+            ratio = self._held.joined(now) * self.scale
             if (ratio > REWEIGH).any() or (ratio < 1 / REWEIGH).any():
                 self._use_noise(now)
 
@@ -209,7 +209,7 @@ class InformationState:
         self.systematic = record.systematic
         self.noise.put_back(record.noise)
         self.rows_learned = record.rows_learned
-        self._use_noise(self._weighing_noise())
+        self._use_noise(self.noise.long_run)
         self.gradient.break_off()
         self.systematic.break_off()
 
@@ -247,6 +247,11 @@ class InformationState:
         return HorizonProblem(self._physical, arrival, total, Y, tau, self.scale, window.valid,
                               window.age_weight(), settings.grouping, settings.rho_quantile, free,
                               pi, self.arrival.floor(pi), source, born, settings.rho)
+
+    @property
+    def row_noise(self) -> np.ndarray:
+        """(C,) noise that weighs rows, without what held parameters add to it."""
+        return self._noise if self.holds else 1 / self.scale
 
     @property
     def holds(self) -> bool:
@@ -288,11 +293,10 @@ class InformationState:
 
     # --- how --------------------------------------------------------------------------------------
 
-    def _weighing_noise(self) -> np.ndarray:
-        return self._held.joined(self.noise.long_run)
-
     def _use_noise(self, noise: np.ndarray) -> None:
-        self.scale = 1 / noise if self._settings.weights == "noise" else np.ones(noise.size)
+        weighted = self._settings.weights == "noise"
+        self._noise = noise if weighted else np.ones(noise.size)
+        self.scale = 1 / self._held.joined(noise) if weighted else np.ones(noise.size)
         self.window.reweigh(self.scale ** 2)
         self.arrival.reweigh(self.scale ** 2)
 

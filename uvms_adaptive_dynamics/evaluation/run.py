@@ -100,7 +100,8 @@ def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None =
     estimator = Estimator(config, prior, robot=robot, learn=not frozen,
                           adapt_intervals=adapt_intervals or not frozen)
     start = estimator.parameter_set()
-    recorder = _Recorder(estimator, robot, frozen, _stages(config, estimator, frozen))
+    stages = _stages(config, estimator, frozen)
+    recorder = _Recorder(estimator, robot, frozen, stages)
     received_log, gaps = InputLog(front.inputs), Gaps(config.robot.vehicle)
     warned: list[RunFinding] = []
     # As in the node, so that the times of updates and solves are the node's.
@@ -138,7 +139,8 @@ def run(bags: Sequence[str | Path], config: Config, prior: ParameterSet | None =
         None if frozen else estimator.solver_name,
         None if frozen else estimator.identifiable_rank(), estimator.solver_failures,
         {**front.counters, **received_log.undecodable}, front.masked,
-        (*(found.sentence for found in warned), *estimator.notes), estimator.prior.noise_stddev,
+        (*(found.sentence for found in warned), *(stages.schedule.notes if stages else ()),
+         *estimator.notes), estimator.prior.noise_stddev,
         (*warned, *recorder.trust_findings(),
          *(RunFinding("robot.dry_mass", sentence) for sentence in estimator.mass_findings()),
          *(RunFinding("residual", sentence) for sentence in estimator.residual_findings())),
