@@ -36,7 +36,7 @@ from uvms_adaptive_dynamics.model.parameter_file import (
     load_parameters,
     save_parameters,
 )
-from uvms_adaptive_dynamics.model.parameters import ParameterTable
+from uvms_adaptive_dynamics.model.parameters import VEHICLE, ParameterTable
 from uvms_adaptive_dynamics.model.robot import RobotModel, resolve_urdf
 from uvms_adaptive_dynamics.model.sample import channel_names
 from uvms_adaptive_dynamics.options import setting
@@ -139,7 +139,9 @@ class FileFuzzer:
         sine, cosine = np.random.default_rng(2).normal(0, 0.1, (2, 7, 2))
         return save_trajectory(self._path, Trajectory(
             ("axis_e",), 20.0, 2.0, np.arange(7.0), np.full((7, 2), 0.2), sine, cosine,
-            Promise(("W",), ("N",), np.ones(1, bool), np.ones(1), np.ones(1)), {"seed": 2}))
+            Promise(("W",), ("N",), np.ones(1, bool), np.ones(1), np.ones(1)),
+            {"kind": "motion", "move": list(channel_names(True, JOINTS)), "seed": 2,
+             "free": [name for name, _, _ in VEHICLE]}))
 
     def _write(self, text):
         self._path.write_bytes(text.encode("utf-8", "surrogatepass")

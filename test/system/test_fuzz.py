@@ -17,7 +17,8 @@ def messages():
 
 @pytest.mark.parametrize("kind, cases, outcomes", [
     ("files", 250, {f"{kind}: {end}" for end in ("used", "refused") for kind in (
-        "configuration", "settings", "parameter file", "URDF", "thrust curve", "export")}),
+        "configuration", "settings", "parameter file", "URDF", "thrust curve", "export", "schedule",
+        "trajectory")}),
     ("bags", 24, {f"{kind}: {end}" for end in ("used", "refused") for kind in (
         "mcap", "sqlite3")}),
     ("messages", 5000, {"messages received", "messages used", "messages refused", "samples"})])
