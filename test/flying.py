@@ -28,7 +28,8 @@ SETTINGS = {"identification.move": True, "identification.ramp": 0.2,
             "identification.heartbeat": 0.0, "battery.enabled": True,
             "identification.least_voltage": 13.2,
             "identification.estimator_timeout": 1.0,
-            "identification.joint_error": 6.0, "excitation.yaw_turns": 5.0}
+            "identification.joint_error": 6.0,
+            "identification.overspeed": 1.0, "excitation.yaw_turns": 5.0}
 KINDS = {"imu": (Imu, "/imu/data"), "dvl": (TwistWithCovarianceStamped, "/dvl/twist"),
          "depth": (FluidPressure, "/depth"), "joint_states": (JointState, "/joint_states"),
          "battery": (BatteryState, "/battery")}
@@ -176,6 +177,9 @@ class Robot:
 
     def armed(self):
         answers = []
+        # the filter comes to the attitude of now
+        settled = time.monotonic() + 1.0
+        self.ros.until(lambda: time.monotonic() > settled)
 
         def try_it():
             answers.append(self.arm())

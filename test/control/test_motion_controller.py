@@ -15,6 +15,7 @@ from uvms_adaptive_dynamics.control.state_filter import MotionState
 from uvms_adaptive_dynamics.errors import ConfigError
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.rotations import from_rpy
 from uvms_adaptive_dynamics.signals.filters.thrust_curve import ThrustCurve
 
 CONFIG, CURVE = Config(), ThrustCurve.t200()
@@ -105,3 +106,26 @@ def test_a_state_that_is_no_number_costs_the_feedforward_alone():
     one = controller(Feedforward(MODEL, PRIOR, CONFIG))
     one._desired = lambda t: at_rest(t)._replace(nu_dot=np.full(6, np.nan))
     assert one.command(0.0, state_at()).feedforward is None and one.refused == 1
+
+
+def test_a_cautious_feedforward_is_no_stiffness_and_as_large_as_it_is_certain():
+    """At a tilt that is not wanted it is the same as upright; nothing of a prior without knowledge
+    acts, all of parameters without doubt."""
+    def ahead(stddev, R_nb=None):
+        config = CONFIG.with_values({"feedforward.fallback": "nothing"})
+        feedforward = Feedforward(MODEL, PRIOR, config)
+        feedforward.update(PRIOR.values, np.diag((stddev * np.abs(PRIOR.values)) ** 2), 0.0, True)
+        one = MotionController(CONFIG, feedforward, GAINS, at_rest, CURVE, LIMITS, 0.01,
+                               cautious=True)
+        for _ in range(200):       # beyond the time over which parameters come in
+            feedforward.confirm(0.0)
+            found = one.command(0.0, state_at(R_nb=R_nb)).feedforward
+            feedforward._before = -10.0
+        return found.tau
+    certain = ahead(1e-9)
+    assert abs(certain[2]) > 1.0
+    np.testing.assert_allclose(ahead(1e-9, from_rpy(0.3, 0.0, 0.3)), certain, atol=1e-9)
+    doubtful = ahead(1.0)
+    assert np.all(np.abs(doubtful) <= np.abs(certain) + 1e-9)
+    # W - B is the difference of two large figures: by far the most doubtful
+    assert abs(doubtful[2]) < 0.01 * abs(certain[2])

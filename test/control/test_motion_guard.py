@@ -18,6 +18,7 @@ from uvms_adaptive_dynamics.model.rotations import from_rpy
 CONFIG = Config().with_values({"identification.heartbeat": 0.5,
                                "identification.least_voltage": 13.2})
 SET, EXC = CONFIG.identification, CONFIG.excitation
+FAST = SET.overspeed
 MODEL = RobotModel.from_config(CONFIG)
 LIMITS = MotionLimits.from_config(CONFIG, MODEL)
 MU = np.array([3.0, 1.7, 1.7, 2.8])
@@ -71,10 +72,10 @@ EDGES = {
     "box": (moved(1, -0.999 * EXC.box[1]), moved(1, -1.001 * EXC.box[1])),
     "tether": (replace(GOOD, turned=-2 * math.pi * 0.999 * EXC.yaw_turns),
                replace(GOOD, turned=-2 * math.pi * 1.001 * EXC.yaw_turns)),
-    "speed": (state(nu=np.array([0.999 * EXC.speed, 0, 0, 0, 0, 0])),
-              state(nu=np.array([0.8, 0.8, 0, 0, 0, 0]) * EXC.speed)),
-    "rate": (state(nu=np.array([0, 0, 0, 0, 0, -0.999 * EXC.rate])),
-             state(nu=np.array([0, 0, 0, 0, 0, -1.001 * EXC.rate]))),
+    "speed": (state(nu=np.array([0.999 * FAST * EXC.speed, 0, 0, 0, 0, 0])),
+              state(nu=np.array([0.8, 0.8, 0, 0, 0, 0]) * FAST * EXC.speed)),
+    "rate": (state(nu=np.array([0, 0, 0, 0, 0, -0.999 * FAST * EXC.rate])),
+             state(nu=np.array([0, 0, 0, 0, 0, -1.001 * FAST * EXC.rate]))),
     "joint_range": (replace(with_joint("mu", 2, LIMITS.high[8]), wanted=None),
                     replace(with_joint("mu", 2, LIMITS.high[8] + 0.01), wanted=None)),
     "joint_speed": (with_joint("mu_dot", 0, -LIMITS.joint_speed[0]),

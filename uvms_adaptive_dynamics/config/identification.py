@@ -75,6 +75,9 @@ class Identification(Section):
         0.6, "More than this from the attitude that it should have.", "rad", 0.05, 3.1)
     joint_error: float = setting(
         0.6, "A joint more than this from where it should be.", "rad", 0.05, 6.3)
+    overspeed: float = setting(
+        1.5, "Faster than this share of excitation.speed and .rate, which are limits of what is "
+             "designed and no danger by themselves: a current adds to them.", "", 1.0, 10.0)
     least_voltage: float = setting(
         0.0, "A lower voltage of the battery topic (battery.enabled) for 2 s; 0: not watched. "
              "13.2 V is an empty lithium battery of four cells.", "V", 0.0, 100.0)

@@ -128,10 +128,12 @@ class MotionGuard:
                                   f"armed; the tether's limit is "
                                   f"{limits.high[5] / (2 * math.pi):g}")
         speed, rate = (float(np.linalg.norm(part)) for part in (state.nu[:3], state.nu[3:]))
-        if not speed <= limits.speed:
-            yield Cause("speed", f"moves at {speed:.2f} m/s; the limit is {limits.speed:g} m/s")
-        if not rate <= limits.rate:
-            yield Cause("rate", f"turns at {rate:.2f} rad/s; the limit is {limits.rate:g} rad/s")
+        fastest, quickest = (self._settings.overspeed * each
+                             for each in (limits.speed, limits.rate))
+        if not speed <= fastest:
+            yield Cause("speed", f"moves at {speed:.2f} m/s; the limit is {fastest:g} m/s")
+        if not rate <= quickest:
+            yield Cause("rate", f"turns at {rate:.2f} rad/s; the limit is {quickest:g} rad/s")
 
     def _arm(self, state: MotionState) -> Iterator[Cause]:
         limits = self._limits

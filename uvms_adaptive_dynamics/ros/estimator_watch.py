@@ -13,12 +13,14 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from ..control.feedforward import Feedforward
 from ..control.guide import StageView
 from ..errors import MessageError, UvmsError
 from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
 from .estimates import EstimateReader
 from .publishers import LATCHED
+from .trusted_lane import TrustedLane
 
 NO_SCHEDULE = "none"
 
@@ -35,6 +37,7 @@ class EstimatorWatch:
         self._stage: StageView | None = None
         self._free: tuple[str, ...] = ()
         self._heard_at = -np.inf
+        self._ros, self._name = node, estimator
         self.state, self.node, self.progress = "", node.resolve_topic_name(estimator), ""
         for kind, topic, add in ((JointState, "parameters", self._add_parameters),
                                  (Float64MultiArray, "covariance", self._add_covariance),
@@ -42,6 +45,21 @@ class EstimatorWatch:
                                  (DiagnosticArray, "stage", self._add_stage)):
             node.create_subscription(kind, f"{estimator}/{topic}", self._guarded(topic, add),
                                      LATCHED)
+
+    def lead(self, feedforward: Feedforward, now: Callable[[float], float]) -> None:
+        """Give a feedforward what the estimator trusts; now(receive) [s] is the time of reception
+        on the clock of its calls."""
+        lane = TrustedLane(feedforward, now)
+        clock = self._ros.get_clock()
+
+        def timed(add: Callable[[Any, float], None]) -> Callable[[Any], None]:
+            return lambda message: add(message, clock.now().nanoseconds * 1e-9)
+
+        for kind, topic, add in ((JointState, "trusted_parameters", lane.add_parameters),
+                                 (Float64MultiArray, "trusted_covariance", lane.add_covariance),
+                                 (DiagnosticArray, "status", lane.add_status)):
+            self._ros.create_subscription(kind, f"{self._name}/{topic}",
+                                          self._guarded(topic, timed(add)), LATCHED)
 
     @property
     def age(self) -> float:

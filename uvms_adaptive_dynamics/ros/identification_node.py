@@ -6,16 +6,12 @@ import argparse
 import math
 import os
 import sys
-import time
-from typing import Any
 
 # Before numpy: its matrices are 75 x 75 here, where BLAS threads cost more than they win.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import rclpy.node
-from diagnostic_msgs.msg import DiagnosticArray
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Empty, Float64MultiArray
+from std_msgs.msg import Empty
 from std_srvs.srv import SetBool, Trigger
 
 from ..config import Config
@@ -26,25 +22,19 @@ from ..disk.writing import output_folder
 from ..errors import ConfigError, UvmsError
 from ..garbage import ShortCollections
 from ..model.robot import RobotModel
-from . import messages
 from .description import Description
 from .estimator_watch import EstimatorWatch
 from .flight import Flight
+from .identification_status import ENDED_WELL, IdentificationStatus, summary
 from .memory import robot_folder
 from .motion_designer import MotionDesigner
 from .parameters import changes_sentence, config_from_parameters
 from .process import run_node
-from .publishers import LATCHED, NO_EVENTS
 from .services import parameter_folder
-from .status import ERROR, OK, WARN
 from .subscriptions import Repeated
-from .trusted_lane import TrustedLane
 
 NAME = "uvms_identification"
 LOOK_S = 0.1        # between looks at stage and design
-STATUS_S = 0.5      # between statuses that say the same
-MOST_USES = 5       # limits that are named of a motion
-ENDED_WELL = ("done", "disarmed")
 
 
 class IdentificationNode(rclpy.node.Node):
@@ -67,8 +57,7 @@ class IdentificationNode(rclpy.node.Node):
         self._guide: Guide | None = None
         self._shown: Request | None = None      # a dry run's, on its way
         self._motion = self._last_stop = ""
-        self._said: tuple[Any, ...] = ()
-        self._said_at, self._armings = -math.inf, 0
+        self._armings = 0
 
     def begin(self) -> None:
         """Start at once, or as soon as the robot's description arrives; raises UvmsError."""
@@ -82,9 +71,8 @@ class IdentificationNode(rclpy.node.Node):
         folder = robot_folder(parameter_folder(config.output), self.get_namespace(),
                               self.get_name(), robot)
         self._designer = MotionDesigner(config, description, output_folder(folder / "motion"))
-        self._follow_trust()
-        self._status = self.create_publisher(DiagnosticArray, "~/status", LATCHED,
-                                             event_callbacks=NO_EVENTS)
+        self._watch.lead(self.flight.feedforward, self._on_states_clock)
+        self._status = IdentificationStatus(self, self._may_move)
         self.create_service(SetBool, "~/arm", self._arm)
         for name, action in (("abort", self._abort), ("dry_run", self._show)):
             self.create_service(Trigger, f"~/{name}", action)
@@ -98,23 +86,6 @@ class IdentificationNode(rclpy.node.Node):
         self.get_logger().info("moves the robot once ~/arm is called with true" if self._may_move
                                else "never moves the robot: "
                                + ("--dry-run" if self._dry_run else "identification.move is false"))
-
-    def _follow_trust(self) -> None:
-        """The feedforward gets what the estimator trusts."""
-        lane = TrustedLane(self.flight.feedforward, self._on_states_clock)
-        estimator = self.config.identification.estimator_node
-        for kind, topic, add in (
-                (JointState, "trusted_parameters", lane.add_parameters),
-                (Float64MultiArray, "trusted_covariance", lane.add_covariance),
-                (DiagnosticArray, "status", lane.add_status)):
-            self.create_subscription(kind, f"{estimator}/{topic}",
-                                     lambda message, add=add: self._guarded(add, message), LATCHED)
-
-    def _guarded(self, add: Any, message: Any) -> None:
-        try:
-            add(message, self.get_clock().now().nanoseconds * 1e-9)
-        except UvmsError as error:
-            self.get_logger().warning(f"parameters refused: {error}", throttle_duration_sec=5.0)
 
     def _on_states_clock(self, receive: float) -> float:
         return receive if self.flight.t is None else self.flight.t
@@ -274,43 +245,17 @@ class IdentificationNode(rclpy.node.Node):
         self._report()
 
     def _report(self) -> None:
-        pilot, t = self.flight.pilot, self.flight.t or 0.0
         stage = self._watch.stage()
-        if pilot.armed:
-            state = "moving" if pilot.following(t) else "holding"
-            level, said = OK, (f"{state}: {self._watch.progress}")
-        else:
-            state = "disarmed" if self.flight.at_rest else "stopping"
-            cause = pilot.cause
-            bad = cause is not None and cause.code not in ENDED_WELL
-            level = ERROR if bad else (OK if self._may_move else WARN)
-            said = f"{state}: {cause.sentence}" if cause is not None else (
-                "disarmed: not armed yet" if self._may_move else "disarmed: never moves the robot")
-        key = (level, said, state)
-        if key == self._said and time.monotonic() - self._said_at < STATUS_S:
-            return
-        self._said, self._said_at = key, time.monotonic()
-        now = self.get_clock().now().nanoseconds * 1e-9
-        self._status.publish(messages.status_array(
-            now, self.get_fully_qualified_name().lstrip("/"), "identification", level, said, {
-                "state": state, "armed": str(pilot.armed).lower(),
-                "cause": pilot.cause.code if pilot.cause else "", "armings": self._armings,
-                "stage": stage.name if stage else "", "designing": str(self._designer.busy).lower(),
-                "motion done": pilot.share(t), "motions": len(self._guide.flown)
-                if self._guide else 0, "motion": self._motion}))
+        self._status.publish(self.flight.pilot, self.flight.t or 0.0, self.flight.at_rest,
+                             self._watch.progress, {
+            "armings": self._armings, "stage": stage.name if stage else "",
+            "designing": str(self._designer.busy).lower(),
+            "motions": len(self._guide.flown) if self._guide else 0, "motion": self._motion})
 
     def _failed(self, error: Exception) -> None:
         if self.context.ok():     # else shutting down
             self.get_logger().error(f"a command was lost ({type(error).__name__}: {error})",
                                     throttle_duration_sec=5.0)
-
-
-def summary(trajectory: Trajectory) -> str:
-    """What a motion would use of the limits, the most first."""
-    uses = sorted(trajectory.made.get("uses", {}).items(), key=lambda each: -each[1])
-    listed = ", ".join(f"{name} {share:.0%}" for name, share in uses[:MOST_USES])
-    return (f"a motion of {trajectory.duration:.0f} s for stage '{trajectory.made.get('stage')}' "
-            f"that uses most of: {listed} (by what is believed)")
 
 
 def main(args: list[str] | None = None) -> int:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from ..signals.filters.thrust_curve import ThrustCurve
+from ..signals.filters.thrust_curve import NEUTRAL_PWM_US, ThrustCurve
 from .individual import individual as individual_of
 from .inputs import INPUT_TIMEOUT, ExternalInputs, checked
 from .motion import ExcitingMotion, JointServo, Motion, VehicleController, body_velocity
@@ -152,6 +152,11 @@ class SimulatedRobot:
     def command_joint_torque(self, torque: Sequence[float] | np.ndarray) -> None:
         """Drive the joints with (n,) torques [N m] at the output shafts from now on."""
         self._inputs.set_joint_torque(self.t, torque)
+
+    def float_freely(self) -> None:
+        """Thrusters neutral and joints limp from now on, until the next command."""
+        self._inputs.set_pwm(self.t, np.full(self.robot.allocation.shape[1], NEUTRAL_PWM_US))
+        self._inputs.set_joint_torque(self.t, np.zeros(self.physics.n))
 
     def grip(self, mass: float, volume: float = 0.0) -> None:
         """Hold a payload of `mass` [kg] that displaces `volume` [m^3] from now on; 0 drops it.

@@ -75,6 +75,10 @@ class SimulatedRobotNode(Node):
         self._duration, self._delay_ns = duration or None, round(delay * 1e9)
         self._robot = SimulatedRobot(seed, self._duration, truth_period=None,
                                      input_timeout=timeout)
+        if self.declare_parameter("waits", False, ParameterDescriptor(
+                description="Float until a command comes, in place of a motion of its own.",
+                read_only=True)).value:
+            self._robot.float_freely()
         self._listen()
         self._start: int | None = None
         self._driven = False    # a command has come from outside

@@ -29,7 +29,7 @@ from ...model.parameter_file import ParameterSet
 from ...model.robot import RobotModel
 from ...model.rotations import from_rpy
 from ...signals.decode.decoder import Decoder, stamp_of
-from ...signals.filters.thrust_curve import NEUTRAL_PWM_US, ThrustCurve
+from ...signals.filters.thrust_curve import ThrustCurve
 from ...simulation.bag import DEFAULT_START, received
 from ...simulation.faults.stream import Received
 from ...simulation.robot import SimulatedRobot
@@ -137,6 +137,7 @@ class _Loop:
     def run(self, longest: float) -> GuidedRun:
         """To its end."""
         k, armed_at = 0, 0.0
+        self._robot.float_freely()
         while True:
             k += 1
             t = DEFAULT_START + k * self._period
@@ -146,7 +147,6 @@ class _Loop:
             state = self._filter.motion(t)
             if not self._pilot.armed and self._pilot.station is None:
                 if k * self._period < SETTLED or state is None:
-                    self._drift()
                     continue
                 self._arm(t, state)
                 armed_at = t
@@ -226,11 +226,6 @@ class _Loop:
             return
         self._due = (t + config.identification.design_time, trajectory)
         self._say(f"motion {request.number} for '{request.stage.title}'")
-
-    def _drift(self) -> None:
-        """Neutral, in place of the simulated robot's own motion."""
-        self._robot.command_pwm(np.full(len(self._config.thrusters.signs), NEUTRAL_PWM_US))
-        self._robot.command_joint_torque(np.zeros(len(self._model.joints)))
 
     def _note_uses(self) -> None:
         """Of place, tilt, speed and arm of the true robot, as shares of the limits themselves."""

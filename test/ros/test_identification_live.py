@@ -1,0 +1,70 @@
+"""Estimator, identification node and simulated robot as processes: armed, a motion is designed and
+flown for the first stage, and an abort brings the robot to rest."""
+import contextlib
+import importlib.util
+
+import numpy as np
+import pytest
+
+if importlib.util.find_spec("rclpy") is None:
+    pytest.skip("rclpy is not installed", allow_module_level=True)
+
+from ros_bus import bus, process  # noqa: I001, E402  (first: it sets the domain)
+from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
+from flying import LATCHED, NODE  # noqa: E402
+from rclpy.qos import qos_profile_sensor_data  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Float64MultiArray  # noqa: E402
+from std_srvs.srv import SetBool, Trigger  # noqa: E402
+
+PACKAGE = "uvms_adaptive_dynamics.ros"
+# The cheapest design that there is.
+SETTINGS = {"estimation.schedule": "guided", "identification.move": "true",
+            "excitation.starts": 1, "excitation.iterations": 0, "excitation.draws": 1,
+            "excitation.duration": 20.0, "identification.design_time": 2.0}
+
+
+@contextlib.contextmanager
+def running(module, **parameters):
+    words = [word for name, value in parameters.items() for word in ("-p", f"{name}:={value}")]
+    made = process(f"{PACKAGE}.{module}", "--ros-args", *words)
+    try:
+        yield made
+    finally:
+        made.terminate()
+        made.communicate(timeout=30)
+
+
+def test_a_guided_run_on_the_simulated_robot(tmp_path):
+    """Nobody touches it between ~/arm and ~/abort."""
+    settings = {**SETTINGS, "output.directory": tmp_path}
+    with bus() as ros, running("demo.simulated_robot", waits="true"), \
+            running("node", **settings), running("identification_node", **settings):
+        status, joints = [], ros.collect(JointState, "/joint_states", qos_profile_sensor_data)
+        pwm = ros.collect(Float64MultiArray, "/thruster_commands", qos_profile_sensor_data)
+
+        def hear(message):
+            said = message.status[0]
+            status.append({v.key: v.value for v in said.values} | {"said": said.message})
+        ros.operator.create_subscription(DiagnosticArray, f"/{NODE}/status", hear, LATCHED)
+        arm = lambda: ros.call(SetBool, f"{NODE}/arm", SetBool.Request(data=True))
+        answers = []
+
+        def armed():
+            answers.append(arm())
+            return answers[-1].success
+        ros.until(armed, 60.0, "arming")
+        ros.until(lambda: status[-1]["armed"] == "true")
+        ros.until(lambda: status[-1]["armed"] == "false" or float(status[-1]["motion done"]) > 0,
+                  60.0, "a motion")
+        assert status[-1]["state"] == "moving", status[-1]
+        assert status[-1]["stage"] == "arm" and "stage 1 of 4" in status[-1]["said"]
+        start = len(joints)
+        ros.until(lambda: len(joints) > start + 300)
+        moved = np.ptp([message.position for message in joints[start:]], axis=0)
+        assert moved.max() > 0.1 and status[-1]["armed"] == "true", status[-1]
+        assert any(tmp_path.rglob("trajectory.yaml"))
+        assert ros.call(Trigger, f"{NODE}/abort").message.startswith("Stopped")
+        ros.until(lambda: status[-1]["state"] == "disarmed", 10.0, "the stop")
+        ros.until(lambda: set(pwm[-1].data) == {1500.0}, 5.0, "neutral")
+        assert status[-1]["cause"] == "abort_service"

@@ -1,0 +1,46 @@
+"""Messages with their time on the common clock, for who cannot wait."""
+from types import SimpleNamespace
+
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.errors import MessageError
+from uvms_adaptive_dynamics.signals.decode.timed import TimedDecoder
+
+LATE = 0.02     # [s] from stamp to reception
+
+
+def depth(t, pressure=151325.0):
+    stamp = SimpleNamespace(sec=int(t), nanosec=round((t - int(t)) * 1e9))
+    return SimpleNamespace(header=SimpleNamespace(stamp=stamp, frame_id=""),
+                           fluid_pressure=pressure, variance=0.0)
+
+
+def decoder(jumps):
+    made = TimedDecoder(Config(), ("depth",), lambda: (jumps.append(1), made.reset()))
+    return made
+
+
+def test_times_are_those_of_the_stamps_once_the_clock_is_known():
+    """Before that messages are left out; `now` is the receiver's time on the same clock."""
+    jumps, times = [], []
+    made = decoder(jumps)
+    assert made.now(100.0) is None
+    for k in range(20):
+        t = 100.0 + 0.1 * k
+        found = made.decode("depth", depth(t), t + LATE)
+        times.append(None if found is None else found[0] - t)
+    assert times[0] is None and times[-1] == pytest.approx(0.0, abs=1e-6)
+    assert made.now(102.0) == pytest.approx(102.0, abs=0.1) and not jumps
+    assert found[1][0] == pytest.approx(50000 / 9806.65, abs=1e-6)
+
+
+def test_a_jump_is_told_and_garbage_is_refused():
+    jumps = []
+    made = decoder(jumps)
+    for k in range(20):
+        made.decode("depth", depth(100.0 + 0.1 * k), 100.0 + 0.1 * k + LATE)
+    made.decode("depth", depth(5000.0), 5000.0)
+    assert jumps == [1] and made.now(5000.0) is None
+    with pytest.raises(MessageError):
+        made.decode("depth", depth(5000.1, float("nan")), 5000.1)

@@ -1,0 +1,56 @@
+"""A guided run offline, cut short: what it decides, and that it repeats itself."""
+import numpy as np
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.control.stages import load_schedule
+from uvms_adaptive_dynamics.model.prior import prior_from_config
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.simulation.bag import DEFAULT_START
+from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
+from uvms_adaptive_dynamics.studies.closed_loop.command import zeroed
+from uvms_adaptive_dynamics.studies.closed_loop.truth import wrong_prior
+from uvms_adaptive_dynamics.studies.guided.loop import SETTLED, guided_run
+from uvms_adaptive_dynamics.studies.guided.table import markdown
+
+# The cheapest design that there is: what a run does with it is the same.
+CONFIG = zeroed(Config().with_values({
+    "excitation.starts": 1, "excitation.iterations": 0, "excitation.draws": 1,
+    "excitation.harmonics": 2, "excitation.duration": 12.0, "identification.design_time": 1.0}))
+MODEL = RobotModel.from_config(CONFIG)
+
+
+def run(longest, **changes):
+    config = CONFIG.with_values(changes)
+    prior = wrong_prior(prior_from_config(config, MODEL), MODEL, config, 3.0, 2)
+    robot = SimulatedRobot(2, 60.0, start_ns=round(DEFAULT_START * 1e9), truth_period=None)
+    return guided_run(config, MODEL, prior, load_schedule("guided", MODEL.table), robot, longest)
+
+
+def test_the_robot_is_armed_moved_and_left_at_neutral():
+    """From a prior that once turned it over; by the end of the time it has flown and learnt, no
+    limit was touched, and the same seed gives the same parameters."""
+    done = run(6.0)
+    assert done.cause.code == "longest" and done.flown == ["arm"]
+    assert 6.0 < done.seconds < 6.0 + CONFIG.identification.ramp + 0.1
+    assert max(done.uses.values()) < 1.0 and done.uses["axis_b speed"] > 0.1
+    assert [end.stage for end in done.ended] == ["arm"]
+    again = run(6.0)
+    np.testing.assert_array_equal(again.parameters.values, done.parameters.values)
+
+
+def test_a_limit_ends_it():
+    """With the limit's own sentence among the notes."""
+    done = run(6.0, **{"identification.joint_error": 0.05, "identification.bandwidth":
+                       [4.0, 4.0, 0.1]})
+    assert done.cause.code == "astray" and done.seconds < 6.0
+    assert any("where it should be" in note for note in done.notes) and SETTLED > 0
+
+
+def test_the_table_names_the_worst():
+    found = {"held_out": {"surge": {"r2": 0.98}, "axis_b": {"r2": None}},
+             "prior": {"surge": {"r2": -20.0}, "axis_b": {"r2": 0.5}}, "seconds": 300.0,
+             "cause": "done", "motions": 5, "uses": {"tilt": 0.9, "box": 0.5}}
+    worse = {**found, "held_out": {"surge": {"r2": 0.91}, "axis_b": {"r2": 0.97}}}
+    text = markdown({"seeds": {"1": found, "2": worse}})
+    assert "| 1 | 300 | done | 5 | tilt 90% | 0.980 | - |" in text
+    assert "| worst | | | | | 0.910 | 0.970 |" in text and "< -9 | 0.500" in text

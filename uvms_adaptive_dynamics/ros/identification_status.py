@@ -1,0 +1,63 @@
+"""What the identification node says: its latched ~/status, and a motion in words."""
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.node import Node
+
+from ..control.excitation.trajectory import Trajectory
+from ..control.pilot import Pilot
+from . import messages
+from .publishers import LATCHED, NO_EVENTS
+from .status import ERROR, OK, WARN
+
+STATUS_S = 0.5      # between statuses that say the same
+MOST_USES = 5       # limits that are named of a motion
+ENDED_WELL = ("done", "disarmed")
+
+
+class IdentificationStatus:
+    """Publishes ~/status, at once when it changes and else now and then."""
+
+    def __init__(self, node: Node, may_move: bool):
+        self._node, self._may_move = node, may_move
+        self._publisher = node.create_publisher(DiagnosticArray, "~/status", LATCHED,
+                                                event_callbacks=NO_EVENTS)
+        self._said: tuple[int, str, str] = (-1, "", "")
+        self._said_at = -math.inf
+
+    def publish(self, pilot: Pilot, t: float, at_rest: bool, progress: str,
+                values: Mapping[str, object]) -> None:
+        """Where the pilot is at time t [s] of its clock; progress: of the stage, in words; values:
+        what else there is to say."""
+        cause = pilot.cause
+        if pilot.armed:
+            state = "moving" if pilot.following(t) else "holding"
+            level, said = OK, progress
+        else:
+            state = "disarmed" if at_rest else "stopping"
+            bad = cause is not None and cause.code not in ENDED_WELL
+            level = ERROR if bad else (OK if self._may_move else WARN)
+            said = cause.sentence if cause is not None else (
+                "not armed yet" if self._may_move else "never moves the robot")
+        key = level, state, said
+        if key == self._said and time.monotonic() - self._said_at < STATUS_S:
+            return
+        self._said, self._said_at = key, time.monotonic()
+        now = self._node.get_clock().now().nanoseconds * 1e-9
+        self._publisher.publish(messages.status_array(
+            now, self._node.get_fully_qualified_name().lstrip("/"), "identification", level,
+            f"{state}: {said}", {
+                "state": state, "armed": str(pilot.armed).lower(),
+                "cause": cause.code if cause else "", "motion done": pilot.share(t), **values}))
+
+
+def summary(trajectory: Trajectory) -> str:
+    """What a motion would use of the limits, the most first."""
+    uses = sorted(trajectory.made.get("uses", {}).items(), key=lambda each: -each[1])
+    listed = ", ".join(f"{name} {share:.0%}" for name, share in uses[:MOST_USES])
+    return (f"a motion of {trajectory.duration:.0f} s for stage '{trajectory.made.get('stage')}' "
+            f"that uses most of: {listed} (by what is believed)")
