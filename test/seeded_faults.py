@@ -65,7 +65,7 @@ FAULTS = (
     Fault("the prior's noise is not mapped", "estimation/arrival.py",
           "self._prior_noise = T @ self._prior_noise @ T.T", "pass", ARRIVAL),
     Fault("what is re-estimated begins without noise of its gradient", "estimation/arrival.py",
-          "self._prior_noise = self._prior_noise + begun[:, :-1].T @ begun[:, :-1]", "pass",
+          "self._prior_noise = self._prior_noise + rows[:, :-1].T @ rows[:, :-1]", "pass",
           ARRIVAL),
     Fault("rows leave the window's sum without their age", "estimation/window.py",
           "-self._decay ** gone.age * self._weights", "-self._weights", INFORMATION),

@@ -2,8 +2,11 @@
 import pytest
 
 from uvms_adaptive_dynamics.control.stage_advice import advice, motion_for
-from uvms_adaptive_dynamics.model.parameters import LINK, VEHICLE, VEHICLE_OFFSETS
+from uvms_adaptive_dynamics.model.parameters import ParameterTable
 from uvms_adaptive_dynamics.model.sample import VEHICLE_CHANNELS
+from uvms_adaptive_dynamics.model.term_sets import TERM_SETS
+
+EVERYTHING = ParameterTable(True, ("j",), (False,), (1.0,), (.3,), terms=tuple(TERM_SETS))
 
 
 @pytest.mark.parametrize("name, channels", [
@@ -15,8 +18,7 @@ def test_a_parameter_is_shown_by_its_own_motion(name, channels):
     assert sorted(c for c, _ in motion_for(name, move)) == sorted(channels)
 
 
-@pytest.mark.parametrize("name", [entry[0] for entry in (*VEHICLE, *VEHICLE_OFFSETS)]
-                         + [f"j.{own}" for own in (*LINK, "Ir", "offset")])
+@pytest.mark.parametrize("name", EVERYTHING.names)
 def test_every_parameter_of_the_table_has_a_motion_of_its_own(name):
     """None falls back to 'move everything'."""
     found = motion_for(name, (*VEHICLE_CHANNELS, "j"))

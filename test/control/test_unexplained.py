@@ -25,7 +25,7 @@ class Channels:
     def __init__(self, channels, joints=1):
         self.table = SimpleNamespace(channels=channels, n=joints)
 
-    def raw_rows(self, sample):
+    def raw_rows(self, sample, pi):
         zero = np.zeros(self.table.channels)
         return RawRows(np.zeros((zero.size, 1)), zero, sample.noise)
 

@@ -20,7 +20,7 @@ def page(frozen, **values):
     table = Table(("head",), [("cell",)])
     given = dict(recordings="dive", frozen=frozen, subtitle=["60 s"], findings=[], channels=[],
                  verdict=VERDICT, next_steps=[], missing=[], inputs=table, errors=table,
-                 over_time=table, regimes=table, saved=frozen,
+                 over_time=table, regimes=table, stages=table, saved=frozen,
                  groups=[], parity=[], comparison=None, blocks=[], eigenvalues=False,
                  parameters=table, solver=None, notes=[], facts=[("name", "value")],
                  measured="10%", weak="50%", data="{}", **dict.fromkeys(PARTS, ""))
@@ -60,8 +60,8 @@ def test_findings_stand_above_the_channels_and_settings_at_the_end():
     """In the order in which a reader asks."""
     ids = re.findall(r'<section id="(\w+)"', page(False, comparison=[], eigenvalues=True,
                                                   solver={"name": "native"}))
-    assert ids == ["verdict", "findings", "channels", "predictions", "parity", "parameters",
-                   "physical", "solver", "inputs", "intervals", "settings"]
+    assert ids == ["verdict", "findings", "channels", "stages", "predictions", "parity",
+                   "parameters", "physical", "solver", "inputs", "intervals", "settings"]
     assert "Nothing was found" in page(False)
     assert "Nothing was found" not in page(False, findings=[Found("bad", "trust", "wrong")])
 

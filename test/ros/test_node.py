@@ -633,7 +633,7 @@ def test_a_robot_without_arm_or_vehicle_has_the_topics_that_it_can_fill(ros, sta
            for name, _ in node.get_publisher_names_and_types_by_node("uvms_estimator", "/")
            if "/uvms_estimator/" in name}
     assert own == topics | {"parameters", "parameter_intervals", "trusted_parameters", "status",
-                            "covariance", "trusted_covariance"}
+                            "stage", "covariance", "trusted_covariance"}
 
 
 def test_diagnostics_tell_the_whole_story(ros, start):

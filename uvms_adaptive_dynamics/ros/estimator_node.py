@@ -161,7 +161,7 @@ class EstimatorNode(rclpy.node.Node):
         self._fit.add(prediction)
         self._judged.add(prediction, telling(self.robot.table, moves))
         self._outputs.prediction(prediction)
-        self._stages.follow()
+        self._stages.follow(prediction.t)
 
     def _now(self) -> float:
         """[s] on the node's clock."""

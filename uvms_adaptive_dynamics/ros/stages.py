@@ -28,19 +28,17 @@ class NodeStages:
         schedule that cannot be used."""
         self._publish, self._say, self._node_name = publish, say, node_name
         self._t, self._said_at = 0.0, 0.0
-        self._estimator = estimator
         self._runner: StageRunner | None = None
         if config.estimation.schedule:
             schedule = load_schedule(config.estimation.schedule, estimator.table,
                                      config.estimation.frozen)
             self._runner = StageRunner(schedule, estimator, say)
 
-    def follow(self) -> None:
-        """After each `add` of the estimator that gave a prediction."""
+    def follow(self, t: float) -> None:
+        """After each `add` of the estimator that gave a prediction, for time t [s]."""
         if self._runner is None or (progress := self._runner.follow()) is None:
             return
-        prediction = self._estimator.prediction
-        self._t = self._t if prediction is None else float(prediction.t)
+        self._t = t
         if progress.elapsed < self._said_at:        # another stage
             self._said_at = 0.0
         if progress.state != COMPLETE and progress.elapsed >= self._said_at + SAY_EVERY:
