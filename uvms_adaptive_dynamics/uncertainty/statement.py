@@ -53,7 +53,8 @@ class Missing(NamedTuple):
 class Statement:
     """what: it is about; verdict; how: predictions were judged; next: what to do, in order;
     channels, parameters, combinations, missing: see their types; notes: what else was found;
-    file: that the next dive starts from, None where none was written; stage: of a schedule."""
+    file: that the next dive starts from, None where none was written; stages: of a schedule, each
+    with how it went in words, None without one."""
 
     what: str
     verdict: Verdict
@@ -65,7 +66,7 @@ class Statement:
     missing: tuple[Missing, ...]
     notes: tuple[str, ...]
     file: str | None
-    stage: Mapping[str, Any] | None
+    stages: Mapping[str, str] | None
 
     def document(self) -> dict[str, Any]:
         """In plain types."""
@@ -76,7 +77,7 @@ class Statement:
                 "combinations": [one._asdict() for one in self.combinations],
                 "parameters": [one._asdict() for one in self.parameters],
                 "notes": list(self.notes),
-                "stage": None if self.stage is None else dict(self.stage)}
+                "stages": None if self.stages is None else dict(self.stages)}
 
     def first_lines(self) -> str:
         """The answer: verdict, answers and what to do next."""
@@ -88,9 +89,9 @@ class Statement:
         answers = _table(("question", "verdict", "answer"), [
             (answer.question, answer.verdict, answer.sentence) for answer in self.verdict.answers])
         parts = [title, f"Predictions {self.how}.", answers]
-        if self.stage is not None:
-            parts.append("Stage: " + ", ".join(f"{key} {value}"
-                                               for key, value in self.stage.items()))
+        if self.stages is not None:
+            parts.append("## Stages\n\n" + _table(("stage", "how it went"),
+                                                 list(self.stages.items())))
         if self.next:
             parts.append("## What to do next\n\n" + "\n".join(
                 f"{k}. {each}" for k, each in enumerate(self.next, 1)))
@@ -127,8 +128,9 @@ def first_lines(verdict: Mapping[str, Any], next_steps: Sequence[str]) -> str:
 
 
 def statement(evidence: Evidence, parameters: ParameterSet, what: str, file: str | None = None,
-              notes: Sequence[str] = (), stage: Mapping[str, Any] | None = None) -> Statement:
-    """The statement on parameters with this evidence; `what` it is about, in words."""
+              notes: Sequence[str] = (), stages: Mapping[str, str] | None = None) -> Statement:
+    """The statement on parameters with this evidence; `what` it is about, in words; stages: each
+    stage of a schedule with how it went."""
     judged, table = verdict(evidence), evidence.table
     words = parameters.known_from or ("",) * table.size
     low, high = ((None,) * table.size,) * 2 if parameters.intervals is None else (
@@ -140,7 +142,7 @@ def statement(evidence: Evidence, parameters: ParameterSet, what: str, file: str
            if evidence.learnt else "are of rows that were never learnt (held out)")
     return Statement(what, judged, how, _next(evidence, judged), _channels(evidence), known,
                      _combinations(parameters), _missing(evidence),
-                     (*notes, *([note] if note else [])), file, stage)
+                     (*notes, *([note] if note else [])), file, stages)
 
 
 def _next(evidence: Evidence, judged: Verdict) -> tuple[str, ...]:

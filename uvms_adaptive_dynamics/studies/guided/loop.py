@@ -20,7 +20,7 @@ from ...control.guide import Guide, Request, StageView
 from ...control.guided_design import designed
 from ...control.motion_guard import Cause, Look, MotionGuard
 from ...control.pilot import Pilot
-from ...control.stage_runner import StageEnd, StageRunner
+from ...control.stage_runner import COMPLETE, StageEnd, StageRunner
 from ...control.stages import Schedule
 from ...control.state_filter import MotionState, StateFilter
 from ...errors import MessageError, ParameterError
@@ -98,7 +98,7 @@ class _Told(Adapted):
         progress = self.runner.progress()
         stage = progress.stage
         return StageView(stage.name, stage.title, stage.move, stage.kind,
-                         progress.state == "complete")
+                         progress.state == COMPLETE)
 
 
 def guided_run(config: Config, model: RobotModel, prior: ParameterSet, schedule: Schedule,
