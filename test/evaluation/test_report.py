@@ -20,6 +20,7 @@ def page(frozen, **values):
     table = Table(("head",), [("cell",)])
     given = dict(recordings="dive", frozen=frozen, subtitle=["60 s"], findings=[], channels=[],
                  verdict=VERDICT, next_steps=[], missing=[], inputs=table, errors=table,
+                 stages=Table((), []),
                  over_time=table, regimes=table, saved=frozen,
                  groups=[], parity=[], comparison=None, blocks=[], eigenvalues=False,
                  parameters=table, solver=None, notes=[], facts=[("name", "value")],
