@@ -14,7 +14,7 @@ from .advisories import block_warnings, link_note, measured_blocks, motion_for
 from .verdict import BY_SETTING, Evidence, Verdict, verdict
 
 
-class Known(NamedTuple):
+class KnownValue(NamedTuple):
     """A parameter or a combination: value with its 95 % interval within P, and what it is known
     from ('' of a combination, which the data determine). None where unknown."""
 
@@ -61,8 +61,8 @@ class Statement:
     how: str
     next: tuple[str, ...]
     channels: tuple[Predicted, ...]
-    parameters: tuple[Known, ...]
-    combinations: tuple[Known, ...]
+    parameters: tuple[KnownValue, ...]
+    combinations: tuple[KnownValue, ...]
     missing: tuple[Missing, ...]
     notes: tuple[str, ...]
     file: str | None
@@ -135,8 +135,8 @@ def statement(evidence: Evidence, parameters: ParameterSet, what: str, file: str
     words = parameters.known_from or ("",) * table.size
     low, high = ((None,) * table.size,) * 2 if parameters.intervals is None else (
         [float(x) for x in end] for end in parameters.intervals)
-    known = tuple(map(Known, table.names, table.units, map(float, parameters.values), low, high,
-                      words))
+    known = tuple(map(KnownValue, table.names, table.units, map(float, parameters.values), low,
+                      high, words))
     note = link_note(table, words) if parameters.known_from else None
     how = ("were made before their rows were learnt; the later half of the rows in motion counts"
            if evidence.learnt else "are of rows that were never learnt (held out)")
@@ -158,18 +158,17 @@ def _next(evidence: Evidence, judged: Verdict) -> tuple[str, ...]:
 def _channels(evidence: Evidence) -> tuple[Predicted, ...]:
     found = []
     for name, channel in evidence.channels.items():
-        f, left_out = channel.figures, channel.left_out
-        width, rmse = f["interval_width"], f["rmse"]
-        found.append(Predicted(name, f["unit"], channel.seconds, f["r2"], rmse, f["coverage95"],
-                               width, width / (2 * Z95 * rmse) if width and rmse else None,
-                               BY_SETTING if left_out else channel.trust))
+        f = channel.figures
+        found.append(Predicted(name, f["unit"], channel.seconds, f["r2"], f["rmse"],
+                               f["coverage95"], f["interval_width"], channel.width_ratio,
+                               BY_SETTING if channel.left_out else channel.trust))
     return tuple(found)
 
 
-def _combinations(parameters: ParameterSet) -> tuple[Known, ...]:
+def _combinations(parameters: ParameterSet) -> tuple[KnownValue, ...]:
     found = parameters.identifiability.get("combinations")
     found = found if isinstance(found, Mapping) else {}
-    return tuple(Known(text, "", one["value"], one["value"] - Z95 * one["stddev"],
+    return tuple(KnownValue(text, "", one["value"], one["value"] - Z95 * one["stddev"],
                        one["value"] + Z95 * one["stddev"], "") for text, one in found.items())
 
 
@@ -184,7 +183,7 @@ def _missing(evidence: Evidence) -> tuple[Missing, ...]:
                  if part not in known and any(evidence.known_from[k] != "frozen" for k in places))
 
 
-def _known(rows: Sequence[Known]) -> str:
+def _known(rows: Sequence[KnownValue]) -> str:
     return _table(("parameter", "unit", "value", "95 % from", "to", "known from"),
                   [(one.name, one.unit, _shown(one.value), _shown(one.low), _shown(one.high),
                     one.known_from) for one in rows])

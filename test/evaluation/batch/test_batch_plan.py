@@ -5,7 +5,7 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import ConfigError
 from uvms_adaptive_dynamics.evaluation.batch.content import file_digest, pinned
 from uvms_adaptive_dynamics.evaluation.batch.plan import (
-    Recording,
+    KeyedRecording,
     Split,
     Task,
     load_plan,
@@ -131,12 +131,12 @@ def test_a_key_stands_for_content_and_for_no_name(tmp_path):
     urdf = tmp_path / "arm.urdf"
     urdf.write_text("<robot/>")
     config = Config().with_values({"robot.urdf": str(urdf)})
-    a, b = Recording("a", "/x/a", "1"), Recording("b", "/x/b", "2")
+    a, b = KeyedRecording("a", "/x/a", "1"), KeyedRecording("b", "/x/b", "2")
 
     def key(variant="v", config=config, learn=(a, b), test=(), parameters=None, code="c"):
         return Task(variant, "split", config, learn, test, parameters, code).key
 
-    renamed = Recording("other", "/y/other", "1")
+    renamed = KeyedRecording("other", "/y/other", "1")
     assert key() == key("other", learn=(renamed, b)) == key()
     others = [key(learn=(b, a)), key(learn=(a,)), key(learn=(a,), test=(b,)), key(code="d"),
               key(config=config.with_values({"estimation.horizon": 7})),

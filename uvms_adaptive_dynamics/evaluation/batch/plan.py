@@ -26,7 +26,7 @@ FORM = ("a plan: 'settings:' (a setting with a list of values, or a name with se
         "'held_out:' ('none', 'one', or a list of {learn: [...], test: [...]})")
 
 
-class Recording(NamedTuple):
+class KeyedRecording(NamedTuple):
     """A recording by its name in tables, its whole path and its content."""
 
     name: str
@@ -50,13 +50,13 @@ class Task:
     variant: str
     split: str
     config: Config
-    learn: tuple[Recording, ...]
-    test: tuple[Recording, ...]
+    learn: tuple[KeyedRecording, ...]
+    test: tuple[KeyedRecording, ...]
     parameters: tuple[str, str] | None
     code: str
 
     @property
-    def judged(self) -> tuple[Recording, ...]:
+    def judged(self) -> tuple[KeyedRecording, ...]:
         """The recordings whose predictions are judged."""
         return self.test or self.learn
 
