@@ -19,6 +19,8 @@ from .errors import ConfigError
 
 MOST_GOT = 200     # characters of an argument in the sentence that refuses it
 BAG_SUFFIXES = (".mcap", ".db3")
+# Other logs that are one file each; a CSV is none without its mapping.
+LOG_SUFFIXES = (".bin", ".tlog")
 
 
 class Parser(argparse.ArgumentParser):

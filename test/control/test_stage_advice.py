@@ -1,12 +1,12 @@
 """What a person with a joystick is told."""
 import pytest
 
-from uvms_adaptive_dynamics.control.stage_advice import advice, motion_for
+from uvms_adaptive_dynamics.control.stage_advice import advice, motions_showing
 from uvms_adaptive_dynamics.model.parameters import ParameterTable
 from uvms_adaptive_dynamics.model.sample import VEHICLE_CHANNELS
 from uvms_adaptive_dynamics.model.term_sets import TERM_SETS
 
-EVERYTHING = ParameterTable(True, ("j",), (False,), (1.0,), (.3,), terms=tuple(TERM_SETS))
+WHOLE = ParameterTable(True, ("j",), (False,), (1.0,), (0.2,), tuple(TERM_SETS))
 
 
 @pytest.mark.parametrize("name, channels", [
@@ -15,13 +15,13 @@ EVERYTHING = ParameterTable(True, ("j",), (False,), (1.0,), (.3,), terms=tuple(T
     ("axis_d.Ixx", ["axis_d"]), ("yaw.fv", ["joint.yaw"])])
 def test_a_parameter_is_shown_by_its_own_motion(name, channels):
     move = (*VEHICLE_CHANNELS, "axis_d", "joint.yaw")
-    assert sorted(c for c, _ in motion_for(name, move)) == sorted(channels)
+    assert sorted(c for c, _ in motions_showing(name, move)) == sorted(channels)
 
 
-@pytest.mark.parametrize("name", EVERYTHING.names)
+@pytest.mark.parametrize("name", WHOLE.names)
 def test_every_parameter_of_the_table_has_a_motion_of_its_own(name):
     """None falls back to 'move everything'."""
-    found = motion_for(name, (*VEHICLE_CHANNELS, "j"))
+    found = motions_showing(name, (*VEHICLE_CHANNELS, "j"))
     assert 1 <= len(found) <= 3 and all(how != "more, differently" for _, how in found)
 
 

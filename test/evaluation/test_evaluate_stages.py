@@ -1,6 +1,7 @@
 """A schedule offline: the node's runner, its stages in metrics.json, in the report and on the
 terminal."""
 import json
+import re
 
 import numpy as np
 import pytest
@@ -61,6 +62,12 @@ def test_stages_are_in_metrics_report_and_terminal(bag, tmp_path, capsys):
     assert "ended" in said and "at_most" in said
     page = (tmp_path / "out/report.html").read_text()
     assert "<h2>Stages</h2>" in page and "the data ended" in page
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page)[1])
+    assert [(round(mark["t"], 1), mark["text"]) for mark in data["marks"]
+            if mark["text"].startswith("stage ")] == [(0.0, "stage arm begins"),
+                                                      (3.0, "stage vehicle begins")]
+    statement = (tmp_path / "out/statement.md").read_text()
+    assert "| arm | ended at its limit before it was done after 3 s" in statement
 
 
 def test_a_schedule_and_frozen_contradict_each_other(bag, tmp_path, capsys):

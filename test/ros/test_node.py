@@ -429,6 +429,9 @@ def test_stages(ros, start, tmp_path):
     ros.until(lambda: said()["stage"] == "all", what="the next stage")
     assert said()["last stage ended"] == "by hand" and "axis" in said()["last stage missing"]
     assert asked(node, lambda estimator: estimator.held.sum()) == 0
+    statement = node.memory.folder / "statement.md"
+    ros.until(statement.is_file, what="the statement after the stage")
+    assert "| arm | by hand after " in statement.read_text()
     assert ros.call(Trigger, "/uvms_estimator/reset").success
     ros.until(lambda: said()["stage"] == "arm", what="the first stage again")
     assert asked(node, lambda estimator: estimator.held.sum()) == 27

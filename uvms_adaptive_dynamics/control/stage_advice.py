@@ -19,7 +19,7 @@ RESTORING = {"W": ("heave", "roll", "pitch"), "B": ("heave", "roll", "pitch"),
              "xgW_xbB": ("pitch",), "ygW_ybB": ("roll",), "zgW_zbB": ("roll", "pitch")}
 
 
-def motion_for(name: str, move: Sequence[str]) -> list[tuple[str, str]]:
+def motions_showing(name: str, move: Sequence[str]) -> list[tuple[str, str]]:
     """(channel, how to move it) that show a parameter, among the channels that a stage moves; all
     of these where the name does not tell."""
     found = [(channel, how) for channel, how in _shown_by(name) if channel in move]
@@ -31,7 +31,7 @@ def advice(channel: str, names: Iterable[str], move: Sequence[str]) -> str:
     where this channel shows none of them."""
     by_motion: dict[str, list[str]] = {}
     for name in names:
-        for shown_by, how in motion_for(name, move):
+        for shown_by, how in motions_showing(name, move):
             if shown_by == channel:
                 by_motion.setdefault(how, []).append(name)
     said = [f"{how} ({', '.join(which)})" for how, which in by_motion.items()]
@@ -53,6 +53,8 @@ def _shown_by(name: str) -> list[tuple[str, str]]:
     if damping := re.search(r"^[XYZKMN]_([uvwpqr]+)$", name):
         how = FASTER if len(damping[1]) > 1 else SLOWER
         return [(VELOCITY[letter], how) for letter in dict.fromkeys(damping[1])]
-    if constant := re.search(r"^offset_([XYZKMN])$", name):
-        return [(EFFORT[constant[1]], SLOWER)]
+    if further := re.search(r"^(offset|thrust)_([XYZKMN])$", name):
+        return [(EFFORT[further[2]], SLOWER if further[1] == "offset" else FASTER)]
+    if name.startswith("current_"):
+        return [("surge", SLOWER), ("sway", SLOWER)]
     return []

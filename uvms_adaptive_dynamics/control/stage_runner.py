@@ -19,7 +19,8 @@ from .stages import Schedule, Stage
 
 log = logging.getLogger(__name__)
 
-RUNNING, COMPLETE = "running", "complete"
+# states of a run, as on ~/stage; the last one without a schedule
+RUNNING, COMPLETE, NO_SCHEDULE = "running", "complete", "none"
 # why a stage ended
 DONE, AT_MOST, BY_HAND, NOT_ENDED = "done", "at_most", "by hand", "the data ended"
 
@@ -36,9 +37,16 @@ class StageEnd(NamedTuple):
     missing: tuple[str, ...]
     deviations: dict[str, tuple[float, float]]
 
+    def sentence(self) -> str:
+        """How it went, for the statement."""
+        how = "ended at its limit before it was done" if self.why == AT_MOST else self.why
+        if self.begin is not None and self.end is not None:
+            how += f" after {self.end - self.begin:.0f} s"
+        return how + (f"; missing: {'; '.join(self.missing)}" if self.missing else "")
+
 
 @dataclass(frozen=True)
-class Progress:
+class StageProgress:
     """Where a run is. stage, index (from 0) of count; state: 'running' or 'complete' (after the
     last stage, whose parameters stay free); done: share from 0 to 1; elapsed [s] of rows in the
     stage; moved: [s] in motion by channel (kind 'tilt': of rows that count); missing: a sentence
@@ -84,7 +92,7 @@ class StageRunner:
         self._t = None
         self._begin(0)
 
-    def follow(self) -> Progress | None:
+    def follow(self) -> StageProgress | None:
         """After each `add` of the estimator that gave a prediction: the progress where it was
         looked at, once a second. May free and freeze parameters."""
         estimator = self._estimator
@@ -120,7 +128,7 @@ class StageRunner:
             return list(self.ended)
         return [*self.ended, self._end_of(NOT_ENDED)]
 
-    def progress(self) -> Progress:
+    def progress(self) -> StageProgress:
         """Where the run is, as of the last look."""
         stage, found = self._stage, self._knowledge.directions
         reached = found.out_of_reach | (found.left <= stage.left)
@@ -130,11 +138,20 @@ class StageRunner:
         in_motion = [min(1.0, seconds / stage.at_least) if stage.at_least else 1.0
                      for seconds in moved.values()]
         done = min([float(np.mean(shares)) if shares.size else 1.0, *in_motion])
-        return Progress(stage, self._index, len(self.schedule.stages),
+        return StageProgress(stage, self._index, len(self.schedule.stages),
                         COMPLETE if self._complete else RUNNING, 1.0 if self._complete else done,
                         self._elapsed, moved, self._missing(found, moved),
                         tuple(dict.fromkeys(name for name, out in zip(
                             found.names, found.out_of_reach) if out)))
+
+    def summary(self) -> dict[str, str]:
+        """How each stage that was begun went, by name, in words; the present one with its share."""
+        found = {end.stage: end.sentence() for end in self.ended}
+        if not self._complete:
+            progress = self.progress()
+            missing = f"; missing: {'; '.join(progress.missing)}" if progress.missing else ""
+            found[progress.stage.name] = f"running, {progress.done:.0%}{missing}"
+        return found
 
     # --- how --------------------------------------------------------------------------------------
 
@@ -161,7 +178,7 @@ class StageRunner:
                   f"{_counted(len(stage.free))} estimated"
                   + (f" beside {len(stage.kept)} of earlier stages" if stage.kept else "") + moving)
 
-    def _is_done(self, progress: Progress) -> bool:
+    def _is_done(self, progress: StageProgress) -> bool:
         """Whether the motion asked for was there, and no direction that it can show is open."""
         return self._knowledge.pace_is_known and not progress.missing
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from ..config import Config
 from ..errors import BagError
+from ..options import BAG_SUFFIXES
 from ..signals.topics import Input, topic_setting
 from .recording import Piece, Recording, Topic, as_piece
 
@@ -78,7 +79,7 @@ def opened(path: str | Path) -> Iterator[Recording]:
     path = Path(path).expanduser()
     if not os.path.exists(path):     # false, too, for a name that no file can have
         raise BagError(f"bag '{path}' does not exist.")
-    if path.is_dir() or path.suffix in (".mcap", ".db3"):
+    if path.is_dir() or path.suffix in BAG_SUFFIXES:
         from .rosbag_file import opened_bag
         with opened_bag(path) as bag:
             yield bag

@@ -7,6 +7,7 @@ from .. import options
 from ..disk.writing import output_file, write_file
 from ..errors import ConfigError
 from ..terminal import coloured
+from .evaluate_command import shown
 
 SLOW_GAPS = 3.0        # median intervals, from which the longest gap is worth a word
 NEEDED_SHARE = 0.5     # of the ticks: a channel that counts more rarely has something wrong
@@ -64,8 +65,8 @@ def _topics(look) -> list[str]:
     for name, topic in sorted(found.topics.items(), key=lambda item: item[0] not in role_of):
         role = role_of.get(name, "")
         row = (f"{role:<13}{name:<36}{topic.type:<46}{topic.count:>9}"
-               f"{_shown(topic.rate, '.1f'):>8}{_shown(topic.gap, '.2f'):>8}"
-               f"{_shown(topic.delay, '.3f'):>9}  {_remarks(topic)}").rstrip()
+               f"{shown(topic.rate, '.1f'):>8}{shown(topic.gap, '.2f'):>8}"
+               f"{shown(topic.delay, '.3f'):>9}  {_remarks(topic)}").rstrip()
         lines.append(coloured(row, "" if role else "dim"))
     return lines
 
@@ -88,8 +89,8 @@ def _motion(look) -> list[str]:
     """Findings, each with the setting that follows, and what is missing."""
     proposal, lines = look.proposal, [""]
     for name, value in proposal.changes().items():
-        shown = list(value) if isinstance(value, tuple) else value
-        lines.append(f"{coloured('set', 'bold yellow')} {name}: {shown}   "
+        given = list(value) if isinstance(value, tuple) else value
+        lines.append(f"{coloured('set', 'bold yellow')} {name}: {given}   "
                      f"({proposal.reasons.get(name, 'as given')})")
     for sentence, line in proposal.missing:
         lines.append(f"{coloured('missing', 'bold red')} {sentence}"
@@ -112,7 +113,3 @@ def _motion(look) -> list[str]:
         lines.append(coloured("all inputs are there; frames, signs and units are consistent",
                               "bold green"))
     return lines
-
-
-def _shown(value: float | None, form: str) -> str:
-    return "-" if value is None else format(value, form)

@@ -1,9 +1,7 @@
 """What a finished run says of its estimate: the evidence of the verdict, and the statement."""
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -41,11 +39,11 @@ def _judged(rows: np.ndarray, frozen: bool) -> np.ndarray:
     return places if frozen else places[places.size // 2:]
 
 
-def statement_of(done: Run, saved_to: str | Path | None = None,
-                 stages: Mapping[str, Any] | None = None) -> Statement:
+def statement_of(done: Run, saved_to: str | Path | None = None) -> Statement:
     """What is known at the end of a run; saved_to: the file of its parameters."""
     notes = [change.sentence for change in done.changes]
     notes += [found.sentence for found in done.findings if found.code == "residual"]
     return statement(evidence_of(done), done.final, ", ".join(bag.path.resolve().name
                                                               for bag in done.bags),
-                     None if saved_to is None else str(saved_to), notes, stages)
+                     None if saved_to is None else str(saved_to), notes,
+                     {end.stage: end.sentence() for end in done.stages} if done.stages else None)

@@ -89,11 +89,15 @@ def _masked(scene: Scene, c: int) -> list[tuple[float, float, str]]:
 
 
 def _marks(scene: Scene) -> list[dict[str, Any]]:
-    """What happened at an instant: changes of the robot, and findings that have a time."""
-    run = scene.run
-    return [{"t": round(t, 2), "kind": kind, "text": found.sentence}
-            for kind, findings in (("change", run.changes), ("finding", run.findings))
-            for found in findings if (t := elapsed_of(scene, found)) is not None]
+    """What happened at an instant: changes of the robot, findings that have a time, and stages as
+    they began."""
+    run, t_rows = scene.run, scene.rows.t
+    found = [(t, each.sentence) for each in (*run.changes, *run.findings)
+             if (t := elapsed_of(scene, each)) is not None]
+    found += [(float(scene.t[np.argmin(np.abs(t_rows - stage.begin))]),
+               f"stage {stage.stage} begins")
+              for stage in run.stages if stage.begin is not None and t_rows.size]
+    return [{"t": round(t, 2), "text": text} for t, text in found]
 
 
 def elapsed_of(scene: Scene, found: RunFinding) -> float | None:

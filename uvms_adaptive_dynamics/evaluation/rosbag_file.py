@@ -19,6 +19,7 @@ from rosbags.typesys.store import Typestore
 
 from ..disk.kinds import special_kind
 from ..errors import BagError
+from ..options import BAG_SUFFIXES
 from .recording import Topic, reason
 from .unfinished import is_cut_off, readable, storage_file
 
@@ -97,7 +98,7 @@ def _refuse_foreign(path: Path) -> None:
         if kind not in ("", "a folder"):     # reading it would wait for ever
             raise BagError(f"'{file}' is {kind}; expected a rosbag2 recording of regular files.")
     if path.is_dir() and storage_file(path) == path and not (path / "metadata.yaml").is_file():
-        files = sorted(file.name for file in path.iterdir() if file.suffix in (".mcap", ".db3"))
+        files = sorted(file.name for file in path.iterdir() if file.suffix in BAG_SUFFIXES)
         hint = f"; give one of its files instead: {', '.join(files)}" if files else ""
         raise BagError(
             f"'{path}' is not a rosbag2 recording: the folder holds no metadata.yaml{hint}.")

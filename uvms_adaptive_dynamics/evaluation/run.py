@@ -73,7 +73,7 @@ def evaluate(bags: Sequence[str | Path | Piece], config: Config, prior: Paramete
         writes.append(partial(save_parameters, save_to, done.final))
     if held_out:
         tested = run(held_out, config, done.final, True, progress_on_terminal())
-        said_of_test = statement_of(tested, None)
+        said_of_test = statement_of(tested)
         metrics["held_out"] = _with_verdict(said_of_test, tested)
         if folder is not None:
             writes += _files(output_folder(folder / "held_out"), tested, metrics["held_out"],

@@ -90,9 +90,9 @@ class EstimatorNode(rclpy.node.Node):
         start = memory.start()
         # Nothing but the worker keeps the estimator: other threads read what the worker publishes.
         estimator = Estimator(config, robot=self.robot, real_time=True, start=start.parameters)
+        node_name = self.get_fully_qualified_name().lstrip("/")
         stages = self._stages = NodeStages(config, estimator, self._outputs.publish,
-                                           lambda line: self.get_logger().info(line),
-                                           self.get_fully_qualified_name().lstrip("/"))
+                                           lambda line: self.get_logger().info(line), node_name)
         worker = Worker(
             estimator, config.filter.period,
             lambda prediction: self._predicted(prediction, estimator.moves),
@@ -102,7 +102,7 @@ class EstimatorNode(rclpy.node.Node):
         validity = ValidityMonitor(worker, self.robot.channels, self.robot.table, self._seconds)
         self._parameter_outputs = ParameterOutputs(
             self._outputs.publish, PhysicalSet(self.robot.table, config.estimation), validity,
-            lambda: self.config.output, self.get_fully_qualified_name().lstrip("/"))
+            lambda: self.config.output, node_name)
 
         def time_jumped() -> None:
             worker.request(lambda estimator: estimator.break_off())
@@ -113,14 +113,16 @@ class EstimatorNode(rclpy.node.Node):
                                           recording)
         self._reporter = Diagnostics(config, self.robot.table, worker, self._fit,
                                      lambda: validity.latest)
-        node_name = self.get_fully_qualified_name().lstrip("/")
         self._statements = Statements(self.robot, lambda: self.config, worker, inputs,
-                                      self._judged, folder, node_name)
+                                      self._judged, stages, folder, node_name)
         self._answers = NodeServices(self, worker, self.robot.table, lambda: self.config,
                                      inputs.restart_front_end, memory, self._statements, stages)
         self._report_timer = self.create_timer(
             config.output.diagnostics_period, lambda: self._report(inputs), clock=self._wall)
         self._voice_timer = self.create_timer(SPEAK_S, inputs.speak, clock=self._wall)
+        if config.estimation.schedule:
+            self._stages_stated = 0
+            self._stage_timer = self.create_timer(SPEAK_S, self._state_stages, clock=self._wall)
         if self.robot.joints:
             payload = PayloadOutput(self._outputs.publish, worker.request, node_name)
             self._payload_timer = self.create_timer(PERIOD_S, payload.look, clock=self._wall)
@@ -162,6 +164,19 @@ class EstimatorNode(rclpy.node.Node):
         self._judged.add(prediction, telling(self.robot.table, moves))
         self._outputs.prediction(prediction)
         self._stages.follow(prediction.t)
+
+    def _state_stages(self) -> None:
+        """After a stage: what is known, where the state is saved too. On the executor, since a
+        statement waits for the worker."""
+        before, self._stages_stated = self._stages_stated, self._stages.ended
+        if self._stages_stated <= before or self.memory is None or not self.memory.saving:
+            return
+        try:
+            path, made = self._statements.write()
+        except UvmsError as error:
+            self.get_logger().warning(f"no statement was written after the stage: {error}")
+        else:
+            self.get_logger().info(f"{path}: {made.verdict.word}")
 
     def _now(self) -> float:
         """[s] on the node's clock."""
@@ -237,7 +252,7 @@ class EstimatorNode(rclpy.node.Node):
         if self.memory is None or not self.memory.saving:
             return
         try:
-            written = self._statements.write(only_learned=True)
+            written = self._statements.write_learned()
         except UvmsError as error:
             print(f"{NODE_NAME}: no statement was written: {error}", file=sys.stderr)
             return

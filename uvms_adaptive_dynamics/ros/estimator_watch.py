@@ -15,14 +15,13 @@ from std_msgs.msg import Float64MultiArray
 
 from ..control.feedforward import Feedforward
 from ..control.guide import StageView
+from ..control.stage_runner import COMPLETE, NO_SCHEDULE
 from ..errors import MessageError, UvmsError
 from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
 from .estimates import EstimateReader
 from .publishers import LATCHED
 from .trusted_lane import TrustedLane
-
-NO_SCHEDULE = "none"
 
 
 class EstimatorWatch:
@@ -120,7 +119,7 @@ class EstimatorWatch:
             return
         try:
             self._stage = StageView(said["stage"], said["title"], _names(said["move"]),
-                                    said["kind"], said["state"] == "complete")
+                                    said["kind"], said["state"] == COMPLETE)
             self._free = _names(said["free"]) + _names(said["kept"])
         except KeyError as error:
             raise MessageError(f"a stage without {error}; expected the ~/stage of an estimator of "

@@ -121,9 +121,7 @@ class NodeServices:
         self._worker.call(restart)
 
     def _statement(self, request) -> str:
-        written = self._statements.write()
-        assert written is not None      # only where it is asked of what was learnt
-        path, made = written
+        path, made = self._statements.write()
         return f"{path}\n{first_lines(made.verdict.document(), made.next)}"
 
     def _gripped(self, request) -> str:

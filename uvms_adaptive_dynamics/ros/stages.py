@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..config import Config
-from ..control.stage_runner import AT_MOST, COMPLETE, Progress, StageRunner
+from ..control.stage_runner import AT_MOST, COMPLETE, NO_SCHEDULE, StageProgress, StageRunner
 from ..control.stages import load_schedule
 from ..errors import UvmsError
 from ..estimation.estimator import Estimator
@@ -14,20 +14,20 @@ from . import messages
 from .status import OK, WARN
 
 SAY_EVERY = 10.0        # [s] of rows between two lines on the progress
-NO_SCHEDULE = ("no schedule is configured; all parameters that are not frozen are estimated "
+WITHOUT = ("no schedule is configured; all parameters that are not frozen are estimated "
                "together")
 
 
 class NodeStages:
     """Runs the schedule of the settings, if there is one, and publishes where it is. All of it on
-    the worker's thread once that runs."""
+    the worker's thread once that runs, but for `ended`: how many stages have."""
 
     def __init__(self, config: Config, estimator: Estimator, publish: Callable[[str, Any], None],
                  say: Callable[[str], None], node_name: str):
         """publish(topic's name, message); say: gets lines for the log. Raises ConfigError for a
         schedule that cannot be used."""
         self._publish, self._say, self._node_name = publish, say, node_name
-        self._t, self._said_at = 0.0, 0.0
+        self._t, self._said_at, self.ended = 0.0, 0.0, 0
         self._runner: StageRunner | None = None
         if config.estimation.schedule:
             schedule = load_schedule(config.estimation.schedule, estimator.table,
@@ -50,7 +50,7 @@ class NodeStages:
         """End the stage by hand; the answer for an operator. Raises UvmsError without a schedule.
         """
         if self._runner is None:
-            raise UvmsError(f"{NO_SCHEDULE}.")
+            raise UvmsError(f"{WITHOUT}.")
         answer = self._runner.next()
         self.announce()
         return answer
@@ -61,13 +61,17 @@ class NodeStages:
             self._runner.restart()
         self.announce()
 
+    def summary(self) -> dict[str, str] | None:
+        """How each stage went, in words; None without a schedule."""
+        return None if self._runner is None else self._runner.summary()
+
     def announce(self) -> None:
         """Publish where the run is."""
         runner = self._runner
         if runner is None:
-            self._publish_status(OK, f"{NO_SCHEDULE}", {"schedule": "", "state": "none"})
+            self._publish_status(OK, WITHOUT, {"schedule": "", "state": NO_SCHEDULE})
             return
-        progress = runner.progress()
+        progress, self.ended = runner.progress(), len(runner.ended)
         last = runner.ended[-1] if runner.ended else None
         level = WARN if last is not None and last.why == AT_MOST else OK
         values = {"schedule": runner.schedule.name, **figures(progress),
@@ -82,7 +86,7 @@ class NodeStages:
                                                      message, values))
 
 
-def sentence(progress: Progress) -> str:
+def sentence(progress: StageProgress) -> str:
     """Where a run is, for an operator."""
     where = f"stage {progress.index + 1} of {progress.count}, {progress.stage.title}"
     if progress.state == COMPLETE:
@@ -92,7 +96,7 @@ def sentence(progress: Progress) -> str:
             f"{progress.stage.at_most:g} s); missing: {lacking}")
 
 
-def figures(progress: Progress) -> dict[str, object]:
+def figures(progress: StageProgress) -> dict[str, object]:
     """Keys and values of ~/stage about a stage."""
     stage = progress.stage
     missing = dict(one.partition(": ")[::2] for one in progress.missing)

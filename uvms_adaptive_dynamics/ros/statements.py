@@ -1,5 +1,5 @@
-"""The statement of a running estimator: made on request, written beside its state, and at the end
-(docs/statement.md)."""
+"""The statement of a running estimator: made on request, after each stage and at the end, written
+beside its state (docs/statement.md)."""
 from __future__ import annotations
 
 import json
@@ -19,6 +19,7 @@ from ..uncertainty.statement import Statement, statement
 from ..uncertainty.verdict import ChannelEvidence, Evidence, finding_of
 from .inputs import NodeInputs
 from .recent_fit import RecentFit
+from .stages import NodeStages
 from .worker import Worker
 
 NAME = "statement"      # of the files: .md, .json, and .yaml with the parameters
@@ -35,38 +36,43 @@ class _Asked(NamedTuple):
     learn: bool
     trust: tuple[str, ...]
     rows_learned: int
+    stages: Mapping[str, str] | None
 
 
 class Statements:
     """Makes and writes statements; any thread but the worker's."""
 
     def __init__(self, robot: RobotModel, config: Callable[[], Config], worker: Worker,
-                 inputs: NodeInputs, fit: RecentFit, folder: Path, node: str):
+                 inputs: NodeInputs, fit: RecentFit, stages: NodeStages, folder: Path, node: str):
         """config: the settings as they are now; fit: of the last JUDGED seconds in motion."""
         self._robot, self._config, self._worker = robot, config, worker
-        self._inputs, self._fit, self._folder, self._node = inputs, fit, folder, node
+        self._inputs, self._fit, self._stages = inputs, fit, stages
+        self._folder, self._node = folder, node
         self._physical = PhysicalSet(robot.table, config().estimation)
 
-    def write(self, stage: Mapping[str, Any] | None = None,
-              only_learned: bool = False) -> tuple[Path, Statement] | None:
+    def write(self) -> tuple[Path, Statement]:
         """(path of statement.md, the statement); beside it statement.json and statement.yaml, the
-        parameters that the next dive starts from. stage: progress of a schedule. only_learned: None
-        where nothing was learnt. Raises UvmsError where it cannot be made or written."""
+        parameters that the next dive starts from. Raises UvmsError where it cannot be made or
+        written."""
+        return self._write(self._worker.call(self._asked))
+
+    def write_learned(self) -> tuple[Path, Statement] | None:
+        """The same; None, and nothing written, where nothing was learnt."""
         asked = self._worker.call(self._asked)
-        if only_learned and not asked.rows_learned:
-            return None
+        return self._write(asked) if asked.rows_learned else None
+
+    def _write(self, asked: _Asked) -> tuple[Path, Statement]:
         path = self._folder / f"{NAME}.md"
         file = path.with_suffix(".yaml")
         made = statement(self._evidence(asked), asked.parameters, self._node, str(file),
-                         asked.notes, stage)
+                         asked.notes, asked.stages)
         document = json.dumps(made.document(), indent=1)
         attempt_all(lambda: save_parameters(file, dated(asked.parameters)),
                     lambda: write_file(path, made.text()),
                     lambda: write_file(path.with_suffix(".json"), document + "\n"))
         return path, made
 
-    @staticmethod
-    def _asked(estimator: Any) -> _Asked:
+    def _asked(self, estimator: Any) -> _Asked:
         held = estimator.payload.payload()
         notes = [*([estimator.last_change] if estimator.last_change else []),
                  *([f"held: {held.sentence()}"] if held is not None else []),
@@ -75,7 +81,7 @@ class Statements:
         return _Asked(estimator.parameter_set(),
                       tuple(f"robot.dry_mass: {said}" for said in estimator.mass_findings()),
                       tuple(notes), estimator.learn, snapshot.trust,
-                      estimator.information.rows_learned)
+                      estimator.information.rows_learned, self._stages.summary())
 
     def _evidence(self, asked: _Asked) -> Evidence:
         with self._inputs.lock:

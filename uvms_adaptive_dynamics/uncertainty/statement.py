@@ -14,7 +14,7 @@ from .advisories import block_warnings, link_note, measured_blocks, motion_for
 from .verdict import BY_SETTING, Evidence, Verdict, verdict
 
 
-class Known(NamedTuple):
+class KnownValue(NamedTuple):
     """A parameter or a combination: value with its 95 % interval within P, and what it is known
     from ('' of a combination, which the data determine). None where unknown."""
 
@@ -53,19 +53,20 @@ class Missing(NamedTuple):
 class Statement:
     """what: it is about; verdict; how: predictions were judged; next: what to do, in order;
     channels, parameters, combinations, missing: see their types; notes: what else was found;
-    file: that the next dive starts from, None where none was written; stage: of a schedule."""
+    file: that the next dive starts from, None where none was written; stages: of a schedule, each
+    with how it went in words, None without one."""
 
     what: str
     verdict: Verdict
     how: str
     next: tuple[str, ...]
     channels: tuple[Predicted, ...]
-    parameters: tuple[Known, ...]
-    combinations: tuple[Known, ...]
+    parameters: tuple[KnownValue, ...]
+    combinations: tuple[KnownValue, ...]
     missing: tuple[Missing, ...]
     notes: tuple[str, ...]
     file: str | None
-    stage: Mapping[str, Any] | None
+    stages: Mapping[str, str] | None
 
     def document(self) -> dict[str, Any]:
         """In plain types."""
@@ -76,7 +77,7 @@ class Statement:
                 "combinations": [one._asdict() for one in self.combinations],
                 "parameters": [one._asdict() for one in self.parameters],
                 "notes": list(self.notes),
-                "stage": None if self.stage is None else dict(self.stage)}
+                "stages": None if self.stages is None else dict(self.stages)}
 
     def first_lines(self) -> str:
         """The answer: verdict, answers and what to do next."""
@@ -88,9 +89,9 @@ class Statement:
         answers = _table(("question", "verdict", "answer"), [
             (answer.question, answer.verdict, answer.sentence) for answer in self.verdict.answers])
         parts = [title, f"Predictions {self.how}.", answers]
-        if self.stage is not None:
-            parts.append("Stage: " + ", ".join(f"{key} {value}"
-                                               for key, value in self.stage.items()))
+        if self.stages is not None:
+            parts.append("## Stages\n\n" + _table(("stage", "how it went"),
+                                                 list(self.stages.items())))
         if self.next:
             parts.append("## What to do next\n\n" + "\n".join(
                 f"{k}. {each}" for k, each in enumerate(self.next, 1)))
@@ -127,20 +128,21 @@ def first_lines(verdict: Mapping[str, Any], next_steps: Sequence[str]) -> str:
 
 
 def statement(evidence: Evidence, parameters: ParameterSet, what: str, file: str | None = None,
-              notes: Sequence[str] = (), stage: Mapping[str, Any] | None = None) -> Statement:
-    """The statement on parameters with this evidence; `what` it is about, in words."""
+              notes: Sequence[str] = (), stages: Mapping[str, str] | None = None) -> Statement:
+    """The statement on parameters with this evidence; `what` it is about, in words; stages: each
+    stage of a schedule with how it went."""
     judged, table = verdict(evidence), evidence.table
     words = parameters.known_from or ("",) * table.size
     low, high = ((None,) * table.size,) * 2 if parameters.intervals is None else (
         [float(x) for x in end] for end in parameters.intervals)
-    known = tuple(map(Known, table.names, table.units, map(float, parameters.values), low, high,
-                      words))
+    known = tuple(map(KnownValue, table.names, table.units, map(float, parameters.values), low,
+                      high, words))
     note = link_note(table, words) if parameters.known_from else None
     how = ("were made before their rows were learnt; the later half of the rows in motion counts"
            if evidence.learnt else "are of rows that were never learnt (held out)")
     return Statement(what, judged, how, _next(evidence, judged), _channels(evidence), known,
                      _combinations(parameters), _missing(evidence),
-                     (*notes, *([note] if note else [])), file, stage)
+                     (*notes, *([note] if note else [])), file, stages)
 
 
 def _next(evidence: Evidence, judged: Verdict) -> tuple[str, ...]:
@@ -156,18 +158,17 @@ def _next(evidence: Evidence, judged: Verdict) -> tuple[str, ...]:
 def _channels(evidence: Evidence) -> tuple[Predicted, ...]:
     found = []
     for name, channel in evidence.channels.items():
-        f, left_out = channel.figures, channel.left_out
-        width, rmse = f["interval_width"], f["rmse"]
-        found.append(Predicted(name, f["unit"], channel.seconds, f["r2"], rmse, f["coverage95"],
-                               width, width / (2 * Z95 * rmse) if width and rmse else None,
-                               BY_SETTING if left_out else channel.trust))
+        f = channel.figures
+        found.append(Predicted(name, f["unit"], channel.seconds, f["r2"], f["rmse"],
+                               f["coverage95"], f["interval_width"], channel.width_ratio,
+                               BY_SETTING if channel.left_out else channel.trust))
     return tuple(found)
 
 
-def _combinations(parameters: ParameterSet) -> tuple[Known, ...]:
+def _combinations(parameters: ParameterSet) -> tuple[KnownValue, ...]:
     found = parameters.identifiability.get("combinations")
     found = found if isinstance(found, Mapping) else {}
-    return tuple(Known(text, "", one["value"], one["value"] - Z95 * one["stddev"],
+    return tuple(KnownValue(text, "", one["value"], one["value"] - Z95 * one["stddev"],
                        one["value"] + Z95 * one["stddev"], "") for text, one in found.items())
 
 
@@ -182,7 +183,7 @@ def _missing(evidence: Evidence) -> tuple[Missing, ...]:
                  if part not in known and any(evidence.known_from[k] != "frozen" for k in places))
 
 
-def _known(rows: Sequence[Known]) -> str:
+def _known(rows: Sequence[KnownValue]) -> str:
     return _table(("parameter", "unit", "value", "95 % from", "to", "known from"),
                   [(one.name, one.unit, _shown(one.value), _shown(one.low), _shown(one.high),
                     one.known_from) for one in rows])

@@ -63,6 +63,13 @@ class ChannelEvidence(NamedTuple):
     moved: bool = True
 
     @property
+    def width_ratio(self) -> float | None:
+        """Mean width of the 95 % intervals over that of a constant one for Gaussian residuals of
+        this RMSE; None where there is neither."""
+        width, rmse = self.figures["interval_width"], self.figures["rmse"]
+        return None if width is None or not rmse else width / (2 * Z95 * rmse)
+
+    @property
     def left_out(self) -> bool:
         """Whether a setting leaves it out."""
         return self.masked.get(BY_SETTING, 0) > MOST_MASKED * max(self.rows, 1)
@@ -231,12 +238,10 @@ def _calibrated(evidence: Evidence) -> Answer:
 def _interval(channel: ChannelEvidence) -> tuple[float | None, float, float]:
     """(coverage, width over that which the RMSE asks for, share of the effort's power that the
     interval admits); None where there are no intervals."""
-    figures = channel.figures
-    held, width, rmse = (figures[key] for key in ("coverage95", "interval_width", "rmse"))
-    if held is None or not rmse:
+    held, ratio = channel.figures["coverage95"], channel.width_ratio
+    if held is None or ratio is None:
         return None, 0.0, 0.0
-    ratio = width / (2 * Z95 * rmse)
-    return held, ratio, ratio ** 2 * (1 - figures["r2"])
+    return held, ratio, ratio ** 2 * (1 - channel.figures["r2"])
 
 
 def _inputs(evidence: Evidence) -> Answer:

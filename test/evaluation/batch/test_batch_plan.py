@@ -5,7 +5,7 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import ConfigError
 from uvms_adaptive_dynamics.evaluation.batch.content import file_digest, pinned
 from uvms_adaptive_dynamics.evaluation.batch.plan import (
-    Recording,
+    KeyedRecording,
     Split,
     Task,
     load_plan,
@@ -23,10 +23,13 @@ def made(folder, *files):
 
 
 def test_recordings_are_found_at_any_depth(tmp_path):
-    """Finished bags, one that was cut off, single files; no other folder, nothing hidden."""
+    """Finished bags, one that was cut off, single files, an autopilot's logs; no other folder,
+    nothing hidden."""
     folder = made(tmp_path, "monday/a/metadata.yaml", "monday/a/a_0.mcap", "monday/a/a_1.mcap",
-                  "monday/b/b_0.db3", "single.mcap", "notes/readme.txt", ".trash/x.mcap")
-    assert list(recordings_in([folder])) == ["monday/a", "monday/b", "single.mcap"]
+                  "monday/b/b_0.db3", "single.mcap", "notes/readme.txt", ".trash/x.mcap",
+                  "logs/00000001.BIN", "logs/dive.tlog")
+    assert list(recordings_in([folder])) == ["logs/00000001.BIN", "logs/dive.tlog", "monday/a",
+                                             "monday/b", "single.mcap"]
     assert list(recordings_in([folder / "monday/a", folder / "single.mcap"])) == [
         "a", "single.mcap"]
 
@@ -128,12 +131,12 @@ def test_a_key_stands_for_content_and_for_no_name(tmp_path):
     urdf = tmp_path / "arm.urdf"
     urdf.write_text("<robot/>")
     config = Config().with_values({"robot.urdf": str(urdf)})
-    a, b = Recording("a", "/x/a", "1"), Recording("b", "/x/b", "2")
+    a, b = KeyedRecording("a", "/x/a", "1"), KeyedRecording("b", "/x/b", "2")
 
     def key(variant="v", config=config, learn=(a, b), test=(), parameters=None, code="c"):
         return Task(variant, "split", config, learn, test, parameters, code).key
 
-    renamed = Recording("other", "/y/other", "1")
+    renamed = KeyedRecording("other", "/y/other", "1")
     assert key() == key("other", learn=(renamed, b)) == key()
     others = [key(learn=(b, a)), key(learn=(a,)), key(learn=(a,), test=(b,)), key(code="d"),
               key(config=config.with_values({"estimation.horizon": 7})),
@@ -141,6 +144,12 @@ def test_a_key_stands_for_content_and_for_no_name(tmp_path):
     before = key()
     urdf.write_text("<robot />")
     assert len({before, key(), *others}) == 2 + len(others)
+    stages = tmp_path / "own.yaml"
+    stages.write_text("stages: []")
+    staged = config.with_values({"estimation.schedule": str(stages)})
+    before = key(config=staged)
+    stages.write_text("stages: [{}]")
+    assert len({key(), before, key(config=staged)}) == 3
 
 
 def test_a_bag_s_digest_follows_its_bytes(tmp_path):

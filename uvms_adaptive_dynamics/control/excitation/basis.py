@@ -10,14 +10,18 @@ from __future__ import annotations
 import numpy as np
 
 
+def smooth_step(s: np.ndarray | float) -> np.ndarray:
+    """(3, ...) s^3 (10 - 15 s + 6 s^2) and its two derivatives by s, for s from 0 to 1: at rest at
+    both ends."""
+    return np.array([s ** 3 * (10 - 15 * s + 6 * s ** 2), 30 * s ** 2 * (1 - s) ** 2,
+                     60 * s * (1 - s) * (1 - 2 * s)])
+
+
 def envelope(t: np.ndarray, duration: float, ramp: float) -> np.ndarray:
     """(3, k) w and its two derivatives at times t (k,) [s]; zero outside the motion."""
     def rise(s: np.ndarray) -> np.ndarray:
-        s = np.clip(s, 0.0, 1.0)
-        inside = (s > 0.0) & (s < 1.0)
-        return np.array([s ** 3 * (10 - 15 * s + 6 * s ** 2),
-                         inside * 30 * s ** 2 * (1 - s) ** 2 / ramp,
-                         inside * 60 * s * (1 - s) * (1 - 2 * s) / ramp ** 2])
+        value, slope, curvature = smooth_step(np.clip(s, 0.0, 1.0))
+        return np.array([value, slope / ramp, curvature / ramp ** 2])
 
     up, down = rise(t / ramp), rise((duration - t) / ramp)
     return np.array([up[0] * down[0], up[1] * down[0] - up[0] * down[1],

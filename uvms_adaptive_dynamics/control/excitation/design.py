@@ -19,6 +19,7 @@ from ...model.kernel import gaussian_kernel
 from ...model.parameter_file import ParameterSet
 from ...model.robot import RobotModel
 from ..desired_motion import desired_motion
+from ..stage_entry import KINDS
 from .knowledge import CREEP, Knowledge
 from .limits import MotionLimits, moving
 from .objective import Objective, Tones
@@ -33,7 +34,6 @@ HALFWAY = 0.3   # size of the coordinates that cause an excess, from which all a
 HELD = 0.9      # of the limits of the wanted motion, within which the robot is held at its start
 FIRST_SIZE = 0.5            # of the limits that a random motion starts with
 POSTURES = 60       # of the arm, of which the one that is easiest to hold is where it starts
-KINDS = ("motion", "tilt")
 
 
 class _TimeIsUp(Exception):
@@ -189,9 +189,8 @@ class _Search:
         slots = np.tile((np.arange(d) + rng.uniform(0.2, 0.8)) / d, (h, 1))
         place = (np.arange(h) + rng.permuted(slots, axis=1).T) / h
         frequencies = self._band[0] * (self._band[1] / self._band[0]) ** place
-        fastest = np.concatenate([np.full(3, limits.speed / math.sqrt(3)),
-                                  np.full(3, limits.rate / math.sqrt(3)), limits.joint_speed])
-        unit = np.minimum(fastest[:, None] / (2 * np.pi * frequencies), limits.reach[:, None])
+        unit = np.minimum(limits.fastest[:, None] / (2 * np.pi * frequencies),
+                          limits.reach[:, None])
         return Tones(frequencies, unit)
 
 

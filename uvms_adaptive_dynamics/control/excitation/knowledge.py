@@ -29,7 +29,7 @@ PLACES = 16
 ROUNDS = 10     # of weighing what is known of them
 CREEP = 0.1     # share of the joints' speed limits at which the arm moves there
 # Factor on a prior's variance from which a direction is measured: 10 deviations.
-MEASURED = 100.0
+GAINED = 100.0
 
 
 class Knowledge:
@@ -155,8 +155,8 @@ def _correlation(P: np.ndarray, A: np.ndarray, overlap: float) -> float:
     (m, m) would make it if rows were correlated by their low-pass alone: the residuals' colour so
     far; 1 where nothing has been measured. Prior deviations are one."""
     gained, V = np.linalg.eigh(A)
-    measured = V[:, gained > MEASURED * overlap]
+    measured = V[:, gained > GAINED * overlap]
     if not measured.size:
         return 1.0
-    factor = np.einsum("pk,pq,qk->k", measured, P, measured) * gained[gained > MEASURED * overlap]
+    factor = np.einsum("pk,pq,qk->k", measured, P, measured) * gained[gained > GAINED * overlap]
     return float(max(np.median(factor) / overlap, 1.0))

@@ -129,6 +129,12 @@ class MotionLimits:
         half = 0.5 * (np.where(ended, self.high, ENDLESS) - np.where(ended, self.low, -ENDLESS))
         return np.maximum(half, 1e-9)
 
+    @property
+    def fastest(self) -> np.ndarray:
+        """(6 + n,) speed of each coordinate if all of them are as fast as their limits let them."""
+        return np.concatenate([np.full(3, self.speed / math.sqrt(3)),
+                               np.full(3, self.rate / math.sqrt(3)), self.joint_speed])
+
     def motion_uses(self, value: np.ndarray, motion: DesiredMotion) -> dict[str, np.ndarray]:
         """Share (T,) of each limit of place and speed that a motion uses at T instants, by name; 1
         touches it. value (T, 6 + n): coordinates; motion: of the same instants."""

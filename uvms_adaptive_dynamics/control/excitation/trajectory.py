@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import ParameterError
 from ...model.rotations import from_rpy
 from ..desired_motion import DesiredMotion, desired_motion
-from .basis import tones
+from .basis import smooth_step, tones
 
 VEHICLE_COORDINATES = ("forward", "right", "down", "roll", "pitch", "yaw")
 
@@ -88,7 +88,7 @@ class Trajectory:
 def approach(joints: tuple[str, ...], mu: np.ndarray, posture: np.ndarray,
              speed: np.ndarray) -> tuple[float, Callable[[float], DesiredMotion]]:
     """(duration [s], motion at t): the arm goes from mu (n,) to a posture (n,), all joints at once
-    and none faster than speed (n,) [rad/s], while the vehicle stays; s^3 (10 - 15 s + 6 s^2).
+    and none faster than speed (n,) [rad/s], by `smooth_step`, while the vehicle stays.
 
     Raises ParameterError for a joint that would have to move without any speed.
     """
@@ -104,9 +104,9 @@ def approach(joints: tuple[str, ...], mu: np.ndarray, posture: np.ndarray,
 
     def at(t: float) -> DesiredMotion:
         s = min(max(t / duration, 0.0), 1.0) if duration > 0 else 1.0
-        rate = 30 * s ** 2 * (1 - s) ** 2 / max(duration, 1e-9)
-        turn = 60 * s * (1 - s) * (1 - 2 * s) / max(duration, 1e-9) ** 2
-        place = np.concatenate([zeros, mu + s ** 3 * (10 - 15 * s + 6 * s ** 2) * way])
-        return desired_motion(place, np.concatenate([zeros, rate * way]),
-                              np.concatenate([zeros, turn * way]))
+        share, slope, curvature = smooth_step(s)
+        rate, acceleration = slope / max(duration, 1e-9), curvature / max(duration, 1e-9) ** 2
+        return desired_motion(np.concatenate([zeros, mu + share * way]),
+                              np.concatenate([zeros, rate * way]),
+                              np.concatenate([zeros, acceleration * way]))
     return duration, at

@@ -128,12 +128,12 @@ def _run_in(folder: Path, args: argparse.Namespace, recordings: dict[str, Path],
     from .compare import judged_by_variant
     from .content import code_digest, file_digest, pinned
     from .executors import in_processes, on_dask
-    from .plan import Recording, Task
+    from .plan import KeyedRecording, Task
     from .results import outcomes_of, write_results
     from .store import Store
     from .table import summary_table
     used = {name for split in splits for name in (*split.learn, *split.test)}
-    known = {name: Recording(name, str(path.resolve()), file_digest(path))
+    known = {name: KeyedRecording(name, str(path.resolve()), file_digest(path))
              for name, path in recordings.items() if name in used}
     start = None if args.parameters is None else (
         str(args.parameters.resolve()), file_digest(args.parameters))

@@ -1,7 +1,7 @@
 """Differences between two sets of results on the same recordings, with their uncertainty.
 
-The jackknife (Tukey 1958; Efron and Stein 1981): each figure of pooled rows is also computed with
-one cluster left out, and varies as those do. Clusters are recordings where several are shared, else
+The jackknife: each figure of pooled rows is also computed with one cluster left out, and varies as
+those do. Clusters are recordings where several are shared, else
 pieces of time of the only one; rows themselves are correlated. With K clusters intervals are those
 of Student's t with K - 1 degrees of freedom.
 """
@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import t as student
+
+from ...model.jackknife import student_quantile, variance
 
 SUMS = ("n", "squared", "inside", "nll")
 LEVEL = 0.95
@@ -151,5 +152,4 @@ def jackknife(old: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     if K < 2:
         return change, np.full(3, np.nan)
     without = _figures(new.sum(axis=0) - new) - _figures(old.sum(axis=0) - old)
-    variance = (K - 1) / K * np.sum((without - without.mean(axis=0)) ** 2, axis=0)
-    return change, student.ppf(0.5 + LEVEL / 2, K - 1) * np.sqrt(variance)
+    return change, student_quantile(0.5 + LEVEL / 2, K) * np.sqrt(variance(without))

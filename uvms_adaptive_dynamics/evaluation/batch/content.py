@@ -12,16 +12,17 @@ from typing import Any
 from ... import __version__
 from ...config import AUTO, Config
 from ...config.files import PATHS
+from ...control.stages import FOLDER as SCHEDULES
 from ...disk.kinds import reason_of
 from ...errors import UvmsError
 from ...model.robot import RobotModel, resolve_urdf
 from ...solvers.choose import choose_solver
 
 # [bytes] read at once; large enough that a disk reads without pauses.
-PIECE = 1 << 20
+BLOCK = 1 << 20
 # Their last digits may differ between versions. Pinocchio is `pin` on PyPI, and of no
 # distribution where it comes from apt.
-LIBRARIES = ("numpy", "scipy", "pin", "clarabel", "mosek", "cvxpy", "rosbags")
+LIBRARIES = ("numpy", "scipy", "pin", "clarabel", "mosek", "cvxpy", "rosbags", "pymavlink")
 
 
 def digest_of(value: Any) -> str:
@@ -39,7 +40,7 @@ def file_digest(path: str | Path) -> str:
                               if file.is_file()])
         found = hashlib.sha256()
         with open(path, "rb") as stream:
-            while piece := stream.read(PIECE):
+            while piece := stream.read(BLOCK):
                 found.update(piece)
         return found.hexdigest()
     except OSError as error:
@@ -51,7 +52,7 @@ def code_digest() -> str:
     """Of this package's modules and data, and of the libraries that compute."""
     root = Path(__file__).parents[2]
     modules = [(str(path.relative_to(root)), file_digest(path)) for path in sorted(
-        (*root.rglob("*.py"), *(root / "robots").iterdir()))]
+        (*root.rglob("*.py"), *(root / "robots").iterdir(), *SCHEDULES.iterdir()))]
     return digest_of([__version__, modules, {name: _version(name) for name in LIBRARIES}])
 
 
@@ -82,6 +83,8 @@ def settings_digest(config: Config) -> str:
     files = [resolve_urdf(config.robot.urdf)]
     files += [config.prior.file] * (config.prior.file not in ("", AUTO))
     files += [config.thrusters.curve] * (config.thrusters.curve != "t200")
+    # Those of the package, which have names, are part of the code.
+    files += [config.estimation.schedule] * bool(config.estimation.schedule)
     # A file that is not there is found out, and said, when the task runs.
     return digest_of([values, [file_digest(file) if Path(file).is_file() else ""
                                for file in files]])

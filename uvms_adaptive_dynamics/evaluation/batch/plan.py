@@ -15,7 +15,7 @@ from ...config import Config, flatten
 from ...disk.reading import read_text
 from ...disk.yaml_text import parse_yaml
 from ...errors import ConfigError, brief
-from ...options import BAG_SUFFIXES
+from ...options import BAG_SUFFIXES, LOG_SUFFIXES
 from .content import digest_of, settings_digest
 
 # [bytes] of a plan: a thousand splits that each name a hundred recordings.
@@ -26,7 +26,7 @@ FORM = ("a plan: 'settings:' (a setting with a list of values, or a name with se
         "'held_out:' ('none', 'one', or a list of {learn: [...], test: [...]})")
 
 
-class Recording(NamedTuple):
+class KeyedRecording(NamedTuple):
     """A recording by its name in tables, its whole path and its content."""
 
     name: str
@@ -50,13 +50,13 @@ class Task:
     variant: str
     split: str
     config: Config
-    learn: tuple[Recording, ...]
-    test: tuple[Recording, ...]
+    learn: tuple[KeyedRecording, ...]
+    test: tuple[KeyedRecording, ...]
     parameters: tuple[str, str] | None
     code: str
 
     @property
-    def judged(self) -> tuple[Recording, ...]:
+    def judged(self) -> tuple[KeyedRecording, ...]:
         """The recordings whose predictions are judged."""
         return self.test or self.learn
 
@@ -83,7 +83,8 @@ def recordings_in(paths: Sequence[Path]) -> dict[str, Path]:
             str(one.relative_to(path)): one for one in _inside(path)}
         if not inside:
             raise ConfigError(f"'{path}' holds no recording; expected a rosbag2 folder, a "
-                              f"{' or '.join(BAG_SUFFIXES)} file, or a folder of them.")
+                              f"{', '.join(BAG_SUFFIXES)}, .BIN or .tlog file, or a folder of "
+                              "them. A CSV can be converted (command convert).")
         for name, one in inside.items():
             if name in found and found[name].resolve() != one.resolve():
                 raise ConfigError(f"two recordings have the name '{name}': '{found[name]}' and "
@@ -94,7 +95,7 @@ def recordings_in(paths: Sequence[Path]) -> dict[str, Path]:
 
 def _is_recording(path: Path) -> bool:
     if path.is_file():
-        return path.suffix in BAG_SUFFIXES
+        return _is_file_of_one(path)
     if (path / "metadata.yaml").is_file():
         return True
     # Cut off while recording: the metadata are written last.
@@ -103,9 +104,13 @@ def _is_recording(path: Path) -> bool:
         file.suffix in BAG_SUFFIXES for file in inside) == 1
 
 
+def _is_file_of_one(path: Path) -> bool:
+    return path.suffix in BAG_SUFFIXES or path.suffix.lower() in LOG_SUFFIXES
+
+
 def _inside(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.iterdir()):
-        if path.name.startswith(".") or not (path.is_dir() or path.suffix in BAG_SUFFIXES):
+        if path.name.startswith(".") or not (path.is_dir() or _is_file_of_one(path)):
             continue
         if _is_recording(path):
             yield path

@@ -9,7 +9,7 @@ import numpy as np
 from ...config import Config
 from ...model.normal import Z999
 from ...model.rotations import FRD_FROM_FLU
-from ..decode.decoder import depth_unit
+from ..decode.decoder import PASCAL, depth_unit
 from .finding import (
     CHANGE_WINDOW,
     CONSISTENT,
@@ -25,7 +25,7 @@ MIN_DEPTH_RMS = 0.03      # [m] of the change over CHANGE_WINDOW, below which de
 MIN_WINDOWS = 100
 # Of the depth's change, within which it is right: sea water is 3 % denser than fresh.
 DEPTH_GAIN = 0.85, 1.15
-PRESSURE_UNITS = {1.0: "Pa", 0.01: "hPa", 0.001: "kPa", 1e-5: "bar"}    # by their size in Pa
+PRESSURE_UNITS = {1 / pascal: unit for unit, pascal in PASCAL.items()}  # by a Pa in them
 
 
 class DepthFit(NamedTuple):

@@ -48,10 +48,14 @@ class Adapted:
             return feedforward.distrust()
         if estimate is not None and found.trusted:
             try:
-                feedforward.update(estimate.pi, None, estimate.t, True)
+                self.hand_over(t, estimate, feedforward)
             except ParameterError:
                 self.refused += 1
         feedforward.confirm(t)
+
+    def hand_over(self, t: float, estimate: Estimate, feedforward: Feedforward) -> None:
+        """Give the feedforward an estimate that is trusted; raises ParameterError."""
+        feedforward.update(estimate.pi, None, estimate.t, True)
 
 
 class Known:

@@ -15,15 +15,15 @@ from ...control.desired_motion import DesiredMotion, desired_motion
 from ...control.feedforward import Feedforward, effort_limits
 from ...control.motion_controller import ControlCommand, Gains, MotionController
 from ...control.state_filter import StateFilter
-from ...errors import MessageError
 from ...model.robot import RobotModel
 from ...model.rotations import to_rotation_vector
-from ...signals.decode.decoder import Decoder, stamp_of
+from ...signals.decode.decoder import Decoder
 from ...signals.filters.thrust_curve import ThrustCurve
 from ...simulation.bag import DEFAULT_START, received
 from ...simulation.carrying import CarryingMotion
 from ...simulation.faults.stream import Received
 from ...simulation.robot import SimulatedRobot
+from ..sensing import sense
 
 PERIOD = 0.01       # [s] of the controller
 
@@ -105,7 +105,7 @@ def run_loop(config: Config, model: RobotModel, seed: int, duration: float, gain
         for message in received(robot.advance(t), store):
             if knowledge is not None:
                 knowledge.hear(message)
-            _sense(filter_, decoder, message)
+            sense(filter_, decoder, message)
         state = filter_.motion(DEFAULT_START + t)
         if state is None:
             continue
@@ -131,16 +131,6 @@ def _handle(robot: SimulatedRobot, payload: Payload, t: float) -> None:
     held = payload.mass if payload.picked_up <= t < payload.dropped else 0.0
     if robot.robot.payload_mass != held:
         robot.grip(held)
-
-
-def _sense(filter_: StateFilter, decoder: Decoder, message: Received) -> None:
-    """The filter takes a message at its own stamp: all clocks of the simulated robot are one."""
-    try:
-        stamp = stamp_of(message.message)
-        if stamp is not None:
-            filter_.add(message.role, stamp, decoder.decode(message.role, message.message))
-    except MessageError:
-        pass    # as any other message that is missing
 
 
 def _row(t: float, wanted: DesiredMotion, robot: SimulatedRobot, reckoned: np.ndarray,

@@ -14,10 +14,11 @@ import numpy as np
 
 from ... import options
 from ...config import Config
-from ...control.excitation.design import KINDS, design
+from ...control.excitation.design import design
 from ...control.excitation.limits import MotionLimits
 from ...control.excitation.trajectory import Trajectory
 from ...control.excitation.trajectory_file import save_trajectory
+from ...control.stage_entry import KINDS
 from ...control.stages import Stage, load_schedule
 from ...disk.writing import output_folder, write_file
 from ...errors import ConfigError

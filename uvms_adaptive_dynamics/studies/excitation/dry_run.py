@@ -16,18 +16,18 @@ from ...control.excitation.trajectory import Trajectory, approach
 from ...control.feedforward import Feedforward, effort_limits
 from ...control.motion_controller import MotionController, gains_for
 from ...control.state_filter import StateFilter
-from ...errors import MessageError
 from ...model.parameter_file import ParameterSet
 from ...model.prior import prior_from_config
 from ...model.robot import RobotModel
 from ...model.rotations import from_rpy
 from ...model.sample import Sample
-from ...signals.decode.decoder import Decoder, stamp_of
+from ...signals.decode.decoder import Decoder
 from ...signals.filters.thrust_curve import ThrustCurve
 from ...signals.front_end import SignalFrontEnd
 from ...simulation.bag import DEFAULT_START, received
 from ...simulation.faults.stream import Received
 from ...simulation.robot import SimulatedRobot
+from ..sensing import sense
 
 PERIOD = 0.02       # [s] of the controller, the robot's own commands' period
 SETTLING = 3.0      # [s] at rest before the arm goes to where the motion starts, and after that
@@ -124,12 +124,7 @@ def _hear(messages: Iterable[Received], filter_: StateFilter, decoder: Decoder,
           front_end: SignalFrontEnd) -> None:
     for message in messages:
         front_end.add_message(message.role, message.message, message.t)
-        try:
-            stamp = stamp_of(message.message)
-            if stamp is not None:
-                filter_.add(message.role, stamp, decoder.decode(message.role, message.message))
-        except MessageError:
-            pass    # as any other message that is missing
+        sense(filter_, decoder, message)
 
 
 def _state(robot: SimulatedRobot, place: np.ndarray,

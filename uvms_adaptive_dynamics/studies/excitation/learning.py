@@ -13,7 +13,7 @@ from ...model.sample import Sample
 from ...simulation.robot import SimulatedRobot
 from ..closed_loop.truth import true_samples
 
-HELD_OUT_SEED, HELD_OUT_LENGTH = 1001, 40.0     # the simulated robot's own motion; [s]
+HELD_OUT_RUN, HELD_OUT_LENGTH = 1001, 40.0      # seed of the robot's own motion; [s]
 EVERY = 5           # rows of it
 SOLVED_EVERY = 10   # samples
 
@@ -38,7 +38,7 @@ class HeldOut(NamedTuple):
 
 def held_out(config: Config, robot: RobotModel, individual: int = 0) -> HeldOut:
     """Rows of the simulated robot's usual motion."""
-    simulated = SimulatedRobot(HELD_OUT_SEED, HELD_OUT_LENGTH, individual=individual,
+    simulated = SimulatedRobot(HELD_OUT_RUN, HELD_OUT_LENGTH, individual=individual,
                                truth_period=EVERY * config.filter.period)
     for _ in simulated:
         pass

@@ -36,11 +36,9 @@ def multisine(robot: RobotModel, limits: MotionLimits, draws: np.ndarray, postur
                         unit * np.cos(phase), unit * np.sin(phase))
     t = np.arange(0.0, duration, 1 / INSTANTS)
     value, rate, _ = motion.coordinates_at(t)
-    fastest = np.concatenate([np.full(3, limits.speed / np.sqrt(3)),
-                              np.full(3, limits.rate / np.sqrt(3)), limits.joint_speed])
     room = np.minimum(limits.high - centre, centre - limits.low)
     room[3:5] = limits.tilt / np.sqrt(2)
-    scale = np.minimum(fastest / np.abs(rate).max(axis=0),
+    scale = np.minimum(limits.fastest / np.abs(rate).max(axis=0),
                        room / np.abs(value - motion.centre).max(axis=0))[:, None]
     return fitted(replace(motion, sine=scale * motion.sine, cosine=scale * motion.cosine), robot,
                   limits, draws, centre)

@@ -20,20 +20,22 @@ from ...control.guide import Guide, Request, StageView
 from ...control.guided_design import designed
 from ...control.motion_guard import Cause, Look, MotionGuard
 from ...control.pilot import Pilot
-from ...control.stage_runner import StageEnd, StageRunner
+from ...control.stage_runner import COMPLETE, StageEnd, StageRunner
 from ...control.stages import Schedule
 from ...control.state_filter import MotionState, StateFilter
-from ...errors import MessageError, ParameterError
+from ...errors import ParameterError
+from ...estimation.prediction import Estimate
 from ...estimation.validity import FAILED
 from ...model.parameter_file import ParameterSet
 from ...model.robot import RobotModel
 from ...model.rotations import from_rpy
-from ...signals.decode.decoder import Decoder, stamp_of
+from ...signals.decode.decoder import Decoder
 from ...signals.filters.thrust_curve import ThrustCurve
 from ...simulation.bag import DEFAULT_START, received
 from ...simulation.faults.stream import Received
 from ...simulation.robot import SimulatedRobot
 from ..closed_loop.knowledge import Adapted
+from ..sensing import sense
 
 # [s] without commands, after which the robot is armed: it floats, and the filter has all sensors
 SETTLED = 8.0
@@ -80,17 +82,9 @@ class _Told(Adapted):
             if self._ticks % SOLVE_EVERY == 0:
                 self._new = self.estimator.solve() or self._new
 
-    def tell(self, t: float, feedforward: Feedforward) -> None:
-        """As the node's topics do, with the covariance."""
-        found, estimate, self._new = self.validity(t), self._new, None
-        if found.state == FAILED:
-            return feedforward.distrust()
-        if estimate is not None and found.trusted:
-            try:
-                feedforward.update(estimate.pi, self.estimator.covariance, t, True)
-            except ParameterError:
-                self.refused += 1
-        return feedforward.confirm(t)
+    def hand_over(self, t: float, estimate: Estimate, feedforward: Feedforward) -> None:
+        """With the covariance."""
+        feedforward.update(estimate.pi, self.estimator.covariance, t, True)
 
     @property
     def stage(self) -> StageView:
@@ -98,7 +92,7 @@ class _Told(Adapted):
         progress = self.runner.progress()
         stage = progress.stage
         return StageView(stage.name, stage.title, stage.move, stage.kind,
-                         progress.state == "complete")
+                         progress.state == COMPLETE)
 
 
 def guided_run(config: Config, model: RobotModel, prior: ParameterSet, schedule: Schedule,
@@ -178,15 +172,9 @@ class _Loop:
         self._start = self._robot.physics.position.copy()
 
     def _sense(self, message: Received) -> None:
-        """The filter takes a message at its own stamp: the simulated robot has one clock."""
-        try:
-            stamp = stamp_of(message.message)
-            if stamp is None or message.role not in HEARD:
-                return
-            values = self._decoder.decode(message.role, message.message)
-        except MessageError:
-            return    # as any other message that is missing
-        self._filter.add(message.role, stamp, values)
+        values = sense(self._filter, self._decoder, message)
+        if values is None or message.role not in HEARD:
+            return
         self._heard[message.role] = message.t
         if message.role == "depth":
             self._depth = values[0]

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
 
+from ...model.jackknife import student_quantile, variance
 from .trial import Outcome
 
 BLOCK = 3.0             # [s] of a block: residuals of a motion of .3 Hz and above are done with
@@ -54,7 +54,7 @@ def compare(without: Outcome, trial: Outcome, tried: int) -> Comparison:
     for k in range(2):
         np.add.at(sums[k], blocks, squares[k])
     there = sums.sum(axis=1).min(axis=0) > 0
-    quantile = -float(stdtrit(B - 1, LEVEL / max(tried, 1) / 2))
+    quantile = -student_quantile(LEVEL / max(tried, 1) / 2, B)
     total = sums.sum(axis=1)
     left = np.maximum(total[:, None] - sums, 1e-300)                    # without one block each
     whole = _log_ratio(np.maximum(total, 1e-300))                       # (C,)
@@ -77,6 +77,5 @@ def _log_ratio(sums: np.ndarray) -> np.ndarray:
 
 
 def _interval(value: float, partial: np.ndarray, quantile: float) -> Ratio:
-    B = len(partial)
-    deviation = np.sqrt((B - 1) / B * np.sum((partial - partial.mean()) ** 2))
+    deviation = np.sqrt(variance(partial))
     return Ratio(*np.exp([value, value - quantile * deviation, value + quantile * deviation]))

@@ -1,0 +1,18 @@
+"""The jackknife against what is known of a mean, and Student's t against scipy's."""
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from uvms_adaptive_dynamics.model.jackknife import student_quantile, variance
+
+
+def test_the_variance_of_a_mean_is_the_textbook_s():
+    """Sample variance over the number of clusters, for every figure by itself."""
+    values = np.random.default_rng(0).normal(size=(7, 3))
+    without = (values.sum(axis=0) - values) / 6
+    np.testing.assert_allclose(variance(without), values.var(axis=0, ddof=1) / 7, rtol=1e-12)
+
+
+@pytest.mark.parametrize("share, clusters", [(0.975, 2), (0.975, 24), (0.005, 8)])
+def test_the_quantile_is_student_s(share, clusters):
+    assert student_quantile(share, clusters) == pytest.approx(t.ppf(share, clusters - 1), rel=1e-12)

@@ -1,0 +1,21 @@
+"""What a controller hears of the simulated robot, whose clocks are all one."""
+from __future__ import annotations
+
+from ..control.state_filter import StateFilter
+from ..errors import MessageError
+from ..signals.decode.decoder import Decoder, stamp_of
+from ..simulation.faults.stream import Received
+
+
+def sense(filter_: StateFilter, decoder: Decoder, message: Received) -> list[float] | None:
+    """Give the filter a message at its own stamp; its values as listed in `decoder`, None where it
+    cannot be used, which is as if it were missing."""
+    try:
+        stamp = stamp_of(message.message)
+        if stamp is None:
+            return None
+        values = decoder.decode(message.role, message.message)
+    except MessageError:
+        return None
+    filter_.add(message.role, stamp, values)
+    return values
