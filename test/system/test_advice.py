@@ -39,5 +39,5 @@ def test_every_setting_that_is_named_exists(path):
 
 def test_a_setting_that_does_not_exist_is_found():
     """Also in a part of an f-string; names of files are none."""
-    assert unknown_settings('f"set depth.unit to {x}, or depth.topic; see prior.yaml"') == [
-        "depth.unit"]
+    assert unknown_settings('f"set depth.scale to {x}, or depth.topic; see prior.yaml"') == [
+        "depth.scale"]
