@@ -83,7 +83,7 @@ factor = number(above=0.0)
 
 def bag(text: str) -> Path:
     """An existing recording; whether it can be read shows when it is opened."""
-    expected = "a rosbag2 folder, or a .mcap or .db3 file"
+    expected = "a rosbag2 folder, a .mcap or .db3 file, or another log (.BIN, .tlog, .csv, .yaml)"
     path, kind = _path(text, expected)
     if not path.exists():
         raise _refused(text, f"{expected}; this path does not exist")

@@ -50,6 +50,16 @@ def test_the_commands_give_the_wrench_that_is_asked_for():
         np.testing.assert_allclose(allocation @ thrust, wrench, atol=0.05)
 
 
+def test_the_command_of_a_motor_that_turns_the_other_way_is_mirrored():
+    """The wrench is the same, on the propellers' own sides of the curve."""
+    turned = CONFIG.with_values({"thrusters.signs": [-1.0] + [1.0] * 7})
+    wrench = np.array([10.0, -5.0, 3.0, 0.5, 1.0, -1.0])
+    plain = ThrusterAllocation(CONFIG.thrusters, CURVE).allocate(wrench)
+    mirrored = ThrusterAllocation(turned.thrusters, CURVE).allocate(wrench)
+    np.testing.assert_allclose(mirrored.pwm, [3000.0 - plain.pwm[0], *plain.pwm[1:]])
+    np.testing.assert_allclose(mirrored.wrench, plain.wrench)
+
+
 def test_too_large_a_wrench_keeps_its_direction():
     """And no thruster is where the estimator would call it saturated."""
     wrench = np.array([500.0, 100.0, -800.0, 5.0, 20.0, 30.0])

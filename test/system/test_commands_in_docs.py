@@ -25,9 +25,10 @@ QUOTED = re.compile(r"`(python3? [^`]+?)`", re.DOTALL)
 # `section.name: value`, as drivers.md gives settings
 SETTING = re.compile(r"`([a-z_]+\.[a-z_]+): ([^`\s]+)`")
 # Programs that are not ours: their arguments are their business.
-FOREIGN = {"sudo", "pip", "pip3", "mkdir", "cd", "cp", "git", "colcon", ".", "source", "export",
+FOREIGN = {"sudo", "pip", "pip3", "mkdir", "cd", "cp", "git", "colcon", "ament_flake8",
+           ".", "source", "export",
            "ls", "c++", "g++", "cmake", "systemctl", "journalctl", "mcap", "deactivate",
-           "plotjuggler", "rviz2", "dask", "ament_flake8"}
+           "plotjuggler", "rviz2", "dask"}
 
 
 def relative(path):

@@ -95,7 +95,9 @@ def test_a_wrong_setting_and_an_effort_unexplained_are_not_usable():
     wrong = [finding_of("thrusters.allocation: 2 and 3 swapped")]
     hardly = {"surge": channel(0.7, moved=False)}
     assert verdict(evidence(hardly)).word == USABLE == verdict(evidence(findings=wrong)).word
-    assert verdict(evidence(hardly, findings=wrong)).word == NOT_USABLE
+    both = verdict(evidence(hardly, findings=wrong))
+    assert both.word == NOT_USABLE
+    assert both.reasons[0] == wrong[0].sentence and len(both.reasons) > 1     # the cause first
 
 
 def test_most_channels_silent_is_not_usable():

@@ -38,7 +38,9 @@ class Thrusters(Section):
         "pwm", "Unit of a command: 'pwm' [us], 'normalized' (-1..1) or 'newton'.",
         choices=("pwm", "normalized", "newton"))
     signs: tuple[float, ...] = setting(
-        (1.0,) * 8, "+1 or -1 per thruster: a motor that turns the other way.", "", -1.0, 1.0)
+        (1.0,) * 8, "+1 or -1 per thruster, as MOT_n_DIRECTION: the command of a motor that turns "
+                    "the other way is mirrored about neutral. A thruster that is mounted the other "
+                    "way round is a column of `allocation` with the other sign.", "", -1.0, 1.0)
     allocation: tuple[float, ...] = setting(
         BLUEROV2_HEAVY_ALLOCATION,
         "6 x N matrix row by row (X Y Z K M N; FRD): wrench of 1 N of each thruster.")

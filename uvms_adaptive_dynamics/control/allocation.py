@@ -18,6 +18,9 @@ class Curve(Protocol):
     def limits(self, voltage: float) -> tuple[float, float]:
         """Largest backward (negative) and forward thrust [N] at a voltage [V]."""
 
+    def turning(self, pwm_us, signs):
+        """PWM [us] of motors that turn by signs (+1 or -1): mirrored about neutral."""
+
 
 class Allocation(Protocol):
     """What turns a wanted wrench into what the vehicle gets."""
@@ -44,7 +47,8 @@ class ThrusterAllocation:
             raise ConfigError(f"setting 'thrusters.unit' is '{settings.unit}'; the example "
                               "controller commands PWM alone: expected 'pwm'.")
         count = len(settings.signs)
-        factor = np.array(settings.signs) * np.array(settings.efficiency or (1.0,) * count)
+        factor = np.array(settings.efficiency or (1.0,) * count)
+        self._signs = np.array(settings.signs)
         # of the thrust that each curve gives
         self._matrix = np.reshape(settings.allocation, (6, count)) * factor
         self._share = np.linalg.pinv(self._matrix)
@@ -59,8 +63,8 @@ class ThrusterAllocation:
         thrust = self._share @ wrench
         excess = max(float(np.max(thrust / self._high)), float(np.max(thrust / self._low)), 1.0)
         thrust = thrust / excess
-        return Allocated(self._curve.command(thrust, self._voltage), self._matrix @ thrust,
-                         excess > 1.0)
+        pwm = self._curve.turning(self._curve.command(thrust, self._voltage), self._signs)
+        return Allocated(pwm, self._matrix @ thrust, excess > 1.0)
 
 
 class WrenchAllocation:

@@ -94,7 +94,7 @@ def _motion(look) -> list[str]:
                      f"({proposal.reasons.get(name, 'as given')})")
     for sentence, line in proposal.missing:
         lines.append(f"{coloured('missing', 'bold red')} {sentence}"
-                     + (f"\n        {line}" if line else ""))
+                     + "".join(f"\n        {part}" for part in line.splitlines()))
     if look.motion is None:
         return [*lines, "frames, signs and units could not be checked without the inputs above"]
     lines += [f"{coloured('note', 'bold')} {warning}" for warning in look.motion.warnings]
@@ -102,8 +102,10 @@ def _motion(look) -> list[str]:
         said = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
         lines.append(f"{coloured('note', 'bold')} {role}: messages refused: {said}")
     if look.motion.unjudged:
+        everything = ("the robot on all axes" if proposal.config.robot.vehicle
+                      else "all joints, several times back and forth")
         lines.append(f"{coloured('note', 'bold')} not enough motion to judge "
-                     f"{', '.join(look.motion.unjudged)}; move the robot on all axes")
+                     f"{', '.join(look.motion.unjudged)}; move {everything}")
     few = [f"{name} {share:.0%}" for name, share in look.motion.counted.items()
            if share < NEEDED_SHARE]
     if few:

@@ -26,7 +26,7 @@ from ..model.rotations import (
     to_quaternion,
 )
 from ..signals.decode.decoder import PASCAL, depth_unit
-from ..signals.filters.thrust_curve import NEUTRAL_PWM_US
+from ..signals.filters.thrust_curve import NEUTRAL_PWM_US, ThrustCurve
 from ..signals.filters.thrusters import PWM_SPAN_US
 from ..signals.topics import inputs
 from .physics import arm_model
@@ -175,9 +175,10 @@ class Publication:
 
     def _thrusters(self, message: Any, t: float) -> Any:
         thrusters = self._config.thrusters
-        beside = np.array(thrusters.signs) * (np.array(message.data) - NEUTRAL_PWM_US)
+        commands = ThrustCurve.turning(np.array(message.data), np.array(thrusters.signs))
         pulses = thrusters.unit == "pwm"
-        commands = NEUTRAL_PWM_US + beside if pulses else beside / PWM_SPAN_US
+        if not pulses:
+            commands = (commands - NEUTRAL_PWM_US) / PWM_SPAN_US
         places = [round(channel) - 1 for channel in thrusters.channels] or range(len(commands))
         is_rc = thrusters.type.endswith("RCOut")
         values = np.full(max(*places, 15 if is_rc else 0) + 1, NEUTRAL_PWM_US if pulses else 0.0)

@@ -106,16 +106,19 @@ class Answer(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """word: of VERDICTS, the worst of the answers; answers: in the order in which they matter."""
+    """word: of VERDICTS, the worst of the answers; answers: in the order in which they matter;
+    causes: of their reasons those that name a wrong setting, from which others may follow."""
 
     word: str
     answers: tuple[Answer, ...]
+    causes: tuple[str, ...] = ()
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """What speaks against `good`, the worst first."""
+        """What speaks against `good`: the causes, then the worst first."""
         order = sorted(self.answers, key=lambda answer: -VERDICTS.index(answer.verdict))
-        return tuple(reason for answer in order for reason in answer.reasons)
+        reasons = [reason for answer in order for reason in answer.reasons]
+        return tuple(sorted(reasons, key=lambda reason: reason not in self.causes))
 
     def document(self) -> dict[str, Any]:
         """As in metrics.json."""
@@ -137,7 +140,9 @@ def verdict(evidence: Evidence) -> Verdict:
     """The verdict on an estimate."""
     answers = (_fits(evidence), _calibrated(evidence), _inputs(evidence), _physical(evidence),
                _fast(evidence), _identified(evidence))
-    return Verdict(_worst(answer.verdict for answer in answers), answers)
+    causes = tuple(sentence for _, sentence in _merged(
+        [(USABLE, each.sentence) for each in _misset(evidence)]))
+    return Verdict(_worst(answer.verdict for answer in answers), answers, causes)
 
 
 def _worst(words: Iterable[str]) -> str:

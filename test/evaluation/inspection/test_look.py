@@ -48,6 +48,21 @@ def test_all_that_is_foreign_is_found_in_one_look(bags, tmp_path, capsys):
     assert "# thruster 3 pushes against its setting" in written.read_text()
 
 
+def test_joint_states_alone_are_asked_for_the_arm_with_lines_that_can_be_pasted(bags, tmp_path):
+    """Joints of another arm, and no other input: both are asked in one look, and the lines are a
+    parameter file's."""
+    dive = tmp_path / "arm.csv"
+    dive.write_text("t,a,b\n" + "".join(f"{k / 50},{k / 9},{-k / 9}\n" for k in range(100)))
+    (tmp_path / "arm.yaml").write_text(
+        "time: {column: t}\ntopics: {joint_states: {type: sensor_msgs/msg/JointState, "
+        "name: [one, two], position: [a, b]}}\n")
+    look = look_at(Piece(tmp_path / "arm.yaml"), Config())
+    lines = [line for _, line in look.proposal.missing]
+    assert len(lines) == 2 and "fixed base" in look.proposal.missing[0][0]
+    pasted = yaml.safe_load("\n".join(lines).replace("?", "x"))
+    assert pasted["robot.vehicle"] is False and pasted["robot.joints"] == ["one", "two"]
+
+
 def test_what_data_cannot_tell_is_asked_with_a_line_to_complete(bags):
     """An arm of other names in the same ranges of joints, and no DVL."""
     config = Config().with_values({"robot.joints": ["axis_e", "axis_d"], "robot.vehicle": False})

@@ -146,6 +146,23 @@ def test_silence_masks_and_signs_and_efficiency_scale():
     assert thrusters.wrench(20.0).mask_reason == "no thruster command"
 
 
+@pytest.mark.parametrize("unit, command, mirrored",
+                         [("pwm", 1800.0, 1200.0), ("normalized", 0.75, -0.75)])
+def test_a_motor_that_turns_the_other_way_pushes_as_strongly(unit, command, mirrored):
+    """The same force along the allocation for the mirrored command, on either side of the curve,
+    which is a quarter stronger forward."""
+    def force(sign, value):
+        thrusters = model(**{"thrusters.unit": unit, "thrusters.time_constant": 0.0,
+                             "thrusters.signs": (sign,) + (1.0,) * 7})
+        commanded(thrusters, lambda t: [value] + [0.0 if unit == "normalized" else 1500.0] * 7, 1.0)
+        return thrusters.wrench(0.99).wrench
+
+    ahead, astern = force(1.0, command), force(1.0, mirrored)
+    np.testing.assert_allclose(force(-1.0, mirrored), ahead)
+    np.testing.assert_allclose(force(-1.0, command), astern)
+    assert np.linalg.norm(ahead) > 1.15 * np.linalg.norm(astern)
+
+
 def test_voltage_scales_pwm_thrust():
     """The same PWM pushes more at a higher battery voltage."""
     thrusts = []

@@ -174,13 +174,10 @@ def _thrusters(config: Config, robot: RobotModel,
         return np.eye(6), -wrench, wrench
     count = len(thrusters.signs)
     factor = np.array(thrusters.efficiency or (1.0,) * count)
-    # of the thrust in the sense of each column, which a sign turns round with the curve
     matrix = np.reshape(thrusters.allocation, (6, count)) * factor
     backward, forward = (thrusters.saturation * side for side in curve.limits(
         config.excitation.voltage))
-    signs = np.array(thrusters.signs)
-    low, high = np.where(signs > 0, backward, -forward), np.where(signs > 0, forward, -backward)
-    return np.linalg.pinv(matrix), low, high
+    return np.linalg.pinv(matrix), np.full(count, backward), np.full(count, forward)
 
 
 def moving(robot: RobotModel, move: tuple[str, ...] | list[str]) -> np.ndarray:

@@ -40,7 +40,7 @@ class Proposal:
         return True
 
     def lack(self, sentence: str, line: str = "") -> None:
-        """Something that a person has to find out."""
+        """Something that a person has to find out; `line`: of YAML, one or more, to complete."""
         if (sentence, line) not in self.missing:
             self.missing.append((sentence, line))
 
@@ -71,7 +71,7 @@ class Proposal:
                           setting_lines(entry, value)[-_lines_of(entry, value):])
         for sentence, line in self.missing:
             lines += commented(f"MISSING: {sentence}", 4)
-            lines += [f"    # {line}"] if line else []
+            lines += [f"    # {part}" for part in line.splitlines()]
         if len(changed) == 0:
             lines[2] = "  ros__parameters: {}"
         return "\n".join(lines) + "\n"

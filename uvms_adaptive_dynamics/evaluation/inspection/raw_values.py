@@ -111,9 +111,17 @@ def choose_joint_names(topic: TopicSurvey, proposal: Proposal, robot: RobotModel
         proposal.set({"joint_states.names": orders[0]},
                      "the only order in which all positions are within the joints' limits")
         return
+    if not orders:
+        proposal.lack(f"'{topic.name}' has the joints {', '.join(names)}, and in no order do their "
+                      f"positions fit the limits of {', '.join(joints)}: is it another arm "
+                      "(docs/robots.md), or another unit? For an arm, give a file with these lines "
+                      "to --config; joints from the base on, by their names in the URDF",
+                      f"robot.urdf: ?PATH?\nrobot.joints: [{', '.join(names)}]\n"
+                      "robot.mount_rpy: [?, ?, ?]   # [rad], as in the URDF of the vehicle")
+        return
     blanks = ", ".join(f"?{joint}?" for joint in joints)
     proposal.lack(f"'{topic.name}' has the joints {', '.join(names)}, and the robot "
-                  f"{', '.join(joints)}: which is which? {len(orders) or 'No'} orders fit the "
+                  f"{', '.join(joints)}: which is which? {len(orders)} orders fit the "
                   "joints' limits", f"joint_states: {{names: [{blanks}]}}")
 
 

@@ -33,18 +33,22 @@ NEXT = {"imu": "record sensor_msgs/msg/Imu",
         "dvl": "record the DVL, odometry or a pose", "thrusters": "record what goes to the ESCs "
         "(mavros/rc/out, or the controller's commands), or set thrusters.source"}
 
+ARM_ALONE = ("robot.vehicle: false\nimu.enabled: false\ndvl.enabled: false\n"
+             "depth.enabled: false\nthrusters.source: zero")
+
 
 def choose_topics(found: Survey, proposal: Proposal) -> dict[str, TopicSurvey]:
     """The topic of each role, proposed where it is not the configured one; what has none is off or
     missing."""
     chosen: dict[str, TopicSurvey] = {}
+    absent: list[str] = []
     for role in ROLES:
         if not _wanted(role, proposal):
             continue
         configured = _configured(role, found, proposal)
         candidates = _candidates(role, found, proposal)
         if configured is None and not candidates:
-            _without(role, found, proposal)
+            absent.append(role)
             continue
         topic = configured or candidates[0]
         chosen[role] = topic
@@ -55,6 +59,13 @@ def choose_topics(found: Survey, proposal: Proposal) -> dict[str, TopicSurvey]:
                          f"of all topics of a fitting type, the likeliest by its name{also}")
         if role == "battery":
             proposal.set({"battery.enabled": True}, "the voltage is in the recording")
+    if list(chosen) == ["joint_states"] and absent:
+        proposal.lack("nothing but joint states is recorded: for an arm on a fixed base, say so "
+                      "(docs/robots.md); a vehicle needs IMU, DVL and thruster commands too",
+                      ARM_ALONE)
+        return chosen
+    for role in absent:
+        _without(role, found, proposal)
     return chosen
 
 

@@ -33,6 +33,14 @@ class ThrustCurve:
         for table in (self.pwm_us, self.voltages, self.thrust_n):
             table.setflags(write=False)
 
+    @staticmethod
+    def turning(pwm_us: np.ndarray, signs: np.ndarray) -> np.ndarray:
+        """PWM (n,) [us] of motors that turn by signs (n,), +1 or -1: mirrored about neutral.
+
+        As an ESC or autopilot reverses a motor (ArduSub's MOT_n_DIRECTION).
+        """
+        return NEUTRAL_PWM_US + signs * (pwm_us - NEUTRAL_PWM_US)
+
     def _check(self) -> None:
         shape = (self.pwm_us.size, self.voltages.size)
         if self.thrust_n.shape != shape or shape[0] < 3 or shape[1] < 1:

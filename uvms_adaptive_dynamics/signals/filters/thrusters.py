@@ -39,7 +39,8 @@ class ThrusterModel:
         self._settings, self._half_tick = settings, 0.5 * config.filter.period
         self.count = len(settings.signs)
         self.allocation = np.array(settings.allocation).reshape(6, self.count)
-        self._sign = np.array(settings.signs) * np.array(settings.efficiency or (1.0,) * self.count)
+        self._signs = np.array(settings.signs)
+        self._efficiency = np.array(settings.efficiency or (1.0,) * self.count)
         self._curve = ThrustCurve.of_setting(settings.curve)
         # In thrust, not in PWM: a command that crosses the dead band is no spike.
         self._gate = spike_gate(config.filter.gates, [THRUST_FLOOR] * self.count)
@@ -110,7 +111,7 @@ class ThrusterModel:
                 self._on_reject("thrusters", "command spike")
             saturated = max(gated.row) >= self._high or min(gated.row) <= self._low
             self._on_command(saturated)
-            self._pending.append((gated.t, self._sign * gated.row, saturated))
+            self._pending.append((gated.t, self._efficiency * gated.row, saturated))
 
     @property
     def time(self) -> float:
@@ -178,10 +179,15 @@ class ThrusterModel:
                 self._thrust = self._target + decay * (self._thrust - self._target)
 
     def _steady_thrust(self, values: Sequence[float]) -> Sequence[float]:
-        """Thrust (N,) [N] of each propeller after the transient, before sign and efficiency."""
+        """Thrust (N,) [N] along the allocation after the transient, before efficiency.
+
+        A motor that turns the other way has its command mirrored about neutral, not its thrust:
+        its propeller is as strong along the allocation as the others are.
+        """
         unit = self._settings.unit
         if unit == "newton":
-            return values
-        pwm = (values if unit == "pwm"
-               else [NEUTRAL_PWM_US + PWM_SPAN_US * value for value in values])
-        return np.interp(pwm, self._curve.pwm_us, self._thrust_of_pwm).tolist()
+            return (self._signs * values).tolist()
+        pwm = (np.array(values) if unit == "pwm"
+               else NEUTRAL_PWM_US + np.multiply(values, PWM_SPAN_US))
+        return np.interp(self._curve.turning(pwm, self._signs), self._curve.pwm_us,
+                         self._thrust_of_pwm).tolist()
