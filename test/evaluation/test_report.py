@@ -19,7 +19,8 @@ def page(frozen, **values):
     """The template filled with little, and with `values`."""
     table = Table(("head",), [("cell",)])
     given = dict(recordings="dive", frozen=frozen, subtitle=["60 s"], findings=[], channels=[],
-                 verdict=VERDICT, next_steps=[], missing=[], inputs=table, errors=table,
+                 verdict=VERDICT, next_steps=[], missing=[], inputs=table,
+                 stages=Table((), []), errors=table,
                  over_time=table, regimes=table, saved=frozen,
                  groups=[], parity=[], comparison=None, blocks=[], eigenvalues=False,
                  parameters=table, solver=None, notes=[], facts=[("name", "value")],
