@@ -169,12 +169,13 @@ def test_limits_are_named_when_no_room_is_left():
 
 
 def test_thrusters_are_mixed_as_the_settings_have_them():
-    """A turned motor's curve is turned round; without a curve the wrench itself is limited."""
+    """A motor that turns the other way has its command mirrored, and pushes as strongly along its
+    column; without a curve the wrench itself is limited."""
     signs = [-1.0] + [1.0] * 7
     turned = MotionLimits.from_config(CONFIG.with_values({"thrusters.signs": signs}), ROBOT,
                                       ThrustCurve.t200())
-    assert turned.thrust_low[0] == -LIMITS.thrust_high[0]
-    assert turned.thrust_high[0] == -LIMITS.thrust_low[0]
+    np.testing.assert_array_equal(turned.thrust_low, LIMITS.thrust_low)
+    np.testing.assert_array_equal(turned.thrust_high, LIMITS.thrust_high)
     plain = MotionLimits.from_config(CONFIG, ROBOT)
     uses = plain.effort_uses(np.concatenate([CONFIG.feedforward.wrench_limits, plain.torque]))
     np.testing.assert_allclose(uses, 1.0)
