@@ -2,6 +2,7 @@
 flown for the first stage, and an abort brings the robot to rest."""
 import contextlib
 import importlib.util
+import os
 
 import numpy as np
 import pytest
@@ -35,6 +36,8 @@ def running(module, **parameters):
         made.communicate(timeout=30)
 
 
+@pytest.mark.skipif(os.environ.get("UVMS_LIVE") != "all", reason="three processes in real time "
+                    "want a machine at rest: UVMS_LIVE=all")
 def test_a_guided_run_on_the_simulated_robot(tmp_path):
     """Nobody touches it between ~/arm and ~/abort."""
     settings = {**SETTINGS, "output.directory": tmp_path}

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "uvms_adaptive_dynamics"
 # What setup.py installs beside the package.
-BESIDE = ("config", "launch", "cmake", "include", "resource")
+BESIDE = ("config", "launch", "layouts", "scripts", "cmake", "include", "resource")
 FILES = ("setup.py", "setup.cfg", "package.xml", "LICENSE")
 
 
@@ -44,8 +44,8 @@ def test_every_file_of_the_package_is_in_the_wheel(wheel):
     assert files - inside == set()
     data = f"{wheel.name.removesuffix('-py3-none-any.whl')}.data/data"
     shared = {f"{data}/share/{PACKAGE}/{path.relative_to(ROOT).as_posix()}"
-              for folder in ("config", "launch", "cmake") for path in (ROOT / folder).iterdir()
-              if path.is_file()}
+              for folder in ("config", "launch", "layouts", "cmake")
+              for path in (ROOT / folder).iterdir() if path.is_file()}
     shared |= {f"{data}/include/{path.relative_to(ROOT / 'include').as_posix()}"
                for path in (ROOT / "include").rglob("*.hpp")}
     assert shared - inside == set()

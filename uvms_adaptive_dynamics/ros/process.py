@@ -39,6 +39,8 @@ def run_node(arguments: Sequence[str], make: Callable[[], Any], parser: argparse
         node = make()
         check_reached(files, node.get_fully_qualified_name())
         node.begin()
+        if not node.context.ok():
+            return 0        # a signal came already, and no executor can be made
         executor = SingleThreadedExecutor()
         executor.add_node(node)
         if winds_down:
