@@ -2,6 +2,7 @@
 import importlib.util
 import json
 import os
+import threading
 import time
 
 import numpy as np
@@ -124,6 +125,18 @@ def test_a_cause_stops_the_robot_in_time(robot, code):
     robot.arm(False)
     robot.ros.until(lambda: robot.node.flight.at_rest)
     assert all(size == 0.0 for _, size in robot.commands[-3:]) and heard
+
+
+def test_a_stop_leaves_the_design_on_its_way_to_the_executor(robot, monkeypatch):
+    """Which polls it; the control thread has a ramp to fly."""
+    recover(robot)
+    robot.armed()
+    threads = []
+    monkeypatch.setattr(robot.node._designer, "cancel",
+                        lambda: threads.append(threading.current_thread().name))
+    robot.stopped(CAUSES["depth"](robot))
+    robot.ros.until(lambda: threads, what="the end of the design")
+    assert "inputs" not in threads
 
 
 def test_commands_end_when_nobody_listens_or_somebody_else_speaks(robot):

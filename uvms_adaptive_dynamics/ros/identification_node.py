@@ -187,6 +187,8 @@ class IdentificationNode(rclpy.node.Node):
 
     def _look(self) -> None:
         flight, stage = self.flight, self._watch.stage()
+        if not flight.pilot.armed and self._shown is None:
+            self._designer.cancel()     # of a flight that was stopped
         if self._guide is not None and flight.pilot.armed and stage is not None and flight.t:
             with flight.lock:
                 wanted = self._guide.next(flight.t, stage)
@@ -236,7 +238,6 @@ class IdentificationNode(rclpy.node.Node):
     def _stopped(self, cause: Cause) -> None:
         """On any thread, once for each stop."""
         self._last_stop = cause.sentence
-        self._designer.cancel()
         log = self.get_logger()
         if cause.code in ENDED_WELL:
             log.info(f"stopped, commands go to neutral: {cause.sentence}")

@@ -20,7 +20,8 @@ PATIENCE, START_S = 5.0, 20.0
 
 
 class MotionDesigner:
-    """`start` begins a design, `poll` has its result; any thread, one at a time."""
+    """`start` begins a design, `poll` has its result; all of it on one thread, since a process that
+    is cancelled may not vanish while it is polled."""
 
     def __init__(self, config: Config, description: str | None, folder: Path):
         """folder: an existing one, which keeps the last motion and what it was designed from."""
