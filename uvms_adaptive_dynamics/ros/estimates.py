@@ -1,4 +1,4 @@
-"""The estimator's trusted parameters as another node receives them, checked and by name."""
+"""An estimator's parameters as another node receives them, checked and by name."""
 from __future__ import annotations
 
 import threading
@@ -11,7 +11,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from ..errors import MessageError, ParameterError
+from ..errors import MessageError, ParameterError, UvmsError
 from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
 from .messages import read_covariance
@@ -87,24 +87,25 @@ class EstimateReader:
         return [places[name] for name in self._names]
 
 
-class TrustedEstimate:
-    """Subscribes to ~/trusted_parameters, ~/trusted_covariance and ~/status of an estimator node.
+class HeardEstimate:
+    """Subscribes to parameters, covariance and ~/status of an estimator node.
 
-    state: its last word. `latest()` may be called on any thread.
+    state: its last word; node: its full name. `latest()` may be called on any thread.
     """
 
-    def __init__(self, node: Node, robot: RobotModel, estimator: str):
+    def __init__(self, node: Node, robot: RobotModel, estimator: str, lane: str):
+        """lane: 'trusted_' for the last parameters that were, '' for those of now."""
         self._names, self._reader = robot.table.names, EstimateReader(robot)
         self._lock, self._log = threading.Lock(), node.get_logger()
         self._values: tuple[float, np.ndarray] | None = None     # stamp [s], in the table's order
         self._covariance: np.ndarray | None = None
         self._noise: np.ndarray | None = None
-        self.state, self._node = "", node.resolve_topic_name(estimator)
-        for kind, topic, add in ((JointState, "trusted_parameters", self._add_parameters),
-                                 (Float64MultiArray, "trusted_covariance", self._add_covariance),
+        self._ros, self._source, self._lane = node, estimator, lane
+        self.state, self.node = "", node.resolve_topic_name(estimator)
+        for kind, topic, add in ((JointState, f"{lane}parameters", self._add_parameters),
+                                 (Float64MultiArray, f"{lane}covariance", self._add_covariance),
                                  (DiagnosticArray, "status", self._add_status)):
-            node.create_subscription(kind, f"{estimator}/{topic}",
-                                     self._guarded(f"{self._node}/{topic}", add), LATCHED)
+            self._listen(kind, topic, add)
 
     def latest(self) -> tuple[float, ParameterSet] | None:
         """(stamp [s], values with covariance and noise), None while one of them is missing."""
@@ -117,27 +118,32 @@ class TrustedEstimate:
     @property
     def missing(self) -> str:
         """What has not come yet, in words; '' where nothing lacks."""
-        lacks = [word for word, have in (("trusted parameters", self._values),
-                                         ("their covariance", self._covariance),
-                                         ("noise in the status", self._noise)) if have is None]
-        return f"{', '.join(lacks)} of '{self._node}'" if lacks else ""
+        lacks = self._lacks()
+        return f"{', '.join(lacks)} of '{self.node}'" if lacks else ""
 
     @property
     def values(self) -> np.ndarray | None:
-        """(p,) the trusted values alone."""
+        """(p,) the values alone."""
         latest = self._values
         return None if latest is None else latest[1]
 
-    def _guarded(self, topic: str, add: Callable[[Any], None]) -> Callable[[Any], None]:
-        """Anything that cannot be used is refused in one sentence; what was known stays."""
+    def _lacks(self) -> list[str]:
+        return [word for word, have in (
+            (f"{self._lane.replace('_', ' ')}parameters", self._values),
+            ("their covariance", self._covariance),
+            ("noise in the status", self._noise)) if have is None]
+
+    def _listen(self, kind: type, topic: str, add: Callable[[Any], None]) -> None:
+        """Hand a topic of the estimator to `add`; anything that cannot be used is refused in one
+        sentence, and what was known stays."""
         def received(message: Any) -> None:
             try:
                 with self._lock:
                     add(message)
-            except (MessageError, ParameterError) as error:
-                self._log.warning(f"message on '{topic}' refused: {error}",
+            except UvmsError as error:
+                self._log.warning(f"message on '{self.node}/{topic}' refused: {error}",
                                   throttle_duration_sec=10.0)
-        return received
+        self._ros.create_subscription(kind, f"{self._source}/{topic}", received, LATCHED)
 
     def _add_parameters(self, message: JointState) -> None:
         self._values = self._reader.parameters(message)

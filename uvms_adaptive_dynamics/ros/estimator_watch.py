@@ -2,7 +2,6 @@
 the stage that its schedule is in."""
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -16,34 +15,22 @@ from std_msgs.msg import Float64MultiArray
 from ..control.feedforward import Feedforward
 from ..control.guide import StageView
 from ..control.stage_runner import COMPLETE, NO_SCHEDULE
-from ..errors import MessageError, UvmsError
+from ..errors import MessageError
 from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
-from .estimates import EstimateReader
-from .publishers import LATCHED
+from .estimates import HeardEstimate
 from .trusted_lane import TrustedLane
 
 
-class EstimatorWatch:
-    """state: its last word; refused: why its last message was; both may be read on any thread."""
+class EstimatorWatch(HeardEstimate):
+    """The parameters of now, and the stage; progress: of the stage, in words."""
 
     def __init__(self, node: Node, robot: RobotModel, estimator: str):
-        self._names, self._reader = robot.table.names, EstimateReader(robot)
-        self._lock, self._log = threading.Lock(), node.get_logger()
-        self._values: np.ndarray | None = None
-        self._covariance: np.ndarray | None = None
-        self._noise: np.ndarray | None = None
         self._stage: StageView | None = None
         self._free: tuple[str, ...] = ()
-        self._heard_at = -np.inf
-        self._ros, self._name = node, estimator
-        self.state, self.node, self.progress = "", node.resolve_topic_name(estimator), ""
-        for kind, topic, add in ((JointState, "parameters", self._add_parameters),
-                                 (Float64MultiArray, "covariance", self._add_covariance),
-                                 (DiagnosticArray, "status", self._add_status),
-                                 (DiagnosticArray, "stage", self._add_stage)):
-            node.create_subscription(kind, f"{estimator}/{topic}", self._guarded(topic, add),
-                                     LATCHED)
+        self._heard_at, self.progress = -np.inf, ""
+        super().__init__(node, robot, estimator, "")
+        self._listen(DiagnosticArray, "stage", self._add_stage)
 
     def lead(self, feedforward: Feedforward, now: Callable[[float], float]) -> None:
         """Give a feedforward what the estimator trusts; now(receive) [s] is the time of reception
@@ -57,8 +44,7 @@ class EstimatorWatch:
         for kind, topic, add in ((JointState, "trusted_parameters", lane.add_parameters),
                                  (Float64MultiArray, "trusted_covariance", lane.add_covariance),
                                  (DiagnosticArray, "status", lane.add_status)):
-            self._ros.create_subscription(kind, f"{self._name}/{topic}",
-                                          self._guarded(topic, timed(add)), LATCHED)
+            self._listen(kind, topic, timed(add))
 
     @property
     def age(self) -> float:
@@ -71,42 +57,19 @@ class EstimatorWatch:
 
     def known(self) -> tuple[ParameterSet, tuple[str, ...]] | None:
         """(what is known, names of the free parameters); None while anything of it is missing."""
-        with self._lock:
-            if self._values is None or self._covariance is None or self._noise is None:
-                return None
-            return ParameterSet(self._names, self._values, self._covariance,
-                                self._noise), self._free
+        latest = self.latest()
+        return None if latest is None else (latest[1], self._free)
 
-    @property
-    def missing(self) -> str:
-        """What has not come yet, in words; '' where nothing lacks."""
-        lacks = [word for word, have in (
-            ("parameters", self._values), ("their covariance", self._covariance),
-            ("noise in the status", self._noise)) if have is None]
-        if self._stage is None:
-            lacks.append("a stage: set estimation.schedule of that node, for example to 'guided'")
-        return f"{', '.join(lacks)} of '{self.node}'" if lacks else ""
-
-    def _guarded(self, topic: str, add: Callable[[Any], None]) -> Callable[[Any], None]:
-        def received(message: Any) -> None:
-            try:
-                with self._lock:
-                    add(message)
-            except UvmsError as error:
-                self._log.warning(f"message on '{self.node}/{topic}' refused: {error}",
-                                  throttle_duration_sec=10.0)
-        return received
+    def _lacks(self) -> list[str]:
+        stage = ["a stage: set estimation.schedule of that node, for example to 'guided'"]
+        return super()._lacks() + (stage if self._stage is None else [])
 
     def _add_parameters(self, message: JointState) -> None:
-        _, self._values = self._reader.parameters(message)
+        super()._add_parameters(message)
         self._heard_at = time.monotonic()
 
-    def _add_covariance(self, message: Float64MultiArray) -> None:
-        self._covariance = self._reader.covariance(message)
-
     def _add_status(self, message: DiagnosticArray) -> None:
-        self.state, noise = self._reader.status(message)
-        self._noise = self._noise if noise is None else noise
+        super()._add_status(message)
         self._heard_at = time.monotonic()
 
     def _add_stage(self, message: DiagnosticArray) -> None:

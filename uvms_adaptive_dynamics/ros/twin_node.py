@@ -31,7 +31,7 @@ from ..model.robot import RobotModel
 from ..model.sample import Sample
 from . import messages
 from .description import Description
-from .estimates import TrustedEstimate
+from .estimates import HeardEstimate
 from .inputs import NodeInputs
 from .outputs import QUEUED
 from .parameters import changes_sentence, config_from_parameters, watch_changes
@@ -79,7 +79,7 @@ class TwinNode(rclpy.node.Node):
         self._outputs = self._forecast_outputs()
         self._status = self.create_publisher(DiagnosticArray, "~/status", LATCHED,
                                              event_callbacks=NO_EVENTS)
-        self.estimate = TrustedEstimate(self, robot, config.twin.estimator_node)
+        self.estimate = HeardEstimate(self, robot, config.twin.estimator_node, "trusted_")
         plans = Plans(self, robot, config, self.planned, self._lock)
         if robot.vehicle:
             self.create_subscription(Float64MultiArray, "~/planned_wrench", plans.wrench, QUEUED)
