@@ -2,9 +2,10 @@
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import lru_cache, wraps
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 # Of what a library says of a damaged file, the part that is passed on [characters]: some repeat a
 # whole message definition.
@@ -53,6 +54,25 @@ class Piece(NamedTuple):
 def as_piece(recording: str | Path | Piece) -> Piece:
     """The piece, or the whole of a path."""
     return recording if isinstance(recording, Piece) else Piece(Path(recording))
+
+
+Found = TypeVar("Found")
+
+
+def kept_while_unchanged(most: int) -> Callable[[Callable[..., Found]], Callable[..., Found]]:
+    """Decorates `read(path, *options)`, options hashable, so that a file that is checked first and
+    then read is read once: the last `most` answers are kept until the file changes."""
+    def decorate(read: Callable[..., Found]) -> Callable[..., Found]:
+        @lru_cache(maxsize=most)
+        def kept(path: Path, changed_ns: int, size: int, *options: Any) -> Found:
+            return read(path, *options)
+
+        @wraps(read)
+        def reader(path: Path, *options: Any) -> Found:
+            state = path.stat()
+            return kept(path, state.st_mtime_ns, state.st_size, *options)
+        return reader
+    return decorate
 
 
 def reason(error: Exception) -> str:

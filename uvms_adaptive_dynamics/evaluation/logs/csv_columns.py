@@ -4,13 +4,13 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Collection
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from ...disk.kinds import reason_of, special_kind
 from ...errors import BagError, brief
+from ..recording import kept_while_unchanged
 
 SNIFFED = 65536           # characters in which the separator is looked for
 SEPARATORS = ",;\t|"
@@ -25,13 +25,11 @@ def read_columns(path: Path, wanted: Collection[str]) -> tuple[dict[str, np.ndar
     kind = special_kind(path)
     if kind:
         raise BagError(f"'{path}' is {kind}; expected a CSV file with a first line of names.")
-    state = path.stat()
-    return _read(path, frozenset(wanted), state.st_mtime_ns, state.st_size)
+    return _read(path, frozenset(wanted))
 
 
-@lru_cache(maxsize=4)     # checked once, then read
-def _read(path: Path, wanted: frozenset[str], changed_ns: int,
-          size: int) -> tuple[dict[str, np.ndarray], int]:
+@kept_while_unchanged(4)
+def _read(path: Path, wanted: frozenset[str]) -> tuple[dict[str, np.ndarray], int]:
     try:
         with open(path, encoding="utf-8-sig", newline="") as stream:
             first = stream.readline(SNIFFED)

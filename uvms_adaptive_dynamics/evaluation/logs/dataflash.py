@@ -10,14 +10,13 @@ import io
 import os
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...errors import BagError
-from ..recording import reason
+from ..recording import kept_while_unchanged, reason
 from .autopilot import Quantities, Series, tracks_of, warnings_of
 from .tracks import TrackLog
 
@@ -30,14 +29,9 @@ NEEDS_PYMAVLINK = ("'{}' needs the package pymavlink, which is not installed; ru
                    "pymavlink (or install this package with the extra [logs]).")
 
 
+@kept_while_unchanged(2)
 def read_dataflash(path: Path) -> TrackLog:
     """The log's topics; raises BagError."""
-    state = path.stat()
-    return _read(path, state.st_mtime_ns, state.st_size)
-
-
-@lru_cache(maxsize=2)     # checked once, then read
-def _read(path: Path, changed_ns: int, size: int) -> TrackLog:
     try:
         from pymavlink.DFReader import DFReader_binary
     except ImportError:

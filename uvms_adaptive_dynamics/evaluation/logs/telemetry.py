@@ -8,7 +8,6 @@ import mmap
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from ...errors import BagError
 from ...signals.decode.sensor_clock import LONGEST_LATENCY, RIGHT_CLOCK
-from ..recording import reason
+from ..recording import kept_while_unchanged, reason
 from .autopilot import Quantities, Series, tracks_of, warnings_of
 from .dataflash import NEEDS_PYMAVLINK, of_displacements
 from .tracks import TrackLog
@@ -67,19 +66,14 @@ COMPANION = ("VISION_POSITION_DELTA", "VISION_SPEED_ESTIMATE")
 IMUS = ("HIGHRES_IMU", "RAW_IMU", "SCALED_IMU", "SCALED_IMU2")     # the finest first
 
 
+@kept_while_unchanged(2)
 def read_telemetry(path: Path) -> TrackLog:
     """The log's topics; raises BagError."""
-    state = path.stat()
-    return _read(path, state.st_mtime_ns, state.st_size)
-
-
-@lru_cache(maxsize=2)     # checked once, then read
-def _read(path: Path, changed_ns: int, size: int) -> TrackLog:
     try:
         from pymavlink.dialects.v20 import ardupilotmega as mavlink
     except ImportError:
         raise BagError(NEEDS_PYMAVLINK.format(path)) from None
-    if not size:
+    if not path.stat().st_size:
         raise BagError(f"log '{path}' is empty; expected MAVLink packets with times of reception.")
     rows: dict[str, list[tuple[float, float | None, list[float]]]] = {name: [] for name in TAKEN}
     damaged = 0
