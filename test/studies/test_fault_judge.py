@@ -14,11 +14,11 @@ from uvms_adaptive_dynamics.studies.faults.case import ARM, Case, Limits, Said  
 from uvms_adaptive_dynamics.studies.faults.judge import judged, recovered  # noqa: E402
 from uvms_adaptive_dynamics.studies.faults.report import line, summary  # noqa: E402
 from uvms_adaptive_dynamics.studies.faults.runner import (  # noqa: E402
-    HeldOut,
     Ran,
     Sentence,
     run_through,
 )
+from uvms_adaptive_dynamics.studies.held_out import HeldOut  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -38,7 +38,7 @@ def channel_metrics(measured: np.ndarray, predicted: np.ndarray, stddev: np.ndar
         found.update(
             coverage95=float(np.mean(np.abs(residual) <= Z95 * s)),
             interval_width=float(2 * Z95 * np.mean(s)),
-            nll=float(np.mean(0.5 * np.log(2 * np.pi * s ** 2) + 0.5 * (residual / s) ** 2)))
+            nll=float(np.mean(negative_log_likelihood(residual, s))))
     deviation = m - m.mean()
     total = float(deviation @ deviation)
     # A constant channel has no variance to explain, only the rounding of its mean.
@@ -47,6 +47,11 @@ def channel_metrics(measured: np.ndarray, predicted: np.ndarray, stddev: np.ndar
         found.update(r2=1.0 - float(residual @ residual) / total, slope=slope,
                      bias=float(p.mean() - slope * m.mean()))
     return {key: _finite(value) for key, value in found.items()}
+
+
+def negative_log_likelihood(residual: np.ndarray, stddev: np.ndarray) -> np.ndarray:
+    """[nats] Of each Gaussian residual with its deviation, in the shape of both."""
+    return 0.5 * np.log(2 * np.pi * stddev ** 2) + 0.5 * (residual / stddev) ** 2
 
 
 def all_channels(names: Iterable[str], units: Iterable[str], measured: np.ndarray,

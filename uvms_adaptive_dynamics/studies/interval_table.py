@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..model.metrics import negative_log_likelihood
 from ..model.normal import Z95
 
 # What is asked: share of rows inside, pooled over runs and in every single run; width relative to
@@ -29,8 +30,8 @@ def channel_figures(residual: np.ndarray, stddev: np.ndarray,
     low, high = np.quantile(reference, [0.025, 0.975])
     return {
         "n": int(residual.size), "coverage95": float(np.mean(np.abs(residual) <= Z95 * stddev)),
-        "width": float(2 * Z95 * np.mean(stddev)), "nll": float(
-            np.mean(0.5 * np.log(2 * np.pi * stddev ** 2) + 0.5 * (residual / stddev) ** 2)),
+        "width": float(2 * Z95 * np.mean(stddev)),
+        "nll": float(np.mean(negative_log_likelihood(residual, stddev))),
         "ideal_width": float(high - low)
     }
 

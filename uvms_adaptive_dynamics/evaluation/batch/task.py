@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import UvmsError
-from ...model.metrics import all_channels
+from ...model.metrics import all_channels, negative_log_likelihood
 from ...model.normal import Z95
 from ...model.parameter_file import ParameterSet, load_parameters
 from ..files import jsonable
@@ -91,7 +91,7 @@ def sums_by_piece(rows: Rows, c: int) -> dict[str, list[float]]:
     t, s = rows.t[counted], rows.stddev[counted, c]
     residual = rows.measured[counted, c] - rows.predicted[counted, c]
     piece = ((t - rows.t[0]) // PIECE).astype(int) if t.size else np.zeros(0, int)
-    nll = 0.5 * np.log(2 * np.pi * s ** 2) + 0.5 * (residual / s) ** 2
+    nll = negative_log_likelihood(residual, s)
     pieces = int(piece.max()) + 1 if piece.size else 0
     return {name: np.bincount(piece, weights, pieces).tolist() for name, weights in (
         ("n", np.ones(t.size)), ("squared", residual ** 2),

@@ -12,32 +12,15 @@ from ...model.robot import RobotModel
 from ...model.sample import Sample
 from ...simulation.robot import SimulatedRobot
 from ..closed_loop.truth import true_samples
+from ..held_out import HeldOut
 
 HELD_OUT_RUN, HELD_OUT_LENGTH = 1001, 40.0      # seed of the robot's own motion; [s]
 EVERY = 5           # rows of it
 SOLVED_EVERY = 10   # samples
 
 
-class HeldOut(NamedTuple):
-    """Regressors (T, C, p) and efforts less known loads (T, C) of another motion, free of noise;
-    NaN where a joint is at rest."""
-
-    Y: np.ndarray
-    tau: np.ndarray
-
-    def r2(self, pi: np.ndarray) -> np.ndarray:
-        """(C,) R^2 of predictions with pi (p,)."""
-        found = []
-        for c in range(self.tau.shape[1]):
-            counted = np.isfinite(self.tau[:, c])
-            tau = self.tau[counted, c]
-            off = tau - self.Y[counted, c] @ pi
-            found.append(1 - (off @ off) / ((tau - tau.mean()) @ (tau - tau.mean())))
-        return np.array(found)
-
-
 def held_out(config: Config, robot: RobotModel, individual: int = 0) -> HeldOut:
-    """Rows of the simulated robot's usual motion."""
+    """Rows of the simulated robot's usual motion, free of noise; a joint at rest does not count."""
     simulated = SimulatedRobot(HELD_OUT_RUN, HELD_OUT_LENGTH, individual=individual,
                                truth_period=EVERY * config.filter.period)
     for _ in simulated:

@@ -11,10 +11,11 @@ from ...errors import BagError
 from ...model.robot import RobotModel
 from ...simulation.faults.stream import Received, with_faults
 from ...simulation.faults.values import FIELDS, field_of
+from ..held_out import HeldOut
 from .case import Case
 from .judge import Verdict, judged
 from .recordings import Recordings, Scene, recordings_of, simulated_recordings
-from .runner import HeldOut, Ran, held_out, run_through
+from .runner import Ran, held_out, run_through
 
 
 class Bench:

@@ -10,8 +10,9 @@ import numpy as np
 
 from ...model.robot import RobotModel
 from ...simulation.faults.values import FIELDS
+from ..held_out import HeldOut
 from .case import ARM, COUNT_ERROR, EVERYTHING, UNLIMITED, VEHICLE, Case, Said
-from .runner import POLL, HeldOut, Ran
+from .runner import POLL, Ran
 
 # A valid row is wrong where its error is this many RMS errors of the clean run's channel: the
 # clean run has one row in some thousands beyond it.

@@ -17,6 +17,7 @@ from ...model.sample import Sample
 from ...signals.front_end import SignalFrontEnd
 from ...signals.samples import samples_of
 from ...simulation.faults.stream import Received
+from ..held_out import HeldOut
 
 POLL = 0.1          # [s] of true time between two looks at what is said
 SOLVE_EVERY = 25    # rows: two solves a second, as what is judged are rows and the last estimate
@@ -170,23 +171,6 @@ class _Run:
             stack([p.residual for p in rows]),
             stack([p.measured - p.known - p.regressor @ pi for p in rows]),
             self.estimator.pi, self.said, tuple(self.trouble), self.front.counters)
-
-
-class HeldOut(NamedTuple):
-    """Rows of a clean recording to test estimates on: Y (T, C, p), tau (T, C) less the known load,
-    NaN where a row does not count."""
-
-    Y: np.ndarray
-    tau: np.ndarray
-
-    def r2(self, pi: np.ndarray) -> np.ndarray:
-        """(C,) R^2 of parameters (p,); NaN where no row counts."""
-        counted = np.isfinite(self.tau)
-        rows = np.maximum(counted.sum(axis=0), 1)
-        away = self.tau - np.nansum(self.tau, axis=0) / rows
-        power = np.nansum(away ** 2, axis=0)
-        error = np.where(counted, self.tau - self.Y @ pi, 0.0)
-        return 1.0 - np.sum(error ** 2, axis=0) / np.where(power > 0.0, power, np.nan)
 
 
 def held_out(stream: Sequence[Received], config: Config, robot: RobotModel) -> HeldOut:
