@@ -105,7 +105,9 @@ def topic_tables() -> str:
              "holds, and rates and QoS: [ROS interface](../ros_interface.md).", ""]
     nodes: list[tuple[str, Any, Any]] = [
         ("Estimator", topics.inputs(Config()), topics.OUTPUTS),
-        ("Feedforward", topics.feedforward_inputs(Config()), topics.FEEDFORWARD_OUTPUTS)]
+        ("Feedforward", topics.feedforward_inputs(Config()), topics.FEEDFORWARD_OUTPUTS),
+        ("Identification", topics.identification_inputs(Config()),
+         topics.IDENTIFICATION_OUTPUTS)]
     for title, taken, given in nodes:
         lines += [f"## {title}", "",
                   *_table(("input", "type", "role"),

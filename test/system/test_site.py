@@ -35,7 +35,8 @@ def test_every_setting_is_in_the_reference(site):
 def test_every_topic_command_and_public_name_is_in_the_reference(site):
     """Of the tables that nodes, command line and library are made from."""
     page = site.topic_tables()
-    assert [each.name for each in (*topics.OUTPUTS, *topics.FEEDFORWARD_OUTPUTS)
+    assert [each.name for each in (*topics.OUTPUTS, *topics.FEEDFORWARD_OUTPUTS,
+                                    *topics.IDENTIFICATION_OUTPUTS)
             if f"`~/{each.name}`" not in page] == []
     page = site.commands()
     assert [name for name in COMMANDS if f"\n## {name}\n" not in page] == []

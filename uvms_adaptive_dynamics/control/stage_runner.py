@@ -15,7 +15,7 @@ from ..model.normal import Z95
 from ..model.sample import channel_names
 from .stage_advice import advice
 from .stage_knowledge import LOOK, SMALLEST, Directions, Learner, StageKnowledge
-from .stages import Schedule, Stage
+from .stages import Schedule, Stage, load_schedule
 
 log = logging.getLogger(__name__)
 
@@ -248,3 +248,14 @@ class StageRunner:
 
 def _counted(parameters: int) -> str:
     return "1 parameter is" if parameters == 1 else f"{parameters} parameters are"
+
+
+def runner_of_settings(estimator: Learner,
+                       say: Callable[[str], None] = log.info) -> StageRunner | None:
+    """What goes through the schedule of the estimator's settings; None where they name none.
+    Raises ConfigError for a schedule that cannot be used."""
+    settings = estimator.config.estimation
+    if not settings.schedule:
+        return None
+    return StageRunner(load_schedule(settings.schedule, estimator.table, settings.frozen),
+                       estimator, say)

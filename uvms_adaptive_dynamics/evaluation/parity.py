@@ -10,7 +10,7 @@ import numpy as np
 from .log import Rows
 
 POINTS = 1200
-SIZE, LEFT, BOTTOM = 200.0, 34.0, 20.0     # of the drawing, of what labels take beside and below
+SIZE = 200.0    # of the drawing; its labels stand beside and below
 
 
 class Parity(NamedTuple):

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..config import Config
-from ..control.stage_runner import StageEnd, StageRunner
-from ..control.stages import load_schedule
+from ..control.stage_runner import StageEnd, StageRunner, runner_of_settings
 from ..disk.writing import attempt_all, output_file, output_folder, write_file
 from ..errors import BagError
 from ..estimation.estimator import Estimator
@@ -131,7 +130,7 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
     estimator = Estimator(config, prior, robot=robot, learn=not frozen,
                           adapt_intervals=adapt_intervals or not frozen)
     start = estimator.parameter_set()
-    stages = _stages(config, estimator, frozen)
+    stages = None if frozen else runner_of_settings(estimator)
     recorder = _Recorder(estimator, robot, frozen, stages)
     received_log, gaps = InputLog(front.inputs), Gaps(config.robot.vehicle)
     masks = MaskSpans(len(robot.channels), config.filter.period)
@@ -180,14 +179,6 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
          *(RunFinding("residual", sentence) for sentence in estimator.residual_findings())),
         received_log.figures(), tuple(recorder.changes), tuple(failures.failures), gaps.figures(),
         masks.spans, recorder.stage_ends())
-
-
-def _stages(config: Config, estimator: Estimator, frozen: bool) -> StageRunner | None:
-    """What goes through the schedule of the settings, if there is one and anything is learnt."""
-    if frozen or not config.estimation.schedule:
-        return None
-    return StageRunner(load_schedule(config.estimation.schedule, estimator.table,
-                                     config.estimation.frozen), estimator)
 
 
 def _signal_findings(bag: BagContents, front: SignalFrontEnd) -> list[RunFinding]:

@@ -91,7 +91,7 @@ class EstimatorNode(rclpy.node.Node):
         # Nothing but the worker keeps the estimator: other threads read what the worker publishes.
         estimator = Estimator(config, robot=self.robot, real_time=True, start=start.parameters)
         node_name = self.get_fully_qualified_name().lstrip("/")
-        stages = self._stages = NodeStages(config, estimator, self._outputs.publish,
+        stages = self._stages = NodeStages(estimator, self._outputs.publish,
                                            lambda line: self.get_logger().info(line), node_name)
         worker = Worker(
             estimator, config.filter.period,

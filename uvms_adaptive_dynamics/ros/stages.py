@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..config import Config
-from ..control.stage_runner import AT_MOST, COMPLETE, NO_SCHEDULE, StageProgress, StageRunner
-from ..control.stages import load_schedule
+from ..control.stage_runner import (
+    AT_MOST,
+    COMPLETE,
+    NO_SCHEDULE,
+    StageProgress,
+    runner_of_settings,
+)
 from ..errors import UvmsError
 from ..estimation.estimator import Estimator
 from . import messages
@@ -22,17 +26,13 @@ class NodeStages:
     """Runs the schedule of the settings, if there is one, and publishes where it is. All of it on
     the worker's thread once that runs, but for `ended`: how many stages have."""
 
-    def __init__(self, config: Config, estimator: Estimator, publish: Callable[[str, Any], None],
+    def __init__(self, estimator: Estimator, publish: Callable[[str, Any], None],
                  say: Callable[[str], None], node_name: str):
         """publish(topic's name, message); say: gets lines for the log. Raises ConfigError for a
         schedule that cannot be used."""
         self._publish, self._say, self._node_name = publish, say, node_name
         self._t, self._said_at, self.ended = 0.0, 0.0, 0
-        self._runner: StageRunner | None = None
-        if config.estimation.schedule:
-            schedule = load_schedule(config.estimation.schedule, estimator.table,
-                                     config.estimation.frozen)
-            self._runner = StageRunner(schedule, estimator, say)
+        self._runner = runner_of_settings(estimator, say)
 
     def follow(self, t: float) -> None:
         """After each `add` of the estimator that gave a prediction, for time t [s]."""

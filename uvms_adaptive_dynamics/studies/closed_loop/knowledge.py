@@ -12,6 +12,7 @@ from ...estimation.estimator import Estimate, Estimator
 from ...estimation.validity import FAILED, Situation, Validity, validity
 from ...model.parameter_file import ParameterSet
 from ...model.robot import RobotModel
+from ...model.sample import Sample
 from ...signals.front_end import SignalFrontEnd
 from ...simulation.bag import DEFAULT_START
 from ...simulation.faults.stream import Received
@@ -32,8 +33,12 @@ class Adapted:
         """Into the front end; what becomes due is learnt at once."""
         self.front_end.add_message(message.role, message.message, message.t)
         for sample in self.front_end.samples():
-            self._new = self.estimator.step(sample) or self._new
+            self._new = self.learn(sample) or self._new
             self._tick_at = message.t
+
+    def learn(self, sample: Sample) -> Estimate | None:
+        """What becomes of a sample; the new estimate, if there is one."""
+        return self.estimator.step(sample)
 
     def validity(self, t: float) -> Validity:
         """Of the parameters at time t [s], by the node's own rule."""

@@ -29,6 +29,7 @@ from ...estimation.validity import FAILED
 from ...model.parameter_file import ParameterSet
 from ...model.robot import RobotModel
 from ...model.rotations import from_rpy
+from ...model.sample import Sample
 from ...signals.decode.decoder import Decoder
 from ...signals.filters.thrust_curve import ThrustCurve
 from ...simulation.bag import DEFAULT_START, received
@@ -69,18 +70,14 @@ class _Told(Adapted):
         self.staged = False     # stages begin when the robot is armed
         self._ticks = 0
 
-    def hear(self, message: Received) -> None:
-        """Into the front end; what becomes due is learnt, and the stage follows."""
-        self.front_end.add_message(message.role, message.message, message.t)
-        for sample in self.front_end.samples():
-            self._tick_at = message.t
-            if self.estimator.add(sample) is None:
-                continue
-            if self.staged:
-                self.runner.follow()
-            self._ticks += 1
-            if self._ticks % SOLVE_EVERY == 0:
-                self._new = self.estimator.solve() or self._new
+    def learn(self, sample: Sample) -> Estimate | None:
+        """The stage follows every sample, a new estimate comes now and then."""
+        if self.estimator.add(sample) is None:
+            return None
+        if self.staged:
+            self.runner.follow()
+        self._ticks += 1
+        return self.estimator.solve() if self._ticks % SOLVE_EVERY == 0 else None
 
     def hand_over(self, t: float, estimate: Estimate, feedforward: Feedforward) -> None:
         """With the covariance."""
