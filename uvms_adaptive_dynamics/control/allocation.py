@@ -38,6 +38,27 @@ class Allocated(NamedTuple):
     limited: bool
 
 
+class Mixing(NamedTuple):
+    """matrix (6, k): wrench of each curve's thrust, efficiency included; its pseudoinverse (k, 6);
+    least (negative) and largest thrust [N]: beyond, the estimator calls a thruster saturated, and
+    its rows no longer count."""
+
+    matrix: np.ndarray
+    inverse: np.ndarray
+    low: float
+    high: float
+
+
+def mixing(settings: Thrusters, curve: Curve, voltage: float) -> Mixing:
+    """Of the thrusters in the settings at a voltage [V]."""
+    count = len(settings.signs)
+    matrix = np.reshape(settings.allocation, (6, count)) * np.array(
+        settings.efficiency or (1.0,) * count)
+    backward, forward = curve.limits(voltage)
+    return Mixing(matrix, np.linalg.pinv(matrix), settings.saturation * backward,
+                  settings.saturation * forward)
+
+
 class ThrusterAllocation:
     """Thrusters as the settings have them: allocation, signs, efficiency, voltage, saturation."""
 
@@ -46,25 +67,19 @@ class ThrusterAllocation:
         if settings.unit != "pwm":
             raise ConfigError(f"setting 'thrusters.unit' is '{settings.unit}'; the example "
                               "controller commands PWM alone: expected 'pwm'.")
-        count = len(settings.signs)
-        factor = np.array(settings.efficiency or (1.0,) * count)
         self._signs = np.array(settings.signs)
-        # of the thrust that each curve gives
-        self._matrix = np.reshape(settings.allocation, (6, count)) * factor
-        self._share = np.linalg.pinv(self._matrix)
         self._curve, self._voltage = curve, settings.voltage
-        # Where the estimator would call a thruster saturated, its rows no longer count.
-        backward, forward = curve.limits(settings.voltage)
-        self._low, self._high = settings.saturation * backward, settings.saturation * forward
+        self._mixing = mixing(settings, curve, settings.voltage)
 
     def allocate(self, wrench: np.ndarray) -> Allocated:
         """Commands for a wrench (6,) FRD; one beyond the thrusters is scaled down as a whole, so
         that its direction stays."""
-        thrust = self._share @ wrench
-        excess = max(float(np.max(thrust / self._high)), float(np.max(thrust / self._low)), 1.0)
+        matrix, inverse, low, high = self._mixing
+        thrust = inverse @ wrench
+        excess = max(float(np.max(thrust / high)), float(np.max(thrust / low)), 1.0)
         thrust = thrust / excess
         pwm = self._curve.turning(self._curve.command(thrust, self._voltage), self._signs)
-        return Allocated(pwm, self._matrix @ thrust, excess > 1.0)
+        return Allocated(pwm, matrix @ thrust, excess > 1.0)
 
 
 class WrenchAllocation:

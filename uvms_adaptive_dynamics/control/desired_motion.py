@@ -21,6 +21,13 @@ class DesiredMotion(NamedTuple):
     mu_ddot: np.ndarray
 
 
+def placed(motion: DesiredMotion, position: np.ndarray, heading: float) -> DesiredMotion:
+    """A motion about the origin, heading north, for a start at a position (3,) NED [m] with a
+    heading [rad, from north to east]."""
+    turn = from_rpy(0.0, 0.0, heading)
+    return motion._replace(position=position + turn @ motion.position, R_nb=turn @ motion.R_nb)
+
+
 def desired_motion(value: np.ndarray, rate: np.ndarray, acceleration: np.ndarray) -> DesiredMotion:
     """The motion of a pose (..., 6 + n) NED [m], roll-pitch-yaw [rad], joints, with its two
     derivatives; of many instants at once where there are leading axes, which all results then have.

@@ -17,7 +17,7 @@ from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
 from ..model.rotations import from_rpy
 from .allocation import Curve, allocation_of
-from .desired_motion import DesiredMotion, desired_motion
+from .desired_motion import DesiredMotion, desired_motion, placed
 from .excitation.trajectory import Trajectory, approach
 from .feedforward import Feedforward, effort_limits
 from .motion_controller import MotionController, gains_for
@@ -133,9 +133,7 @@ class Pilot:
     def wanted(self, t: float) -> DesiredMotion:
         """The motion wanted at time t; it must have been armed."""
         assert self.station is not None
-        motion, turn = self._motion(t - self._begin), from_rpy(0.0, 0.0, self.station.heading)
-        return motion._replace(position=self.station.position + turn @ motion.position,
-                               R_nb=turn @ motion.R_nb)
+        return placed(self._motion(t - self._begin), self.station.position, self.station.heading)
 
     def moved(self, state: MotionState) -> np.ndarray | None:
         """(3,) [m] forward, right, down of the station, None before there is one."""

@@ -138,11 +138,12 @@ class StageRunner:
         in_motion = [min(1.0, seconds / stage.at_least) if stage.at_least else 1.0
                      for seconds in moved.values()]
         done = min([float(np.mean(shares)) if shares.size else 1.0, *in_motion])
-        return StageProgress(stage, self._index, len(self.schedule.stages),
-                        COMPLETE if self._complete else RUNNING, 1.0 if self._complete else done,
-                        self._elapsed, moved, self._missing(found, moved),
-                        tuple(dict.fromkeys(name for name, out in zip(
-                            found.names, found.out_of_reach) if out)))
+        out_of_reach = tuple(dict.fromkeys(
+            name for name, out in zip(found.names, found.out_of_reach) if out))
+        return StageProgress(
+            stage, self._index, len(self.schedule.stages),
+            COMPLETE if self._complete else RUNNING, 1.0 if self._complete else done,
+            self._elapsed, moved, self._missing(found, moved), out_of_reach)
 
     def summary(self) -> dict[str, str]:
         """How each stage that was begun went, by name, in words; the present one with its share."""

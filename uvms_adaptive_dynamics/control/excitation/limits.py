@@ -10,7 +10,7 @@ import numpy as np
 from ...config import Config
 from ...errors import ParameterError, RobotError
 from ...model.robot import RobotModel
-from ..allocation import Curve
+from ..allocation import Curve, mixing
 from ..desired_motion import DesiredMotion
 from ..feedforward import effort_limits
 from .trajectory import VEHICLE_COORDINATES
@@ -172,12 +172,9 @@ def _thrusters(config: Config, robot: RobotModel,
     if curve is None or thrusters.source != "thrusters":
         wrench = np.array(config.feedforward.wrench_limits)
         return np.eye(6), -wrench, wrench
-    count = len(thrusters.signs)
-    factor = np.array(thrusters.efficiency or (1.0,) * count)
-    matrix = np.reshape(thrusters.allocation, (6, count)) * factor
-    backward, forward = (thrusters.saturation * side for side in curve.limits(
-        config.excitation.voltage))
-    return np.linalg.pinv(matrix), np.full(count, backward), np.full(count, forward)
+    found = mixing(thrusters, curve, config.excitation.voltage)
+    count = len(found.inverse)
+    return found.inverse, np.full(count, found.low), np.full(count, found.high)
 
 
 def moving(robot: RobotModel, move: tuple[str, ...] | list[str]) -> np.ndarray:

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import ParameterError
-from ...model.rotations import from_rpy
-from ..desired_motion import DesiredMotion, desired_motion
+from ..desired_motion import DesiredMotion, desired_motion, placed
 from .basis import smooth_step, tones
 
 VEHICLE_COORDINATES = ("forward", "right", "down", "roll", "pitch", "yaw")
@@ -76,13 +75,8 @@ class Trajectory:
 
     def placed(self, position: np.ndarray, heading: float) -> Callable[[float], DesiredMotion]:
         """`at` for a start at a position (3,) NED [m] with a heading [rad, from north to east]."""
-        turn, start = from_rpy(0.0, 0.0, heading), np.array(position, float)
-
-        def at(t: float) -> DesiredMotion:
-            motion = self.at(t)
-            return motion._replace(position=start + turn @ motion.position,
-                                   R_nb=turn @ motion.R_nb)
-        return at
+        start = np.array(position, float)
+        return lambda t: placed(self.at(t), start, heading)
 
 
 def approach(joints: tuple[str, ...], mu: np.ndarray, posture: np.ndarray,

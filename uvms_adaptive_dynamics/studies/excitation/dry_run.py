@@ -10,7 +10,7 @@ import numpy as np
 from rosbags.typesys import Stores, get_typestore
 
 from ...config import Config
-from ...control.desired_motion import DesiredMotion
+from ...control.desired_motion import DesiredMotion, placed
 from ...control.excitation.limits import MotionLimits
 from ...control.excitation.trajectory import Trajectory, approach
 from ...control.feedforward import Feedforward, effort_limits
@@ -110,13 +110,13 @@ def _wanted(trajectory: Trajectory, place: np.ndarray, heading: float,
             arm: Callable[[float], DesiredMotion], begin: float) -> Callable[[float],
                                                                             DesiredMotion]:
     """Rest, the arm's way to the start, rest, and the motion, at times since the epoch."""
-    moved, turn = trajectory.placed(place, heading), from_rpy(0.0, 0.0, heading)
+    moved = trajectory.placed(place, heading)
 
     def at(t: float) -> DesiredMotion:
         t -= DEFAULT_START
         if t >= begin:
             return moved(t - begin)
-        return arm(t - SETTLING)._replace(position=place, R_nb=turn)
+        return placed(arm(t - SETTLING), place, heading)
     return at
 
 
