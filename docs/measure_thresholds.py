@@ -1,12 +1,13 @@
 """The figures of docs/thresholds.md: what a factor of 1.5 on each constant does.
 
     python docs/measure_thresholds.py [NAME ...] [--shared DIR] [--rough] [--every 5]
+    python docs/measure_thresholds.py --set estimation.rows_at_rest=counted     # a setting instead
 
 Each recording's first 70 % are learnt from, its last 30 % are predicted with frozen parameters and
-the noise as saved: UR10 and Panda (examples/), a simulated robot whose prior is wrong by a factor
-of two and, with --rough, a rougher one, which counts for false changes alone: where its axes stand
-still R^2 means nothing. None of them has a change of the robot, so that every change is a false
-one; its withdrawal is counted too. Constants that only judge
+the noise as saved: UR10, Panda and TIAGo (examples/; TIAGo with --set only), a simulated robot
+whose prior is wrong by a factor of two and, with --rough, a rougher one, which counts for false
+changes alone: where its axes stand still R^2 means nothing. None of them has a change of the robot,
+so that every change is a false one; its withdrawal is counted too. Constants that only judge
 (uncertainty/trust.py) are tested on one estimate.
 
 A line says what the factor changed: R^2 and coverage of a recording's mean over channels (the
@@ -16,7 +17,9 @@ all recordings, and the share of rows whose channel is not `ok` (mean over recor
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
+import io
 import math
 import os
 import sys
@@ -29,10 +32,12 @@ from unittest.mock import patch
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "examples")]
 
 import numpy as np  # noqa: E402
+import tiago_to_bag  # noqa: E402
 
+from uvms_adaptive_dynamics import options  # noqa: E402
 from uvms_adaptive_dynamics.config import Config  # noqa: E402
 from uvms_adaptive_dynamics.config.files import load_config  # noqa: E402
 from uvms_adaptive_dynamics.estimation.estimator import Estimator  # noqa: E402
@@ -123,12 +128,15 @@ def main() -> int:
                         help="folder with data/unisa_acg; default $UVMS_SHARED or ../shared")
     parser.add_argument("--rough", action="store_true", help="also a rougher simulated robot")
     parser.add_argument("--every", type=int, default=5, help="rows between solves; default 5")
+    parser.add_argument("--set", type=options.setting, action="append", default=[],
+                        dest="settings", metavar="SETTING=VALUE",
+                        help="what these settings together change, in place of constants")
     args = parser.parse_args()
     chosen = [one for one in CONSTANTS
               if not args.names or {one[1], f"{one[0].split('.')[-1]}.{one[1]}"} & set(args.names)]
     if not chosen:
         parser.error(f"no constant of this script is named {' or '.join(args.names)}.")
-    recordings = list(all_recordings(args.shared, args.rough))
+    recordings = list(all_recordings(args.shared, args.rough, bool(args.settings)))
     learnt = [learn(one, args.every) for one in recordings]
     base = [tested(one, *known) for one, known in zip(recordings, learnt)]
     for one, figures in zip(recordings, base):
@@ -137,6 +145,16 @@ def main() -> int:
               f"{figures.changes} changes", flush=True)
     print(f"{'':44}" + "".join(f"{head:>14}" for head in (
         "R^2", "a channel's", "coverage", "a channel's", "changes", "not ok")))
+    if args.settings:
+        changed = [one._replace(config=one.config.with_values(dict(args.settings)))
+                   for one in recordings]
+        found = [tested(one, *learn(one, args.every)) for one in changed]
+        for one, before, after in zip(recordings, base, found):
+            print(f"{one.name:>9}: R^2 {np.round(after.r2, 3)}, coverage "
+                  f"{np.round(after.coverage, 3)}; {after.changes} changes; R^2 of the worst "
+                  f"channel {np.min(after.r2) - np.min(before.r2):+.3f}")
+        print(line("set.these", "", recordings, base, found))
+        return 0
     for module, name, scaled in chosen:
         for factor in (FACTOR, 1 / FACTOR):
             with patched(module, name, scaled, factor) as value:
@@ -160,7 +178,7 @@ def line(name: str, value: Any, recordings: list[Recording], base: list[Figures]
             cells.append(f"{each[k]:+.3f} {where[:6]:>6}")
     cells.append(f"{sum(one.changes for one in found)}")
     cells.append(f"{np.nanmean([one.not_ok for one in found]):.3f}")
-    shown = f"{name.split('.', 1)[1]} = {np.round(value, 8)}"
+    shown = name.split(".", 1)[1] + (f" = {np.round(value, 8)}" if value != "" else "")
     return f"{shown[:43]:44}" + "".join(f"{cell:>14}" for cell in cells)
 
 
@@ -215,12 +233,18 @@ def tested(one: Recording, saved: ParameterSet, changes: int) -> Figures:
                    float(np.mean(trust > 0)), changes)
 
 
-def all_recordings(shared: Path, rough: bool) -> Iterator[Recording]:
+def all_recordings(shared: Path, rough: bool, tiago: bool) -> Iterator[Recording]:
     """The recordings at hand, each through its front end once."""
     for name in ("ur10", "panda"):
         config = load_config(ROOT / f"examples/{name}.yaml")
         yield recording(name, config, shared / f"data/unisa_acg/{name}_exciting_trajectory.db3")
     with tempfile.TemporaryDirectory() as folder:
+        if tiago:
+            data, bag = shared / "data/tiago", Path(folder) / "tiago"
+            with contextlib.redirect_stdout(io.StringIO()):
+                tiago_to_bag.main(["--data", str(data), "--output", str(bag)])
+            yield recording("tiago", load_config(ROOT / "examples/tiago.yaml").with_values(
+                {"robot.urdf": str(data / "tiago_48_schunk.urdf")}), bag)
         kinds = {"simulated": Roughness(), "rough": ROUGH}
         for name in list(kinds)[:2 if rough else 1]:
             bag = Path(folder) / name

@@ -31,6 +31,7 @@ from uvms_adaptive_dynamics.evaluation.bags import check_bag, read_messages
 from uvms_adaptive_dynamics.model.metrics import channel_metrics
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.sample import Sample
+from uvms_adaptive_dynamics.options import setting
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
 from uvms_adaptive_dynamics.signals.samples import samples_of
 from uvms_adaptive_dynamics.signals.topics import inputs
@@ -60,11 +61,13 @@ class Order(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """R^2 by moment on the tested half, of the last estimate and of plain least squares on the rows
-    of the learnt half, the last estimate (p,), and the seconds that it took."""
+    """R^2 by moment on the tested half, of the last estimate, of plain least squares on the rows of
+    the learnt half, and of the same on the tested rows themselves, each moment alone: no vehicle
+    parameters can do better. The last estimate (p,), and the seconds that it took."""
 
     r2: dict[str, float]
     plain: dict[str, float]
+    best: dict[str, float]
     pi: np.ndarray
     failures: int
     changes: int
@@ -82,13 +85,15 @@ def main(arguments: list[str] | None = None) -> int:
                              "(default 10)")
     parser.add_argument("--only", nargs="+", metavar="ORDER",
                         help="only the orders of these names, such as 'first' or 'random-3'")
+    parser.add_argument("--set", type=setting, action="append", default=[], dest="settings",
+                        metavar="SETTING=VALUE", help="change a setting for all of it")
     options = parser.parse_args(arguments)
     try:
         bags = sorted(path for path in options.bags.glob("*") if path.is_dir())
         if len(bags) < 4:
             raise UvmsError(f"'{options.bags}' holds {len(bags)} bags; expected those of "
                             "hinsdale_to_bag.py --all.")
-        config = load_config(options.config)
+        config = load_config(options.config).with_values(dict(options.settings))
         recordings = {bag.name: recording(bag, config) for bag in bags}
         chosen = [order for order in orders(sorted(recordings), options.random)
                   if not options.only or order.name in options.only]
@@ -142,16 +147,20 @@ def outcome(order: Order, recordings: dict[str, Recording], config: Config) -> O
     estimator = learn(order, recordings, config)
     tested = [recordings[name] for name in order.tested]
     plain = least_squares(estimator, [recordings[name] for name in order.learnt])
+    best = {name: balance(estimator, least_squares(estimator, tested, [c]), tested)[name]
+            for c, name in enumerate(MOMENTS)}
     return Outcome(balance(estimator, estimator.pi, tested), balance(estimator, plain, tested),
-                   estimator.pi.copy(), estimator.solver_failures, estimator.changes,
+                   best, estimator.pi.copy(), estimator.solver_failures, estimator.changes,
                    time.perf_counter() - begin)
 
 
-def least_squares(estimator: Estimator, learnt: Sequence[Recording]) -> np.ndarray:
-    """The estimate (p,) with the vehicle's parameters of plain least squares on the two moments'
-    rows, without prior, weights or constraints."""
+def least_squares(estimator: Estimator, learnt: Sequence[Recording],
+                  moments: Sequence[int] = range(len(MOMENTS))) -> np.ndarray:
+    """The estimate (p,) with the vehicle's parameters of plain least squares on the rows of some
+    moments, without prior, weights or constraints."""
     v, m, pi = estimator.table.vehicle_slice, estimator.table.arm_slice, estimator.pi.copy()
     valid = np.concatenate([run.valid for run in learnt])
+    valid &= np.isin(range(len(MOMENTS)), moments)
     Y = np.concatenate([run.regressor[..., v] for run in learnt])[valid]
     arm = np.concatenate([-(run.regressor[..., m] @ pi[m] + run.known) for run in learnt])[valid]
     size = np.maximum(np.linalg.norm(Y, axis=0), 1e-12)
@@ -176,14 +185,16 @@ def report(chosen: Sequence[Order], recordings: dict[str, Recording], config: Co
     stiffness = RobotModel.from_config(config).table.index["zgW_zbB"]
     print(f"{'order':<12}" + "".join(f"{'R^2 ' + name:>12}" for name in MOMENTS)
           + "".join(f"{'plain ' + name:>13}" for name in MOMENTS)
+          + "".join(f"{'best ' + name:>12}" for name in MOMENTS)
           + f"{'zgW_zbB':>10}{'failures':>10}{'changes':>9}{'seconds':>9}")
     missed = 0
     for order in chosen:
         found = outcome(order, recordings, config)
         low = min(found.r2.values()) < LOWEST
         missed += low
-        print(f"{order.name:<12}" + "".join(f"{found.r2[name]:>12.3f}" for name in MOMENTS)
-              + "".join(f"{found.plain[name]:>13.3f}" for name in MOMENTS)
+        print(f"{order.name:<12}" + "".join(f"{found.r2[name]:>12.4f}" for name in MOMENTS)
+              + "".join(f"{found.plain[name]:>13.4f}" for name in MOMENTS)
+              + "".join(f"{found.best[name]:>12.4f}" for name in MOMENTS)
               + f"{found.pi[stiffness]:>10.2f}{found.failures:>10}{found.changes:>9}"
               f"{found.seconds:>9.0f}" + (f"  below {LOWEST}" if low else ""), flush=True)
     print(f"{len(chosen) - missed} of {len(chosen)} orders with R^2 of at least {LOWEST} in roll "

@@ -72,9 +72,9 @@ def assert_agree(problem, ours, oracle):
 @pytest.mark.parametrize(
     "case, ticks, outliers, values",
     [
-        ("default", 60, 0.03, {}),
-        ("many outliers", 60, 0.2, {}),
-        ("frozen", 30, 0.03, {"frozen": FROZEN}),
+        ("default", 30, 0.03, {}),
+        ("many outliers", 30, 0.2, {}),
+        ("frozen", 20, 0.03, {"frozen": FROZEN}),
         (
             "rank deficient",
             30,

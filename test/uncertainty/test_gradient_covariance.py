@@ -75,9 +75,21 @@ def test_a_map_acts_at_once_and_lasts():
                                atol=1e-9 * before.max())
 
 
-def test_a_slice_a_tick_forms_the_whole():
-    """Every sum is gathered once a turn: twice the channels' rows, uniformly forgotten, are twice
-    the covariance."""
+def test_a_covariance_is_one():
+    """Symmetric and positive definite while every sum is gathered in slices."""
     one = fed(2000, np.ones(1), channels=1, decay=.999)
     np.testing.assert_allclose(one.covariance, one.covariance.T, rtol=1e-9)
     assert np.linalg.eigvalsh(one.covariance).min() > 0
+
+
+def test_noise_fades_by_the_square_of_its_rows_weight():
+    """A row's weight in the cost is decay^age, so its share in the gradient's covariance
+    decay^(2 age)."""
+    decay = .9995
+    gradient = fed(400, np.ones(2), decay=decay)
+    for _ in range(40):     # until the slowest noise's filter is empty
+        turn(gradient)
+    before = gradient.covariance
+    turn(gradient)
+    np.testing.assert_allclose(gradient.covariance, decay ** (4 * STRIDE * BATCH) * before,
+                               rtol=1e-6)

@@ -36,6 +36,22 @@ def test_a_point_violates_the_cones_as_it_violates_the_set(seed, share):
     assert cones.violation(x) == pytest.approx(PHYSICAL.violation(full), abs=1e-9)
 
 
+@pytest.mark.parametrize("share", [1.0, 0.6])
+def test_each_matrix_is_an_inequality_of_the_set(share):
+    """At any point, tied and frozen parameters included."""
+    rng = np.random.default_rng(0)
+    cones, pi = cones_of(rng, share)
+    full = cones.coordinates.expand(rng.normal(size=cones.coordinates.size), pi)
+    wanted = [np.tensordot(full[lmi.places], lmi.basis, 1)
+              - PHYSICAL.epsilon * np.eye(lmi.basis.shape[1])
+              for lmi in PHYSICAL.inequalities if cones.coordinates.free[lmi.places].any()]
+    found = cones.matrices(cones.coordinates.reduce(full))
+    assert len(wanted) == cones.count
+    for matrix, padded in zip(wanted, found):
+        d = len(matrix)
+        np.testing.assert_allclose(padded[:d, :d], matrix, atol=1e-12 * np.abs(matrix).max())
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_balance_is_the_adjoint_of_the_step(seed):
