@@ -4,18 +4,20 @@ from pathlib import Path
 
 import yaml
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction, RegisterEventHandler
-from launch.event_handlers import OnProcessExit
+from launch.actions import (
+    DeclareLaunchArgument,
+    GroupAction,
+    IncludeLaunchDescription,
+    OpaqueFunction,
+)
+from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
-from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-PACKAGE = "uvms_adaptive_dynamics"
+SHARE = FindPackageShare("uvms_adaptive_dynamics")
 
 ARGUMENTS = (
-    ("params_file",
-     PathJoinSubstitution([FindPackageShare(PACKAGE), "config", "bluerov2_alpha5.yaml"]),
+    ("params_file", PathJoinSubstitution([SHARE, "config", "bluerov2_alpha5.yaml"]),
      "Parameter file with the settings."),
     ("namespace", "", "Namespace of the node and of its relative topics."),
     ("name", "uvms_estimator", "Name of the node, for a second one in a namespace."),
@@ -29,8 +31,8 @@ ARGUMENTS = (
     ("directory", "",
      "Overrides output.directory, where the node saves; empty: as in the parameter file."),
     ("record", "",
-     "Overrides output.record: record what the node receives into this new bag, or auto; empty: as "
-     "in the parameter file."),
+     "Overrides output.record: record what the node receives into this new bag, or auto, or none; "
+     "empty: as in the parameter file."),
     ("respawn", "false",
      "Start the node again when it ends, however it ends. A record without {time} gets one."),
     ("respawn_delay", "2.0", "Time until it is started again [s]."),
@@ -38,36 +40,23 @@ ARGUMENTS = (
 )
 SETTINGS = (("solver", "estimation.solver"), ("prior", "prior.file"),
             ("directory", "output.directory"), ("record", "output.record"))
+TO_NODE = ("params_file", "namespace", "use_sim_time", "respawn", "respawn_delay", "log_level")
 
 
 def estimator_node(context):
     """The node; settings that are left empty stay as the parameter file has them."""
     given = {name: LaunchConfiguration(name).perform(context) for name, _, _ in ARGUMENTS}
-    file = given["params_file"]
-    if not Path(file).expanduser().is_file():
-        # launch_ros only warns, and the robot would run with the defaults of another robot.
-        raise RuntimeError(f"params_file is '{file}', which is no file; expected a parameter file "
-                           "such as config/bluerov2_alpha5.yaml.")
-    if not given["prior"] and not prior_in(Path(file).expanduser()):
+    if not given["prior"] and not prior_in(Path(given["params_file"]).expanduser()):
         given["prior"] = "auto"
     respawn = given["respawn"].lower() in ("true", "1", "yes", "on")
-    overrides = {"use_sim_time": ParameterValue(LaunchConfiguration("use_sim_time"),
-                                                value_type=bool)}
-    for argument, setting in SETTINGS:
-        if given[argument]:
-            overrides[setting] = ParameterValue(
-                as_setting(argument, given[argument], respawn), value_type=str)
-    name = given["name"] or "uvms_estimator"
-    node = Node(
-        package=PACKAGE, executable="estimator", name=name,
-        namespace=LaunchConfiguration("namespace"),
-        parameters=[str(Path(file).expanduser()), overrides], output="screen", emulate_tty=True,
-        respawn=respawn, respawn_delay=float(given["respawn_delay"] or 0),
-        arguments=["--ros-args", "--log-level",
-                   f"{logger(context, given['namespace'], name)}:={given['log_level'] or 'info'}"])
-    if respawn:
-        return [node]
-    return [RegisterEventHandler(OnProcessExit(target_action=node, on_exit=fail_with_it)), node]
+    overrides = {setting: as_setting(argument, given[argument], respawn)
+                 for argument, setting in SETTINGS if given[argument]}
+    to_node = {"executable": "estimator", "name": given["name"] or "uvms_estimator",
+               "overrides": yaml.safe_dump(overrides), **{name: given[name] for name in TO_NODE}}
+    return [GroupAction([IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(PathJoinSubstitution([SHARE, "launch",
+                                                            "one_node.launch.py"])),
+        launch_arguments=to_node.items())])]
 
 
 def prior_in(file):
@@ -83,26 +72,13 @@ def prior_in(file):
 
 def as_setting(argument, value, respawn):
     """What the node calls the value of a launch argument."""
-    if argument == "prior" and value == "built-in":
+    # `ros2 launch` takes no empty value.
+    if (argument, value) in (("prior", "built-in"), ("record", "none")):
         return ""
     # A bag is never overwritten, and the node would not start a second time.
     if argument == "record" and respawn and value != "auto" and "{time}" not in value:
         return f"{value}_{{time}}"
     return value
-
-
-def logger(context, namespace, name):
-    """The node's logger, which has the namespace in its name, that of a group included."""
-    pushed = context.launch_configurations.get("ros_namespace", "")
-    whole = namespace if namespace.startswith("/") else f"{pushed}/{namespace}"
-    return ".".join([*filter(None, whole.split("/")), name])
-
-
-def fail_with_it(event, context):
-    """`ros2 launch` ends with 0 whatever becomes of its processes, unless something is raised."""
-    if event.returncode != 0 and not context.is_shutdown:
-        raise RuntimeError(f"the estimator ended with status {event.returncode}; its reason stands "
-                           "above. With respawn:=true it would be started again.")
 
 
 def generate_launch_description():

@@ -1,20 +1,15 @@
 """Starts the digital twin beside an estimator: `ros2 launch uvms_adaptive_dynamics twin.launch.py
 params_file:=my_robot.yaml`, with the parameter file of the estimator."""
-from pathlib import Path
-
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction, RegisterEventHandler
-from launch.event_handlers import OnProcessExit
+from launch.actions import DeclareLaunchArgument, GroupAction, IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
-from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-PACKAGE, NAME = "uvms_adaptive_dynamics", "uvms_twin"
+SHARE = FindPackageShare("uvms_adaptive_dynamics")
 
 ARGUMENTS = (
-    ("params_file",
-     PathJoinSubstitution([FindPackageShare(PACKAGE), "config", "bluerov2_alpha5.yaml"]),
+    ("params_file", PathJoinSubstitution([SHARE, "config", "bluerov2_alpha5.yaml"]),
      "Parameter file with the settings, the same as the estimator's."),
     ("namespace", "", "Namespace of the node and of its relative topics, as the estimator's."),
     ("use_sim_time", "false", "Take time from /clock."),
@@ -22,41 +17,14 @@ ARGUMENTS = (
 )
 
 
-def twin_node(context):
-    """The node."""
-    file = LaunchConfiguration("params_file").perform(context)
-    if not Path(file).expanduser().is_file():
-        # launch_ros only warns, and the twin would be of another robot.
-        raise RuntimeError(f"params_file is '{file}', which is no file; expected a parameter file "
-                           "such as config/bluerov2_alpha5.yaml.")
-    simulated = ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)
-    node = Node(
-        package=PACKAGE, executable="twin", name=NAME,
-        namespace=LaunchConfiguration("namespace"),
-        parameters=[str(Path(file).expanduser()), {"use_sim_time": simulated}], output="screen",
-        emulate_tty=True,
-        arguments=["--ros-args", "--log-level",
-                   [f"{logger(context)}:=", LaunchConfiguration("log_level")]])
-    return [RegisterEventHandler(OnProcessExit(target_action=node, on_exit=fail_with_it)), node]
-
-
-def logger(context):
-    """The node's logger, which has the namespace in its name, that of a group included."""
-    namespace = LaunchConfiguration("namespace").perform(context)
-    pushed = context.launch_configurations.get("ros_namespace", "")
-    whole = namespace if namespace.startswith("/") else f"{pushed}/{namespace}"
-    return ".".join([*filter(None, whole.split("/")), NAME])
-
-
-def fail_with_it(event, context):
-    """`ros2 launch` ends with 0 whatever becomes of its processes, unless something is raised."""
-    if event.returncode != 0 and not context.is_shutdown:
-        raise RuntimeError(f"the twin ended with status {event.returncode}; its reason "
-                           "stands above.")
-
-
 def generate_launch_description():
     """Arguments, then the node."""
-    declared = [DeclareLaunchArgument(name, default_value=default, description=meaning)
-                for name, default, meaning in ARGUMENTS]
-    return LaunchDescription(declared + [OpaqueFunction(function=twin_node)])
+    given = {"executable": "twin", "name": "uvms_twin",
+             **{name: LaunchConfiguration(name) for name, _, _ in ARGUMENTS}}
+    return LaunchDescription([
+        *(DeclareLaunchArgument(name, default_value=default, description=meaning)
+          for name, default, meaning in ARGUMENTS),
+        GroupAction([IncludeLaunchDescription(
+            PythonLaunchDescriptionSource(PathJoinSubstitution([SHARE, "launch",
+                                                                "one_node.launch.py"])),
+            launch_arguments=given.items())])])

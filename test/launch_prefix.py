@@ -9,7 +9,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "uvms_adaptive_dynamics"
-EXECUTABLES = {"estimator": "ros.node", "simulated_robot": "ros.demo.simulated_robot"}
+EXECUTABLES = {"estimator": "ros.node", "simulated_robot": "ros.demo.simulated_robot",
+               "feedforward": "ros.feedforward_node", "twin": "ros.twin_node",
+               "identify": "ros.identification_node"}
 
 
 def ros2_launch_is_there() -> bool:

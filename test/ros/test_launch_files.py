@@ -31,7 +31,7 @@ MODULES = {
     "launch.launch_description_sources": ("PythonLaunchDescriptionSource",),
     "launch.substitutions": ("LaunchConfiguration", "PathJoinSubstitution"),
     "launch_ros": (),
-    "launch_ros.actions": ("Node",),
+    "launch_ros.actions": ("Node", "SetRemap"),
     "launch_ros.parameter_descriptions": ("ParameterValue",),
     "launch_ros.substitutions": ("FindPackageShare",),
 }
@@ -80,11 +80,42 @@ def arguments(description):
             for action in actions(description, "DeclareLaunchArgument")}
 
 
-def estimator_node(module, params_file=__file__, **values):
-    values["params_file"] = str(params_file)
-    description = module.generate_launch_description()
-    function, = actions(description, "OpaqueFunction")
-    return function.kwargs["function"](Context(**values))[-1]
+def started(load, file, params_file=__file__, **values):
+    """What a launch file starts, those that it includes too: nodes and handlers, in order."""
+    values = {"params_file": str(params_file), **values}
+    description = load(file).generate_launch_description()
+    declared = {name: kwargs["default_value"] for name, kwargs in arguments(description).items()
+                if isinstance(kwargs["default_value"], str)}
+    return list(performed(load, description.args[0], Context(**{**declared, **values})))
+
+
+def performed(load, made, context):
+    for action in made:
+        kind = type(action).__name__
+        if kind == "OpaqueFunction":
+            yield from performed(load, action.kwargs["function"](context), context)
+        elif kind == "GroupAction":
+            yield from performed(load, action.args[0], context)
+        elif kind == "IncludeLaunchDescription":
+            given = {name: value.perform(context) if isinstance(value, Recorded) else value
+                     for name, value in action.kwargs["launch_arguments"]}
+            pushed = {"ros_namespace": context.launch_configurations.get("ros_namespace", "")}
+            yield from started(load, included_file(action), **{**pushed, **given})
+        elif kind != "DeclareLaunchArgument":
+            yield action
+
+
+def included_file(action):
+    """The name of a launch file of the package, which must be there."""
+    path = Path(*action.args[0].args[0].args[0][1:])
+    assert (ROOT / path).is_file()
+    return path.name
+
+
+def node_of(load, file, params_file=__file__, **values):
+    """The last node that a launch file starts."""
+    return [action for action in started(load, file, params_file, **values)
+            if type(action).__name__ == "Node"][-1]
 
 
 def executables():
@@ -117,7 +148,7 @@ def test_the_estimator_has_its_arguments(launch_file):
 def test_the_estimator_node_is_the_package_s(launch_file):
     """Executable and node name are those of setup.py and config; the parameter file comes first, so
     that arguments win."""
-    node = estimator_node(launch_file("estimator.launch.py"))
+    node = node_of(launch_file, "estimator.launch.py")
     assert node.kwargs["executable"] in executables() and node.kwargs["name"] == NODE_NAME
     file, overrides = node.kwargs["parameters"]
     assert file == __file__
@@ -127,12 +158,12 @@ def test_the_estimator_node_is_the_package_s(launch_file):
 def test_a_missing_parameter_file_is_refused(launch_file):
     """launch_ros would only warn, and start the node with the defaults."""
     with pytest.raises(RuntimeError, match="'/nowhere.yaml', which is no file"):
-        estimator_node(launch_file("estimator.launch.py"), params_file="/nowhere.yaml")
+        node_of(launch_file, "estimator.launch.py", params_file="/nowhere.yaml")
 
 
 def test_arguments_become_settings_that_exist(launch_file):
     """solver, prior, directory and record override settings of the config, as texts."""
-    overrides = estimator_node(launch_file("estimator.launch.py"), solver="clarabel",
+    overrides = node_of(launch_file, "estimator.launch.py", solver="clarabel",
                                prior="built-in", directory="/data",
                                record="/tmp/bag").kwargs["parameters"][1]
     overrides.pop("use_sim_time")
@@ -144,11 +175,12 @@ def test_arguments_become_settings_that_exist(launch_file):
 
 
 @pytest.mark.parametrize("record, expected", [
-    ("/data/dive", "/data/dive_{time}"), ("auto", "auto"), ("/data/{time}", "/data/{time}")])
+    ("/data/dive", "/data/dive_{time}"), ("auto", "auto"), ("/data/{time}", "/data/{time}"),
+    ("none", "")])
 def test_a_node_that_is_started_again_never_finds_its_recording_there(launch_file, record,
                                                                       expected):
     """With respawn, every name has the time in it."""
-    node = estimator_node(launch_file("estimator.launch.py"), respawn="true", respawn_delay="3.5",
+    node = node_of(launch_file, "estimator.launch.py", respawn="true", respawn_delay="3.5",
                           record=record)
     assert node.kwargs["parameters"][1]["output.record"].args[0] == expected
     assert node.kwargs["respawn"] is True and node.kwargs["respawn_delay"] == 3.5
@@ -160,7 +192,7 @@ def test_a_node_that_is_started_again_never_finds_its_recording_there(launch_fil
     ("boat", "/fleet", "two", "fleet.boat.two")])
 def test_the_log_level_is_that_of_the_node_s_logger(launch_file, namespace, pushed, name, logger):
     """Which has the namespace in its name, also that of a group around the node."""
-    node = estimator_node(launch_file("estimator.launch.py"), namespace=namespace, name=name,
+    node = node_of(launch_file, "estimator.launch.py", namespace=namespace, name=name,
                           ros_namespace=pushed, log_level="debug")
     assert node.kwargs["arguments"][-1] == f"{logger}:=debug"
 
@@ -170,50 +202,41 @@ def test_the_log_level_is_that_of_the_node_s_logger(launch_file, namespace, push
     ("", "", ""), ("boat", "/fleet", "fleet.boat."), ("/boat", "/other", "boat.")])
 def test_so_are_those_of_feedforward_and_twin(launch_file, file, namespace, pushed, before):
     """In every namespace."""
-    node = estimator_node(launch_file(f"{file}.launch.py"), namespace=namespace,
+    node = node_of(launch_file, f"{file}.launch.py", namespace=namespace,
                           ros_namespace=pushed, log_level="debug")
-    word, level = node.kwargs["arguments"][-1]
-    assert word == f"{before}uvms_{file}:=" and level.args == ("log_level",)
+    assert node.kwargs["arguments"][-1] == f"{before}uvms_{file}:=debug"
 
 
 def test_the_identification_is_the_package_s_and_brings_its_estimator(launch_file):
     """Its executable and name are those of setup.py; the estimator gets the same settings."""
-    module = launch_file("identify.launch.py")
-    node = estimator_node(module)
+    estimator, node = (action for action in started(launch_file, "identify.launch.py")
+                       if type(action).__name__ == "Node")
+    assert (estimator.kwargs["name"], node.kwargs["name"]) == (NODE_NAME, "uvms_identification")
     assert node.kwargs["executable"] in executables()
-    assert node.kwargs["name"] == "uvms_identification"
-    assert node.kwargs["parameters"][0] == __file__
-    description = module.generate_launch_description()
-    included, = actions(description, "IncludeLaunchDescription")
-    assert set(dict(included.kwargs["launch_arguments"])) <= ESTIMATOR_ARGUMENTS
+    assert estimator.kwargs["parameters"][0] == node.kwargs["parameters"][0] == __file__
     with pytest.raises(RuntimeError, match="is no file"):
-        estimator_node(module, params_file="/nowhere.yaml")
-    with pytest.raises(RuntimeError, match="identify ended with status 1"):
-        module.fail_with_it(types.SimpleNamespace(returncode=1),
-                            types.SimpleNamespace(is_shutdown=False))
+        started(launch_file, "identify.launch.py", params_file="/nowhere.yaml")
 
 
-@pytest.mark.parametrize("file", ["estimator", "feedforward", "twin"])
-def test_a_node_that_fails_fails_the_launch(launch_file, file):
+@pytest.mark.parametrize("file, name", [
+    ("estimator", NODE_NAME), ("feedforward", NAME), ("twin", "uvms_twin"),
+    ("identify", "uvms_identification")])
+def test_a_node_that_fails_fails_the_launch(launch_file, file, name):
     """Except in a shutdown, after which nobody asks."""
-    module = launch_file(f"{file}.launch.py")
+    *_, handler, node = (action for action in started(launch_file, f"{file}.launch.py")
+                         if type(action).__name__ != "SetRemap")
+    assert handler.args[0].kwargs["target_action"] is node
     ended, running = types.SimpleNamespace, types.SimpleNamespace(is_shutdown=False)
-    module.fail_with_it(ended(returncode=0), running)
-    module.fail_with_it(ended(returncode=1), types.SimpleNamespace(is_shutdown=True))
-    with pytest.raises(RuntimeError, match=f"the {file} ended with status 1"):
-        module.fail_with_it(ended(returncode=1), running)
-    description = module.generate_launch_description()
-    made = actions(description, "OpaqueFunction")[0].kwargs["function"](
-        Context(params_file=__file__))
-    assert made[0].args[0].kwargs == {"target_action": made[1], "on_exit": module.fail_with_it}
+    on_exit = handler.args[0].kwargs["on_exit"]
+    on_exit(ended(returncode=0), running)
+    on_exit(ended(returncode=1), types.SimpleNamespace(is_shutdown=True))
+    with pytest.raises(RuntimeError, match=f"{name} ended with status 1"):
+        on_exit(ended(returncode=1), running)
 
 
 def test_a_node_that_is_started_again_does_not(launch_file):
     """With respawn there is no such handler."""
-    module = launch_file("estimator.launch.py")
-    function, = actions(module.generate_launch_description(), "OpaqueFunction")
-    given = Context(params_file=__file__, respawn="true")
-    assert len(function.kwargs["function"](given)) == 1
+    assert len(started(launch_file, "estimator.launch.py", respawn="true")) == 1
 
 
 def test_the_default_parameter_file_is_in_the_package(launch_file):
@@ -225,13 +248,13 @@ def test_the_default_parameter_file_is_in_the_package(launch_file):
 
 def test_the_feedforward_node_is_the_package_s_and_its_outputs_have_other_names(launch_file):
     """Executable, node name and outputs are those of setup.py and of the topic table."""
-    node = estimator_node(launch_file("feedforward.launch.py"))
+    *remaps, _, node = started(launch_file, "feedforward.launch.py")
     assert node.kwargs["executable"] in executables() and node.kwargs["name"] == NAME
     outputs = {f"~/{output.name}" for output in FEEDFORWARD_OUTPUTS}
-    assert {name for name, _ in node.kwargs["remappings"]} <= outputs
     declared = arguments(launch_file("feedforward.launch.py").generate_launch_description())
-    assert all(declared[name[2:]]["default_value"] == name
-               for name, _ in node.kwargs["remappings"])
+    assert remaps and {remap.args[0] for remap in remaps} <= outputs
+    assert all(declared[remap.args[0][2:]]["default_value"] == remap.args[0]
+               and remap.args[1].args == (remap.args[0][2:],) for remap in remaps)
 
 
 def test_the_demo_starts_both_and_ends_with_the_robot(launch_file):
@@ -245,8 +268,7 @@ def test_the_demo_starts_both_and_ends_with_the_robot(launch_file):
     assert set(robot.kwargs["parameters"][0]) == {"seed", "duration", "publish_clock"}
     assert robot.kwargs["namespace"].args == ("namespace",)
     included, = actions(description, "IncludeLaunchDescription")
-    path = included.args[0].args[0].args[0]
-    assert (ROOT / Path(*path[1:])).is_file()
+    assert included_file(included) == "estimator.launch.py"
     assert set(dict(included.kwargs["launch_arguments"])) <= ESTIMATOR_ARGUMENTS
     handler, = actions(description, "RegisterEventHandler")
     assert handler.args[0].kwargs["target_action"] is robot
@@ -268,14 +290,11 @@ def test_the_closed_loop_ends_with_its_controller(launch_file):
 
 def test_the_twin_takes_the_estimator_s_file(launch_file):
     """Its executable is the package's; the parameter file comes first."""
-    module = launch_file("twin.launch.py")
-    declared = arguments(module.generate_launch_description())
+    declared = arguments(launch_file("twin.launch.py").generate_launch_description())
     assert set(declared) == {"params_file", "namespace", "use_sim_time", "log_level"}
-    node = estimator_node(module)
+    node = node_of(launch_file, "twin.launch.py")
     assert node.kwargs["executable"] in executables() and node.kwargs["name"] == "uvms_twin"
     assert node.kwargs["parameters"][0] == __file__
-    with pytest.raises(RuntimeError, match="is no file"):
-        estimator_node(module, params_file="/nowhere.yaml")
 
 
 @pytest.mark.parametrize("text, prior", [
@@ -287,7 +306,7 @@ def test_a_launch_starts_from_the_saved_state_where_the_file_says_nothing(launch
                                                                           text, prior):
     """One launch file for the first dive and the hundredth; a prior that is given stays."""
     (tmp_path / "p.yaml").write_text(text)
-    node = estimator_node(launch_file("estimator.launch.py"), params_file=str(tmp_path / "p.yaml"))
+    node = node_of(launch_file, "estimator.launch.py", params_file=str(tmp_path / "p.yaml"))
     found = node.kwargs["parameters"][1].get("prior.file")
     assert (found and found.args[0]) == prior
 
@@ -303,18 +322,18 @@ def test_a_demonstration_leaves_real_robots_alone(launch_file):
         name: declared[name]["default_value"] for name in ("prior", "directory")}
 
 
-@pytest.mark.parametrize("file", ["two_vehicles.launch.py", "bluerov2_mavros.launch.py"])
+@pytest.mark.parametrize("file", ["two_vehicles.launch.py", "bluerov2_mavros.launch.py",
+                                  "identify.launch.py", "feedforward.launch.py", "twin.launch.py"])
 def test_what_others_include_exists_and_takes_what_it_is_given(launch_file, file):
     """Files, arguments, and parameter files of the package."""
     module = launch_file(file)
     description = module.generate_launch_description()
     included = actions(description, "IncludeLaunchDescription") + [
-        action for group in actions(description, "GroupAction") for action in group.args[0]]
+        action for group in actions(description, "GroupAction") for action in group.args[0]
+        if type(action).__name__ == "IncludeLaunchDescription"]
     assert included
     for action in included:
-        path = action.args[0].args[0].args[0]
-        assert (ROOT / Path(*path[1:])).is_file()
-        taken = arguments(launch_file(path[-1]).generate_launch_description())
+        taken = arguments(launch_file(included_file(action)).generate_launch_description())
         assert set(dict(action.kwargs["launch_arguments"])) <= set(taken)
     for kwargs in arguments(description).values():
         if not isinstance(kwargs["default_value"], str):

@@ -31,14 +31,12 @@ def launch(tmp_path):
 
 
 def read_until(child, *words, timeout=60.0):
-    """What it said until a line with each of the words, in order."""
-    said, end, left = "", time.monotonic() + timeout, list(words)
-    while left:
+    """What it said until each of the words has come."""
+    said, end = "", time.monotonic() + timeout
+    while not all(word in said for word in words):
         line = child.stdout.readline()
         assert line and time.monotonic() < end, said
         said += line
-        if left[0] in line:
-            left.pop(0)
     return said
 
 
@@ -47,7 +45,7 @@ def test_a_failure_is_the_launch_s(launch):
     child = launch("estimator.launch.py", "solver:=nonsense")
     said = child.communicate(timeout=60)[0]
     assert child.returncode == 1
-    assert "expected 'auto', 'native'" in said and "the estimator ended with status 1" in said
+    assert "expected 'auto', 'native'" in said and "uvms_estimator ended with status 1" in said
 
 
 def test_a_demonstration_in_a_namespace_and_simulated_time(launch, tmp_path):
@@ -66,6 +64,19 @@ def test_a_demonstration_in_a_namespace_and_simulated_time(launch, tmp_path):
     assert child.returncode == 0, said
     assert "/boat/imu/data" in said and "nothing has come on /clock" not in said
     assert (robot / "state.yaml").is_file() and list(robot.glob("recordings/*/metadata.yaml"))
+
+
+@pytest.mark.parametrize("file, words", [
+    ("feedforward", ["[fleet.boat.uvms_feedforward]"]), ("twin", ["[fleet.boat.uvms_twin]"]),
+    ("identify", ["[fleet.boat.uvms_estimator]", "[fleet.boat.uvms_identification]"])])
+def test_other_nodes_start_in_a_namespace(launch, file, words):
+    """Under their names; Ctrl-C is no failure."""
+    child = launch(f"{file}.launch.py", "namespace:=/fleet/boat",
+                   *(["record:=none"] if file == "identify" else []))
+    said = read_until(child, *words)
+    child.send_signal(signal.SIGINT)
+    said += child.communicate(timeout=30)[0]
+    assert child.returncode == 0, said
 
 
 def test_a_node_that_dies_is_started_again(launch, tmp_path):
