@@ -150,9 +150,9 @@ def main() -> int:
                    for one in recordings]
         found = [tested(one, *learn(one, args.every)) for one in changed]
         for one, before, after in zip(recordings, base, found):
-            print(f"{one.name:>9}: R^2 {np.round(after.r2, 3)}, coverage "
-                  f"{np.round(after.coverage, 3)}; {after.changes} changes; R^2 of the worst "
-                  f"channel {np.min(after.r2) - np.min(before.r2):+.3f}")
+            print(f"{one.name:>9}: R^2 {np.round(after.r2 - before.r2, 3)}, coverage "
+                  f"{np.round(after.coverage - before.coverage, 3)} more; "
+                  f"{after.changes - before.changes} more changes")
         print(line("set.these", "", recordings, base, found))
         return 0
     for module, name, scaled in chosen:
@@ -171,7 +171,7 @@ def line(name: str, value: Any, recordings: list[Recording], base: list[Figures]
     for part in ("r2", "coverage"):
         change = [getattr(new, part) - getattr(old, part)
                   for new, old, one in zip(found, base, recordings) if one.tested]
-        for of in (np.mean, lambda each: each[np.argmax(np.abs(each))]):
+        for of in (np.nanmean, lambda each: each[np.nanargmax(np.abs(each))]):
             each = [float(of(one)) for one in change]
             k = int(np.argmax(np.abs(each)))
             where = recordings[k].name if abs(each[k]) >= 5e-4 else ""
@@ -227,9 +227,12 @@ def tested(one: Recording, saved: ParameterSet, changes: int) -> Figures:
         np.array([getattr(row, part) for row in rows])
         for part in ("valid", "residual", "predicted_stddev", "measured", "trust"))
     inside = np.abs(residual) <= Z95 * stddev
-    channels = [(residual[ok, c], tau[ok, c], inside[ok, c]) for c, ok in enumerate(valid.T)]
-    return Figures(np.array([1 - np.mean(r ** 2) / np.var(y) for r, y, _ in channels]),
-                   np.array([np.mean(held) for *_, held in channels]),
+    r2, coverage = np.full((2, valid.shape[1]), np.nan)     # NaN: a channel without rows
+    for c in np.flatnonzero(valid.any(axis=0)):
+        ok = valid[:, c]
+        r2[c] = 1 - np.mean(residual[ok, c] ** 2) / np.var(tau[ok, c])
+        coverage[c] = np.mean(inside[ok, c])
+    return Figures(r2, coverage,
                    float(np.mean(trust > 0)), changes)
 
 
