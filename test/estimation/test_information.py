@@ -9,7 +9,7 @@ from uvms_adaptive_dynamics.config import Estimation
 from uvms_adaptive_dynamics.estimation.prior_information import PriorInformation
 from uvms_adaptive_dynamics.estimation.row_excitation import Excited
 from uvms_adaptive_dynamics.solvers import choose_solver
-from uvms_adaptive_dynamics.uncertainty.parameter_covariance import constrained_inverse
+from uvms_adaptive_dynamics.uncertainty.constrained_inverse import ConstrainedInverse
 
 FLOOR = 1e-9    # of the prior's information: the least there is
 
@@ -397,7 +397,7 @@ def test_a_saved_covariance_comes_back():
             PriorInformation.from_saved(values, covariance, np.array(table.scale), 12.4, inflation,
                                         free), np.full(table.channels, 2.0))
         problem, B = state.problem(values, free), state.gradient_covariance()
-        G = constrained_inverse(problem.total.H, B, np.zeros((0, p)), 0, np.zeros(p), free)
+        G = ConstrainedInverse(problem.total.H, B, np.zeros((0, p)), 0, np.zeros(p), free).matrix
         size = np.sqrt(np.diag(covariance))
         np.testing.assert_allclose(G @ B @ G / np.outer(size, size),
                                    inflation * covariance / np.outer(size, size), atol=1e-6)

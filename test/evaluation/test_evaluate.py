@@ -527,7 +527,8 @@ def test_trajectory_is_thinned_evenly():
     table = RobotModel.from_config(Config()).table
     log = RunLog(table)
     for k in range(5 * TRAJECTORY_POINTS):
-        log.add_estimate(float(k), 0, np.full(table.size, k), np.zeros(table.size))
+        log.add_estimate(SimpleNamespace(t=float(k), pi=np.full(table.size, k),
+                                         stddev=np.zeros(table.size)), 0)
     t = log.trajectory().t
     assert TRAJECTORY_POINTS / 2 < len(t) <= 2 * TRAJECTORY_POINTS + 1
     assert t[0] == 0 and len(set(np.diff(t))) == 1

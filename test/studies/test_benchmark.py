@@ -14,7 +14,7 @@ from uvms_adaptive_dynamics.model.prior import prior_from_config  # noqa: E402
 from uvms_adaptive_dynamics.studies.benchmark import acceptance, cases, command, report  # noqa: E402, E501
 from uvms_adaptive_dynamics.studies.benchmark.cases import Case  # noqa: E402
 from uvms_adaptive_dynamics.studies.benchmark.chain import chain_robot, chain_samples  # noqa: E402
-from uvms_adaptive_dynamics.studies.benchmark.endurance import memory_over  # noqa: E402
+from uvms_adaptive_dynamics.studies.benchmark.endurance import endured  # noqa: E402
 from uvms_adaptive_dynamics.studies.benchmark.measure import measure  # noqa: E402
 from uvms_adaptive_dynamics.studies.benchmark.samples import simulated_samples, with_outliers  # noqa: E402, E501
 from uvms_adaptive_dynamics.studies.benchmark.times import Times, spread  # noqa: E402
@@ -184,12 +184,14 @@ def test_spread_of_times():
     assert spread("solve", [])["solve_ms"] is None
 
 
-def test_endurance_reports_memory():
-    """Ten figures, the last at the end."""
-    found = memory_over(100, lap=60, case=Case("endurance", joints=0, horizon=8))
-    assert [ticks for ticks, _ in found] == list(range(10, 101, 10)) and all(
-        mb > 10 for _, mb in found
+def test_endurance_reports_memory_and_times():
+    """Ten figures of memory, the last at the end; times of every update since the horizon was
+    full."""
+    found = endured(100, lap=60, case=Case("endurance", joints=0, horizon=8))
+    assert [ticks for ticks, _ in found.memory] == list(range(10, 101, 10)) and all(
+        mb > 10 for _, mb in found.memory
     )
+    assert 30 < len(found.update) < 100 and all(one.cpu >= 0 for one in found.update)
 
 
 def test_with_little_data_answers_are_worth_what_they_say():

@@ -46,7 +46,8 @@ NO_THRESHOLDS = {
     "uncertainty/channel_noise.py": "BINS_PER_OCTAVE OCTAVES SCALE_EVERY",
     "uncertainty/gradient_covariance.py": "STRIDE BATCH",
     "uncertainty/identifiability.py": "FAR NARROW TERMS",
-    "uncertainty/parameter_covariance.py": "PENDING FIRST FAR_OUTSIDE",
+    "uncertainty/constrained_inverse.py": "FIRST FAR_OUTSIDE",
+    "uncertainty/parameter_covariance.py": "PENDING",
     "uncertainty/residual_autocovariance.py": "TIME_CONSTANTS LAGS FIT_EVERY",
     "uncertainty/trust.py": "OK DOUBTFUL WRONG EFFORT_MEMORY ROWS SQUARE NORMALIZED EXPECTED M P "
                             "MM PP MP",

@@ -3,11 +3,8 @@ together."""
 import numpy as np
 import pytest
 
-from uvms_adaptive_dynamics.uncertainty.parameter_covariance import (
-    SandwichCovariance,
-    constrained_inverse,
-    share_inside,
-)
+from uvms_adaptive_dynamics.uncertainty.constrained_inverse import ConstrainedInverse, share_inside
+from uvms_adaptive_dynamics.uncertainty.parameter_covariance import SandwichCovariance
 
 
 @pytest.fixture
@@ -24,7 +21,7 @@ def test_a_bound_narrows_as_the_data_push_against_it(push, information):
     A, normal, free = information, np.eye(6)[:1], np.ones(6, bool)
     # The multiplier is n A^-1 g / (n A^-1 n), its deviation (n A^-1 n)^-1/2 where B = A.
     gradient = push * normal[0] / np.sqrt(np.linalg.inv(A)[0, 0])
-    G = constrained_inverse(A, A, normal, 0, gradient, free)
+    G = ConstrainedInverse(A, A, normal, 0, gradient, free).matrix
     x = np.linspace(0, 12 / (1 + push), 200001)
     density = np.exp(-.5 * x ** 2 - push * x)
     share = np.sum(x ** 2 * density) / np.sum(density)
@@ -47,12 +44,24 @@ def test_a_constraint_that_is_said_twice_narrows_once(information):
     """Equal, nearly equal and opposite normals count as one; independent ones each in full."""
     A, free = information, np.ones(6, bool)
     normals, gradient = np.eye(6)[:2], np.array([9.0, 4.0, 0, 0, 0, 0])
-    once = constrained_inverse(A, A, normals, 0, gradient, free)
+    once = ConstrainedInverse(A, A, normals, 0, gradient, free).matrix
     twice = np.concatenate([normals, -2 * normals, normals + 1e-9])
-    np.testing.assert_allclose(constrained_inverse(A, A, twice, 0, gradient, free), once, rtol=1e-6,
-                               atol=1e-12)
-    swapped = constrained_inverse(A, A, normals[::-1], 0, gradient, free)
+    doubled = ConstrainedInverse(A, A, twice, 0, gradient, free).matrix
+    np.testing.assert_allclose(doubled, once, rtol=1e-6, atol=1e-12)
+    swapped = ConstrainedInverse(A, A, normals[::-1], 0, gradient, free).matrix
     np.testing.assert_allclose(swapped, once, rtol=1e-9, atol=1e-15)
+
+
+def test_products_with_it_are_those_with_its_matrix(information):
+    """Constraints and frozen parameters included; what is frozen has no part in it."""
+    rng, A = np.random.default_rng(3), information
+    for free in (np.ones(6, bool), np.array([True, True, False, True, False, True])):
+        normals, columns = rng.normal(size=(2, 6)), rng.normal(size=(6, 3))
+        G = ConstrainedInverse(A, A, normals, 1, rng.normal(size=6), free)
+        np.testing.assert_allclose(G.times(columns), G.matrix @ columns, rtol=1e-10, atol=1e-15)
+        assert not G.times(columns)[~free].any() and not G.matrix[:, ~free].any()
+        # along the equality's normal nothing is left
+        assert np.abs(normals[0] @ G.matrix).max() < 1e-12
 
 
 def test_an_error_of_frozen_values_moves_the_estimate_against_it(information):
@@ -61,7 +70,7 @@ def test_an_error_of_frozen_values_moves_the_estimate_against_it(information):
     A, free = information, np.array([True, True, False, True, False, True])
     u, f = np.flatnonzero(free), np.flatnonzero(~free)
     spread = np.array([[0.4, 0.1], [0.1, 0.3]])
-    G = constrained_inverse(A, A, np.zeros((0, 6)), 0, np.zeros(6), free)
+    G = ConstrainedInverse(A, A, np.zeros((0, 6)), 0, np.zeros(6), free)
     covariance = SandwichCovariance(G, A, A, free, spread)
     inverse = np.linalg.inv(A[np.ix_(u, u)])
     moved = -inverse @ A[np.ix_(u, f)]

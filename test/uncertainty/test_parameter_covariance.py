@@ -3,10 +3,8 @@ import numpy as np
 
 from uvms_adaptive_dynamics.config import Filter, Uncertainty
 from uvms_adaptive_dynamics.model.kernel import correlation_length, gaussian_kernel
-from uvms_adaptive_dynamics.uncertainty.parameter_covariance import (
-    IncrementCovariance,
-    constrained_inverse,
-)
+from uvms_adaptive_dynamics.uncertainty.constrained_inverse import ConstrainedInverse
+from uvms_adaptive_dynamics.uncertainty.parameter_covariance import IncrementCovariance
 
 
 def test_increment_covariance_is_the_papers_recursion():
@@ -34,7 +32,7 @@ def random_fit(rng, p=6, rows=60):
 
 
 def information_covariance(A, B, normals, equalities, gradient, free):
-    G = constrained_inverse(A, B, normals, equalities, gradient, free)
+    G = ConstrainedInverse(A, B, normals, equalities, gradient, free).matrix
     return G @ B @ G
 
 

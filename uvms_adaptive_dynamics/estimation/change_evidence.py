@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtrs
 
 from ..model.parameters import ParameterTable
 
@@ -89,9 +89,9 @@ def evidence(hypothesis: Hypothesis, rows: RecentRows) -> tuple[float, np.ndarra
     D = hypothesis.stddev
     M = np.eye(D.size) + D[:, None] * (columns.T @ weighted) * D
     L = np.linalg.cholesky(M)
-    u = solve_triangular(L, D * (rows.residual.ravel() @ weighted), lower=True)
-    mean = D * solve_triangular(L, u, lower=True, trans=1)
-    return float(0.5 * u @ u - np.log(np.diag(L)).sum()), mean
+    u, _ = dtrtrs(L, D * (rows.residual.ravel() @ weighted), lower=1)
+    mean = D * dtrtrs(L, u, lower=1, trans=1)[0]
+    return float(0.5 * u @ u - np.log(L.diagonal()).sum()), mean
 
 
 def gain(hypothesis: Hypothesis, change: np.ndarray, rows: RecentRows) -> float:

@@ -53,5 +53,5 @@ class Coupling:
 
 
 def quadratic(matrix: np.ndarray) -> Quadratic:
-    """[Y tau]^T [Y tau] (p + 1, p + 1) as a quadratic of pi, in memory of its own."""
-    return Quadratic(matrix[:-1, :-1].copy(), matrix[:-1, -1].copy(), float(matrix[-1, -1]))
+    """[Y tau]^T [Y tau] (p + 1, p + 1) as a quadratic of pi; a view, which follows the matrix."""
+    return Quadratic(matrix[:-1, :-1], matrix[:-1, -1], float(matrix[-1, -1]))

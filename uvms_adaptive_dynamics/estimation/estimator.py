@@ -22,6 +22,7 @@ from ..model.sample import Sample
 from ..solvers import choose_solver, projection_problem
 from ..solvers.problem import HorizonProblem, Solution
 from ..uncertainty.constant_residual import ResidualMean, noise_findings
+from ..uncertainty.constrained_inverse import ConstrainedInverse
 from ..uncertainty.identifiability import (
     Identifiability,
     at_least,
@@ -36,7 +37,6 @@ from ..uncertainty.parameter_covariance import (
     MatrixCovariance,
     ParameterCovariance,
     SandwichCovariance,
-    constrained_inverse,
 )
 from ..uncertainty.parameter_intervals import parameter_intervals
 from ..uncertainty.trust import STATES, WRONG, ChannelTrust
@@ -84,7 +84,7 @@ class Estimator:
     _covariance: ParameterCovariance
     _increments: IncrementCovariance
     _detector: ChangeDetector
-    _inverse: np.ndarray | None
+    _inverse: ConstrainedInverse | None
     _systematic: np.ndarray
     _first_t: float | None
     _last_t: float | None
@@ -236,9 +236,9 @@ class Estimator:
         counted."""
         believable = self._check.plausible(sample)
         if believable.any() and self._check.gates:
-            doubt = np.diagonal(self._covariance.of_rows(raw.Y))
             noise = self._raw_noise_ratio * self.information.noise.long_run
-            suspect = leverage_points(raw.tau - raw.known - raw.Y @ self.pi, doubt, noise)
+            suspect = leverage_points(raw.tau - raw.known - raw.Y @ self.pi,
+                                      lambda: np.diagonal(self._covariance.of_rows(raw.Y)), noise)
             # A regressor is absurd because the motion is, which all rows share.
             believable &= not (sample.valid & suspect).any()
         self.implausible += int(np.sum(sample.valid & ~believable))
@@ -290,10 +290,10 @@ class Estimator:
         """G B G on what constraints leave free, and the frozen parameters' share."""
         A, B = problem.total.H, self.information.gradient_covariance()
         gradient = A @ pi - problem.total.g
-        G = constrained_inverse(A, B, self.physical.active_normals(pi), len(self.table.equal_pairs),
-                                gradient, self.free)
+        G = ConstrainedInverse(A, B, self.physical.active_normals(pi), len(self.table.equal_pairs),
+                               gradient, self.free)
         self._inverse = G
-        systematic = self.information.systematic_gradient() @ G
+        systematic = G.times(self.information.systematic_gradient().T).T
         systematic[:, ~self.free] = self._systematic[:, ~self.free]
         systematic.setflags(write=False)
         self._systematic = systematic
@@ -597,10 +597,11 @@ class Estimator:
             words = known_from(before, np.zeros_like(before), before, before, before)
             return self._free_set.flags(at_least(self.prior.known_from, words), solved=False)
         prior = self.information.arrival.gradient_covariance()
-        covariance = self._inverse @ self.information.gradient_covariance() @ self._inverse
+        inverse = self._inverse.matrix
+        covariance = inverse @ self.information.gradient_covariance() @ inverse
         words = known_from(deviations(covariance),
                            deviations(self._systematic.T @ self._systematic), before,
-                           deviations(self._inverse @ prior @ self._inverse),
+                           deviations(inverse @ prior @ inverse),
                            limited_by_physics(self.physical, self.pi, covariance))
         return self._free_set.flags(at_least(self.prior.known_from, words), solved=True)
 

@@ -58,11 +58,11 @@ class RowFilter:
         Values of invalid channels never enter a sum, not even as zero times infinity.
         """
         K, place = len(self.kernel), self._place
-        for at in (place, place + K):
-            self._mask[at] = valid
-            self._values[at, :, :-2] = np.where(valid[:, None], raw.Y, 0.0)
-            self._values[at, :, -2] = np.where(valid, raw.known, 0.0)
-            self._values[at, :, -1] = np.where(valid, raw.tau, 0.0)
+        values = self._values[place]
+        values[:, :-2], values[:, -2], values[:, -1] = raw.Y, raw.known, raw.tau
+        values[~valid] = 0.0
+        self._values[place + K] = values
+        self._mask[place] = self._mask[place + K] = valid
         self._instants[place] = (t, valid.copy(), None if nu_dot is None else nu_dot.copy())
         self._place = (place + 1) % K
         self._filled = min(self._filled + 1, K)

@@ -30,8 +30,7 @@ class RobustWeight:
             return huber_weight(np.abs(residual), np.full(residual.size, rho))
         if self._grouping == "sample":
             rho = huber_threshold(int(valid.sum()), *self._threshold)
-            return np.full(residual.size,
-                           float(huber_weight(np.array(np.linalg.norm(residual)), np.array(rho))))
+            return np.full(residual.size, huber_weight(np.sqrt(residual @ residual), rho))
         return np.full(residual.size, self._of_stack)
 
 

@@ -4,6 +4,8 @@ Rows are linear in accelerations and cubic in speeds at most, so one absurd valu
 minutes of data. The limits are those of any vehicle and arm of this kind (`limits` settings)."""
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..config import Limits
@@ -87,13 +89,18 @@ class SampleCheck:
                            if self._vehicle else sample.joint_torque)
 
 
-def leverage_points(residual: np.ndarray, doubt: np.ndarray, noise: np.ndarray) -> np.ndarray:
+def leverage_points(residual: np.ndarray, doubt_of_rows: Callable[[], np.ndarray],
+                    noise: np.ndarray) -> np.ndarray:
     """(C,) bool: rows whose influence is out of bounds, in the residual and in the row together.
 
-    residual (C,) of raw rows; doubt (C,): variance of their predictions that comes from the
-    parameters; noise (C,): deviation of raw rows. A Huber cost bounds what a residual does, not
-    what a row does: one absurd regressor outweighs minutes of others. Where the parameters are as
-    uncertain as the residual is large, the row is news; where they are not, it is an error."""
+    residual (C,) of raw rows; doubt_of_rows: gives the variance (C,) of their predictions that
+    comes from the parameters, asked where it decides; noise (C,): deviation of raw rows. A Huber
+    cost bounds what a residual does, not what a row does: one absurd regressor outweighs minutes of
+    others. Where the parameters are as uncertain as the residual is large, the row is news; where
+    they are not, it is an error."""
+    if (np.abs(residual) <= INCONSISTENT * noise).all():     # whatever the doubt
+        return np.zeros(residual.size, bool)
+    doubt = doubt_of_rows()
     surprise = np.abs(residual) / np.sqrt(noise ** 2 + doubt)
     return ~(surprise <= INCONSISTENT) & ~(doubt <= noise ** 2)
 

@@ -43,6 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
              "(docs/identification.md)")
     parser.add_argument("--save-parameters", type=options.new_file, metavar="YAML",
                         help="keep the last estimate in this file")
+    parser.add_argument("--jobs", type=options.count, default=2, metavar="N",
+                        help="processes: with 2 or more the front end runs ahead of the estimator "
+                             "in one of its own, with the same numbers; default 2")
     parser.add_argument("--no-report", action="store_true",
                         help="write metrics.json and samples.csv only")
     parser.add_argument("--figures", action="store_true",
@@ -71,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
                        args.save_parameters,
                        say=lambda sentence: print(f"evaluate: {sentence}", file=sys.stderr),
                        adapt_intervals=args.adapt_intervals, figures=args.figures,
-                       held_out=held_out)
+                       held_out=held_out, jobs=args.jobs)
     print(summary(metrics))
     if held_out:
         print(f"\nheld out, the last {100 - args.split:g} %, nothing learnt:\n"

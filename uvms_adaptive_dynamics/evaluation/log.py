@@ -10,7 +10,7 @@ import numpy as np
 
 from ..disk.kinds import reason_of
 from ..errors import UvmsError
-from ..estimation.prediction import Prediction
+from ..estimation.prediction import Estimate, Prediction
 from ..model.parameters import ParameterTable
 
 # Regressors of longer runs go to an unnamed temporary file (two minutes of the default robot are 36
@@ -97,10 +97,11 @@ class RunLog:
             column.append(values[name])
         self._regressors.append(row.regressor)
 
-    def add_estimate(self, t: float, bag: int, pi: np.ndarray, stddev: np.ndarray) -> None:
+    def add_estimate(self, estimate: Estimate, bag: int) -> None:
         """Keep a point of the parameters' trajectory, thinned evenly as it grows."""
         if self._estimates % self._stride == 0:
-            self._trajectory.append((t, bag, pi.copy(), stddev))
+            # Deviations are formed when they are asked for: only of what is kept.
+            self._trajectory.append((estimate.t, bag, estimate.pi, estimate.stddev))
             if len(self._trajectory) > 2 * TRAJECTORY_POINTS:
                 del self._trajectory[1::2]
                 self._stride *= 2

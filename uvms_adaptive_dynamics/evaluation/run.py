@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,32 +13,27 @@ import numpy as np
 from ..config import Config
 from ..control.stage_runner import StageEnd, StageRunner, runner_of_settings
 from ..disk.writing import attempt_all, output_file, output_folder, write_file
-from ..errors import BagError
+from ..errors import BagError, UvmsError
 from ..estimation.estimator import Estimator
 from ..garbage import ShortCollections
 from ..model.parameter_file import LIMIT as MOST_PARAMETERS
 from ..model.parameter_file import ParameterSet, save_parameters
 from ..model.robot import RobotModel
 from ..model.sample import Sample
-from ..signals.front_end import SignalFrontEnd
 from ..signals.topics import inputs
 from ..terminal import progress_on_terminal
 from ..uncertainty.statement import Statement
-from .bags import BagContents, check_bag, read_messages
-from .causes import masked_rows, nothing_usable
+from .bags import BagContents, check_bag
+from .causes import masked_rows
 from .failures import FailureLog, kind_of
 from .files import needed_bytes, write_json, write_samples
-from .gaps import Gaps
-from .input_log import InputLog
 from .judged import statement_of
 from .log import RunLog
-from .mask_spans import MaskSpans
+from .prepared import Batch, Recordings, Signals, prepared
+from .processes import Stream
 from .recording import Piece
 from .run_record import Run, RunFinding, metrics_of
 
-# Samples that the front end makes before the estimator takes them: each then finds its own data in
-# the processor's caches, which saves a twentieth of a run.
-TURN = 64
 # Sentences on channels that are wrong which a run keeps: the first ones tell.
 MOST_CAUSES = 10
 
@@ -47,21 +43,21 @@ def evaluate(bags: Sequence[str | Path | Piece], config: Config, prior: Paramete
              save_to: str | Path | None = None,
              say: Callable[[str], None] = lambda sentence: None,
              adapt_intervals: bool = False, figures: bool = False,
-             held_out: Sequence[Piece] = ()) -> dict[str, Any]:
+             held_out: Sequence[Piece] = (), jobs: int = 1) -> dict[str, Any]:
     """Run the bags, write metrics.json, samples.csv and the report into `output` (if given), return
     the metrics.
 
     `figures` writes the figures of print quality as well, one PNG file each.
     `save_to` keeps the last estimate as a parameter file; `say` gets warnings and notes, sentence
-    by sentence. `adapt_intervals` as in `run`. On `held_out` the last estimate then predicts and
-    learns nothing: its metrics are those under that name, its files in a folder `held_out`. Raises
-    a UvmsError for whatever cannot be used.
+    by sentence. `adapt_intervals` and `jobs` as in `run`. On `held_out` the last estimate then
+    predicts and learns nothing: its metrics are those under that name, its files in a folder
+    `held_out`. Raises a UvmsError for whatever cannot be used.
     """
     folder = (None if output is None
               else output_folder(output, _space([*bags, *held_out], config)))
     if save_to is not None:
         output_file(save_to, MOST_PARAMETERS)
-    done = run(bags, config, prior, frozen, progress_on_terminal(), adapt_intervals)
+    done = run(bags, config, prior, frozen, progress_on_terminal(), adapt_intervals, jobs)
     for sentence in (*(warning for bag in done.bags for warning in bag.warnings), *done.notes,
                      *(failure.line() for failure in done.failures)):
         say(sentence)
@@ -71,7 +67,7 @@ def evaluate(bags: Sequence[str | Path | Piece], config: Config, prior: Paramete
     if save_to is not None:
         writes.append(partial(save_parameters, save_to, done.final))
     if held_out:
-        tested = run(held_out, config, done.final, True, progress_on_terminal())
+        tested = run(held_out, config, done.final, True, progress_on_terminal(), jobs=jobs)
         said_of_test = statement_of(tested)
         metrics["held_out"] = _with_verdict(said_of_test, tested)
         if folder is not None:
@@ -115,87 +111,69 @@ def _space(bags: Sequence[str | Path | Piece], config: Config) -> int:
 def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet | None = None,
         frozen: bool = False,
         progress: Callable[[str, float], None] = lambda bag, share: None,
-        adapt_intervals: bool = False) -> Run:
+        adapt_intervals: bool = False, jobs: int = 1) -> Run:
     """Drive front end and estimator with the messages of each bag, one bag after another.
 
     Between bags the horizon is emptied and the estimate kept. `frozen` predicts with `prior` and
     learns nothing, neither parameters nor the width of intervals, unless `adapt_intervals`. All
-    bags are checked before the first is run; of each, a Piece of it may be given. The same input
-    gives the same numbers.
+    bags are checked before the first is run; of each, a Piece of it may be given. With `jobs` above
+    1 the front end runs in a process of its own, ahead of the estimator. The same input gives the
+    same numbers.
     """
     needed = inputs(config)
-    contents = [check_bag(bag, needed) for bag in bags]
-    robot = RobotModel.from_config(config)
-    front = SignalFrontEnd(config, robot)
-    estimator = Estimator(config, prior, robot=robot, learn=not frozen,
-                          adapt_intervals=adapt_intervals or not frozen)
-    start = estimator.parameter_set()
-    stages = None if frozen else runner_of_settings(estimator)
-    recorder = _Recorder(estimator, robot, frozen, stages)
-    received_log, gaps = InputLog(front.inputs), Gaps(config.robot.vehicle)
-    masks = MaskSpans(len(robot.channels), config.filter.period)
-    front.follow_masks(masks.add)
-    warned: list[RunFinding] = []
-    # As in the node, so that the times of updates and solves are the node's.
-    with ShortCollections(), FailureLog(recorder.elapsed) as failures:
-        for number, bag in enumerate(contents):
-            if number:
-                front.reset()
-                estimator.break_off()
-            gaps.begin(bag.start)
-            masks.begin(number)
-            waiting: list[Sample] = []
-            for role, message, received in read_messages(bag.piece, needed,
-                                                         received_log.undecodable):
-                front.add_message(role, message, received)
-                made = front.samples()
-                for sample in made:
-                    gaps.add(sample, received)
-                waiting += made
-                if len(waiting) >= TURN:
-                    recorder.add_samples(waiting, number)
-                    waiting.clear()
-                    progress(bag.path.name,
-                             min(0.999, (received - bag.start) / max(bag.end - bag.start, 1e-9)))
-            recorder.add_samples(waiting, number)
-            gaps.end(bag.end)
-            received_log.end_recording()
-            warned += _signal_findings(bag, front)
-            # The last `filter.latency` of a bag is left: the node could not finish those ticks
-            # either, and so both end alike.
-            progress(bag.path.name, 1.0)
+    contents = tuple(check_bag(bag, needed) for bag in bags)
+    with _prepared(Recordings(contents, config), jobs) as made:
+        robot = RobotModel.from_config(config)
+        estimator = Estimator(config, prior, robot=robot, learn=not frozen,
+                              adapt_intervals=adapt_intervals or not frozen)
+        start = estimator.parameter_set()
+        stages = None if frozen else runner_of_settings(estimator)
+        recorder = _Recorder(estimator, robot, frozen, stages)
+        # As in the node, so that the times of updates and solves are the node's.
+        with ShortCollections(), FailureLog(recorder.elapsed) as failures:
+            signals = _learn(made, contents, recorder, progress)
     if not len(recorder.log):
-        raise BagError(nothing_usable(contents, front, received_log.undecodable))
-    warned += _masked_findings(recorder.log, robot, front)
+        raise BagError(signals.unusable)
+    found = (*signals.findings, *_masked_findings(recorder.log, robot, signals))
     return Run(
-        tuple(contents), config, robot, frozen, recorder.log, start, estimator.parameter_set(),
+        contents, config, robot, frozen, recorder.log, start, estimator.parameter_set(),
         None if frozen else estimator.solver_name,
         None if frozen else estimator.identifiable_rank(), estimator.solver_failures,
-        {**front.counters, **received_log.undecodable}, front.masked,
-        (*(found.sentence for found in warned), *(stages.schedule.notes if stages else ()),
+        signals.counters, signals.masked,
+        (*(one.sentence for one in found), *(stages.schedule.notes if stages else ()),
          *estimator.notes), estimator.prior.noise_stddev,
-        (*warned, *recorder.trust_findings(),
+        (*found, *recorder.trust_findings(),
          *(RunFinding("robot.dry_mass", sentence) for sentence in estimator.mass_findings()),
          *(RunFinding("residual", sentence) for sentence in estimator.residual_findings())),
-        received_log.figures(), tuple(recorder.changes), tuple(failures.failures), gaps.figures(),
-        masks.spans, recorder.stage_ends())
+        signals.inputs, tuple(recorder.changes), tuple(failures.failures), signals.longest_gap,
+        signals.mask_spans, recorder.stage_ends())
 
 
-def _signal_findings(bag: BagContents, front: SignalFrontEnd) -> list[RunFinding]:
-    """The front end's warnings of a recording, with the time at which a check found them."""
-    since = {f"{finding.setting}: {finding.sentence}": t for finding, t in front.frames.findings}
-    return [RunFinding(
-        sentence.partition(":")[0], f"{bag.path.name}: {sentence}",
-        next((t for begin, t in since.items() if sentence.startswith(begin)), None))
-        for sentence in front.warnings]
+def _prepared(recordings: Recordings,
+              jobs: int) -> AbstractContextManager[Iterable[Batch | Signals]]:
+    """What `prepared` makes, in this process or ahead in another one."""
+    if jobs > 1:
+        return Stream(prepared, recordings, owner="the front end's")
+    return closing(prepared(recordings))
 
 
-def _masked_findings(log: RunLog, robot: RobotModel, front: SignalFrontEnd) -> list[RunFinding]:
+def _learn(made: Iterable[Batch | Signals], bags: Sequence[BagContents], recorder: _Recorder,
+           progress: Callable[[str, float], None]) -> Signals:
+    """Give all samples to the estimator; what the front end leaves behind."""
+    for one in made:
+        if isinstance(one, Signals):
+            return one
+        recorder.add_samples(one.samples, one.bag)
+        progress(bags[one.bag].path.name, one.share)
+    raise UvmsError("the front end ended without its figures.")
+
+
+def _masked_findings(log: RunLog, robot: RobotModel, signals: Signals) -> list[RunFinding]:
     """What masks the channels of which no row counts."""
     valid = log.rows().valid
     empty = [name for c, name in enumerate(robot.channels) if not valid[:, c].any()]
     return [RunFinding("masked rows", sentence)
-            for sentence in masked_rows(front.masked, empty, front.inputs)]
+            for sentence in masked_rows(signals.masked, empty, signals.states)]
 
 
 class _Recorder:
@@ -208,7 +186,7 @@ class _Recorder:
         self.changes: list[RunFinding] = []
         self._causes: dict[str, RunFinding] = {}
         self._first_t: float | None = None
-        self._t = 0.0
+        self._t, self._bag = 0.0, 0
         if frozen:
             self._follow_physical(estimator.prior.values)
 
@@ -217,7 +195,10 @@ class _Recorder:
         return 0.0 if self._first_t is None else self._t - self._first_t
 
     def add_samples(self, samples: Iterable[Sample], bag: int) -> None:
-        """Give the samples to the estimator, one after the other."""
+        """Give the samples to the estimator, one after the other; a new bag's after a gap."""
+        if bag != self._bag:
+            self._estimator.break_off()
+            self._bag = bag
         for sample in samples:
             self._add_sample(sample, bag)
 
@@ -249,7 +230,7 @@ class _Recorder:
             log.skipped += 1
             return
         log.updates += 1
-        log.add_estimate(estimate.t, bag, estimate.pi, estimate.stddev)
+        log.add_estimate(estimate, bag)
         self._follow_physical(estimate.pi)
 
     def _follow_trust(self, t: float) -> None:

@@ -139,14 +139,14 @@ class PhysicalSet:
         are, pseudo-inertias scaled)."""
         epsilon = self.epsilon if epsilon is None else epsilon
         scale = self.table.scale
-        excess = max(0.0, float(np.max((self.lower - pi) / scale)),
-                     float(np.max((pi - self.upper) / scale)))
+        outside = np.maximum(self.lower - pi, pi - self.upper)
         if len(self.table.equal_pairs):
             a, b = self.table.equal_pairs.T
-            excess = max(excess, float(np.max(np.abs(pi[a] - pi[b]) / scale[a])))
+            outside[a] = np.maximum(outside[a], np.abs(pi[a] - pi[b]))
         if self.table.vehicle:
             alone = self._alone
-            excess = max(excess, float(np.max((epsilon - pi[alone]) / np.array(scale)[alone])))
+            outside[alone] = np.maximum(outside[alone], epsilon - pi[alone])
+        excess = max(0.0, float((outside / scale).max()))
         if self.inequalities:
             excess = max(excess, epsilon - float(self._eigen(pi)[0][:, 0].min()))
         return excess

@@ -52,7 +52,7 @@ def huber(norms: np.ndarray, rho: np.ndarray | float) -> np.ndarray:
     return 2 * rho * norms - rho**2
 
 
-def huber_weight(norms: np.ndarray, rho: np.ndarray) -> np.ndarray:
+def huber_weight(norms: np.ndarray | float, rho: np.ndarray | float) -> np.ndarray:
     """Weight that makes |r|^2 have phi's gradient: 1 within rho, rho / |r| beyond."""
     return np.where(norms > rho, rho / np.maximum(norms, 1e-300), 1.0)
 

@@ -47,7 +47,7 @@ class GradientCovariance:
         self._old = np.zeros_like(self._new)        # of rows that have been mapped at least once
         self._terms = np.zeros((BATCH, B * channels, size))
         self._complete = np.zeros((B * channels, size, BATCH))
-        self._slices = np.array_split(np.arange(B * channels), STRIDE * BATCH)
+        self._slices = _slices(B * channels, STRIDE * BATCH)
         self.reset()
 
     def reset(self) -> None:
@@ -93,15 +93,15 @@ class GradientCovariance:
             self._forming[:] = 0.0
             self._consistent = not self._mapping
         part = self._slices[turn]
-        if part.size:
+        if part.start < part.stop:
+            new, old, z = self._new[part], self._old[part], self._complete[part]
             if self._decay < 1.0:
-                self._new[part] *= self._decay ** (2 * len(self._slices))
-            z = self._complete[part]
-            self._new[part] += np.matmul(STRIDE * z, z.transpose(0, 2, 1))
+                new *= self._decay ** (2 * len(self._slices))
+            new += np.matmul(STRIDE * z, z.transpose(0, 2, 1))
             if self._consistent:
                 share = self._shares(weights, variance)[part]
-                self._forming[0] += np.tensordot(share, self._new[part], 1)
-                self._forming[1] += np.tensordot(share, self._old[part], 1)
+                for forming, sums in zip(self._forming, (new, old)):
+                    forming += (share @ sums.reshape(len(sums), -1)).reshape(forming.shape)
         if turn == len(self._slices) - 1 and self._consistent:
             self._covariance[:] = self._forming
 
@@ -146,7 +146,13 @@ class GradientCovariance:
 
     def _map_slices(self, T: np.ndarray, new: np.ndarray) -> Iterator[None]:
         for part in self._slices:
-            if part.size:
+            if part.start < part.stop:
                 self._old[part] = T @ self._old[part] @ T.T + new[part]
                 yield
         self._mapping = False
+
+
+def _slices(count: int, parts: int) -> list[slice]:
+    """`count` places in so many neighbouring slices of nearly equal length, some of them empty."""
+    ends = [count * k // parts for k in range(parts + 1)]
+    return [slice(*pair) for pair in zip(ends, ends[1:])]

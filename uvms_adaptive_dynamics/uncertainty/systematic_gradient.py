@@ -56,7 +56,8 @@ class SystematicGradient:
         if self._before is not None:
             # Central differences, so that the rate belongs to the row's own instant.
             Y_before, tau_before = self._before
-            rate = np.nan_to_num((tau - self._earlier) / (2 * self._period))
+            rate = (tau - self._earlier) / (2 * self._period)
+            rate[np.isnan(rate)] = 0.0
             self._new[0] -= rate[:, None] * Y_before
             self._earlier = tau_before
         self._before = Y, tau

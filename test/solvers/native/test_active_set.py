@@ -53,3 +53,33 @@ def test_without_time_it_says_where_it_stopped():
     cost, cones, best = solved(1)
     found = solve_active_set(cost, cones, best.x, best.active, Clock(0.0))
     assert isinstance(found, Stopped) and np.array_equal(found.x, best.x)
+
+
+def ticks(seed, steps=40, reach=2.0):
+    """Problems whose truth goes from inside the set through its edge and back, as ticks go."""
+    rng = np.random.default_rng(seed)
+    begin, end = admissible(TABLE, rng), admissible(TABLE, rng)
+    there = np.linspace(0.0, reach, steps)
+    for share in (*there, *there[::-1]):
+        yield make_problem(TABLE, np.random.default_rng(seed), N=40, outliers=0.0, noise=0.1,
+                           truth=begin + share * (end - begin))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_active_set_is_followed_as_directions_become_null_and_free(seed):
+    """From tick to tick without another method, whichever inequality becomes singular or regular;
+    every answer is the interior point's. Where the Schur complement alone was followed, one change
+    of rank in two ended the search."""
+    found, ranks = None, set()
+    for problem in ticks(seed):
+        cost, cones = prepared(problem)
+        if found is None:
+            found = solve_interior(cost, cones, cones.coordinates.reduce(problem.pi), 1e-8)
+        cost.refresh(found.x)
+        found = solve_active_set(cost, cones, found.x, found.active)
+        assert isinstance(found, Answer) and found.gap < GAP
+        oracle = solve_interior(cost, cones, found.x, 1e-9)
+        assert found.value - oracle.value < 1e-8 * cost.size(oracle.value)
+        assert cones.violation(found.x) < 1e-12
+        ranks.add(tuple(found.active.rank))
+    assert len(ranks) > 1

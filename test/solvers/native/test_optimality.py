@@ -38,9 +38,10 @@ def on_the_edge(rng, table, ranks=(1, 2, 3)):
 
 @pytest.mark.parametrize("which", range(3))
 @pytest.mark.parametrize("seed", range(4))
-def test_the_matrix_of_newtons_equations_is_the_derivative(which, seed):
+@pytest.mark.parametrize("lost", [0, 1])
+def test_the_matrix_of_newtons_equations_is_the_derivative(which, seed, lost):
     """The gradient balance and the active conditions, differentiated along random directions of
-    x and of the multipliers.
+    x and of the multipliers; on a face too, where directions have lost their multiplier.
 
     The cost's own curvature is exact; F22 is inverted by its diagonal, as eigenvectors make it,
     where the matrix is factorized.
@@ -49,8 +50,10 @@ def test_the_matrix_of_newtons_equations_is_the_derivative(which, seed):
     cost, cones, x, active = on_the_edge(rng, TABLES[which])
     slope = cost.at(x)
     hessian = cost.hessian(slope, exact=True)
+    null = np.minimum(active.rank + lost, cones.side)
     conditions = Conditions(cones, active)
-    lagrangian = conditions._turn_to(x, hessian.copy(), active)
+    lagrangian = conditions._turn_to(x, hessian.copy(), active, null)
+    assert conditions.on_a_face == (lost > 0 and cones.count > 0)
     state = conditions.state(slope)
     dx, dl, h = rng.normal(size=x.size), rng.normal(size=state.multipliers.size), 1e-6
 
@@ -75,7 +78,7 @@ def test_a_step_solves_the_linearized_conditions(which):
     slope = cost.at(x)
     hessian = cost.hessian(slope, exact=True)
     probe = Conditions(cones, active)
-    lagrangian = probe._turn_to(x, hessian.copy(), active)
+    lagrangian = probe._turn_to(x, hessian.copy(), active, active.rank)
     conditions = Conditions.at(cones, x, hessian.copy(), active)
     state = conditions.state(slope)
     dx, change = conditions.step(state)
@@ -97,6 +100,28 @@ def test_multipliers_are_the_projection_of_what_is_negative():
     flipped = conditions.state(cost.slope(x), -state.multipliers)
     Z, rank = conditions.multiplier_matrices(flipped)
     assert (rank == 0).all() and np.abs(Z).max() < 1e-12
+
+
+def test_a_step_on_a_face_keeps_the_multipliers_directions_null():
+    """What has a multiplier stays null against all directions that are null; what has lost its
+    multiplier moves freely, and takes the Schur complement's regular part away from zero."""
+    rng = np.random.default_rng(11)
+    cost, cones, x, active = on_the_edge(rng, TABLES[1], ranks=(1,))
+    F = cones.matrices(x)
+    # A point at which each link has two null directions, and a multiplier along one of them.
+    values, V = np.linalg.eigh(F)
+    flat = F - np.matmul(V[..., :2] * values[:, None, :2], V[..., :2].transpose(0, 2, 1))
+    cones.constant += flat - F
+    active.Z = np.matmul(V[..., :1], V[..., :1].transpose(0, 2, 1))
+    slope = cost.at(x)
+    conditions = Conditions.at(cones, x, cost.hessian(slope, exact=True), active, active.rank + 1)
+    assert conditions.on_a_face
+    state = conditions.state(slope)
+    dx, _ = conditions.step(state)
+    moved = np.matmul(np.matmul(V.transpose(0, 2, 1), cones.matrices(x + dx)), V)
+    size = np.abs(moved).max()
+    assert np.abs(moved[:, 0, :2]).max() < 1e-9 * size
+    assert np.abs(moved[:, 1, 1]).min() > 1e-6 * size
 
 
 def test_without_matrix_inequalities_only_bounds_are_left():

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any, NamedTuple
 
 from ...errors import UvmsError, brief
-from .processes import Isolated, call_isolated
+from ..processes import Isolated, call_isolated
 
 CONNECT = 10.0      # [s] in which a scheduler that is there answers
 RETRIES = 2         # of a call whose Dask worker is lost: on another one

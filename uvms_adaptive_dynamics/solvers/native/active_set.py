@@ -24,9 +24,7 @@ from .robust_cost import QUARTER, RobustCost
 
 STEPS = 24  # in all
 GUESSES = 6  # of the active set, and factorizations
-DIVERGING = 4.0  # a step this much longer than the one before: the guess is not near an optimum
-LOST = 2e-4  # (scaled) violation after another guess from which Newton's method seldom comes back
-WORSE = 30.0  # ratio of a gap to the smallest so far that tells the same
+DIVERGING = 4.0  # a step this much longer than the one before: the factorization is of no use
 SLOW = 0.3  # a step longer than this share of the one before: the factorization is too old
 GAP = 1e-9  # relative bound of suboptimality of an answer
 # (scaled) violation from which a last step along the constraints alone leads inside, but for
@@ -58,19 +56,21 @@ class _Search:
         self, cost: RobustCost, cones: Cones, start: np.ndarray, active: ActiveSet, clock: Clock
     ):
         self._cost, self._cones, self._active, self._clock = cost, cones, active.copy(), clock
+        self._null = self._active.rank  # directions of each inequality that are null
         self._slope = cost.slope(start)
-        self._steps = self._guesses = 0
-        self._best = np.inf
+        self._steps = 0
+        # first step of the factorization before, with the same active set
+        self._longest = np.inf
 
     def run(self) -> Answer | None:
         """Guess after guess, each with a factorization of its own."""
         for _ in range(GUESSES):
+            hessian = self._cost.hessian(self._slope)
             conditions = Conditions.at(
-                self._cones, self._slope.x, self._cost.hessian(self._slope), self._active
+                self._cones, self._slope.x, hessian, self._active, self._null
             )
             if conditions is None or self._clock.passed:
                 return None
-            self._guesses += 1
             verdict = self._converge(conditions)
             if not isinstance(verdict, str):
                 return verdict
@@ -87,35 +87,44 @@ class _Search:
         state = conditions.state(self._slope)
         while self._steps < STEPS and not self._clock.passed:
             self._steps += 1
+            is_first = last == np.inf
             dx, change = conditions.step(state)
             length = float(np.sqrt(dx @ dx))
-            if not np.isfinite(length) or (self._steps > 2 and length > DIVERGING * last):
+            if not np.isfinite(length) or (is_first and length > self._longest):
                 return None
+            if length > DIVERGING * last:
+                return self._refreshed(conditions, state)
+            if is_first:
+                self._longest = length
             self._slope = self._cost.slope(state.x + dx)
             state = conditions.state(self._slope, state.multipliers + change)
-            gap, violation = self._gap(conditions, state, length), conditions.violation(state)
-            if self._guesses > 1 and (violation > LOST or gap > WORSE * self._best):
-                return None
-            self._best = min(self._best, gap)
-            good = gap < GAP and violation < FEASIBLE
+            gap = self._gap(conditions, state, length)
+            good = gap < GAP and conditions.violation(state) < FEASIBLE
             # The first step shows most of what is guessed wrong; an answer is checked in full.
-            if good or (last == np.inf and conditions.doubtful(state, self._active.bounds)):
-                self._active, wrong = self._corrected(conditions, state)
-                if wrong:
-                    return "again"
+            doubtful = is_first and conditions.doubtful(state, self._active.bounds)
+            if (good or conditions.on_a_face or doubtful) and self._corrected(conditions, state):
+                return "again"
             if good:
-                revision = self._cost.revision
-                self._slope = self._cost.at(state.x)
-                if self._cost.revision != revision:  # an outlier had been left out
-                    return "again"
-                answer = self._restored(conditions, state, gap)
+                answer = self._confirmed(conditions, state, gap)
                 if answer is not None:
                     return answer
-                continue
-            if length > SLOW * last:
-                return "again"
+            elif length > SLOW * last:
+                return self._refreshed(conditions, state)
             last = length
         return None
+
+    def _confirmed(
+        self, conditions: Conditions, state: State, gap: float
+    ) -> Answer | Literal["again"] | None:
+        """The answer, 'again' where an outlier had been left out; None where it takes another
+        step."""
+        revision = self._cost.revision
+        self._cost.refresh(state.x)
+        if self._cost.revision == revision:
+            return self._restored(conditions, state, gap)
+        self._slope = self._cost.slope(state.x)
+        self._longest = np.inf
+        return "again"
 
     def _restored(self, conditions: Conditions, state: State, gap: float) -> Answer | None:
         """The answer with its active constraints met and all others kept, if what that may cost
@@ -132,24 +141,47 @@ class _Search:
             else None
         )
 
-    def _corrected(self, conditions: Conditions, state: State) -> tuple[ActiveSet, bool]:
-        """(the active set without multipliers of the wrong sign and with the violated
-        constraints, whether there were any)."""
+    def _corrected(self, conditions: Conditions, state: State) -> bool:
+        """Take what has a multiplier of the wrong sign out of the active set and what is violated
+        into it; whether there were any, or the conditions were those of a face."""
         cones, old = self._cones, self._active
-        multipliers = np.zeros(old.multipliers.size)
-        multipliers[conditions.bounds] = state.multipliers[: conditions.bounds.size]
+        multipliers = self._multipliers(conditions, state)
         bounds = (old.bounds & (multipliers >= 0)) | ((state.slacks < -ROUNDING) & ~old.bounds)
-        wrong = bool((multipliers < 0).any() or (bounds & ~old.bounds).any())
-        multipliers = np.maximum(multipliers, 0.0)
-        if not cones.count:
-            return ActiveSet(bounds, multipliers, old.rank, old.Z), wrong
-        Z, kept = conditions.multiplier_matrices(state)
-        negative = (np.linalg.eigvalsh(state.F) < -ROUNDING).sum(axis=1)
-        rank = np.minimum(kept, old.rank)
-        # A matrix may lose a multiplier and have a negative eigenvalue: its rank stays, and the
-        # guess was wrong all the same.
-        wrong |= bool((kept < old.rank).any() or (negative > rank).any())
-        return ActiveSet(bounds, multipliers, np.maximum(rank, negative), Z), wrong
+        wrong = conditions.on_a_face or not np.array_equal(bounds, old.bounds)
+        Z, rank = old.Z, old.rank
+        if cones.count:
+            Z, kept = conditions.multiplier_matrices(state)
+            entering = conditions.violated(state, ROUNDING)
+            wrong |= bool((kept < old.rank).any() or entering.any())
+            # What has lost its multiplier is null here, but after a step along the face not there.
+            self._null = entering + (kept if conditions.on_a_face else old.rank)
+            rank = kept + entering
+        self._active = ActiveSet(bounds, np.maximum(multipliers, 0.0), rank, Z)
+        if wrong:
+            self._longest = np.inf
+        return wrong
+
+    def _refreshed(self, conditions: Conditions, state: State) -> Literal["again"]:
+        """Another factorization, with the multipliers known by now. What holds Newton's method up
+        is mostly a direction that is about to become null: its Schur complement bends the more the
+        nearer it is, so that it is better guessed to be active."""
+        old, cones = self._active, self._cones
+        Z, rank = old.Z, old.rank
+        if cones.count:
+            Z, _ = conditions.multiplier_matrices(state)
+            approached = conditions.approached(state)
+            rank = rank + approached
+            if approached.any():
+                self._longest = np.inf
+        self._active = ActiveSet(old.bounds, self._multipliers(conditions, state), rank, Z)
+        self._null = rank
+        return "again"
+
+    def _multipliers(self, conditions: Conditions, state: State) -> np.ndarray:
+        """(b,) of all bounds."""
+        multipliers = np.zeros(self._active.multipliers.size)
+        multipliers[conditions.bounds] = state.multipliers[: conditions.bounds.size]
+        return multipliers
 
     def _gap(self, conditions: Conditions, state: State, length: float) -> float:
         """Relative bound of the cost above the optimum."""

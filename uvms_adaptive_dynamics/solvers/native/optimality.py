@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
+from .answer import ActiveSet
 from .cones import SIDE, Cones
 from .robust_cost import Cost, Slope
 
@@ -22,6 +23,8 @@ SINGULAR = 1e-7  # eigenvalue below which a direction is too flat to divide by
 # added to the regular part, in which a constraint that has just been left is still nearly singular
 FLAT = 1e-9
 NEAR = 1e-6  # eigenvalue that may count as zero where eigenvectors are sorted
+# share of its eigenvalue at the factorization below which a direction is likely to become null
+APPROACHED = 0.5
 _EYE = np.eye(SIDE)
 _UPPER = np.triu(np.ones((SIDE, SIDE), bool))
 
@@ -65,63 +68,81 @@ def suboptimality(
 
 class Conditions:
     """Newton's equations, factorized at one point for one active set; `at` makes one, or None
-    where they are singular."""
+    where they are singular.
+
+    on_a_face: whether a multiplier has just lost directions, which stay null with the others for
+    one step (see `at`)."""
+
+    on_a_face = False
 
     @classmethod
-    def at(cls, cones: Cones, x: np.ndarray, hessian: np.ndarray, active) -> Conditions | None:
-        """hessian (m, m) is of the cost and is overwritten; active: an `ActiveSet`."""
+    def at(
+        cls,
+        cones: Cones,
+        x: np.ndarray,
+        hessian: np.ndarray,
+        active: ActiveSet,
+        null: np.ndarray | None = None,
+    ) -> Conditions | None:
+        """hessian (m, m) is of the cost and is overwritten.
+
+        null (K,): how many directions of each inequality are null at x, `active.rank` where None.
+        Where these are more, some have just lost their multiplier, and the Schur complement has no
+        derivative: F22 is zero along them. The face {F: F v = 0 for all v that have a multiplier}
+        takes its place, on which F is linear; a step along it gives F22 its size.
+        """
         made = cls(cones, active)
-        hessian = made._turn_to(x, hessian, active)
+        hessian = made._turn_to(x, hessian, active, active.rank if null is None else null)
         return made if made._factorize(hessian) else None
 
-    def __init__(self, cones: Cones, active):
+    def __init__(self, cones: Cones, active: ActiveSet):
         self._cones = cones
         self.bounds = np.flatnonzero(active.bounds)
         self._sign, self._places = cones.sign[self.bounds], cones.places[self.bounds]
         self._start = active.multipliers[self.bounds]
 
-    def _turn_to(self, x: np.ndarray, hessian: np.ndarray, active) -> np.ndarray:
+    def _turn_to(
+        self, x: np.ndarray, hessian: np.ndarray, active: ActiveSet, null: np.ndarray
+    ) -> np.ndarray:
         """Bases of the inequalities and the active constraints' gradients; returns the Hessian
         of the Lagrangian."""
-        cones, m, b = self._cones, x.size, self.bounds.size
-        if not cones.count:
+        cones, m, b, K = self._cones, x.size, self.bounds.size, self._cones.count
+        if not K:
             self._A = np.zeros((b, m))
             self._A[np.arange(b), self._places] = self._sign
             self._regular = np.zeros((0, SIDE, SIDE))
             return hessian
-        F = cones.matrices(x)
-        values, V = np.linalg.eigh(F)
-        flat = (values < NEAR).sum(axis=1)
-        for unsorted in np.flatnonzero((flat > active.rank) & (active.rank > 0)):
-            # Among directions that are all nearly null, those with the largest multiplier are the
-            # active ones.
-            null = V[unsorted][:, : flat[unsorted]]
-            null[:] = null @ np.linalg.eigh(null.T @ active.Z[unsorted] @ null)[1][:, ::-1]
-        self._rank = active.rank.copy()
-        first = np.arange(SIDE) < active.rank[:, None]
-        self._first = first[:, None, :].astype(float)
+        matrices = cones.matrices(x)
+        self._V = V = _null_sorted(matrices, active)
+        null = np.where(active.rank > 0, null, 0)
+        self._rank, self.on_a_face = active.rank.copy(), bool((null > active.rank).any())
+        first, kept = np.arange(SIDE) < null[:, None], np.arange(SIDE) < active.rank[:, None]
+        self._first, self._kept = first[:, None, :].astype(float), kept[:, None, :].astype(float)
         self._regular = (~first[:, :, None] & ~first[:, None, :]).astype(float)
         self._added = np.where(first[:, :, None], 1.0, FLAT) * _EYE
-        self._V = V
-        T = np.matmul(np.matmul(V.transpose(0, 2, 1)[:, None], cones.basis), V[:, None])
-        self._T = T.reshape(T.shape[0], T.shape[1], SIDE * SIDE)
-        F = np.matmul(V.transpose(0, 2, 1), np.matmul(F, V))
-        self._origin = F - np.matmul(x[cones.variables][:, None, :], self._T).reshape(F.shape)
-        self._entry = k, i, j = np.nonzero(_UPPER & first[:, :, None] & first[:, None, :])
+        # V^T M V of every basis matrix, of F and of Z: one product with the Kronecker squares of V
+        flat = np.concatenate(
+            [cones.flat_basis, matrices.reshape(K, 1, -1), active.Z.reshape(K, 1, -1)], axis=1
+        )
+        turned = np.matmul(flat, _kronecker(V, V))
+        self._T = T = turned[:, :-2]
+        F, L = turned[:, -2].reshape(V.shape), turned[:, -1].reshape(V.shape)
+        self._origin = F - np.matmul(x[cones.variables][:, None, :], T).reshape(F.shape)
+        self._entry = k, i, j = np.nonzero(_UPPER & kept[:, :, None] & first[:, None, :])
         # An off-diagonal condition stands for two entries of the symmetric multiplier.
         self._double = np.where(i == j, 1.0, 2.0)
-        L = np.matmul(V.transpose(0, 2, 1), np.matmul(active.Z, V))
         self._start = np.concatenate([self._start, L[k, i, j] * self._double])
         A = np.zeros((b + k.size, m + 1))  # the last column takes what belongs to no variable
         A[np.arange(b), self._places] = self._sign
-        A[np.arange(b, b + k.size)[:, None], cones.padded[k]] = T[k, :, i, j]
+        A[np.arange(b, b + k.size)[:, None], cones.padded[k]] = T[k, :, SIDE * i + j]
         self._A = A[:, :m]
         # Second derivative of the Schur complements, weighted with the multipliers.
-        diagonal = np.einsum("kii->ki", F)
+        self._diagonal = diagonal = F.diagonal(axis1=1, axis2=2)
         inverse = np.where(~first & (diagonal > SINGULAR), 1 / np.maximum(diagonal, SINGULAR), 0.0)
-        L = L * (self._first * self._first.transpose(0, 2, 1))
-        weighted = (np.matmul(L[:, None], T) * inverse[:, None, None, :]).reshape(self._T.shape)
-        curvature = np.matmul(weighted, self._T.transpose(0, 2, 1))
+        lost = self._first - self._kept
+        L = L * (self._first * self._first.transpose(0, 2, 1) - lost * lost.transpose(0, 2, 1))
+        weighted = np.matmul(T, _kronecker(L, inverse[:, None, :] * _EYE))
+        curvature = np.matmul(weighted, T.transpose(0, 2, 1))
         hessian += cones.scattered(curvature + curvature.transpose(0, 2, 1))
         return hessian
 
@@ -194,15 +215,26 @@ class Conditions:
     def multiplier_matrices(self, state: State) -> tuple[np.ndarray, np.ndarray]:
         """(Z (K, 4, 4), rank (K,)) of the inequalities' multipliers, what is negative in them
         left out."""
-        others = _EYE * (
-            1.0 - self._first
-        )  # ones where nothing is active, so that only what is can be negative
-        L, rank = state.L, self._rank
+        # ones where nothing is active, so that only what is can be negative
+        others = _EYE * (1.0 - self._kept)
+        L, rank = state.L * (self._kept * self._kept.transpose(0, 2, 1)), self._rank
         if (np.linalg.eigvalsh(L + others) < 0).any():
             values, U = np.linalg.eigh(L + others)
             L = np.matmul(U * np.maximum(values, 0.0)[:, None, :], U.transpose(0, 2, 1)) - others
             rank = rank - (values < 0).sum(axis=1)
         return np.matmul(np.matmul(self._V, L), self._V.transpose(0, 2, 1)), rank
+
+    def violated(self, state: State, tolerance: float) -> np.ndarray:
+        """(K,) how many directions of each inequality's regular part are negative. Where the Schur
+        complements are zero these are all that are (Haynsworth, 1968)."""
+        regular = state.F * self._regular + self._first * _EYE
+        return (np.linalg.eigvalsh(regular) < -tolerance).sum(axis=1)
+
+    def approached(self, state: State) -> np.ndarray:
+        """(K,) how many directions of each inequality's regular part have come much nearer to zero
+        than they were where this was factorized."""
+        fallen = state.F.diagonal(axis1=1, axis2=2) < APPROACHED * self._diagonal
+        return (fallen & (self._regular.diagonal(axis1=1, axis2=2) > 0)).sum(axis=1)
 
     def doubtful(self, state: State, active_bounds: np.ndarray) -> bool:
         """Whether a multiplier or a constraint has the wrong sign, as far as it shows without
@@ -230,3 +262,20 @@ class Conditions:
         return abs(float(state.multipliers[: self.bounds.size] @ state.slacks[self.bounds])) + abs(
             state.product
         )
+
+
+def _null_sorted(F: np.ndarray, active: ActiveSet) -> np.ndarray:
+    """(K, 4, 4) eigenvectors of matrices F, ascending; among directions that are all nearly null,
+    those with the largest multiplier come first."""
+    values, V = np.linalg.eigh(F)
+    flat = (values < NEAR).sum(axis=1)
+    for k in np.flatnonzero((flat > active.rank) & (active.rank > 0)):
+        null = V[k][:, : flat[k]]
+        null[:] = null @ np.linalg.eigh(null.T @ active.Z[k] @ null)[1][:, ::-1]
+    return V
+
+
+def _kronecker(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """(K, 16, 16) of matrices A, B (K, 4, 4): flattened M times it is A^T M B flattened."""
+    product = A[:, :, None, :, None] * B[:, None, :, None, :]
+    return product.reshape(len(A), SIDE * SIDE, SIDE * SIDE)

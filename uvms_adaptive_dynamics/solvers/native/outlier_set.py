@@ -93,6 +93,8 @@ class OutlierSet:
 
     def fade(self, factor: float) -> None:
         """Multiply all weights by `factor`."""
+        if factor == 1.0:
+            return
         self.weight *= factor
         self.curvature *= factor
 

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--endurance",
         type=int,
         metavar="TICKS",
-        help="resident memory over so many ticks, such as 100000",
+        help="times and resident memory over so many ticks, such as 30000",
     )
     parser.add_argument(
         "--profile",
@@ -102,12 +102,17 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _endure(ticks: int) -> int:
-    from .endurance import memory_over
+    from .endurance import endured
+    from .times import spread
 
-    found = memory_over(ticks, _progress(f"{ticks} ticks"))
-    for done, megabytes in found:
+    memory, update = endured(ticks, _progress(f"{ticks} ticks"))
+    for done, megabytes in memory:
         print(f"{done:>9} ticks {megabytes:8.1f} MB")
-    print(f"growth from {found[0][0]} ticks on: {found[-1][1] - found[0][1]:+.1f} MB")
+    print(f"growth from {memory[0][0]} ticks on: {memory[-1][1] - memory[0][1]:+.1f} MB")
+    for name, figures in spread("update", update).items():
+        if figures is not None:
+            print(f"{name}: median {figures['median']:.2f}, 99 % {figures['p99']:.2f}, "
+                  f"worst {figures['max']:.2f}")
     return 0
 
 

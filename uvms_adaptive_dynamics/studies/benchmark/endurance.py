@@ -1,38 +1,53 @@
-"""Memory over many ticks: the same samples again and again, their time going on."""
+"""Memory and times over many ticks: the same samples again and again, their time going on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 from ...estimation.estimator import Estimator
+from ...garbage import ShortCollections
 from ...model.prior import perturbed, prior_from_config
 from .cases import Case
 from .measure import PRIOR_WRONG_BY, SEED, prepare
 from .memory import resident_mb
+from .times import Stopwatch, Times
 
 CHECKS = 10
 
 
-def memory_over(
+class Endured(NamedTuple):
+    """memory: (ticks done, resident memory [MB]) at ten instants; update: of every tick, sample to
+    estimate, once the horizon was full."""
+
+    memory: list[tuple[int, float]]
+    update: list[Times]
+
+
+def endured(
     ticks: int,
     progress: Callable[[float], None] = lambda share: None,
     lap: int = 2500,
     case: Case = Case("endurance"),
-) -> list[tuple[int, float]]:
-    """[(ticks done, resident memory [MB])] at ten instants of `ticks` updates, by default in
-    the acceptance setting."""
+) -> Endured:
+    """What `ticks` updates take, by default in the acceptance setting."""
     config, robot, samples = prepare(case, lap)
-    estimator, found = (
-        Estimator(config, perturbed(prior_from_config(config, robot), PRIOR_WRONG_BY, SEED), robot),
-        [],
+    estimator = Estimator(
+        config, perturbed(prior_from_config(config, robot), PRIOR_WRONG_BY, SEED), robot
     )
+    found = Endured([], [])
     length = samples[-1].t - samples[0].t + config.filter.period
     every = max(1, ticks // CHECKS)
-    for k in range(ticks):
-        turn, place = divmod(k, len(samples))
-        estimator.step(replace(samples[place], t=samples[place].t + turn * length))
-        if (k + 1) % every == 0:
-            found.append((k + 1, resident_mb()))
-            progress((k + 1) / ticks)
+    with ShortCollections():  # as in the node
+        for k in range(ticks):
+            turn, place = divmod(k, len(samples))
+            sample = replace(samples[place], t=samples[place].t + turn * length)
+            clock = Stopwatch()
+            estimator.step(sample)
+            if estimator.information.window.filled == case.horizon:
+                found.update.append(clock.read())
+            if (k + 1) % every == 0:
+                found.memory.append((k + 1, resident_mb()))
+                progress((k + 1) / ticks)
     return found

@@ -9,7 +9,7 @@ import pytest
 
 from uvms_adaptive_dynamics.errors import UvmsError
 from uvms_adaptive_dynamics.evaluation.batch.executors import in_processes, on_dask
-from uvms_adaptive_dynamics.evaluation.batch.processes import Isolated, call_isolated
+from uvms_adaptive_dynamics.evaluation.processes import Isolated, Stream, call_isolated
 
 
 @pytest.mark.parametrize("function, argument, value", [
@@ -49,11 +49,41 @@ def test_calls_that_are_no_longer_wanted_end():
         stopped.call(time.sleep, 600.0)
 
 
+def test_a_streams_items_come_in_order_and_its_end_is_known():
+    with Stream(iter, [1, "two", None]) as stream:
+        assert list(stream) == [1, "two", None]
+    with Stream(iter, []) as stream:
+        assert list(stream) == []
+
+
+def test_a_stream_that_breaks_off_says_so_after_its_items():
+    """Whatever it had made is used, and nothing waits for more."""
+    with Stream(map, int) as stream, pytest.raises(UvmsError, match="TypeError"):
+        list(stream)
+    with Stream(iter, range(10**9), owner="the reader's") as stream:
+        items = iter(stream)
+        assert [next(items), next(items)] == [0, 1]
+        stream.process.kill()
+        with pytest.raises(UvmsError, match="the reader's process was ended by SIGKILL"):
+            list(items)
+
+
+def test_the_end_of_a_streams_context_ends_its_process():
+    """Also while it waits for its items to be taken, and after Ctrl-C, which it leaves to its
+    parent."""
+    with Stream(iter, range(10**9)) as stream:
+        assert next(iter(stream)) == 0
+        stream.process.send_signal(signal.SIGINT)
+        time.sleep(0.1)
+        assert stream.process.poll() is None
+    assert stream.process.poll() is not None
+
+
 def test_a_process_ends_with_its_parent(tmp_path):
     """After a kill -9 of the batch nothing goes on computing beside the next one."""
     mark = tmp_path / "pid"
     parent = subprocess.Popen([sys.executable, "-c", (
-        "from uvms_adaptive_dynamics.evaluation.batch.processes import call_isolated\n"
+        "from uvms_adaptive_dynamics.evaluation.processes import call_isolated\n"
         "import os\n"
         f"call_isolated(os.system, 'echo $PPID > {mark}; exec sleep 5')")])
     deadline = time.monotonic() + 60.0

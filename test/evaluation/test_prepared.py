@@ -1,0 +1,75 @@
+"""The front end of a run in a process of its own: the same numbers, and an end in every case."""
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.errors import UvmsError
+from uvms_adaptive_dynamics.evaluation import run as run_module
+from uvms_adaptive_dynamics.evaluation.processes import Stream
+from uvms_adaptive_dynamics.evaluation.recording import Piece
+from uvms_adaptive_dynamics.evaluation.run import run
+from uvms_adaptive_dynamics.simulation.bag import write_bag
+
+
+@pytest.fixture(scope="module")
+def bag(tmp_path_factory):
+    """Six seconds of the simulated robot."""
+    path = tmp_path_factory.mktemp("simulated") / "dive"
+    write_bag(path, seed=4, duration=6.0)
+    return path
+
+
+def test_one_process_and_two_give_the_same_bits(bag):
+    """Of two recordings, with everything that the front end leaves behind."""
+    pieces = [Piece(bag, end=3.0), Piece(bag, begin=2.0)]
+    alone, apart = (run(pieces, Config(), jobs=jobs) for jobs in (1, 2))
+    for one, other in zip(alone.log.rows(), apart.log.rows(), strict=True):
+        assert one.tobytes() == other.tobytes()
+    assert alone.final.values.tobytes() == apart.final.values.tobytes()
+    assert np.unique(alone.log.rows().bag).tolist() == [0, 1]
+    for name in ("counters", "masked", "findings", "inputs", "longest_gap", "mask_spans", "notes"):
+        assert getattr(alone, name) == getattr(apart, name), name
+
+
+def test_a_front_end_that_dies_is_said(bag, monkeypatch):
+    """And nothing waits for it."""
+    class Dying(Stream):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            self.process.kill()
+    monkeypatch.setattr(run_module, "Stream", Dying)
+    with pytest.raises(UvmsError, match="the front end's process was ended by SIGKILL"):
+        run([bag], Config(), jobs=2)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="children are found by /proc")
+def test_interruption_ends_both_processes(bag, tmp_path):
+    """Ctrl-C, which a terminal sends to both."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "uvms_adaptive_dynamics", "evaluate", str(bag), "--jobs", "2",
+         "--output", str(tmp_path / "out")], start_new_session=True, stderr=subprocess.DEVNULL)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    deadline = time.monotonic() + 60.0
+    while not (found := children.read_text().split()):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait(60.0) == 130
+    while any(runs(child) for child in found):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def runs(process):
+    """Whether a process is there and no zombie, which only its new parent can end."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False

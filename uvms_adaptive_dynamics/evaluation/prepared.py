@@ -1,0 +1,102 @@
+"""The samples of a run's recordings, made by the front end, and what it leaves behind.
+
+Nothing of it depends on the estimate: it can be done ahead in another process (`processes`), with
+the same numbers.
+"""
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from typing import NamedTuple
+
+from ..config import Config
+from ..model.robot import RobotModel
+from ..model.sample import Sample
+from ..signals.decode.input_state import InputState
+from ..signals.front_end import SignalFrontEnd
+from ..signals.topics import inputs
+from .bags import BagContents, read_messages
+from .causes import nothing_usable
+from .gaps import Gaps
+from .input_log import InputFigures, InputLog
+from .mask_spans import MaskSpans, Span
+from .run_record import RunFinding
+
+# Samples that are made before the estimator takes them: each then finds its own data in the
+# processor's caches, which saves a twentieth of a run.
+TURN = 64
+
+
+class Recordings(NamedTuple):
+    """What samples are made of: checked recordings, one after the other, and settings."""
+
+    bags: tuple[BagContents, ...]
+    config: Config
+
+
+class Batch(NamedTuple):
+    """Consecutive samples of a recording, by its number, and the share of it that has been read."""
+
+    bag: int
+    samples: list[Sample]
+    share: float
+
+
+class Signals(NamedTuple):
+    """What the front end leaves behind; see `Run`.
+
+    states: of each input, by role; unusable: why there was no row, should there have been none."""
+
+    findings: tuple[RunFinding, ...]
+    counters: Mapping[str, int]
+    masked: Mapping[str, Mapping[str, int]]
+    states: Mapping[str, InputState]
+    inputs: Mapping[str, InputFigures]
+    longest_gap: Mapping[str, float | None]
+    mask_spans: Sequence[Sequence[Span]]
+    unusable: str
+
+
+def prepared(recordings: Recordings) -> Generator[Batch | Signals, None, None]:
+    """All samples in order, in batches, and at last what the front end leaves behind. Between
+    recordings signals are forgotten. Raises UvmsError where a recording is damaged."""
+    bags, config = recordings
+    needed, robot = inputs(config), RobotModel.from_config(config)
+    front = SignalFrontEnd(config, robot)
+    received_log, gaps = InputLog(front.inputs), Gaps(config.robot.vehicle)
+    masks = MaskSpans(len(robot.channels), config.filter.period)
+    front.follow_masks(masks.add)
+    found: list[RunFinding] = []
+    for number, bag in enumerate(bags):
+        if number:
+            front.reset()
+        gaps.begin(bag.start)
+        masks.begin(number)
+        waiting: list[Sample] = []
+        for role, message, received in read_messages(bag.piece, needed, received_log.undecodable):
+            front.add_message(role, message, received)
+            made = front.samples()
+            for sample in made:
+                gaps.add(sample, received)
+            waiting += made
+            if len(waiting) >= TURN:
+                yield Batch(number, waiting,
+                            min(0.999, (received - bag.start) / max(bag.end - bag.start, 1e-9)))
+                waiting = []
+        # The last `filter.latency` of a bag is left: the node could not finish those ticks either,
+        # and so both end alike.
+        yield Batch(number, waiting, 1.0)
+        gaps.end(bag.end)
+        received_log.end_recording()
+        found += _findings(bag, front)
+    yield Signals(tuple(found), {**front.counters, **received_log.undecodable}, front.masked,
+                  front.inputs, received_log.figures(), gaps.figures(), masks.spans,
+                  nothing_usable(bags, front, received_log.undecodable))
+
+
+def _findings(bag: BagContents, front: SignalFrontEnd) -> list[RunFinding]:
+    """The front end's warnings of a recording, with the time at which a check found them."""
+    since = {f"{finding.setting}: {finding.sentence}": t for finding, t in front.frames.findings}
+    return [RunFinding(
+        sentence.partition(":")[0], f"{bag.path.name}: {sentence}",
+        next((t for begin, t in since.items() if sentence.startswith(begin)), None))
+        for sentence in front.warnings]

@@ -1,0 +1,171 @@
+"""A function in a process of its own, wherever it is called: a crash costs one call, and libraries
+keep to one thread. Or a generator, whose items are made while those before are used.
+
+`python -m uvms_adaptive_dynamics.evaluation.processes` is that process: it gets a function and its
+argument by stdin, and ends when its parent does.
+"""
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ..errors import UvmsError, brief
+
+# Characters of what a process that died has said last.
+MOST_SAID = 300
+# What an answer is: an item, the last one, or the sentence why there are no more.
+ITEM, END, REFUSED = range(3)
+
+
+class Stream:
+    """The items of function(argument), an iterator, made in a process of their own; it starts at
+    once, waits where nobody takes its items, and ends with this context.
+
+    Iterating raises UvmsError with the sentence of whatever ended the process before the last item.
+    """
+
+    def __init__(self, function: Callable[[Any], Iterator[Any]], argument: Any,
+                 environment: dict[str, str] | None = None, owner: str = "its"):
+        """function and argument can be imported in a new process; environment: its variables, this
+        process's where None; owner: whose process a sentence says has ended."""
+        self._owner = owner
+        self._said = tempfile.TemporaryFile()    # noqa: SIM115 (closed by __exit__)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=self._said, env=_with_package(environment or dict(os.environ)))
+        assert self.process.stdin is not None
+        try:
+            # Left open meanwhile: its end tells the process that its parent is gone.
+            self.process.stdin.write(pickle.dumps((function, argument)))
+            self.process.stdin.flush()
+        except BrokenPipeError:      # it died at once; what it said tells why
+            pass
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.process.kill()
+        assert self.process.stdin is not None
+        with suppress(BrokenPipeError):     # where the question was never read
+            self.process.stdin.close()
+        with self._said, self.process:      # closes the other pipe and waits for its end
+            pass
+
+    def __iter__(self) -> Iterator[Any]:
+        assert self.process.stdout is not None
+        while True:
+            try:
+                kind, value = pickle.load(self.process.stdout)
+            except (EOFError, pickle.UnpicklingError):      # also in the middle of an answer
+                raise UvmsError(self._ended()) from None
+            if kind == END:
+                return
+            if kind == REFUSED:
+                raise UvmsError(value)
+            yield value
+
+    def _ended(self) -> str:
+        status = self.process.wait()
+        self._said.seek(0)
+        lines = self._said.read().decode(errors="replace").strip().splitlines()
+        last = f": {lines[-1][:MOST_SAID]}" if lines else ""
+        if status >= 0:
+            return f"{self._owner} process ended with status {status}{last}."
+        name = signal.Signals(-status).name
+        memory = " (the machine may have run out of memory)" if name == "SIGKILL" else ""
+        return f"{self._owner} process was ended by {name}{memory}{last}."
+
+
+class Isolated:
+    """Calls functions in processes of their own; `stop` ends those that run."""
+
+    def __init__(self) -> None:
+        self._running: set[subprocess.Popen] = set()
+        self._stopped = False
+
+    def call(self, function: Callable[[Any], Any], argument: Any) -> Any:
+        """function(argument), both importable in a new process; raises UvmsError with the sentence
+        of whatever ended it."""
+        with Stream(_once, (function, argument), _one_thread()) as stream:
+            self._running.add(stream.process)
+            try:
+                if self._stopped:
+                    stream.process.kill()
+                (value,) = stream
+            finally:
+                self._running.discard(stream.process)
+        return value
+
+    def stop(self) -> None:
+        """Kill what runs, and whatever starts later."""
+        self._stopped = True
+        for process in tuple(self._running):
+            process.kill()
+
+
+def call_isolated(function: Callable[[Any], Any], argument: Any) -> Any:
+    """As `Isolated.call`, for a caller that never stops it."""
+    return Isolated().call(function, argument)
+
+
+def _once(call: tuple[Callable[[Any], Any], Any]) -> Iterator[Any]:
+    function, argument = call
+    yield function(argument)
+
+
+def _one_thread() -> dict[str, str]:
+    """This process's variables, with BLAS on one thread: sums over several threads have other last
+    digits."""
+    threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    return {**os.environ, **dict.fromkeys(threads, "1")}
+
+
+def _with_package(environment: dict[str, str]) -> dict[str, str]:
+    """The variables, with this package first."""
+    root, path = str(Path(__file__).parents[2]), environment.get("PYTHONPATH")
+    return {**environment, "PYTHONPATH": os.pathsep.join([root, *([path] if path else [])])}
+
+
+def _main() -> None:
+    # Ctrl-C reaches every process of a terminal: the parent says what becomes of this one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Answers go out by the real stdout; what anybody prints goes to stderr.
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+
+    def answer(kind: int, value: Any = None) -> None:
+        answers.write(pickle.dumps((kind, value)))
+        answers.flush()
+    function, argument = pickle.load(sys.stdin.buffer)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        for item in function(argument):
+            answer(ITEM, item)
+        answer(END)
+    except UvmsError as error:
+        answer(REFUSED, str(error))
+    except Exception as error:      # a task that fails in any way is a row of the table
+        traceback.print_exc()
+        answer(REFUSED, f"{type(error).__name__}: {brief(str(error), MOST_SAID)}")
+    # Not sys.exit: the thread below still reads stdin.
+    os._exit(0)
+
+
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,132 @@
+"""The inverse information on what constraints leave free, by solves with its factors.
+
+A tick needs it for twenty rows; the matrix is formed when somebody asks for it.
+docs/mathematics.md, "Covariance"."""
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg.lapack import dgeqp3, dorgqr, dpotrf, dpotrs, dtrtrs
+from scipy.special import erfcx
+
+from ..errors import SolverError
+
+# of a unit normal, what earlier ones leave of it, below which it says nothing new
+DEPENDENT = 1e-6
+FIRST = 1e3         # an equality's push, in pushes of the strongest inequality
+FAR_OUTSIDE = 30.0  # deviations from which the series of `share_inside` is exact to 1e-6
+
+
+class ConstrainedInverse:
+    """G (p, p), zero where frozen; the estimate's covariance is G B G.
+
+    Along an inequality's normal the deviation shrinks with its multiplier (`share_inside`): by
+    nothing where the data hardly push against it, since the truth may then lie well inside, and
+    towards zero where they push hard. Normals are taken one after the other, the strongest first,
+    each as far as the earlier ones leave it free.
+
+    With A = L L^T and the directions N, orthonormal in the metric of A, along which the share c of
+    the deviation is left, G = A^-1 - N diag(1 - c) N^T."""
+
+    def __init__(self, information: np.ndarray, gradient_covariance: np.ndarray,
+                 normals: np.ndarray, equalities: int, gradient: np.ndarray, free: np.ndarray):
+        """information A (p, p): half the Hessian of the cost, prior included; gradient_covariance B
+        (p, p): of half its gradient; normals (k, p): gradients of the constraints that hold with
+        equality, the first `equalities` of them always; gradient (p,): half the cost's gradient at
+        the estimate, which the constraints' multipliers balance; free (p,). Raises SolverError
+        where A is singular."""
+        self._free = None if free.all() else np.flatnonzero(free)
+        self._size = free.size
+        A, B = self._part(information), self._part(gradient_covariance)
+        if self._free is not None:
+            normals, gradient = normals[:, self._free], gradient[self._free]
+        self._scale = 1 / np.sqrt(A.diagonal())[:, None]    # A is factorized with a unit diagonal
+        self._factor = _factor(A * (self._scale * self._scale.T))
+        self._narrowed = np.zeros((len(A), 0))
+        if len(normals) and len(A):
+            self._narrowed, share = self._directions(normals, gradient, B, equalities)
+            self._gone = (1 - share)[:, None]
+
+    def times(self, columns: np.ndarray) -> np.ndarray:
+        """G columns (p, k) for columns (p, k)."""
+        if self._free is None:
+            return self._times(columns)
+        found = np.zeros(columns.shape)
+        if self._free.size:
+            found[self._free] = self._times(columns[self._free])
+        return found
+
+    @cached_property
+    def matrix(self) -> np.ndarray:
+        """(p, p), symmetric."""
+        found = self.times(np.eye(self._size))
+        return 0.5 * (found + found.T)
+
+    def _part(self, matrix: np.ndarray) -> np.ndarray:
+        return matrix if self._free is None else matrix[np.ix_(self._free, self._free)]
+
+    def _times(self, columns: np.ndarray) -> np.ndarray:
+        found, _ = dpotrs(self._factor, self._scale * columns, lower=1, overwrite_b=1)
+        found *= self._scale
+        if self._narrowed.shape[1]:
+            found -= self._narrowed @ (self._gone * (self._narrowed.T @ columns))
+        return found
+
+    def _directions(self, N: np.ndarray, gradient: np.ndarray, B: np.ndarray,
+                    equalities: int) -> tuple[np.ndarray, np.ndarray]:
+        """(directions (p, k) orthonormal in the metric of A, share (k,) of the deviation that is
+        left along each)."""
+        def pushed(directions: np.ndarray) -> np.ndarray:
+            variance = np.einsum("pk,pk->k", directions, B @ directions)
+            return np.abs(gradient @ directions) / np.sqrt(np.maximum(variance, 1e-300))
+
+        whitened, _ = dtrtrs(self._factor, self._scale * N.T, lower=1, overwrite_b=1)
+        length = np.sqrt(np.einsum("pk,pk->k", whitened, whitened))
+        whitened /= np.maximum(length, 1e-300)
+        push = pushed(self._unwhitened(whitened))
+        push[:equalities] = FIRST * (1 + push.max())
+        # Pivoting takes at each step the normal of which the earlier ones leave most.
+        triangle, order, reflectors, _, _ = dgeqp3(whitened * push, overwrite_a=1)
+        count = len(reflectors)     # of more normals than directions the last say nothing new
+        order = order[:count] - 1
+        left = np.abs(triangle.diagonal()) > DEPENDENT * push[order]
+        Q, _, _ = dorgqr(triangle[:, :count], reflectors)
+        narrowed = self._unwhitened(Q)
+        share = share_inside(pushed(narrowed))
+        share[order < equalities] = 0.0
+        share[~left] = 1.0
+        return narrowed, share
+
+    def _unwhitened(self, whitened: np.ndarray) -> np.ndarray:
+        found, _ = dtrtrs(self._factor, whitened, lower=1, trans=1)
+        return self._scale * found
+
+
+def _factor(A: np.ndarray) -> np.ndarray:
+    """L (p, p), of A with a unit diagonal; raises SolverError where it is singular."""
+    if not len(A):
+        return A
+    A.flat[::len(A) + 1] += 1e-13
+    factor, info = dpotrf(A.T, lower=1, clean=1, overwrite_a=1)
+    if info or not np.isfinite(factor.diagonal()).all():     # LAPACK does not reject NaN
+        raise SolverError(
+            "the information matrix is not positive definite, so that the estimate has no "
+            "covariance",
+            "singular")
+    return factor
+
+
+def share_inside(z: np.ndarray) -> np.ndarray:
+    """Share (k,) of a deviation that is left of it at a bound against which the data push by z (k,)
+    deviations.
+
+    The truth x >= 0 has the density of a normal distribution about -z, cut off at zero. The root
+    of its mean square is the deviation about the bound, where the estimate is; with the hazard
+    h(z) of the standard normal distribution its square is 1 + z^2 - z h(z), about 2 / z^2 for large
+    z. Intervals of that width cover an x >= 0 wherever it lies at least as often as without the
+    bound, since z + 1.96 share_inside(z) >= 1.96."""
+    z = np.minimum(z, 1e6)
+    hazard = np.sqrt(2 / np.pi) / erfcx(z / np.sqrt(2))
+    far = np.maximum(z, FAR_OUTSIDE)
+    return np.sqrt(np.where(z > FAR_OUTSIDE, 2 / far ** 2 - 10 / far ** 4, 1 + z ** 2 - z * hazard))
