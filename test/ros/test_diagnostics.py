@@ -220,11 +220,11 @@ def test_what_was_refused_is_told_from_what_was_doubted(table):
     world.report()
     world.front_end.inputs = inputs(100, {"not finite": 2}, {"spike": 5})
     world.dropped = {"dvl: ValueError": 1, "never": 0}
-    world.set(implausible=5, repeated_stamps=7)
+    world.set(implausible=5, repeated_stamps=7, tilted=3)
     found = world.report()
     said, doubted = found["refused messages"], found["doubted values"]
     for words in ("imu: not finite 2", "dvl: ValueError 1", "implausible rows 5",
-                  "samples with a repeated stamp 7"):
+                  "samples with a repeated stamp 7", "rows of an unknown attitude 3"):
         assert words in said.message
     assert "never" not in said.values and "spike" not in said.message
     assert doubted.message.endswith("imu: spike 5")

@@ -70,6 +70,7 @@ NO_THRESHOLDS = {
     "signals/decode/decoder.py": "UNKNOWN PASCAL",
     "signals/filters/attitude_source.py": "LEVEL",
     "signals/filters/depth.py": "DEPTH_LOOKAHEAD",
+    "signals/filters/expected_attitude.py": "SPACING",
     "signals/filters/imu_integral.py": "YAW COLUMNS",
     "signals/filters/inertial.py": "IMU_DEGREE DVL_DEGREE MAX_DVL_QUEUE IMU_LOG_PERIOD NO_TURN",
     "signals/filters/joints.py": "JOINT_DEGREE JOINT_LOG_PERIOD",

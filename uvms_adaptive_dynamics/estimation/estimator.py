@@ -51,7 +51,7 @@ from .prediction import Estimate, Prediction, parameter_stddev, predict
 from .prior_information import PriorInformation, prior_information
 from .progress import Progress
 from .row_excitation import Excited
-from .sample_check import SampleCheck, leverage_points
+from .sample_check import SampleCheck, attitude_variance, leverage_points
 from .saved_state import effort_factors, known_directions, known_rows, measuring_settings
 from .snapshot import EstimatorSnapshot, PresentParameters
 
@@ -126,6 +126,7 @@ class Estimator:
         self.solver_failures = 0
         self.changes, self.last_change = 0, ""
         self.implausible = 0        # rows that claimed to be valid and cannot be
+        self.tilted = 0             # rows of an attitude that nobody knows well enough
         self.repeated_stamps = 0    # samples whose instant had come before
         self.recoveries = 0         # restarts after solves that failed in a row
         self._given = prior or prior_from_config(config, self.robot)
@@ -232,8 +233,8 @@ class Estimator:
         return True
 
     def _believable(self, sample: Sample, raw: RawRows) -> np.ndarray:
-        """(C,) rows whose motion and effort can be; what claims to be valid and cannot be is
-        counted."""
+        """(C,) rows whose motion and effort can be, in an attitude that is known well enough; what
+        claims to be valid and is not is counted."""
         believable = self._check.plausible(sample)
         if believable.any() and self._check.gates:
             noise = self._raw_noise_ratio * self.information.noise.long_run
@@ -242,7 +243,14 @@ class Estimator:
             # A regressor is absurd because the motion is, which all rows share.
             believable &= not (sample.valid & suspect).any()
         self.implausible += int(np.sum(sample.valid & ~believable))
-        return believable
+        if sample.down_doubt is None:
+            return believable
+        # What is not known of the attitude must not outweigh the noise: such a row would speak of
+        # the vehicle's tilt, not of the arm.
+        doubt = attitude_variance(sample, self.robot, self.pi)
+        level = doubt <= self.information.noise.long_run ** 2
+        self.tilted += int(np.sum(sample.valid & believable & ~level))
+        return believable & level
 
     def _judge(self, prediction: Prediction, excited: Excited) -> None:
         """What learning may still remove excuses a residual; frozen parameters excuse nothing."""
@@ -537,7 +545,7 @@ class Estimator:
                                  self._progress.record(), self.trust.judged, self.implausible,
                                  self.repeated_stamps, self.recoveries,
                                  tuple(STATES[level] for level in self.trust.levels),
-                                 self.trust_cause())
+                                 self.trust_cause(), self.tilted)
 
     def residual_findings(self) -> list[str]:
         """Constant residuals, and noise assumed too large, in sentences."""

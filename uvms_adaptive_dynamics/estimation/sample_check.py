@@ -4,13 +4,17 @@ Rows are linear in accelerations and cubic in speeds at most, so one absurd valu
 minutes of data. The limits are those of any vehicle and arm of this kind (`limits` settings)."""
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from ..config import Limits
 from ..errors import ParameterError
 from ..model.parameters import ParameterTable
+from ..model.robot import RobotModel
+from ..model.rotations import from_down
 from ..model.sample import Sample
 
 ORTHONORMAL = 1e-3    # largest entry of R R^T - 1 that rounding and drift explain
@@ -103,6 +107,21 @@ def leverage_points(residual: np.ndarray, doubt_of_rows: Callable[[], np.ndarray
     doubt = doubt_of_rows()
     surprise = np.abs(residual) / np.sqrt(noise ** 2 + doubt)
     return ~(surprise <= INCONSISTENT) & ~(doubt <= noise ** 2)
+
+
+def attitude_variance(sample: Sample, robot: RobotModel, pi: np.ndarray) -> np.ndarray:
+    """(C,) variance of what parameters pi predict for a sample, of its `down_doubt` alone: by one
+    deviation along each of its principal axes."""
+    assert sample.down_doubt is not None
+    heading = math.atan2(sample.R_nb[1, 0], sample.R_nb[0, 0])
+
+    def predicted(down: np.ndarray) -> np.ndarray:
+        raw = robot.raw_rows(replace(sample, R_nb=from_down(down.tolist(), heading)), pi)
+        return raw.Y @ pi + raw.known
+    variances, axes = np.linalg.eigh(sample.down_doubt)
+    steps = np.sqrt(np.maximum(variances, 0.0))[:, None] * axes.T
+    here = predicted(sample.R_nb[2])
+    return np.sum([(predicted(sample.R_nb[2] + step) - here) ** 2 for step in steps], axis=0)
 
 
 def _within(values: np.ndarray, limits: np.ndarray | float) -> bool:

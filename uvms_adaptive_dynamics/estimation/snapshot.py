@@ -46,7 +46,8 @@ class EstimatorSnapshot:
     recoveries: restarts after solves that failed in a row; trust (C,): 'ok', 'doubtful' or 'wrong'
     per channel, and trust_cause: what is likely where one is not ok (docs/uncertainty.md); judged:
     whether any channel has been judged since the values last jumped; progress: what was learnt and
-    solved when, and how often the values jumped; parameters: the present ones.
+    solved when, and how often the values jumped; parameters: the present ones; tilted: rows not
+    learnt from because nobody knew the vehicle's attitude well enough.
     """
 
     learn: bool
@@ -68,3 +69,4 @@ class EstimatorSnapshot:
     recoveries: int = 0
     trust: tuple[str, ...] = ()
     trust_cause: str = ""
+    tilted: int = 0

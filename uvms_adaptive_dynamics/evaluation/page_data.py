@@ -20,7 +20,7 @@ from .scene import BETWEEN_BAGS, GAP, Scene, eigenvalue_series
 
 # Values of all channels together, and of each parameter: a page of any recording stays below 3 MB.
 CHANNEL_VALUES, PARAMETER_POINTS = 150_000, 300
-NO_REASON = "beside masked samples, or implausible"
+NO_REASON = "beside masked samples, implausible, or the attitude unknown"
 
 
 def page_data(run: Run, known_from: Mapping[str, str]) -> str:

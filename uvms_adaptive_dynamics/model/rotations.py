@@ -32,6 +32,12 @@ def from_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:
         [-sp, cp * sr, cp * cr]])
 
 
+def from_down(down: Sequence[float], heading: float) -> np.ndarray:
+    """R_nb (3, 3) from the down vector (3,) in body axes, of any length, and the heading [rad]."""
+    n0, n1, n2 = down
+    return from_rpy(math.atan2(n1, n2), -math.atan2(n0, math.hypot(n1, n2)), heading)
+
+
 def from_rotation_vector(phi: np.ndarray) -> np.ndarray:
     """exp(S(phi)) (3, 3); phi (3,) [rad]."""
     return np.array(rotation(*phi.tolist())).reshape(3, 3)

@@ -18,6 +18,9 @@ class Sample:
     derivatives; wrench (6,) thruster wrench [N, N m] about the body origin; joint_torque (n,) [N m
     or N]; valid (6 + n,) marks the rows (channels) of this instant that the model may be held
     against. A robot without a vehicle has valid of n rows.
+
+    down_doubt (3, 3): where nobody has measured the attitude and R_nb is an expected one, the
+    covariance of its down vector in body axes, of R_nb's third row; None where it is measured.
     """
 
     t: float
@@ -30,6 +33,7 @@ class Sample:
     wrench: np.ndarray
     joint_torque: np.ndarray
     valid: np.ndarray
+    down_doubt: np.ndarray | None = None
 
 
 def channel_names(vehicle: bool, joints: tuple[str, ...]) -> tuple[str, ...]:

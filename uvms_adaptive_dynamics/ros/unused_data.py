@@ -29,6 +29,7 @@ class UnusedData:
         inputs = front_end.inputs
         self._refused.append(_by_input(inputs, "rejected") + Counter(dropped) + Counter({
             "implausible rows": state.implausible,
+            "rows of an unknown attitude": state.tilted,
             "samples with a repeated stamp": state.repeated_stamps}))
         self._doubted.append(_by_input(inputs, "doubted"))
         totals = {role: state_of.received for role, state_of in inputs.items()}

@@ -117,7 +117,7 @@ class InputVoice:
     def _refusals(self, now: float) -> Iterator[tuple[str, float, Line]]:
         name, state = f"'{self._topic.topic}'", self._state
         total = sum(state.rejected.values())
-        if state.rejected_in_a_row >= MAX_REJECTED_IN_A_ROW:
+        if state.rejected_in_a_row >= (1 if state.proven else MAX_REJECTED_IN_A_ROW):
             if state.last_reason in BY_STAMP and now - (state.rejected_since or 0.0) < STEP_S:
                 return
             fresh = not self._refusing

@@ -26,12 +26,13 @@ from .decode.sensor_clock import SensorClock
 from .filters.body_motion import NO_IMU, Motion
 from .filters.depth import DepthFilter
 from .filters.inertial import InertialFilter
-from .filters.joints import CONTRADICT, NO_STATE, JointFilter, JointMotion
+from .filters.joints import NO_STATE, JointFilter, JointMotion
 from .filters.pace import slow_sensors
 from .filters.thrusters import ThrusterModel
 from .filters.wrench import MeasuredWrench, NoWrench
-from .gates.choose import frozen_sensor_gate
+from .gates.choose import frozen_sensor_gate, publisher_gate
 from .gates.frozen import FrozenSensorGate
+from .gates.publishers import COMMAND_FAR, IMU_FAR, JOINT_FAR, WRENCH_FAR, PublisherGate
 from .health import frames_status, signal_warnings
 from .masks import RowMasks
 from .ticks import TickGrid
@@ -55,6 +56,7 @@ class SignalFrontEnd:
         self._reader = MessageReader(config)
         self.inputs = self._reader.inputs
         self._frozen_gate = _frozen_gate(config)
+        self._publisher_gate = _publisher_gate(config)
         self.frames = FrameChecks(config, robot)
         self.delay = DelayMonitor(config)
         self._checks_delay = config.robot.vehicle and config.thrusters.source != "zero"
@@ -70,6 +72,8 @@ class SignalFrontEnd:
         self._discard_after: dict[str, Callable[[float], None]] = {
             "imu": self._inertial.discard_imu_after, "dvl": self._inertial.discard_dvl_after,
             "joint_states": self._joints.discard_after, "depth": self._depth.discard_after}
+        if not isinstance(self._wrench, NoWrench):
+            self._discard_after[config.thrusters.source] = self._wrench.discard_after
         self._grid = TickGrid(config.filter.period)
         self._masks = RowMasks(config, robot)
         self.resets: Counter = Counter()
@@ -98,6 +102,8 @@ class SignalFrontEnd:
         """Go on with settings that differ in those that may change (config.LIVE): what comes next
         is judged by them, and nothing is forgotten but what gates know of their signals."""
         gates_change = config.filter.gates != self.config.filter.gates
+        if gates_change:
+            self._publisher_gate = _publisher_gate(config)
         if gates_change or (config.joint_states.rest_velocity
                             != self.config.joint_states.rest_velocity):
             self._frozen_gate = _frozen_gate(config)
@@ -113,8 +119,8 @@ class SignalFrontEnd:
 
     def reset(self) -> None:
         """Forget all signals, as between bags; counts stay."""
-        for part in (self._reader, self._frozen_gate, self._inertial, self._joints, self._depth,
-                     self._wrench, self._grid, self.frames, self.delay):
+        for part in (self._reader, self._frozen_gate, self._publisher_gate, self._inertial,
+                     self._joints, self._depth, self._wrench, self._grid, self.frames, self.delay):
             part.reset()
 
     # --- messages ---------------------------------------------------------------------------------
@@ -133,20 +139,26 @@ class SignalFrontEnd:
 
     def _add(self, reading: Reading) -> None:
         role, t, values = reading
-        # gate: a frozen sensor is cut off, from when it froze
+        # gate: a frozen sensor is cut off, from when it froze, and so are two nodes on one topic
         frozen_since = self._frozen_gate.gate(role, t, values)
+        two_since = self._publisher_gate.gate(role, t, values)
         if frozen_since is not None:
-            self._reject_frozen(role, frozen_since, t)
+            self._cut_off(role, frozen_since, "frozen", (
+                f"identical readings for {t - frozen_since:.1f} s while other sensors show motion; "
+                "restart the sensor or its driver"))
+            return
+        if two_since is not None:
+            self._cut_off(role, two_since, "two publishers", (
+                f"for {t - two_since:.1f} s its values have gone back and forth between two "
+                "series; two nodes publish on this topic: stop one of them, or rename its topic"))
             return
         # filter: the gates for outliers are inside, as each filter knows its signal's scale
         self.inputs[role].count_used()
         self._add_reading[role](t, values)
 
-    def _reject_frozen(self, role: str, since: float, t: float) -> None:
-        """Count the reading and discard what the sensor repeated before it was found out."""
-        self.inputs[role].count_rejected("frozen", (
-            f"identical readings for {t - since:.1f} s while other sensors show motion; restart "
-            "the sensor or its driver"))
+    def _cut_off(self, role: str, since: float, reason: str, explanation: str) -> None:
+        """Count the reading and discard what came since [s], before the fault was found out."""
+        self.inputs[role].count_rejected(reason, explanation, proven=True)
         self._discard_after[role](since)
 
     def _count_outlier(self, role: str, reason: str) -> None:
@@ -213,14 +225,12 @@ class SignalFrontEnd:
         vehicle_rows = 6 if self.config.robot.vehicle else 0
         valid = self._masks.valid(stamp, [vehicle_reason] * vehicle_rows + arm.mask_reasons)
         return Sample(stamp, motion.R_nb, motion.nu, motion.nu_dot, arm.mu, arm.mu_dot,
-                      arm.mu_ddot, wrench, arm.effort, valid)
+                      arm.mu_ddot, wrench, arm.effort, valid, motion.down_doubt)
 
     @staticmethod
     def _arm_reason(joints: JointMotion | None) -> str:
         """Why the arm's reaction on the vehicle is unknown, '' where it is not."""
-        if joints is None:
-            return "arm never seen"
-        return CONTRADICT if joints.lost else ""
+        return "arm never seen" if joints is None else joints.lost
 
     def _joint_motion(self, t: float) -> JointMotion | None:
         return self._joints.motion(t) if self.config.robot.joints else self._unseen_arm()
@@ -266,3 +276,10 @@ class SignalFrontEnd:
 
 def _frozen_gate(config: Config) -> FrozenSensorGate:
     return frozen_sensor_gate(config.filter.gates, config.joint_states.rest_velocity)
+
+
+def _publisher_gate(config: Config) -> PublisherGate:
+    thrusters = config.thrusters
+    return publisher_gate(config.filter.gates, {
+        "imu": IMU_FAR, "joint_states": (JOINT_FAR,) * len(config.robot.joints),
+        "thrusters": (COMMAND_FAR[thrusters.unit],) * len(thrusters.signs), "wrench": WRENCH_FAR})

@@ -52,6 +52,22 @@ def test_right_sensors_give_no_finding(seed):
         assert check_velocity({"dvl": log}, Config(), False)[0].findings == []
 
 
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("noise", [0.02, 0.05, 0.1])
+def test_a_dvl_that_shows_little_but_noise_has_no_wrong_unit(noise, seed):
+    """A robot that hardly moves: the fit is far too small, and says nothing. Of one that moves a
+    wrong unit is found beside the same noise."""
+    log, *_ = dvl_log(seed, rate=4.0, noise=noise)
+    still = log.copy()
+    still[:, 1:4] += 0.05 * log[:, 7:10] - log[:, 1:4] + noise * np.random.default_rng(
+        seed).normal(size=(len(log), 3))
+    still[:, 4:10] *= 0.05
+    assert check_velocity({"dvl": still}, Config(), False)[0].findings == []
+    log[:, 1:4] *= 1000.0
+    found = check_velocity({"dvl": log}, Config(), False)[0].findings
+    assert [finding.setting for finding in found] == ["dvl unit"], found
+
+
 def test_a_noisy_dvl_has_no_wrong_scale():
     """Noise of the regressor makes the fit too small; the reverse regression says how much."""
     fit = velocity_map(dvl_log(3, noise=0.1)[0])

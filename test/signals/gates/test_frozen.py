@@ -13,11 +13,11 @@ from uvms_adaptive_dynamics.signals.gates.frozen import FrozenSensorGate
 
 
 @pytest.mark.parametrize(
-    "role, channels", [("dvl", range(6)), ("imu", range(6)), ("joint_states", range(6, 10))]
+    "role, channels", [("dvl", range(6)), ("imu", range(6)), ("joint_states", range(10))]
 )
 def test_frozen_sensor_is_masked_and_named(role, channels, clean):
     """The same message again and again with new stamps while the robot moves: its rows are masked,
-    others are not."""
+    others are not. (Where an arm is that was moving, the vehicle's rows need to know.)"""
     config, robot, _, messages = clean
     kept = {}
 

@@ -51,8 +51,19 @@ class InputState:
         self._doubts: deque[tuple[float, str]] = deque(maxlen=MOST_DOUBTS)  # reception [s], reason
         self.rejected_in_a_row = 0
         self.rejected_since: float | None = None
+        self.proven = False                   # the newest rejection follows from many messages
         self.last_reason = self.last_error = ""
         self._recent: deque[bool] = deque(maxlen=RECENT_MESSAGES)    # whether each was rejected
+
+    @property
+    def refusing(self) -> bool:
+        """Whether so many messages were refused in a row that it is worth a warning."""
+        if not self.rejected_in_a_row or self.last_receive is None:
+            return False
+        since = self.last_receive if self.rejected_since is None else self.rejected_since
+        lasts = self.last_receive - since >= IN_A_ROW_TIME
+        return self.proven or self.rejected_in_a_row >= (
+            SOME_IN_A_ROW if lasts else MAX_REJECTED_IN_A_ROW)
 
     @property
     def rejected_recently(self) -> tuple[int, int]:
@@ -79,14 +90,14 @@ class InputState:
             return 0, ""
         return len(recent), recent[-1]
 
-    def count_rejected(self, reason: str, explanation: str = "") -> None:
-        """Count a message that is not used."""
+    def count_rejected(self, reason: str, explanation: str = "", proven: bool = False) -> None:
+        """Count a message that is not used; proven: not by itself, but with many before it."""
         self.rejected[_bounded(self.rejected, reason)] += 1
         self._recent.append(True)
         if self.rejected_in_a_row == 0:
             self.rejected_since = self.last_receive
         self.rejected_in_a_row += 1
-        self.last_reason = reason
+        self.last_reason, self.proven = reason, proven
         self.last_error = (explanation or reason)[:LONGEST_SENTENCE]
 
 
@@ -113,9 +124,8 @@ def input_status(state: InputState, now: float, timeout: float) -> InputStatus:
         return InputStatus(ERROR, name, (
             f"no message on {topic} for {age:.1f} s, its rows are masked; check the driver and the "
             "connection"), figures)
-    since = state.last_receive if state.rejected_since is None else state.rejected_since
-    lasts = state.last_receive - since >= IN_A_ROW_TIME
-    if state.rejected_in_a_row >= (SOME_IN_A_ROW if lasts else MAX_REJECTED_IN_A_ROW):
+    if state.refusing:
+        since = state.last_receive if state.rejected_since is None else state.rejected_since
         return InputStatus(WARN, name, (
             f"the last {state.rejected_in_a_row} messages on {topic} were refused, for "
             f"{now - since:.1f} s: {state.last_error}"), figures)

@@ -16,13 +16,14 @@ class Motion(NamedTuple):
     """Motion of the body origin at a tick: R_nb (3, 3), nu (6,), nu_dot (6,) in body FRD.
 
     `mask_reason`: why the vehicle's rows do not count, '' where they do. What is unknown is zero,
-    or of an attitude the last known.
+    or of an attitude the expected one, with its `down_doubt` as of a Sample.
     """
 
     R_nb: np.ndarray
     nu: np.ndarray
     nu_dot: np.ndarray
     mask_reason: str
+    down_doubt: np.ndarray | None = None
 
 
 class LinearMotion(NamedTuple):

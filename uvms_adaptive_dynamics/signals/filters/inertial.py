@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...config import Config
-from ...model.rotations import FRD_FROM_FLU, cross, from_rpy, turned, turned_back
+from ...model.rotations import FRD_FROM_FLU, cross, from_down, turned, turned_back
 from ..checks.bursts import BurstFilter
 from ..decode.poses import lateness
 from ..decode.sensor_clock import SensorClock
@@ -32,6 +32,7 @@ from .body_motion import (
     at_body_origin,
     unknown,
 )
+from .expected_attitude import ExpectedAttitude
 from .imu_integral import ACC, N3, R_GB, RAW_C, YAW, C, ImuIntegral, W
 from .pace import half_window, longest_gap, window_wait
 from .polynomials import polynomial_at
@@ -100,6 +101,7 @@ class InertialFilter:
         self._imu_from_dvl = [a - b for a, b in zip(self._r_imu, self._r_dvl)]
         self._current = config.robot.current_ned
         self._source = AttitudeSource(config)
+        self._expected = ExpectedAttitude(config.robot.gravity)
         self._thin = BlockAverage(newest=[9])
         self._imu = ImuIntegral(config.robot.gravity, config.imu.gravity_time)
         self._offset = VelocityOffset(config.filter.dvl_window, config.dvl.stddev)
@@ -137,7 +139,7 @@ class InertialFilter:
         self._dvl_queue: list[tuple[float, Sequence[float]]] = []   # later than the IMU's last
         self._undecided: list[_DvlValue] = []
         self._logged = -math.inf
-        self._attitude: np.ndarray | None = None    # (3, 3) R_nb of the last tick with a motion
+        self._expected.reset()
         # [s] of the DVL's velocities: the last that came, the last that was rejected
         self._last_velocity = self._last_rejected = -math.inf
         self._repeated: Sequence[float] = ()        # the DVL's last velocity
@@ -306,7 +308,10 @@ class InertialFilter:
             else:
                 self._source.doubt(value.t)
                 self._last_rejected = value.t
-                self._on_reject("dvl", "does not fit the IMU (outlier)")
+                # An IMU that has contradicted itself has to be proven, not the DVL.
+                doubted = self._contradictions.is_open
+                self._on_reject(*(("imu", "contradicted itself, and has not fitted the DVL since")
+                                  if doubted else ("dvl", "does not fit the IMU (outlier)")))
                 if not self._has_force and value.t - self._at_origin.last_time > VELOCITY_MEMORY:
                     self._restart_gate()
                     break
@@ -324,28 +329,27 @@ class InertialFilter:
         imu = self._imu.series
         half = half_window(self._settings.imu_window, self._imu_clock)
         if self._contradictions.cover(t - half, t + half):
-            return self._unseen(CONTRADICTS)
+            return self._unseen(t, CONTRADICTS)
         if imu.gap_around(t) > longest_gap(self._imu_timeout, self._imu_clock):
-            return self._unseen(NO_IMU)
+            return self._unseen(t, NO_IMU)
         times, rows = imu.window(t - half, t + half)
         if len(times) < 3:
-            return self._unseen(NO_IMU)
+            return self._unseen(t, NO_IMU)
         fit = polynomial_at(times, rows[:, :12], t, min(IMU_DEGREE, len(times) - 1))
         latest = imu.latest(t)
         if fit is None or latest is None:
-            return self._unseen(NO_IMU)
+            return self._unseen(t, NO_IMU)
         value, slope = fit
-        n0, n1, n2 = value[N3]
         w, w_dot = value[W], slope[W]
-        length = math.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
-        pitch = -math.asin(min(1.0, max(-1.0, n0 / length)))
-        R_nb = from_rpy(math.atan2(n1, n2), pitch, latest[1].item(YAW))
+        R_nb = from_down(value[N3], latest[1].item(YAW))
         v, v_dot, reason = self._linear_motion(t, value, w, w_dot)
         # Where the DVL contradicts an own attitude, that may be what is wrong.
         known = self._source.level(t) and not (self._source.own and reason == DVL_CONTRADICTS)
-        if not known and self._attitude is not None:
-            return self._unseen(reason)
-        self._attitude = R_nb if known else None
+        if known:
+            acceleration = None if reason else [a + b for a, b in zip(v_dot, cross(w, v))]
+            self._expected.add(t, R_nb, acceleration)
+        elif (unseen := self._unseen(t, reason)) is not None:
+            return unseen
         reason = self._source.mask_reason(t) or reason
         if any(self._current):
             # Irrotational current: all of Fossen's terms are in nu - R^T c.
@@ -354,11 +358,13 @@ class InertialFilter:
             v_dot = [x + d for x, d in zip(v_dot, cross(w, drift))]
         return Motion(R_nb, np.array([*v, *w]), np.array([*v_dot, *w_dot]), reason)
 
-    def _unseen(self, reason: str) -> Motion | None:
-        """A vehicle that stands still in its last attitude, None if it never had one."""
-        if self._attitude is None:
+    def _unseen(self, t: float, reason: str) -> Motion | None:
+        """A vehicle at rest in the attitude that is to be expected, None if it never had one."""
+        expected = self._expected.at(t)
+        if expected is None:
             return None
-        return Motion(self._attitude, np.zeros(6), np.zeros(6), reason)
+        R_nb, doubt = expected
+        return Motion(R_nb, np.zeros(6), np.zeros(6), reason, doubt)
 
     def _velocity_half(self) -> float:
         """[s] Half a window in which velocities are differentiated: of odometry as long as the

@@ -26,6 +26,9 @@ MOST_EFFORT = 3.0
 STALL_EFFORT = 0.5            # of the effort limit, at which a joint that does not move is stalled
 QUIET = 0.5                   # [s] without a contradiction, after which the readings count again
 MIN_EFFORTS = 3               # in a tick's period, from which on they are averaged
+# [s] at rest, after which an arm of which nothing is heard is taken to stay there: drivers fall
+# silent when their arm is switched off.
+PARKED = 2.0
 NO_STATE, CONTRADICT = "no joint state", "joint readings contradict each other"
 JOINT_LOG_PERIOD = 0.045      # [s] between rows in the frame checks
 
@@ -33,8 +36,8 @@ JOINT_LOG_PERIOD = 0.045      # [s] between rows in the frame checks
 class JointMotion(NamedTuple):
     """mu, mu_dot, mu_ddot [rad or m; per s; per s^2], effort [N m or N] (n,) at a tick.
 
-    `mask_reasons` (n,): why a joint's row does not count, '' where it does. `lost`: the arm moves,
-    and its sensors contradict each other on how.
+    `mask_reasons` (n,): why a joint's row does not count, '' where it does. `lost`: why nobody
+    knows where the arm is and how it moves, '' where that is known.
     """
 
     mu: np.ndarray
@@ -42,7 +45,7 @@ class JointMotion(NamedTuple):
     mu_ddot: np.ndarray
     effort: np.ndarray
     mask_reasons: list[str]
-    lost: bool = False
+    lost: str = ""
 
 
 class JointFilter:
@@ -98,8 +101,9 @@ class JointFilter:
         self._contradictions = Contradictions()
         self._thin.reset()
         self._logged = -math.inf
-        self._moves = False
-        self._seen: list[float] | None = None      # positions at the last tick with a motion
+        # At the last tick with a motion: positions, time [s]; the last time at which it moved.
+        self._seen: list[float] | None = None
+        self._seen_at = self._moved_at = -math.inf
 
     def add(self, t: float, reading: Sequence[float]) -> None:
         """Add a reading (3 n,) later than the last; it counts once the gate has decided on it."""
@@ -163,8 +167,8 @@ class JointFilter:
     def motion(self, t: float) -> JointMotion | None:
         """State at t; None where no position was ever received before t.
 
-        A silent arm is assumed to stand still where it was last seen: its own rows do not count,
-        but the vehicle's may.
+        An arm that was parked when it fell silent stands still where it was last seen: its own rows
+        do not count, but the vehicle's may.
         """
         n, latest, fit = self._n, self._series.latest(t), None
         if latest is None:
@@ -178,8 +182,9 @@ class JointFilter:
         if fit is None or effort is None:
             return self._unseen(NO_STATE, latest[1])
         mu, mu_dot, mu_ddot = fit
-        self._seen, self._moves = mu, any(abs(speed) > self._settings.rest_velocity
-                                          for speed in mu_dot)
+        self._seen, self._seen_at = mu, t
+        if any(abs(speed) > self._settings.rest_velocity for speed in mu_dot):
+            self._moved_at = t
         known = [e if math.isfinite(e) else 0.0 for e in effort[:n]]
         return JointMotion(np.array(mu), np.array(mu_dot), np.array(mu_ddot), np.array(known),
                            self._mask_reasons(mu, mu_dot, effort[:n], effort[n:]))
@@ -192,8 +197,8 @@ class JointFilter:
         """An arm that stands still where it was last seen."""
         zero = np.zeros(self._n)
         mu = latest[:self._n] if self._seen is None else np.array(self._seen)
-        return JointMotion(mu, zero, zero, zero, [reason] * self._n,
-                           lost=self._moves and reason == CONTRADICT)
+        moved = self._seen_at - self._moved_at < PARKED
+        return JointMotion(mu, zero, zero, zero, [reason] * self._n, lost=reason if moved else "")
 
     def _effort(self, t: float) -> list[float] | None:
         """Efforts (n,) and marks of erratic readings (n,) at t, None outside the series."""

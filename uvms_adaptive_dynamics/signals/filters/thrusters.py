@@ -105,6 +105,13 @@ class ThrusterModel:
         """Add what the gate still holds, at the end of a recording."""
         self._queue(self._gate.flush())
 
+    def discard_after(self, t: float) -> None:
+        """Forget the commands after t: the thrust is unknown from then on."""
+        self._gate.reset()
+        while self._pending and self._pending[-1][0] > t:
+            self._pending.pop()
+        self._last_command = min(self._last_command, t)
+
     def _queue(self, rows: Iterable[GatedRow]) -> None:
         for gated in rows:
             if gated.spikes is not None:

@@ -54,6 +54,11 @@ class MeasuredWrench:
         """Add what the gate still holds, at the end of a recording."""
         self._append(self._gate.flush())
 
+    def discard_after(self, t: float) -> None:
+        """Forget the wrenches after t."""
+        self._gate.reset()
+        self._series.discard_after(t)
+
     def _append(self, rows: Iterable[GatedRow]) -> None:
         for gated in rows:
             if gated.spikes is not None:

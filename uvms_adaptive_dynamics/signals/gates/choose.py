@@ -2,7 +2,7 @@
 (setting `filter.gates`)."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from .frozen import FrozenSensorGate
 from .imu_consistency import ImuConsistency
 from .innovations import InnovationGate
 from .joint_consistency import JointConsistency
+from .publishers import PublisherGate
 from .spikes import LOOKAHEAD, GatedRow, SpikeGate
 
 
@@ -53,6 +54,14 @@ class NoFrozenSensorGate(FrozenSensorGate):
         return None
 
 
+class NoPublisherGate(PublisherGate):
+    """See `PublisherGate`; no topic is ever found to have two."""
+
+    def gate(self, role: str, t: float, values: Sequence[float]) -> float | None:
+        """See `PublisherGate.gate`."""
+        return None
+
+
 def spike_gate(gates: bool, floor: Sequence[float], lookahead: float = LOOKAHEAD) -> SpikeGate:
     """The gate, or with gates=False none; other arguments as of `SpikeGate`."""
     return (SpikeGate if gates else NoSpikeGate)(floor, lookahead)
@@ -77,3 +86,8 @@ def joint_consistency(gates: bool, joints: int, position_stddev: float) -> Joint
 def frozen_sensor_gate(gates: bool, rest_velocity: float) -> FrozenSensorGate:
     """The gate, or with gates=False none; rest_velocity as of `FrozenSensorGate`."""
     return (FrozenSensorGate if gates else NoFrozenSensorGate)(rest_velocity)
+
+
+def publisher_gate(gates: bool, far: Mapping[str, Sequence[float]]) -> PublisherGate:
+    """The gate, or with gates=False none; far as of `PublisherGate`."""
+    return (PublisherGate if gates else NoPublisherGate)(far)

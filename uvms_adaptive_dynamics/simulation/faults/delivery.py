@@ -73,6 +73,21 @@ class Late(Reordering):
 
 
 @dataclass(frozen=True)
+class Jittered(Reordering):
+    """Every message comes late by another time, up to `most` [s]; restamped: its stamp is that of
+    reception."""
+
+    most: float = 0.1
+    restamped: bool = False
+
+    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
+                memory: dict[str, Any]) -> Iterable[Received]:
+        wait = self.most * rng.random()
+        stamped = later(item.message, wait) if self.restamped else item.message
+        yield item._replace(message=stamped).delayed(wait)
+
+
+@dataclass(frozen=True)
 class Repeated(Reordering):
     """Every message comes twice, as over two paths of a network."""
 
@@ -93,6 +108,20 @@ class Thinned(Fault):
         memory["count"] = memory.get("count", -1) + 1
         if memory["count"] % self.each == 0:
             yield item
+
+
+@dataclass(frozen=True)
+class Split(Reordering):
+    """A joint state in two messages with half of the joints each, as of an arm and its gripper."""
+
+    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
+                memory: dict[str, Any]) -> Iterable[Received]:
+        half = len(item.message.name) // 2
+        for k, part in enumerate((slice(0, half), slice(half, None))):
+            message = copy.copy(item.message)
+            for name in ("name", "position", "velocity", "effort"):
+                setattr(message, name, getattr(message, name)[part])
+            yield item._replace(message=message).delayed(k * SPACING)
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,22 @@ class Rewritten(Fault):
         yield item._replace(message=message)
 
 
+@dataclass(frozen=True)
+class Lagging(Fault):
+    """The numbers of a field are those of `lag` [s] before."""
+
+    field: str = ""
+    lag: float = 0.1
+
+    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
+                memory: dict[str, Any]) -> Iterable[Received]:
+        past = memory.setdefault("past", [])
+        past.append((elapsed, field_of(item.message, self.field)))
+        while len(past) > 1 and past[1][0] <= elapsed - self.lag:
+            del past[0]
+        yield item._replace(message=with_field(item.message, self.field, past[0][1]))
+
+
 def altered(field: str, change: Change, begin: float = 0.0, end: float = np.inf) -> Altered:
     """The fault `Altered` of the role that has the field."""
     return Altered(FIELDS[field][0], begin, end, field, change)
@@ -164,3 +180,15 @@ def turned(angle: float, axis: Sequence[float]) -> Change:
     w = float(np.cos(angle / 2))
     right = np.array([[w, z, -y, x], [-z, w, x, y], [y, -x, w, z], [-x, -y, -z, w]])
     return lambda values, rng: right @ values
+
+
+def headed(angle: float) -> Change:
+    """A quaternion x y z w, turned by `angle` [rad] about the vertical of its world."""
+    z, w = np.sin(angle / 2), np.cos(angle / 2)
+    left = np.array([[w, -z, 0, 0], [z, w, 0, 0], [0, 0, w, z], [0, 0, -z, w]])
+    return lambda values, rng: left @ values
+
+
+def rounded(step: float) -> Change:
+    """As of a coarse sensor."""
+    return lambda values, rng: step * np.round(values / step)

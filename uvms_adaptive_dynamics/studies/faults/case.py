@@ -77,7 +77,8 @@ class Case:
     need be said; or_said: where it is said in time, rows may be lost instead; others: sentences of
     other roles that are right too; touches: channels whose held-out loss is not judged; settings,
     given: changes of the configuration and of the messages that the clean recording has too;
-    short: a member of the short form; counted: the field whose wrong numbers the front end is to
+    short: a member of the short form; stated: why what is asked cannot be had, and what comes
+    instead; counted: the field whose wrong numbers the front end is to
     count as rejected, to COUNT_ERROR of their number.
     """
 
@@ -94,6 +95,7 @@ class Case:
     short: bool = False
     or_said: bool = False
     counted: str = ""
+    stated: str = ""
 
     @property
     def begin(self) -> float:

@@ -16,7 +16,6 @@ OUTAGES = (0.1, 0.5, 2.0, 10.0, 30.0)   # [s]
 ROLES = ("imu", "dvl", "depth", "joint_states", "thrusters")
 # What is rejected costs its own time; rows come back within 3 s, filters' windows included.
 WRONG = Limits(wrong=NONE, recover=3.0, rmse=1.3)
-# (The arm's rows go on in the attitude that was seen last: after ten seconds that is worth less.)
 # A second after the silence counts as one; 2 s and half a window of the DVL's filter (1 s) after.
 SILENT = Limits(wrong=NONE, recover=3.0)
 REJECTED = ("reject|refus|wrong|implausib|outlier|spike|finite|range|fit|frozen|identical|restart",)

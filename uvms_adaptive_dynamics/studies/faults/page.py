@@ -66,6 +66,11 @@ def page() -> str:
         parts.append(f"## {kind.capitalize()}: {meaning}\n\n"
                      "| fault | behaviour | sentence | limits |\n|---|---|---|---|\n"
                      + "\n".join(_rows([case for case in cases if case.kind == kind])) + "\n")
+    stated = [case for case in cases if case.stated]
+    parts.append("## Stated: what cannot be as it is asked\n\nThese stay red.\n\n"
+                 "| fault | why, and what comes instead |\n|---|---|\n" + "\n".join(
+                     f"| {_names(list(alike))} | {text} |"
+                     for text, alike in groupby(stated, lambda case: case.stated)) + "\n")
     return "\n".join(parts)
 
 

@@ -1,0 +1,85 @@
+"""Two nodes that publish on one topic."""
+
+from types import SimpleNamespace as Message
+
+import numpy as np
+import pytest
+from analytic import START
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from signal_runs import run
+
+from uvms_adaptive_dynamics.signals.gates.publishers import HOLD, JOINT_FAR, PublisherGate
+
+PERIOD = 0.02
+
+
+def verdicts(readings, far=(JOINT_FAR,) * 4):
+    """[(time, since)] of (time, values) in order of time."""
+    gate = PublisherGate({"joint_states": far})
+    return [(t, gate.gate("joint_states", t, list(values))) for t, values in sorted(
+        readings, key=lambda reading: reading[0])]
+
+
+def motion(t, phase=0.0):
+    return 0.5 * np.sin(2 * np.pi * 0.7 * t + phase + np.arange(4))
+
+
+def one(begin, end, period=PERIOD, of=motion):
+    return [(t, of(t)) for t in np.arange(begin, end, period)]
+
+
+@pytest.mark.parametrize("period", [PERIOD, 2 * PERIOD])
+@pytest.mark.parametrize("shift", [0.003, 0.01, 0.017])
+def test_a_second_publisher_is_found_within_a_second(period, shift):
+    """Of the same rate or half of it, with any shift between their messages; and it is
+    one again a while after the second has gone."""
+    other = one(5.0 + shift, 15.0, period, lambda t: np.full(4, 0.9))
+    found = verdicts([*one(0.0, 25.0), *other])
+    first = next(t for t, since in found if since is not None)
+    last = max(t for t, since in found if since is not None)
+    assert 5.0 <= next(since for _, since in found if since is not None) < 5.2
+    assert 5.0 < first < 6.0 and 15.0 < last < 15.0 + HOLD + 1.0
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.01, 0.1, 1.0]), st.floats(0.0, 0.5))
+def test_noise_steps_and_jitter_are_one_publisher(seed, noise, jitter):
+    """White noise of any size, steps of the values, and stamps that scatter are no second one."""
+    rng = np.random.default_rng(seed)
+    steps = np.cumsum(rng.random(500) < 0.05)
+    readings = [(t + PERIOD * jitter * rng.random(),
+                 motion(t) + steps[k] % 2 + noise * rng.standard_normal(4))
+                for k, t in enumerate(np.arange(0.0, 10.0, PERIOD))]
+    assert all(since is None for _, since in verdicts(readings))
+
+
+def test_a_value_that_swings_with_every_message_is_one_publisher():
+    """A vibration at half the rate of a sensor, from its first message on, comes evenly."""
+    readings = [(t, motion(t) + 0.5 * (-1) ** k) for k, t in enumerate(np.arange(0, 5, PERIOD))]
+    assert all(since is None for _, since in verdicts(readings))
+
+
+@pytest.mark.parametrize("role, channels", [("imu", range(6)), ("wrench", range(6)),
+                                            ("joint_states", range(10))])
+def test_it_is_said_and_nothing_of_it_counts(clean, role, channels):
+    """In the front end: what a second node contradicts masks its rows, and the sentence says what
+    to do."""
+    config, robot, _, messages = clean
+    zero = Message(x=0.0, y=0.0, z=0.0)
+    other = {"imu": {"angular_velocity": zero}, "joint_states": {"position": [2.0] * 4},
+             "wrench": {"wrench": Message(force=zero, torque=zero)}}[role]
+    doubled = []
+    for name, message, t in messages:
+        doubled.append((name, message, t))
+        if name == role and t > START + 6:
+            stamp = message.header.stamp
+            header = Message(stamp=Message(sec=stamp.sec, nanosec=stamp.nanosec + 3_000_000))
+            doubled.append((name, Message(**{**vars(message), "header": header, **other}),
+                            t + 0.003))
+    doubled.sort(key=lambda item: item[2])
+    front, samples = run(config, robot, doubled)
+    late = [s for s in samples if START + 8 < s.t < START + 11]
+    assert not any(s.valid[channels].any() for s in late)
+    status = {s.name: s.message for s in front.status(messages[-1][2])}
+    assert "two nodes publish" in status[f"input {role}"], status

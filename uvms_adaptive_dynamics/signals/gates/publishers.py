@@ -1,0 +1,103 @@
+"""Two nodes that publish on one topic: values that go back and forth between two smooth series.
+
+A message does not tell who sent it. One sensor's readings are near the one before; of two that
+contradict each other nearly every reading is far from the one before it and near an older one,
+which noise of several values together never is. A vibration at half a sensor's rate looks the same,
+so the times have to show two series as well: they come unevenly, or more often than before.
+"""
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Mapping, Sequence
+
+# Values that are compared, and from what distance on they are far from each other. Attitude (three
+# components of a unit vector) and rates [rad/s] of an IMU, whose force vibrates; positions of
+# joints [rad or m]; commands by unit; wrenches [N, N m].
+IMU_FAR = (0.05,) * 6
+JOINT_FAR = 0.03
+COMMAND_FAR = {"pwm": 20.0, "normalized": 0.05, "newton": 1.0}
+WRENCH_FAR = (1.0,) * 3 + (0.2,) * 3
+OLDER = 4               # readings among which one is near
+NEAR = 0.25             # of the distance to the reading before
+SHARE, LEAST = 0.5, 20  # of the readings that have to go back and forth, of so many,
+LASTING = 0.5           # over so long [s]
+UNEVEN, RATE = 0.1, 1.4     # spread of the intervals, of their mean; rate, of the usual one
+HOLD = 5.0              # [s] without, after which there is one publisher again
+
+
+class PublisherGate:
+    """Watches the readings of some roles; times [s] increase.
+
+    `far` (role -> (W,)): from what distance on the first W values of two readings are far from each
+    other.
+    """
+
+    def __init__(self, far: Mapping[str, Sequence[float]]):
+        self._series = {role: _Series(limits) for role, limits in far.items()}
+
+    def reset(self) -> None:
+        """Forget all readings."""
+        for series in self._series.values():
+            series.reset()
+
+    def gate(self, role: str, t: float, values: Sequence[float]) -> float | None:
+        """Add a reading; returns the time [s] since which two nodes publish, None if it is one."""
+        series = self._series.get(role)
+        return None if series is None else series.add(t, values)
+
+
+class _Series:
+    """The readings of one role."""
+
+    def __init__(self, far: Sequence[float]):
+        self._far = tuple(far)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all readings."""
+        self._older: deque[Sequence[float]] = deque(maxlen=OLDER)
+        self._marks: deque[tuple[float, bool]] = deque()     # time, went back
+        self._back = 0                                       # of the marks
+        self._usual = 0.0           # [s] mean interval of one publisher, zero while unknown
+        self._since, self._last = math.inf, -math.inf        # [s] of two publishers
+
+    def add(self, t: float, values: Sequence[float]) -> float | None:
+        """See `PublisherGate.gate`."""
+        self._mark(t, self._goes_back(values))
+        begin = self._marks[0][0]
+        if len(self._marks) >= LEAST and t - begin >= LASTING:
+            interval = (t - begin) / (len(self._marks) - 1)
+            if self._back < SHARE * len(self._marks):
+                if t - self._last > HOLD:
+                    self._since = math.inf
+                    self._usual = interval
+            elif self._usual > RATE * interval or self._is_uneven(interval):
+                self._since = min(self._since, next(at for at, back in self._marks if back))
+                self._last = t
+        return None if math.isinf(self._since) else self._since
+
+    def _goes_back(self, values: Sequence[float]) -> bool:
+        """Whether a reading is far from the one before, and near an older one."""
+        older, far = self._older, self._far
+        before = older[-1] if older else values
+        older.append(values)
+        # (zip ends with the values that are compared)
+        if all(abs(a - b) <= f for a, b, f in zip(values, before, far)):
+            return False
+        near = NEAR * max(abs(a - b) / f for a, b, f in zip(values, before, far))
+        return any(all(abs(a - b) <= near * f for a, b, f in zip(values, row, far))
+                   for row in list(older)[:-2])
+
+    def _mark(self, t: float, back: bool) -> None:
+        marks = self._marks
+        marks.append((t, back))
+        self._back += back
+        while len(marks) > LEAST and t - marks[1][0] >= LASTING:
+            self._back -= marks.popleft()[1]
+
+    def _is_uneven(self, mean: float) -> bool:
+        """Whether the intervals are spread as those of one driver are not."""
+        times = [t for t, _ in self._marks]
+        return sum(abs(b - a - mean) for a, b in zip(times, times[1:])) > (
+            UNEVEN * mean * (len(times) - 1))
