@@ -30,6 +30,7 @@ NO_THRESHOLDS = {
     "control/bands.py": "HALVINGS",
     "control/excitation/design.py": "POSTURES",
     "control/excitation/knowledge.py": "PLACES ROUNDS",
+    "control/excitation/noise.py": "ROUNDS",
     "control/excitation/objective.py": "INSTANTS",
     "control/excitation/rows.py": "STEP",
     "control/excitation/trajectory_file.py": "SCHEMA LIMIT LARGEST",
