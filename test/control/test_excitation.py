@@ -15,6 +15,7 @@ from uvms_adaptive_dynamics.control.excitation.objective import Objective, Tones
 from uvms_adaptive_dynamics.control.excitation.rows import regressors
 from uvms_adaptive_dynamics.errors import ParameterError, RobotError
 from uvms_adaptive_dynamics.model.kernel import correlation_length, gaussian_kernel
+from uvms_adaptive_dynamics.model.physical_set import PhysicalSet
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.signals.filters.thrust_curve import ThrustCurve
@@ -66,6 +67,16 @@ def test_no_limit_is_exceeded_for_what_is_believed():
     assert len(uses) == 4 + 3 + 4 + 4 + 8 + 4 and max(uses.values()) <= 1.0
     # and it is no motion of nothing
     assert max(uses.values()) > 0.7 and uses["tilt"] > 0.05 and uses["axis_d speed"] > 0.05
+
+
+def test_what_may_be_true_is_physical():
+    """Draws keep the bounds of P after it is known what holds the robot at rest: a joint whose
+    friction drives it would need more effort the slower it is, and allow no motion."""
+    draws = Knowledge(ROBOT, PRIOR, FREE, CONFIG).draws(LIMITS, CONFIG, 1)
+    physical = PhysicalSet(ROBOT.table, CONFIG.estimation)
+    assert (draws >= physical.lower).all() and (draws <= physical.upper).all()
+    friction = draws[1:, ROBOT.table.match(["axis_*.fs"])]
+    assert friction.shape == (6, 4) and friction.std(axis=0).min() > 0
 
 
 def test_the_same_seed_is_the_same_motion():

@@ -29,7 +29,7 @@ NO_THRESHOLDS = {
     "control/state_filter.py": "HISTORY",
     "control/bands.py": "HALVINGS",
     "control/excitation/design.py": "POSTURES",
-    "control/excitation/knowledge.py": "PLACES ROUNDS",
+    "control/excitation/knowledge.py": "PLACES ROUNDS PROJECTIONS",
     "control/excitation/noise.py": "ROUNDS",
     "control/excitation/objective.py": "INSTANTS",
     "control/excitation/rows.py": "STEP",

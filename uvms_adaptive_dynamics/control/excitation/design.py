@@ -157,7 +157,7 @@ def _shrink(size: np.ndarray, uses: dict[str, float], trajectory: Trajectory) ->
     """Lessen the size (6 + n,) of coordinates that exceed a limit; False where none does. Raises
     ParameterError where nothing is left to lessen."""
     beyond = {name: use for name, use in uses.items() if use > 1.0}
-    if beyond and size.min() < SMALLEST:
+    if beyond and size.max() < SMALLEST:
         name = max(beyond, key=lambda each: beyond[each])
         raise ParameterError(
             f"no motion keeps the limit of '{name}': {100 * uses[name]:.0f} % of what is "
