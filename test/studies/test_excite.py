@@ -1,5 +1,6 @@
 """The command that designs a motion: files, dry run, stages, and what is refused."""
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,9 +9,11 @@ from uvms_adaptive_dynamics.__main__ import main
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.control.excitation.trajectory import Promise
 from uvms_adaptive_dynamics.control.excitation.trajectory_file import load_trajectory
-from uvms_adaptive_dynamics.model.parameter_file import ParameterSet
+from uvms_adaptive_dynamics.model.parameter_file import ParameterSet, save_parameters
+from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
-from uvms_adaptive_dynamics.studies.excitation.campaign import random_limits
+from uvms_adaptive_dynamics.simulation.bag import write_bag
+from uvms_adaptive_dynamics.studies.excitation.campaign import Campaign, random_limits
 from uvms_adaptive_dynamics.studies.excitation.compare import ratios, time_share
 from uvms_adaptive_dynamics.studies.excitation.learning import Learnt
 from uvms_adaptive_dynamics.studies.excitation.table import campaign_table
@@ -42,7 +45,37 @@ def test_a_stage_of_a_schedule_is_designed_for(tmp_path):
     assert motion.made["kind"] == "tilt" and "X_u" in motion.promise.names
 
 
+def test_promises_from_a_recording_and_under_way(tmp_path, capsys):
+    """The noise of a recording is what a motion promises at best; under way, an estimate that has
+    measured noise and half the motion before it promises more than the settings' noise did."""
+    write_bag(tmp_path / "bag", seed=4, duration=8.0)
+    simulated = ["--set", "robot.surface_pressure=101325"]
+    assert main(["excite", *QUICK, *simulated, "--hover", str(tmp_path / "bag"), "--output",
+                 str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "| deviation now | at best | promised |" in said and "which nobody has measured" in said
+    promise = load_trajectory(tmp_path / "trajectory.yaml").promise
+    gains = promise.at_best / promise.promised
+    assert np.median(gains) < 0.9 and gains.min() < 0.3
+    robot = RobotModel.from_config(Config())
+    prior = prior_from_config(Config(), robot)
+    now = replace(prior, covariance=np.diag(promise.promised ** 2),
+                  noise_stddev=0.1 * robot.default_noise(Config()))
+    save_parameters(tmp_path / "now.yaml", now)
+    found = []
+    for at in ("5", "9"):
+        assert main(["excite", "--under-way", str(tmp_path / "trajectory.yaml"), "--parameters",
+                     str(tmp_path / "now.yaml"), "--at", at, "--output", str(tmp_path / at)]) == 0
+        said = capsys.readouterr().out
+        assert f"{at} s after the start" in said and "came with the parameters: surge 0.2 N" in said
+        found.append(sum(float(line.split("|")[5].strip(" %")) for line in said.splitlines()
+                         if line.endswith("% |")))
+    assert found[0] < found[1] < 100.0 * robot.table.size + 1
+
+
 @pytest.mark.parametrize("arguments, said", [
+    (["--at", "3"], "--at belongs to --under-way"),
+    (["--again", "3"], "--again belongs to --campaign"),
     (["--schedule", "guided"], "belong together"),
     (["--schedule", "guided", "--stage", "arm", "--free", "W"], "belong together"),
     (["--schedule", "guided", "--stage", "legs"], "expected one of arm, vehicle"),
@@ -85,6 +118,30 @@ def test_a_campaign_counts_what_was_refused_and_touched():
     text = campaign_table(results)
     assert text.startswith("2 of 3 robots designed for, in 9.0 s (median) to 9.0 s")
     assert "touched on 1 of them" in text and "no room" in text
+
+
+def test_an_interrupted_campaign_goes_on(tmp_path, monkeypatch):
+    """Robots that are there are not tried again, unless the settings are others; another process's
+    robots in the same folder are counted."""
+    tried = []
+
+    def quick(self, k):
+        tried.append(k)
+        return {"robot": k, "design_s": 1.0, "touched": [], "most used": {"tilt": 0.5}}
+    monkeypatch.setattr(Campaign, "tried", quick)
+    for more in (["2"], ["3"], ["1", "--seed", "10"], ["1", "--duration", "20"]):
+        assert main(["excite", "--output", str(tmp_path), "--campaign", *more]) == 0
+    assert tried == [1, 2, 3, 11, 1]
+    assert main(["excite", "--output", str(tmp_path), "--campaign", "2"]) == 0
+    assert tried[5:] == [1] and (tmp_path / "excite.md").read_text().startswith("4 of 4 robots")
+
+
+def test_second_motions_are_told_apart():
+    """In a table of their own."""
+    one = {"design_s": 2.0, "touched": [], "most used": {"tilt": 0.5}}
+    text = campaign_table([{"robot": 1, **one, "again": {**one, "touched": ["yaw"]}}])
+    first, second = text.split("Second motions")
+    assert "touched on 0 of them" in first and "touched on 1 of them" in second
 
 
 def test_random_limits_are_settings():

@@ -10,7 +10,6 @@ as it was saved and, beside it, adapting.
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,12 +19,12 @@ import numpy as np
 from .. import options
 from ..config import Config
 from ..disk.writing import output_folder
-from ..errors import UvmsError
 from ..estimation.estimator import Estimator
 from ..evaluation.files import write_json
 from ..model.prior import perturbed, prior_from_config
 from ..model.robot import RobotModel
 from .campaign import HELD_OUT_SEED, RELATIVE_WINDOW, SHORTEST
+from .finished import finished
 from .interval_table import (
     ADAPTED,
     SAVED,
@@ -87,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
              for seed in seeds for kind in kinds]
     found: dict[str, list[dict[str, Any]]] = {kind: [] for kind in kinds}
     for number, task in enumerate(tasks, 1):
-        outcome = _finished(done / f"seed{task.seed}_{task.kind}.json", setup)
+        outcome = finished(done / f"seed{task.seed}_{task.kind}.json", setup)
         said = "found"
         if outcome is None:
             outcome, said = {**setup, **run_task(task)}, "run"
@@ -106,19 +105,6 @@ def run(args: argparse.Namespace) -> int:
             print(f"\n{comparison(own, (OWN, PAPER, PUBLISHED))}")
     print(f"\n{folder / 'intervals.json'}")
     return 0
-
-
-def _finished(file: Path, setup: dict[str, Any]) -> dict[str, Any] | None:
-    """An earlier run of the same settings; None where there is none."""
-    if not file.exists():
-        return None
-    try:
-        outcome = json.loads(file.read_text())
-    except (OSError, ValueError) as error:
-        raise UvmsError(
-            f"'{file}' cannot be read ({error}); remove it, and its run is repeated.") from None
-    return outcome if all(
-        outcome.get(key) == json.loads(json.dumps(value)) for key, value in setup.items()) else None
 
 
 @dataclass(frozen=True)

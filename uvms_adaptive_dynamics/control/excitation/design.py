@@ -11,19 +11,19 @@ import time
 from dataclasses import replace
 
 import numpy as np
-from scipy.optimize import minimize
 
 from ...config import Config
 from ...errors import ParameterError
-from ...model.kernel import gaussian_kernel
 from ...model.parameter_file import ParameterSet
 from ...model.robot import RobotModel
 from ..desired_motion import desired_motion
 from ..stage_entry import KINDS
+from .information import promise_of
 from .knowledge import CREEP, Knowledge
 from .limits import MotionLimits, moving
-from .objective import Objective, Tones
+from .objective import Objective
 from .rows import regressors
+from .search import Search
 from .trajectory import VEHICLE_COORDINATES, Trajectory
 
 SEARCH_SHARE = 0.7          # of the time given; fitting and promises take the rest
@@ -32,18 +32,13 @@ CHECKS_PER_SECOND = 20      # instants at which a finished motion is held agains
 SHRINK, SMALLEST = 0.95, 0.01
 HALFWAY = 0.3   # size of the coordinates that cause an excess, from which all are made smaller
 HELD = 0.9      # of the limits of the wanted motion, within which the robot is held at its start
-FIRST_SIZE = 0.5            # of the limits that a random motion starts with
 POSTURES = 60       # of the arm, of which the one that is easiest to hold is where it starts
-
-
-class _TimeIsUp(Exception):
-    """The search has used its seconds."""
 
 
 def design(robot: RobotModel, known: ParameterSet, noise: np.ndarray, free: np.ndarray,
            move: tuple[str, ...] | list[str], limits: MotionLimits, duration: float, seed: int,
            seconds: float = math.inf, *, config: Config | None = None, kind: str = "motion",
-           posture: np.ndarray | None = None) -> Trajectory:
+           posture: np.ndarray | None = None, at_rest: np.ndarray | None = None) -> Trajectory:
     """A motion of `duration` [s] that tells most of the free parameters.
 
     known: values, with covariance and information where there are any, else of the prior's
@@ -52,7 +47,8 @@ def design(robot: RobotModel, known: ParameterSet, noise: np.ndarray, free: np.n
     processor time of this thread, after which the best so far is taken (by default the settings'
     iterations alone decide, and the same seed gives the same motion). kind 'tilt': slowly enough
     for weight and buoyancy alone. posture (n,): of the joints that stand still, by default one that
-    is easy to hold.
+    is easy to hold. at_rest (C,): noise of the robot while it holds its place, where it has been
+    measured: the search then weighs by it, and promises begin there.
 
     Raises ParameterError where nothing may move, or where even rest exceeds a limit.
     """
@@ -68,19 +64,26 @@ def design(robot: RobotModel, known: ParameterSet, noise: np.ndarray, free: np.n
     band = _band(settings.tilt_band if kind == "tilt" else settings.band, duration)
     knowledge = Knowledge(robot, known, np.asarray(free, bool), config)
     draws = knowledge.draws(limits, config, seed)
-    centre, draws = _resting_place(robot, tightened, draws, moves, posture, seed)
-    objective = Objective(robot, knowledge, draws, noise, tightened, moves, centre, duration, band,
+    centre, draws = resting_place(robot, tightened, draws, moves, posture, seed)
+    least = noise if at_rest is None else np.minimum(at_rest, noise)
+    objective = Objective(robot, knowledge, draws, least, tightened, moves, centre, duration, band,
                           config)
-    search = _Search(objective, tightened, band, settings.harmonics,
+    search = Search(objective, tightened, band, settings.harmonics,
                      begun + SEARCH_SHARE * seconds, seed)
     search.start(settings.starts)
     search.improve(settings.iterations)
     trajectory = search.trajectory(robot.joints, duration, settings.ramp)
     trajectory = fitted(trajectory, robot, tightened, draws, centre)
-    A, B = information(trajectory, robot, noise, config, knowledge)
-    return replace(trajectory, promise=knowledge.promise(A, B), made={
-        "kind": kind, "move": list(map(str, move)), "seed": int(seed), "gain_nats": search.gain(),
-        "evaluations": search.evaluations, "stopped_by_time": search.stopped})
+    promise = promise_of(trajectory, robot, noise, config, knowledge)
+    if at_rest is not None:
+        promise = promise._replace(at_best=promise_of(
+            trajectory, robot, least, config, knowledge).promised)
+    return replace(
+        trajectory, promise=promise, made={
+            "kind": kind, "move": list(map(str, move)), "seed": int(seed),
+            "gain_nats": search.gain(), "evaluations": search.evaluations,
+            "stopped_by_time": search.stopped,
+            "noise": dict(zip(robot.channels, np.asarray(noise, float).tolist()))})
 
 
 def _band(band: tuple[float, ...], duration: float) -> tuple[float, float]:
@@ -89,8 +92,8 @@ def _band(band: tuple[float, ...], duration: float) -> tuple[float, float]:
     return low, max(band[1], low)
 
 
-def _resting_place(robot: RobotModel, limits: MotionLimits, draws: np.ndarray, moves: np.ndarray,
-                   posture: np.ndarray | None, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def resting_place(robot: RobotModel, limits: MotionLimits, draws: np.ndarray, moves: np.ndarray,
+                  posture: np.ndarray | None, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """(place (d,), draws (k, p)): zeros, and the joints where the worst of draws needs least effort
     to hold and to move them slowly, the best of random postures in the inner half of their ranges.
 
@@ -119,81 +122,6 @@ def _resting_place(robot: RobotModel, limits: MotionLimits, draws: np.ndarray, m
     return places[best], draws
 
 
-class _Search:
-    """The best tones found so far."""
-
-    def __init__(self, objective: Objective, limits: MotionLimits, band: tuple[float, float],
-                 harmonics: int, until: float, seed: int):
-        self._objective, self._limits, self._band = objective, limits, band
-        self._harmonics, self._until, self._seed = harmonics, until, seed
-        self._best: tuple[float, np.ndarray, Tones] | None = None
-        self.evaluations, self.stopped = 0, False
-
-    def start(self, count: int) -> None:
-        """Try random motions."""
-        for k in range(count):
-            rng = np.random.default_rng([self._seed, 3, k])
-            tones = self._tones(rng)
-            self._objective.use(tones)
-            amplitudes, centres = self._objective.size()
-            size = FIRST_SIZE / math.sqrt(self._harmonics)
-            x = np.concatenate([size * rng.standard_normal(amplitudes), np.zeros(centres)])
-            try:
-                self._value(x, tones)
-            except _TimeIsUp:
-                return
-
-    def improve(self, iterations: int) -> None:
-        """Improve the best."""
-        assert self._best is not None
-        _, x, tones = self._best
-        if self.stopped or not iterations:
-            return
-        self._objective.use(tones)
-        try:
-            minimize(self._value, x, args=(tones,), jac=True, method="L-BFGS-B",
-                     options={"maxiter": iterations, "maxfun": 2 * iterations})
-        except _TimeIsUp:
-            return
-
-    def gain(self) -> float:
-        """Of the best, before it was fitted into its limits [nats]."""
-        assert self._best is not None
-        return -self._best[0]
-
-    def trajectory(self, joints: tuple[str, ...], duration: float, ramp: float) -> Trajectory:
-        """The best as a trajectory."""
-        assert self._best is not None
-        _, x, tones = self._best
-        self._objective.use(tones)
-        centre, amplitudes = self._objective.motion(x)
-        amplitudes = amplitudes * np.concatenate([tones.unit, tones.unit], axis=1)
-        h = tones.unit.shape[1]
-        return Trajectory(joints, duration, ramp, centre, tones.frequencies, amplitudes[:, :h],
-                          amplitudes[:, h:])
-
-    def _value(self, x: np.ndarray, tones: Tones) -> tuple[float, np.ndarray]:
-        value, slope = self._objective.value(x)
-        self.evaluations += 1
-        if self._best is None or value < self._best[0]:
-            self._best = value, x.copy(), tones
-        if time.thread_time() > self._until:
-            self.stopped = True
-            raise _TimeIsUp
-        return value, slope
-
-    def _tones(self, rng: np.random.Generator) -> Tones:
-        """Frequencies, even on the logarithm, no two coordinates alike; a tone's unit is what its
-        speed and its room allow."""
-        limits, d, h = self._limits, self._limits.low.size, self._harmonics
-        slots = np.tile((np.arange(d) + rng.uniform(0.2, 0.8)) / d, (h, 1))
-        place = (np.arange(h) + rng.permuted(slots, axis=1).T) / h
-        frequencies = self._band[0] * (self._band[1] / self._band[0]) ** place
-        unit = np.minimum(limits.fastest[:, None] / (2 * np.pi * frequencies),
-                          limits.reach[:, None])
-        return Tones(frequencies, unit)
-
-
 def fitted(trajectory: Trajectory, robot: RobotModel, limits: MotionLimits, draws: np.ndarray,
            place: np.ndarray) -> Trajectory:
     """The motion made smaller, about a centre that is nearer to `place` (6 + n,), until it exceeds
@@ -201,27 +129,47 @@ def fitted(trajectory: Trajectory, robot: RobotModel, limits: MotionLimits, draw
 
     Raises ParameterError where even rest exceeds one.
     """
-    size = np.ones(len(trajectory.centre))
+    size, every = np.ones(len(trajectory.centre)), _checked(trajectory)
+    beyond = np.zeros(every.size, bool)
     while True:
-        smaller = replace(trajectory, sine=size[:, None] * trajectory.sine,
-                          cosine=size[:, None] * trajectory.cosine,
-                          centre=place + size * (trajectory.centre - place))
-        uses = largest_uses(smaller, robot, limits, draws)
-        beyond = {name: use for name, use in uses.items() if use > 1.0}
-        if not beyond:
+        # Only where a limit was exceeded so far, which is quick; then, to be sure, everywhere.
+        while beyond.any():
+            uses = _largest(uses_at(_smaller(trajectory, size, place), robot, limits, draws,
+                                    every[beyond]))
+            if not _shrink(size, uses, trajectory):
+                break
+        smaller = _smaller(trajectory, size, place)
+        exceeded = np.any([each > 1.0 for each in uses_at(smaller, robot, limits, draws,
+                                                          every).values()], axis=0)
+        if not exceeded.any():
             return smaller
+        beyond |= exceeded
+
+
+def _smaller(trajectory: Trajectory, size: np.ndarray, place: np.ndarray) -> Trajectory:
+    """The motion with each coordinate's size (6 + n,) of what it was, about `place` (6 + n,)."""
+    return replace(trajectory, sine=size[:, None] * trajectory.sine,
+                   cosine=size[:, None] * trajectory.cosine,
+                   centre=place + size * (trajectory.centre - place))
+
+
+def _shrink(size: np.ndarray, uses: dict[str, float], trajectory: Trajectory) -> bool:
+    """Lessen the size (6 + n,) of coordinates that exceed a limit; False where none does. Raises
+    ParameterError where nothing is left to lessen."""
+    beyond = {name: use for name, use in uses.items() if use > 1.0}
+    if beyond and size.max() < SMALLEST:
         name = max(beyond, key=lambda each: beyond[each])
-        if size.min() < SMALLEST:
-            raise ParameterError(
-                f"no motion keeps the limit of '{name}': {100 * uses[name]:.0f} % of what is "
-                "allowed are needed at rest already, for parameters that may be true; expected a "
-                "robot that is believed to hold still. Check the parameters that are known, and "
-                "excitation.thrust_share, .torque_share and .rest_force.")
-        for name, use in beyond.items():
-            causes = _causes(name, trajectory)
-            # What is not cured by its causes alone is by all.
-            causes = causes if size[causes].min() > HALFWAY else np.arange(size.size)
-            size[causes] *= SHRINK if use < 1.3 else SHRINK ** 4
+        raise ParameterError(
+            f"no motion keeps the limit of '{name}': {100 * uses[name]:.0f} % of what is "
+            "allowed are needed at rest already, for parameters that may be true; expected a "
+            "robot that is believed to hold still. Check the parameters that are known, and "
+            "excitation.thrust_share, .torque_share and .rest_force.")
+    for name, use in beyond.items():
+        causes = _causes(name, trajectory)
+        # What is not cured by its causes alone is by all.
+        causes = causes if size[causes].min() > HALFWAY else np.arange(size.size)
+        size[causes] *= SHRINK if use < 1.3 else SHRINK ** 4
+    return bool(beyond)
 
 
 def _causes(name: str, trajectory: Trajectory) -> np.ndarray:
@@ -242,44 +190,26 @@ def _causes(name: str, trajectory: Trajectory) -> np.ndarray:
 def largest_uses(trajectory: Trajectory, robot: RobotModel, limits: MotionLimits,
                  parameters: np.ndarray) -> dict[str, float]:
     """Largest share of each limit that a motion uses, with the worst of parameters (k, p)."""
-    t = np.arange(0.0, trajectory.duration, 1 / CHECKS_PER_SECOND)
+    return _largest(uses_at(trajectory, robot, limits, parameters, _checked(trajectory)))
+
+
+def uses_at(trajectory: Trajectory, robot: RobotModel, limits: MotionLimits,
+            parameters: np.ndarray, t: np.ndarray) -> dict[str, np.ndarray]:
+    """Share (T,) of each limit that a motion uses at times t (T,) [s], with the worst of parameters
+    (k, p)."""
     coordinates = np.array(trajectory.coordinates_at(t))
     motion = desired_motion(*coordinates)
-    found = {name: float(uses.max()) for name, uses in
-             limits.motion_uses(coordinates[0], motion).items()
+    found = {name: uses for name, uses in limits.motion_uses(coordinates[0], motion).items()
              if robot.vehicle or name not in (*VEHICLE_COORDINATES, "tilt", "speed", "rate")}
     Y, known = regressors(robot, motion)
     efforts = np.einsum("tcp,kp->tkc", Y, parameters, optimize=True) + known[:, None]
-    return found | dict(zip(limits.effort_names,
-                            limits.effort_uses(efforts).max(axis=(0, 1)).tolist()))
+    return found | dict(zip(limits.effort_names, limits.effort_uses(efforts).max(axis=1).T))
 
 
-def information(trajectory: Trajectory, robot: RobotModel, noise: np.ndarray, config: Config,
-                knowledge: Knowledge) -> tuple[np.ndarray, np.ndarray]:
-    """(A (p, p), B (p, p)) of the rows that the estimator would make of it: information in its
-    cost, forgetting included, and their part of the gradient's covariance.
+def _checked(trajectory: Trajectory) -> np.ndarray:
+    """Times [s] at which a motion is held against its limits."""
+    return np.arange(0.0, trajectory.duration, 1 / CHECKS_PER_SECOND)
 
-    noise (C,) of low-passed rows, white before the low-pass but for the colour that residuals have
-    shown so far (`Knowledge.correlation`).
-    """
-    period, kernel = config.filter.period, gaussian_kernel(config.filter)
-    t = np.arange(0.0, trajectory.duration, period)
-    motion = trajectory.motions(t)
-    Y, _ = regressors(robot, motion)
-    valid = np.ones(Y.shape[:2])
-    valid[:, robot.arm_rows] = np.abs(motion.mu_dot) >= config.joint_states.rest_velocity
-    half = len(kernel) // 2
-    share = np.zeros_like(valid)
-    rows = np.zeros_like(Y)
-    for k, h in enumerate(kernel):
-        a, b = max(0, k - half), min(len(t), len(t) + k - half)
-        part, there = slice(a - (k - half), b - (k - half)), slice(a, b)
-        share[part] += h * valid[there]
-        rows[part] += (h * valid[there])[:, :, None] * Y[there]
-    counts = (share >= config.filter.minimum_share) & (valid > 0)
-    rows *= (counts / np.maximum(share, 1e-12))[:, :, None] / noise[:, None]
-    decay = config.estimation.forgetting ** np.arange(len(t))[::-1]
-    def summed(weights: np.ndarray) -> np.ndarray:
-        weighted = (np.sqrt(weights)[:, None, None] * rows).reshape(-1, rows.shape[2])
-        return weighted.T @ weighted
-    return summed(decay), knowledge.overlap * knowledge.correlation * summed(decay ** 2)
+
+def _largest(uses: dict[str, np.ndarray]) -> dict[str, float]:
+    return {name: float(share.max()) for name, share in uses.items()}

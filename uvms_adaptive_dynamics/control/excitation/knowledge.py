@@ -27,6 +27,7 @@ KNOWN = 1e-12
 # Places at rest, by which it is known what holds the robot still.
 PLACES = 16
 ROUNDS = 10     # of weighing what is known of them
+PROJECTIONS = 3     # of a draw, to what was seen at rest and to the bounds in turn
 CREEP = 0.1     # share of the joints' speed limits at which the arm moves there
 # Factor on a prior's variance from which a direction is measured: 10 deviations.
 GAINED = 100.0
@@ -99,16 +100,20 @@ class Knowledge:
         normal = rng.standard_normal((config.excitation.draws, self.values.size))
         drawn = np.vstack([self.values, self.values + (
             normal * np.sqrt(np.maximum(variance, 0.0))) @ V.T])
-        drawn = _within(drawn, self.covariance,
-                        PhysicalSet(self.robot.table, config.estimation))
+        physical = PhysicalSet(self.robot.table, config.estimation)
+        drawn = _within(drawn, self.covariance, physical)
         # Each draw is moved as an estimate of it would be by what is seen at rest (Matheron's
         # rule): a mean and a covariance would not keep the bounds.
         spread = rng.standard_normal((len(drawn), noise.size)) * np.sqrt(noise)
         spread[0] = 0.0
         seen = np.clip(H @ self.values + load, -most, most) + spread
         across = self.covariance @ H.T
-        off = np.linalg.solve(H @ across + np.diag(noise), (seen - load - drawn @ H.T).T)
-        return drawn + (across @ off).T
+        gain = np.linalg.solve(H @ across + np.diag(noise), across.T)
+        for _ in range(PROJECTIONS):
+            drawn = drawn + (seen - load - drawn @ H.T) @ gain
+            # That may take it out of the bounds: no joint has a friction that drives it.
+            drawn = _within(drawn, self.covariance, physical)
+        return drawn
 
     def _at_rest(self, limits: MotionLimits, config: Config,
                  rng: np.random.Generator) -> tuple[np.ndarray, ...]:

@@ -16,13 +16,15 @@ VEHICLE_COORDINATES = ("forward", "right", "down", "roll", "pitch", "yaw")
 
 class Promise(NamedTuple):
     """Standard deviations (p,) of the parameters before the motion and, promised, after it, in the
-    units given; free (p,) bool: those that are estimated meanwhile."""
+    units given; free (p,) bool: those that are estimated meanwhile; at_best (p,): promised for the
+    noise of the robot at rest, None where that is not known."""
 
     names: tuple[str, ...]
     units: tuple[str, ...]
     free: np.ndarray
     present: np.ndarray
     promised: np.ndarray
+    at_best: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

@@ -36,10 +36,14 @@ def save_trajectory(path: str | Path, trajectory: Trajectory) -> Path:
                       "cosine": cosine.tolist()}
         document["coordinates"][name] = entry
     if trajectory.promise is not None:
+        promise = trajectory.promise
         document["promise"] = {
             name: {"unit": unit, "free": bool(free), "present": float(present),
                    "promised": float(promised)}
-            for name, unit, free, present, promised in zip(*trajectory.promise)}
+            for name, unit, free, present, promised in zip(*promise[:5])}
+        if promise.at_best is not None:
+            for name, best in zip(promise.names, promise.at_best):
+                document["promise"][name]["at_best"] = float(best)
     return write_file(path, yaml.safe_dump(document, sort_keys=False, default_flow_style=None,
                                            width=110))
 
@@ -100,16 +104,18 @@ def _entry(entry: Any, what: str) -> tuple[float, np.ndarray, np.ndarray, np.nda
 def _promise(found: Any, what: str) -> Promise | None:
     if found is None:
         return None
-    keys = ("present", "promised")
+    keys: tuple[str, ...] = ("present", "promised")
     if not isinstance(found, dict) or not all(
             isinstance(entry, dict) and {*keys, "free", "unit"} <= set(entry)
             for entry in found.values()):
         raise ParameterError(f"{what}: 'promise' is {brief(found)}; expected unit, free, present "
                              f"and promised for each parameter. {ADVICE}")
-    present, promised = (np.array([_number(entry[key], f"{what}: '{key}' of a promise")
-                                   for entry in found.values()]) for key in keys)
+    if found and all("at_best" in entry for entry in found.values()):
+        keys += ("at_best",)
+    figures = (np.array([_number(entry[key], f"{what}: '{key}' of a promise")
+                         for entry in found.values()]) for key in keys)
     return Promise(tuple(map(str, found)), tuple(str(e["unit"]) for e in found.values()),
-                   np.array([bool(e["free"]) for e in found.values()]), present, promised)
+                   np.array([bool(e["free"]) for e in found.values()]), *figures)
 
 
 def _number(value: Any, what: str, above: float = -LARGEST) -> float:

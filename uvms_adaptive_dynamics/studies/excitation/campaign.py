@@ -1,8 +1,10 @@
 """Random robots and limits: is a motion designed in time, and does the true robot touch a limit?"""
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,27 +12,62 @@ import numpy as np
 from ...config import Config
 from ...control.excitation.design import design
 from ...control.excitation.limits import MotionLimits
+from ...control.excitation.noise import noise_of
 from ...errors import UvmsError
 from ...model.parameter_file import ParameterSet
 from ...model.prior import prior_from_config
 from ...model.robot import RobotModel
 from ...signals.filters.thrust_curve import ThrustCurve
 from ..closed_loop.truth import true_parameters, wrong_prior
-from .compare import noise_of
-from .dry_run import dry_run
+from .dry_run import DryRun, dry_run
+from .learning import learn
 
 
-def campaign(config: Config, robot: RobotModel, count: int, duration: float, factor: float,
-             first: int = 1) -> Iterator[dict[str, Any]]:
-    """Results of robots `first` and following, each of figures of its own (simulation/individual),
-    with random limits, from a prior that is wrong by `factor`."""
-    true = true_parameters(config, robot, 0.0, min(duration, 30.0)) if factor != 1.0 else None
-    for k in range(first, first + count):
+class Campaign:
+    """Robots with figures (simulation/individual) and limits of their own, by number; priors that
+    are wrong by `factor`."""
+
+    def __init__(self, config: Config, robot: RobotModel, duration: float, factor: float,
+                 again: float | None):
+        """duration [s] of motions; again [s]: processor time of a second design, from what the
+        first motion told; None: there is none."""
+        self._config, self._robot, self._duration = config, robot, duration
+        self._factor, self._again = factor, again
+
+    @cached_property
+    def _true(self) -> ParameterSet:
+        return true_parameters(self._config, self._robot, 0.0, min(self._duration, 30.0))
+
+    def tried(self, k: int) -> dict[str, Any]:
+        """What came of robot k."""
+        config, robot = self._config, self._robot
         limited = config.with_values(random_limits(k, len(robot.joints), robot))
-        known = prior_from_config(config, robot)
-        if true is not None:
-            known = wrong_prior(true, robot, config, factor, k)
-        yield _one(limited, robot, known, duration, k)
+        known = (prior_from_config(config, robot) if self._factor == 1.0
+                 else wrong_prior(self._true, robot, config, self._factor, k))
+        limits = MotionLimits.from_config(limited, robot, ThrustCurve.of_setting(
+            config.thrusters.curve))
+        first, run = self._one(limited, limits, known, k, math.inf)
+        if run is None or self._again is None:
+            return {"robot": k, **first}
+        known = replace(learn(limited, robot, run.samples, known).parameters, source="")
+        return {"robot": k, **first, "again": self._one(limited, limits, known, k, self._again)[0]}
+
+    def _one(self, config: Config, limits: MotionLimits, known: ParameterSet, k: int,
+             seconds: float) -> tuple[dict[str, Any], DryRun | None]:
+        robot, begun = self._robot, time.process_time()
+        try:
+            motion = design(robot, known, noise_of(known, robot, config),
+                            np.ones(robot.table.size, bool), ["*"], limits, self._duration, k,
+                            seconds, config=config)
+        except UvmsError as error:
+            return {"refused": str(error)}, None
+        taken = time.process_time() - begun
+        run = dry_run(config, robot, motion, limits, known, k, k)
+        most = max(run.largest, key=lambda name: run.largest[name])
+        return {"design_s": taken, "touched": list(run.touched),
+                "most used": {most: run.largest[most]}, "uses": run.largest,
+                "gain_nats": motion.made["gain_nats"],
+                "stopped_by_time": motion.made["stopped_by_time"]}, run
 
 
 def random_limits(seed: int, n: int, robot: RobotModel) -> dict[str, Any]:
@@ -50,22 +87,3 @@ def random_limits(seed: int, n: int, robot: RobotModel) -> dict[str, Any]:
                   "excitation.joint_speed": (rng.uniform(0.4, 1.0, n)
                                              * robot.arm.speed_limits).tolist()}
     return found
-
-
-def _one(config: Config, robot: RobotModel, known: ParameterSet, duration: float,
-         seed: int) -> dict[str, Any]:
-    limits = MotionLimits.from_config(config, robot, ThrustCurve.of_setting(
-        config.thrusters.curve))
-    begun = time.process_time()
-    try:
-        motion = design(robot, known, noise_of(known, robot, config),
-                        np.ones(robot.table.size, bool), ["*"], limits, duration, seed,
-                        config=config)
-    except UvmsError as error:
-        return {"robot": seed, "refused": str(error)}
-    seconds = time.process_time() - begun
-    run = dry_run(config, robot, motion, limits, known, seed, seed)
-    most = max(run.largest, key=lambda name: run.largest[name])
-    return {"robot": seed, "design_s": seconds, "touched": list(run.touched),
-            "most used": {most: run.largest[most]}, "uses": run.largest,
-            "gain_nats": motion.made["gain_nats"]}

@@ -16,6 +16,7 @@ from ... import options
 from ...config import Config
 from ...control.excitation.design import design
 from ...control.excitation.limits import MotionLimits
+from ...control.excitation.noise import noise_of
 from ...control.excitation.trajectory import Trajectory
 from ...control.excitation.trajectory_file import save_trajectory
 from ...control.stage_entry import KINDS
@@ -28,10 +29,13 @@ from ...model.prior import prior_from_config
 from ...model.robot import RobotModel
 from ...signals.filters.thrust_curve import ThrustCurve
 from ...simulation.true_robot import TrueRobot
-from .campaign import campaign
-from .compare import compare, kept_promises, noise_of
+from ..finished import finished
+from .campaign import Campaign
+from .compare import compare, kept_promises
 from .dry_run import DryRun, dry_run
-from .table import campaign_table, promise_table, use_table
+from .hover import hover, noise_of_recording, noise_of_samples
+from .table import campaign_table, presumed, promise_table, use_table
+from .under_way import under_way
 
 SCHEMA = 1
 
@@ -61,14 +65,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seconds", type=options.seconds(), metavar="S",
                         help="processor time after which the best so far is taken [s]; default "
                              "as long as excitation.iterations take")
+    parser.add_argument("--hover", type=options.bag, metavar="RECORDING",
+                        help="of this robot holding its place for ten seconds or more, its arm "
+                             "moving slowly: its noise, for what is promised of a first motion")
     parser.add_argument("--dry-run", action="store_true",
                         help="also follow it on the simulated robot, and say what that uses")
+    parser.add_argument("--under-way", type=options.file, metavar="TRAJECTORY",
+                        help="instead: what this motion, which is being followed, promises by the "
+                             "estimate of now (--parameters, saved by the node --at so many "
+                             "seconds after the motion's start)")
+    parser.add_argument("--at", type=options.seconds(0.0), metavar="S",
+                        help="with --under-way: [s] since the motion's start; default 0")
     parser.add_argument("--compare", action="store_true",
                         help="instead: beside a multisine made by hand, and three motions in a row "
                              "with what they promise and what comes of it, in simulation")
     parser.add_argument("--campaign", type=options.whole(0), default=0, metavar="N",
                         help="instead: N simulated robots with random limits, each from a prior "
                              "wrong by --prior-factor; is any limit touched?")
+    parser.add_argument("--again", type=options.seconds(), metavar="S",
+                        help="with --campaign: also a second motion, designed from what the first "
+                             "told in at most S seconds of processor time")
     options.add_prior_factor(parser)
     options.add_output(parser, "trajectory.yaml, excite.md, excite.json and trajectory.png")
     options.add_settings(parser)
@@ -76,6 +92,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Design and write; returns 1 where a dry run touched a limit, else 0; raises UvmsError."""
+    for option, needed in (("at", "under_way"), ("again", "campaign")):
+        if getattr(args, option) is not None and not getattr(args, needed):
+            raise ConfigError(f"--{option} belongs to --{needed.replace('_', '-')}; expected both, "
+                              "or neither.")
     folder = output_folder(args.output)
     config = options.config_of(args)
     robot = RobotModel.from_config(config)
@@ -84,18 +104,24 @@ def run(args: argparse.Namespace) -> int:
         return _campaign(args, in_simulation(config, robot), robot, duration, folder)
     known = (load_parameters(args.parameters).for_table(robot.table) if args.parameters
              else prior_from_config(config, robot))
+    if args.under_way:
+        return under_way(args, config, robot, known, folder)
     limits = limits_of(config, robot)
     if args.compare:
         return _compare(in_simulation(config, robot), robot, known, limits, duration, args.seed,
                         folder)
     stage = stage_of(args, config, robot)
+    noise = noise_of(known, robot, config)
+    at_rest = noise_of_recording(args.hover, known, robot, config) if args.hover else None
     begun = time.process_time()
-    trajectory = design(robot, known, noise_of(known, robot, config),
+    trajectory = design(robot, known, noise,
                         robot.table.match((*stage.free, *stage.kept)), stage.move, limits,
                         duration, args.seed, args.seconds or float("inf"), config=config,
-                        kind=stage.kind)
+                        kind=stage.kind, at_rest=at_rest)
     text = (f"Designed in {time.process_time() - begun:.1f} s of processor time, "
-            f"{trajectory.made['evaluations']} motions tried.\n\n{promise_table(trajectory)}")
+            f"{trajectory.made['evaluations']} motions tried.\n\n"
+            f"{presumed(robot, noise, known.noise_stddev is not None, at_rest)}\n\n"
+            f"{promise_table(trajectory)}")
     tried = None
     if args.dry_run:
         tried = dry_run(in_simulation(config, robot), robot, trajectory, limits, known, args.seed)
@@ -149,31 +175,46 @@ def in_simulation(config: Config, robot: RobotModel) -> Config:
 
 def _campaign(args: argparse.Namespace, config: Config, robot: RobotModel, duration: float,
               folder: Path) -> int:
-    results: list[dict[str, Any]] = []
-    for result in campaign(config, robot, args.campaign, duration, args.prior_factor,
-                           args.seed + 1):
-        results.append(result)
-        said = result.get("refused") or (
-            f"designed in {result['design_s']:.1f} s, touched: "
-            f"{', '.join(result['touched']) or 'nothing'}, most used: {result['most used']}")
-        print(f"robot {result['robot']}: {said}", flush=True)
-        # After every robot: an interrupted campaign keeps what it has.
-        write_json(folder / "excite.json", {"schema": SCHEMA, "settings": config.changed(),
-                                            "robots": results})
+    """Robots that are in the folder already, of the same settings, are not tried again: an
+    interrupted campaign goes on, and processes with other seeds may share the folder."""
+    setup = {"schema": SCHEMA, "settings": config.changed(), "duration_s": duration,
+             "prior_factor": args.prior_factor, "again_s": args.again}
+    done = output_folder(folder / "robots")
+    robots = Campaign(config, robot, duration, args.prior_factor, args.again)
+    for k in range(args.seed + 1, args.seed + 1 + args.campaign):
+        file = done / f"robot{k}.json"
+        result = finished(file, setup)
+        if result is None:
+            result = {**setup, **robots.tried(k)}
+            write_json(file, result)
+        print(f"robot {k}: {_said(result)}" + (
+            f"; again {_said(result['again'])}" if "again" in result else ""), flush=True)
+    there = [finished(file, setup) for file in done.glob("robot*.json")]
+    results = sorted((each for each in there if each is not None), key=lambda each: each["robot"])
+    write_json(folder / "excite.json", {"schema": SCHEMA, "settings": config.changed(),
+                                        "robots": results})
     text = campaign_table(results)
     write_file(folder / "excite.md", text)
     print(f"\n{text}")
-    return int(any(result.get("touched") for result in results))
+    return int(any(each.get("touched") for result in results
+                   for each in (result, result.get("again", {}))))
+
+
+def _said(result: dict[str, Any]) -> str:
+    return result.get("refused") or (
+        f"designed in {result['design_s']:.1f} s, touched: "
+        f"{', '.join(result['touched']) or 'nothing'}, most used: {result['most used']}")
 
 
 def _compare(config: Config, robot: RobotModel, known: ParameterSet, limits: MotionLimits,
              duration: float, seed: int, folder: Path) -> int:
-    content: dict[str, Any] = {"schema": SCHEMA, "settings": config.changed()}
-    content["multisine"] = compare(config, robot, known, limits, duration, seed)
+    at_rest = noise_of_samples(hover(config, robot, limits, known, seed), known, robot, config)
+    content: dict[str, Any] = {"schema": SCHEMA, "settings": config.changed(),
+                               "noise_at_rest": dict(zip(robot.channels, at_rest.tolist()))}
+    content["multisine"] = compare(config, robot, known, at_rest, limits, duration, seed)
     write_json(folder / "excite.json", content)
-    print({key: content["multisine"][key] for key in ("eigenvalue_ratio", "unexplained", "energy")},
-          flush=True)
-    content["promises"] = kept_promises(config, robot, known, limits, duration, seed)
+    print({key: value for key, value in content["multisine"].items() if key != "r2"}, flush=True)
+    content["promises"] = kept_promises(config, robot, known, at_rest, limits, duration, seed)
     write_json(folder / "excite.json", content)
     for name, found in content["promises"].items():
         print(name, {key: value for key, value in found.items() if key != "each"}, flush=True)

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from ...config import Config
-from ...control.excitation.design import design, information
+from ...control.excitation.design import design, resting_place
+from ...control.excitation.information import information, promise_of
 from ...control.excitation.knowledge import Knowledge
-from ...control.excitation.limits import MotionLimits
+from ...control.excitation.limits import MotionLimits, moving
+from ...control.excitation.noise import noise_of
 from ...control.excitation.trajectory import Promise
 from ...model.covariance import deviations
 from ...model.parameter_file import ParameterSet
@@ -22,28 +24,35 @@ from .multisine import energy, multisine, with_energy
 
 # Of the information of both motions together, in prior deviations: what no motion shows has less.
 SHOWN = 1e-3
+TOLD = 0.8      # share of a deviation, below which a parameter becomes better known
+# Shares of a motion after which its promise is stated anew.
+RESTATED = 0.25, 0.5
 
 
-def compare(config: Config, robot: RobotModel, known: ParameterSet, limits: MotionLimits,
-            duration: float, seed: int) -> dict[str, Any]:
-    """Figures of both motions, of all channels and parameters, from what is known."""
+def compare(config: Config, robot: RobotModel, known: ParameterSet, at_rest: np.ndarray,
+            limits: MotionLimits, duration: float, seed: int) -> dict[str, Any]:
+    """Figures of both motions, of all channels and parameters, from what is known; at_rest (C,):
+    noise of the robot that holds its place."""
     free, noise = np.ones(robot.table.size, bool), noise_of(known, robot, config)
     knowledge = Knowledge(robot, known, free, config)
-    draws = knowledge.draws(limits, config, seed)
     tight = limits.with_margins(config, duration)
-    designed = design(robot, known, noise, free, ["*"], limits, duration, seed, config=config)
-    by_hand = multisine(robot, tight, draws, designed.posture, duration, config)
+    # where the search for the designed one begins, and with the same draws
+    place, draws = resting_place(robot, tight, knowledge.draws(limits, config, seed),
+                                 moving(robot, ["*"]), None, seed)
+    designed = design(robot, known, noise, free, ["*"], limits, duration, seed, config=config,
+                      at_rest=at_rest)
+    by_hand = multisine(robot, tight, draws, place[6:], duration, config)
     allowed = energy(by_hand, robot, tight, known.values)
     full = energy(designed, robot, tight, known.values)
     designed = with_energy(designed, robot, tight, known.values, allowed)
-    told = {name: knowledge.reduced(information(motion, robot, noise, config, knowledge)[0])
+    told = {name: knowledge.reduced(information(motion, robot, at_rest, config, knowledge)[0])
             for name, motion in (("designed", designed), ("multisine", by_hand))}
     values, V = np.linalg.eigh(sum(told.values()))
     shown = V[:, values > SHOWN]
     smallest = {name: float(np.linalg.eigvalsh(shown.T @ A @ shown)[0]) for name, A in told.items()}
     half = with_energy(
-        design(robot, known, noise, free, ["*"], limits, duration / 2, seed, config=config), robot,
-        tight, known.values, allowed)
+        design(robot, known, noise, free, ["*"], limits, duration / 2, seed, config=config,
+               at_rest=at_rest), robot, tight, known.values, allowed)
     test, learnt = held_out(config, robot), {}
     for name, motion in (("designed", designed), ("half", half), ("multisine", by_hand)):
         run = dry_run(config, robot, motion, limits, known, seed)
@@ -76,36 +85,56 @@ def time_share(designed: Learnt, by_hand: Learnt) -> dict[str, float | None]:
     return found
 
 
-def noise_of(known: ParameterSet, robot: RobotModel, config: Config) -> np.ndarray:
-    """(C,) noise of rows: of a saved estimate, else what the estimator starts from."""
-    if known.row_noise_stddev is not None:
-        return known.row_noise_stddev
-    return known.noise_stddev if known.noise_stddev is not None else robot.default_noise(config)
-
-
-def kept_promises(config: Config, robot: RobotModel, known: ParameterSet, limits: MotionLimits,
-                  duration: float, seed: int) -> dict[str, Any]:
-    """Achieved over promised deviations of three motions in a row: from the prior, from what the
-    first told, and from what both told, each designed with the noise of before."""
+def kept_promises(config: Config, robot: RobotModel, known: ParameterSet, at_rest: np.ndarray,
+                  limits: MotionLimits, duration: float, seed: int) -> dict[str, Any]:
+    """Achieved over promised deviations of three motions in a row, from what is known, from what
+    the first told, and from what both told, each designed with the noise of before. Of the first
+    also over what was promised at best, with the noise at_rest (C,), and over what is promised
+    under way, from the estimate of then."""
     found: dict[str, Any] = {}
+    free = np.ones(robot.table.size, bool)
     for k in range(1, 4):
-        free, noise = np.ones(robot.table.size, bool), noise_of(known, robot, config)
-        motion = design(robot, known, noise, free, ["*"], limits, duration, seed + k,
-                        config=config)
+        motion = design(robot, known, noise_of(known, robot, config), free, ["*"], limits,
+                        duration, seed + k, config=config, at_rest=at_rest if k == 1 else None)
         run = dry_run(config, robot, motion, limits, known, seed + k)
-        learnt = learn(config, robot, run.samples, known)
-        assert motion.promise is not None
-        found[f"motion {k}"] = ratios(motion.promise, learnt.parameters) | {
-            "touched": list(run.touched)}
-        known = replace(learnt.parameters, source="")
+        stops = [share * duration for share in RESTATED] if k == 1 else []
+        learnt = learn(config, robot, run.samples, known, stops=stops)
+        promise, achieved = motion.promise, learnt.parameters
+        assert promise is not None
+        found[f"motion {k}"] = ratios(promise, achieved) | {"touched": list(run.touched)}
+        if promise.at_best is not None:
+            found[f"motion {k}, at best"] = ratios(promise._replace(promised=promise.at_best),
+                                                   achieved)
+            found[f"motion {k}, interval"] = held(promise, achieved)
+        for t, then in zip(stops, learnt.on_the_way):
+            anew = promise_of(motion, robot, noise_of(then, robot, config), config,
+                              Knowledge(robot, then, free, config), t)
+            found[f"motion {k}, after {t:g} s"] = ratios(
+                anew._replace(present=promise.present), achieved)
+        known = replace(achieved, source="")
     return found
+
+
+def held(promise: Promise, achieved: ParameterSet) -> dict[str, Any]:
+    """Share of achieved deviations between what was promised at best and what was promised, and
+    within .8 to 1.3 of them; of parameters that were at best to become better known by a fifth."""
+    assert promise.at_best is not None and achieved.covariance is not None
+    told = promise.free & (promise.at_best < TOLD * promise.present)
+    found = deviations(achieved.covariance)[told]
+    # Rows that are alike count more beside a prior the less noise they have: not always is the
+    # deviation stated then the smaller one.
+    ends = promise.at_best[told], promise.promised[told]
+    low, high = np.minimum(*ends), np.maximum(*ends)
+    return {"parameters": int(told.sum()), "width": float(np.median(high / low)),
+            "held": float(np.mean((found >= low) & (found <= high))),
+            "held within .8 to 1.3": float(np.mean((found >= 0.8 * low) & (found <= 1.3 * high)))}
 
 
 def ratios(promise: Promise, achieved: ParameterSet) -> dict[str, Any]:
     """Median, and 10th and 90th percentile, of achieved over promised deviations of the parameters
     that were to become better known by a fifth or more."""
     assert achieved.covariance is not None
-    told = promise.free & (promise.promised < 0.8 * promise.present)
+    told = promise.free & (promise.promised < TOLD * promise.present)
     ratio = deviations(achieved.covariance)[told] / promise.promised[told]
     if not ratio.size:
         return {"parameters": 0}

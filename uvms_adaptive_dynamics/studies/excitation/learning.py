@@ -1,6 +1,7 @@
 """What an estimator learns of a dry run, second by second, held out on another motion."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -37,21 +38,25 @@ def held_out(config: Config, robot: RobotModel, individual: int = 0) -> HeldOut:
 
 class Learnt(NamedTuple):
     """The estimate at the end, with covariance, information and noise; times (k,) [s] from the
-    first sample and R^2 (k, C) held out on the way."""
+    first sample and R^2 (k, C) held out on the way; estimates on the way that were asked for."""
 
     parameters: ParameterSet
     t: np.ndarray
     r2: np.ndarray
+    on_the_way: tuple[ParameterSet, ...] = ()
 
 
 def learn(config: Config, robot: RobotModel, samples: list[Sample], prior: ParameterSet,
-          test: HeldOut | None = None, free: np.ndarray | None = None) -> Learnt:
-    """Run the estimator over samples from a prior or a saved estimate; free (p,) bool."""
+          test: HeldOut | None = None, free: np.ndarray | None = None,
+          stops: Sequence[float] = ()) -> Learnt:
+    """Run the estimator over samples from a prior or a saved estimate; free (p,) bool; stops [s]:
+    times since the first sample of which the estimate is kept."""
     if free is not None and not free.all():
         frozen = [name for name, each in zip(robot.table.names, free) if not each]
         config = config.with_values({"estimation.frozen": frozen})
     estimator = Estimator(config, prior, robot)
-    times, found = [], []
+    times, found, kept = [], [], []
+    waiting = sorted(stops)
     for k, sample in enumerate(samples):
         estimator.add(sample)
         if k % SOLVED_EVERY == SOLVED_EVERY - 1:
@@ -59,4 +64,7 @@ def learn(config: Config, robot: RobotModel, samples: list[Sample], prior: Param
             if test is not None and k % 50 == 49:
                 times.append(sample.t - samples[0].t)
                 found.append(test.r2(estimator.pi))
-    return Learnt(estimator.parameter_set(), np.array(times), np.array(found))
+            if waiting and sample.t - samples[0].t >= waiting[0]:
+                waiting.pop(0)
+                kept.append(estimator.parameter_set())
+    return Learnt(estimator.parameter_set(), np.array(times), np.array(found), tuple(kept))

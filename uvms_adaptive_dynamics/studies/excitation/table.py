@@ -6,7 +6,25 @@ from typing import Any
 import numpy as np
 
 from ...control.excitation.trajectory import Trajectory
+from ...model.robot import RobotModel
 from .dry_run import DryRun
+
+
+def presumed(robot: RobotModel, noise: np.ndarray, saved: bool, at_rest: np.ndarray | None) -> str:
+    """The noise that promises presume, in sentences: saved with an estimate, else that of the
+    settings, which nobody has measured; at_rest (C,): of the recording of a robot at rest."""
+    def listed(noise: np.ndarray) -> str:
+        return ", ".join(f"{channel} {value:.2g} {unit}" for channel, value, unit in
+                         zip(robot.channels, noise, robot.units))
+    if saved:
+        return f"Promised for the noise that came with the parameters: {listed(noise)}."
+    text = f"Promised for the settings' noise, which nobody has measured: {listed(noise)}."
+    if at_rest is None:
+        return (f"{text} That is cautious. Record the robot while it holds its place and moves its "
+                "arm slowly, and give --hover RECORDING: then it is said what to hope for.")
+    return (f"{text} At best the robot keeps in motion the noise that it has at rest: "
+            f"{listed(at_rest)}. What the model lacks comes on top: expect a deviation between the "
+            "two, and see what is promised once the motion is under way (--under-way).")
 
 
 def promise_table(trajectory: Trajectory) -> str:
@@ -14,9 +32,13 @@ def promise_table(trajectory: Trajectory) -> str:
     promise = trajectory.promise
     assert promise is not None
     left = promise.promised / np.where(promise.present > 0, promise.present, 1.0)
-    lines = ["| parameter | unit | deviation now | promised | of it |", "|---|---|---|---|---|"]
+    best = promise.at_best
+    more = ("", "") if best is None else (" at best |", "---|")
+    lines = [f"| parameter | unit | deviation now |{more[0]} promised | of it |",
+             f"|---|---|---|{more[1]}---|---|"]
     lines += [f"| {promise.names[i]} | {promise.units[i]} | {promise.present[i]:.3g} | "
-              f"{promise.promised[i]:.3g} | {100 * left[i]:.0f} % |"
+              + ("" if best is None else f"{best[i]:.3g} | ")
+              + f"{promise.promised[i]:.3g} | {100 * left[i]:.0f} % |"
               for i in np.argsort(left, kind="stable") if promise.free[i]]
     return "\n".join(lines) + "\n"
 
@@ -30,7 +52,14 @@ def use_table(run: DryRun) -> str:
 
 
 def campaign_table(results: list[dict[str, Any]]) -> str:
-    """How many were designed, in what time, and what was touched."""
+    """How many were designed, in what time, and what was touched; of second motions as well."""
+    text = _campaign_lines(results)
+    again = [{"robot": each["robot"], **each["again"]} for each in results if "again" in each]
+    return text + (f"\nSecond motions, from what the first told: {_campaign_lines(again)}"
+                   if again else "")
+
+
+def _campaign_lines(results: list[dict[str, Any]]) -> str:
     done = [result for result in results if "refused" not in result]
     touched = [result for result in done if result["touched"]]
     times = sorted(result["design_s"] for result in done) or [0.0]

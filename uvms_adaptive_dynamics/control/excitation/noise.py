@@ -1,0 +1,62 @@
+"""Noise of low-passed rows that a promise presumes: a saved estimate's, that of the settings, or
+what a robot shows that holds its place."""
+from __future__ import annotations
+
+import numpy as np
+
+from ...config import Config
+from ...errors import ParameterError
+from ...model.parameter_file import ParameterSet
+from ...model.robot import RobotModel
+from .knowledge import Knowledge
+
+# Independent rows of a channel, below which its noise stays the one assumed: known to 22 %.
+FEWEST = 10
+ROUNDS = 100    # of expectation and maximization, which end before if the noise changes less than
+SETTLED = 1e-3  # that share of itself
+
+
+def noise_of(known: ParameterSet, robot: RobotModel, config: Config) -> np.ndarray:
+    """(C,) noise of rows [N, N m]: of a saved estimate, else what the estimator starts from."""
+    if known.row_noise_stddev is not None:
+        return known.row_noise_stddev
+    return known.noise_stddev if known.noise_stddev is not None else robot.default_noise(config)
+
+
+def measured_noise(Y: np.ndarray, tau: np.ndarray, valid: np.ndarray, knowledge: Knowledge,
+                   assumed: np.ndarray) -> np.ndarray:
+    """(C,) the noise [N, N m] with which rows Y (T, C, p), tau (T, C), valid (T, C) are most
+    likely, whatever the free parameters are within what is known of them.
+
+    tau: efforts without the known load, on the estimator's grid and behind its low-pass; of
+    neighbours that are alike one is used. A channel with too few rows keeps the one assumed (C,).
+    Expectation and maximization (Dempster, Laird and Rubin, 1977): constant errors of the
+    parameters, which are far larger than the noise of a robot at rest, are no noise. Frozen
+    parameters are presumed right.
+
+    Raises ParameterError where no channel has enough rows.
+    """
+    every = max(1, round(knowledge.overlap))
+    Y, counts = Y[::every], np.asarray(valid[::every], float)
+    rows = counts.sum(axis=0)
+    told = rows >= FEWEST
+    if not told.any():
+        raise ParameterError(
+            f"{len(valid)} rows are too few to measure noise: {int(rows.max(initial=0))} of them "
+            f"are independent; expected {FEWEST} of a channel. Record some ten seconds.")
+    Z = knowledge.coordinates.columns(Y) @ knowledge.root                    # (T, C, m)
+    residual = np.where(counts > 0, tau[::every] - Y @ knowledge.values, 0.0)
+    noise = np.array(assumed, float)
+    for _ in range(ROUNDS):
+        weighted = Z * (np.sqrt(counts) / noise)[:, :, None]
+        flat = weighted.reshape(-1, Z.shape[2])
+        C = np.linalg.inv(flat.T @ flat + np.eye(Z.shape[2]))
+        x = C @ np.einsum("tcm,tc->m", weighted, residual / noise)
+        doubt = np.einsum("tcm,tcm->tc", Z @ C, Z)
+        square = (counts * ((residual - Z @ x) ** 2 + doubt)).sum(axis=0) / np.maximum(rows, 1.0)
+        new = np.where(told, np.sqrt(square), noise)
+        settled = np.all(np.abs(new - noise) < SETTLED * noise)
+        noise = new
+        if settled:
+            break
+    return noise

@@ -1,0 +1,73 @@
+"""The noise of a robot that holds its place while its arm moves slowly, before a first promise."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ...config import Config
+from ...control.excitation.knowledge import Knowledge
+from ...control.excitation.limits import MotionLimits
+from ...control.excitation.noise import measured_noise, noise_of
+from ...control.excitation.trajectory import Trajectory
+from ...errors import BagError, ParameterError
+from ...estimation.low_pass import RowFilter
+from ...evaluation.bags import read_messages
+from ...model.parameter_file import ParameterSet
+from ...model.robot import RobotModel
+from ...model.sample import Sample
+from ...signals.front_end import SignalFrontEnd
+from ...signals.samples import samples_of
+from ...signals.topics import inputs
+from .dry_run import dry_run
+
+LENGTH = 20.0       # [s]
+CREEP_SHARE = 0.25  # of the joints' speed limits
+
+
+def noise_of_recording(path: str | Path, known: ParameterSet, robot: RobotModel,
+                       config: Config) -> np.ndarray:
+    """(C,) [N, N m]; raises BagError or ParameterError for a recording that does not tell."""
+    samples = samples_of(SignalFrontEnd(config, robot), read_messages(path, inputs(config)))
+    if not samples:
+        raise BagError(f"'{path}' gave no usable sample; `evaluate` says why.")
+    try:
+        return noise_of_samples(samples, known, robot, config)
+    except ParameterError as error:
+        raise ParameterError(f"'{path}': {error}") from None
+
+
+def noise_of_samples(samples: Sequence[Sample], known: ParameterSet, robot: RobotModel,
+                     config: Config) -> np.ndarray:
+    """(C,) [N, N m] of the estimator's rows; see `measured_noise`."""
+    low_pass = RowFilter(config.filter, robot.table.channels, robot.table.size)
+    rows, last = [], None
+    for sample in samples:
+        # What links neighbouring rows is broken off by a gap.
+        if last is not None and not 0 < sample.t - last < 1.5 * config.filter.period:
+            low_pass.reset()
+        last = sample.t
+        row = low_pass.add_row(sample.t, robot.raw_rows(sample, known.values), sample.valid)
+        if row is not None:
+            rows.append((row.Y, row.tau - row.known, row.valid))
+    if not rows:
+        raise ParameterError("it has no row behind the low-pass; expected some ten seconds "
+                             "without gaps.")
+    Y, tau, valid = (np.array(each) for each in zip(*rows))
+    free = np.ones(robot.table.size, bool)
+    return measured_noise(Y, tau, valid, Knowledge(robot, known, free, config),
+                          noise_of(known, robot, config))
+
+
+def hover(config: Config, robot: RobotModel, limits: MotionLimits, known: ParameterSet, seed: int,
+          individual: int = 0) -> list[Sample]:
+    """Samples of the simulated robot that holds its place; each joint goes once to and fro."""
+    n = len(robot.joints)
+    centre = np.concatenate([np.zeros(6), limits.middle[6:]])
+    amplitude = np.zeros((6 + n, 1))
+    amplitude[6:, 0] = np.minimum(CREEP_SHARE * limits.joint_speed * LENGTH / (2 * np.pi),
+                                  0.5 * limits.reach[6:])
+    motion = Trajectory(robot.joints, LENGTH, config.excitation.ramp, centre,
+                        np.full((6 + n, 1), 1 / LENGTH), amplitude, np.zeros((6 + n, 1)))
+    return dry_run(config, robot, motion, limits, known, seed, individual).samples

@@ -1,0 +1,46 @@
+"""`excite --under-way`: what a motion that is being followed promises by the estimate of now."""
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from ...config import Config
+from ...control.excitation.information import promise_of
+from ...control.excitation.knowledge import Knowledge
+from ...control.excitation.noise import noise_of
+from ...control.excitation.trajectory_file import load_trajectory
+from ...disk.writing import write_file
+from ...errors import ConfigError
+from ...model.parameter_file import ParameterSet
+from ...model.robot import RobotModel
+from .table import presumed, promise_table
+
+
+def under_way(args: argparse.Namespace, config: Config, robot: RobotModel, known: ParameterSet,
+              folder: Path) -> int:
+    """What a motion promises from the present estimate on, whose noise has been measured by then.
+    """
+    trajectory, at = load_trajectory(args.under_way), args.at or 0.0
+    promised = trajectory.promise
+    if known.noise_stddev is None:
+        raise ConfigError("--under-way states anew what a motion promises, from an estimate that "
+                          "has a covariance and noise; expected its file with --parameters. Save "
+                          "it with the node's service ~/save while the motion is followed.")
+    if trajectory.joints != robot.joints or (
+            promised is not None and promised.names != robot.table.names):
+        raise ConfigError(f"'{args.under_way}' is for a robot with the joints "
+                          f"{list(trajectory.joints)} and other parameters; expected one for "
+                          f"{list(robot.joints)}. Give the settings that it was designed with.")
+    if at >= trajectory.duration:
+        raise ConfigError(f"--at is {at:g} s; expected a time before the motion ends, at "
+                          f"{trajectory.duration:g} s.")
+    free = robot.table.match(args.free or ["*"]) if promised is None else promised.free
+    noise = noise_of(known, robot, config)
+    trajectory = replace(trajectory, promise=promise_of(
+        trajectory, robot, noise, config, Knowledge(robot, known, free, config), at))
+    text = (f"{at:g} s after the start, {trajectory.duration - at:g} s before the end.\n\n"
+            f"{presumed(robot, noise, True, None)}\n\n{promise_table(trajectory)}")
+    write_file(folder / "excite.md", text)
+    print(text)
+    return 0
