@@ -45,7 +45,7 @@ def test_a_stage_of_a_schedule_is_designed_for(tmp_path):
 @pytest.mark.parametrize("arguments, said", [
     (["--schedule", "guided"], "belong together"),
     (["--schedule", "guided", "--stage", "arm", "--free", "W"], "belong together"),
-    (["--schedule", "guided", "--stage", "legs"], "expected one of arm, vehicle"),
+    (["--schedule", "guided", "--stage", "legs"], "expected one of hover, arm, vehicle"),
     (["--move", "wings"], "'wings' fits no channel"), (["--free", "Q"], "'Q' fits no parameter")])
 def test_what_cannot_be_used_is_refused_in_a_sentence(tmp_path, capsys, arguments, said):
     """Named, with what is expected."""
