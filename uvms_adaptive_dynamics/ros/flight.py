@@ -71,7 +71,7 @@ class Flight:
         """Hold station from now on; all that forbids it, in which case nothing has changed."""
         with self.lock:
             now = time.monotonic()
-            causes = self._guard.causes(now, self._look(now, armed=False))
+            causes = self._causes(now, armed=False)
             if causes:
                 return causes
             assert self.t is not None and self._state is not None
@@ -198,6 +198,10 @@ class Flight:
         self._state, self.t, self.depth = None, None, math.nan
         self.stop(Cause("clock", "a clock jumped, so that nobody knows where the robot is; arm "
                                  "again where it is now"))
+
+    def _causes(self, now: float, armed: bool) -> list[Cause]:
+        """What the guard says of this moment (steady time [s])."""
+        return self._guard.causes(now, self._look(now, armed))
 
     def _look(self, now: float, armed: bool) -> Look:
         """What is known at this moment (steady time [s]); armed False: as if it were armed here."""
