@@ -69,8 +69,22 @@ def test_gains_do_not_jump_and_go_back_when_the_estimator_is_silent():
 
 
 def test_an_absurd_inertia_is_not_followed_beyond_reason():
-    values = PRIOR.values.copy()
-    values[MODEL.table.index["Ix_K_dp"]] *= 2.0 * BELIEVED
-    got = after(told(values, 0.0))
+    values, place = PRIOR.values.copy(), MODEL.table.index["Ix_K_dp"]
+    values[place] = 100.0
+    feedforward = told(values, 0.0)
+    most = BELIEVED * max(PRIOR.values[place], feedforward.prior_stddev[place])
     fast = gains_for(PRIOR, MODEL.joints, FAST)
-    assert got.proportional[3] == pytest.approx(BELIEVED * fast.proportional[3])
+    assert most < values[place]
+    assert after(feedforward).proportional[3] == pytest.approx(
+        most / PRIOR.values[place] * fast.proportional[3])
+
+
+def test_a_friction_of_zero_is_a_gain_of_zero_until_it_is_known():
+    prior = PRIOR.__class__(PRIOR.names, PRIOR.values.copy())
+    place = MODEL.table.index["axis_b.fv"]
+    prior.values[place] = 0.0
+    feedforward = told(PRIOR.values, 0.0)
+    schedule = GainSchedule(prior, MODEL.joints, SLOW, FAST, feedforward)
+    assert schedule.at(0.0).proportional[-1] < 1e-6
+    feedforward.confirm(LONG)
+    assert schedule.at(LONG).proportional[-1] == pytest.approx(15.0 * PRIOR.values[place])

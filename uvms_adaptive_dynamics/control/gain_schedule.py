@@ -13,8 +13,10 @@ from ..model.parameter_file import ParameterSet
 from .feedforward import Feedforward
 from .motion_controller import Gains, gains_of, loads
 
-# Factor from the prior's inertia or friction beyond which an estimate is not followed.
+# Factor from the prior's inertia or friction, or upwards from its deviation where that is larger,
+# beyond which an estimate is not followed.
 BELIEVED = 10.0
+NOTHING = 1e-9      # keeps a friction of zero from having no logarithm
 
 
 class GainSchedule:
@@ -28,7 +30,7 @@ class GainSchedule:
         the estimator says, None: nothing ever."""
         names = loads(joints)
         place = {name: k for k, name in enumerate(nominal.names)}
-        prior = np.log(nominal.values[[place[name] for name in names]])
+        prior = np.log(np.maximum(nominal.values[[place[name] for name in names]], NOTHING))
         slow, fast = (np.log(np.repeat(each, (3, 3, len(joints)))) for each in (unknown, known))
         self._prior, self._slow, self._fast = prior, slow, fast
         self._feedforward = feedforward
@@ -59,7 +61,8 @@ class GainSchedule:
         pi, stddev = (each[self._places] for each in trusted)
         known = np.clip(1.0 - stddev / self._fresh, 0.0, 1.0)
         nominal = np.exp(self._prior)
-        found = np.log(np.clip(pi, nominal / BELIEVED, nominal * BELIEVED))
+        found = np.log(np.clip(pi, nominal / BELIEVED,
+                               np.maximum(nominal, self._fresh) * BELIEVED))
         return (self._prior + known * (found - self._prior),
                 self._slow + known * (self._fast - self._slow))
 
