@@ -151,3 +151,24 @@ def test_a_vehicle_that_may_drift_is_not_astray():
     config = Config().with_values({"identification.hold": "depth_heading"})
     away = state(position=np.array([5.0, 0.0, 5.0]))
     assert [c.code for c in MotionGuard(config, LIMITS).causes(0.0, away)] == []
+
+
+@pytest.mark.parametrize("change", [
+    lambda share: state(position=np.array([share * SET.position_error, 0.0, 5.0])),
+    lambda share: state(R_nb=from_rpy(0.0, 0.0, 0.3 + share * SET.attitude_error)),
+    lambda share: with_joint("mu", 1, MU[1] + share * SET.joint_error),
+    lambda share: replace(
+        state(R_nb=from_rpy(EXC.tilt - (1 - share) * EXC.attitude_margin, 0.0, 0.3)), wanted=None),
+    lambda share: moved(0, LIMITS.high[0] - (1 - share) * EXC.position_margin),
+])
+def test_a_motion_is_unsteady_from_half_of_the_way_to_a_stop(change):
+    """Of what it may be off, or of the margin that a designed motion keeps."""
+    one = guard()
+    assert one.unsteady(GOOD) is None
+    assert one.unsteady(change(0.49)) is None and one.unsteady(change(0.51)) is not None
+    assert codes(change(0.99)) == [] and codes(change(1.01)) != []
+
+
+def test_an_unsteady_motion_says_which_limit_counted():
+    said = guard().unsteady(state(position=np.array([0.55 * SET.position_error, 0.0, 5.0])))
+    assert f"the limit is {0.5 * SET.position_error:g} m" in said.sentence

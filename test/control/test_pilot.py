@@ -6,7 +6,7 @@ import pytest
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.control.excitation.trajectory import Trajectory
-from uvms_adaptive_dynamics.control.guide import Guide, StageView
+from uvms_adaptive_dynamics.control.guide import SMALLER, SMALLEST, Guide, StageView
 from uvms_adaptive_dynamics.control.motion_guard import Cause
 from uvms_adaptive_dynamics.control.pilot import SETTLE, Pilot
 from uvms_adaptive_dynamics.control.state_filter import MotionState
@@ -108,6 +108,28 @@ def test_a_wanted_motion_never_jumps():
     assert np.linalg.norm(np.diff([w.position for w in wanted], axis=0), axis=1).max() < 0.01
 
 
+def test_a_motion_that_is_broken_off_fades_to_rest_at_the_station():
+    """No jump of pose, rate or acceleration; at rest after the trajectory's ramp."""
+    one, flown = pilot(), trajectory(30.0)
+    one.arm(0.0, state())
+    assert not one.break_off(0.5)                       # nothing is flown
+    one.follow(1.0, flown)
+    start = 1.0 + one.time_left(1.0) - flown.duration
+    assert not one.break_off(start - 0.1)               # on its way to where it starts
+    at = start + 12.3
+    before = one.wanted(at)
+    assert one.break_off(at) and one.broken_off == 1
+    for was, now in zip(before, one.wanted(at)):
+        np.testing.assert_allclose(now, was, atol=1e-9)
+    assert not one.break_off(at + 0.1)                  # it ends already
+    assert one.time_left(at) == pytest.approx(flown.ramp)
+    end = one.wanted(at + flown.ramp)
+    np.testing.assert_allclose(end.position, [1.0, 2.0, 5.0], atol=1e-9)
+    np.testing.assert_allclose(end.nu, 0.0, atol=1e-9)
+    np.testing.assert_allclose(end.mu, flown.posture, atol=1e-9)
+    assert not one.following(at + flown.ramp)
+
+
 @pytest.mark.parametrize("ramp", [0.1, 0.5])
 def test_a_stop_is_a_straight_line_to_neutral(ramp):
     """By the last commands, without a state; it stays there and does not arm itself."""
@@ -171,6 +193,54 @@ def test_the_guide_asks_flies_and_asks_again_before_the_motion_ends():
     assert guide.next(1.0 + left - 1.0, STAGE) is None and len(guide.flown) == 1
     guide.next(1.1 + left, STAGE)
     assert len(guide.flown) == 2
+
+
+def test_motions_grow_while_they_go_well_and_shrink_when_one_is_broken_off():
+    """What was being designed meanwhile is not flown; a new stage begins small again."""
+    one, long = pilot(), trajectory(30.0)
+    one.arm(0.0, state())
+    guide = Guide(one, 3.0)
+    assert guide.next(0.0, STAGE).size == SMALLER
+    guide.designed(long)
+    guide.next(0.0, STAGE)
+    end = one.time_left(0.0)
+    asked = guide.next(end - 2.9, STAGE)
+    assert asked.number == 2 and asked.size == 1.0 and one.break_off(end - 2.5)
+    assert guide.next(end - 2.5, STAGE) is None         # the design on its way comes first
+    guide.designed(long)
+    asked = guide.next(end - 2.0, STAGE)
+    assert asked.size == SMALLER and asked.number == 3
+    guide.designed(long)
+    assert guide.next(end + 5.0, STAGE) is None and len(guide.flown) == 2
+    late = end + 5.0 + one.time_left(end + 5.0) - 1.0
+    assert guide.next(late, STAGE).size == min(asked.size / SMALLER, 1.0)
+    guide.designed(long)
+    assert guide.next(late + 5.0, replace_stage("vehicle")).size == SMALLER
+
+
+def test_a_stage_without_a_motion_is_held_still():
+    one = pilot()
+    one.arm(0.0, state())
+    guide = Guide(one, 3.0)
+    assert guide.next(0.0, replace_stage("hover", move=())) is None and not guide.designing
+    assert guide.next(9.0, STAGE).number == 1
+
+
+def test_motions_that_are_always_broken_off_end_it():
+    one, long = pilot(), trajectory(30.0)
+    one.arm(0.0, state())
+    guide, t = Guide(one, 3.0), 0.0
+    for _ in range(9):
+        asked = guide.next(t, STAGE)
+        if isinstance(asked, Cause):
+            break
+        guide.designed(long)
+        guide.next(t, STAGE)
+        t += one.time_left(t) - 20.0
+        assert one.break_off(t)
+        t += 10.0
+    assert asked.code == "astray" and "broken off" in asked.sentence
+    assert SMALLER ** (one.broken_off + 1) < SMALLEST <= SMALLER ** one.broken_off
 
 
 def test_a_motion_for_a_stage_that_is_over_is_not_flown():

@@ -43,7 +43,6 @@ def test_a_shipped_schedule_fits_every_robot_or_says_why_not(name, kind):
     for stage in schedule.stages:
         assert stage.free and set(stage.free) | set(stage.kept) <= set(table.names)
         assert not set(stage.free) & set(stage.kept)
-        assert stage.move or any("asks for no motion" in note for note in schedule.notes)
     freed = {one for stage in schedule.stages for one in stage.free}
     assert (freed != set(table.names)) == any("no stage frees" in note for note in schedule.notes)
     if kind == "both" and name in ("guided", "paper", "all_at_once"):

@@ -61,7 +61,7 @@ def test_a_guided_run_on_the_simulated_robot(tmp_path):
         ros.until(lambda: status[-1]["armed"] == "false" or float(status[-1]["motion done"]) > 0,
                   60.0, "a motion")
         assert status[-1]["state"] == "moving", status[-1]
-        assert status[-1]["stage"] == "arm" and "stage 1 of 4" in status[-1]["said"]
+        assert status[-1]["stage"] == "arm" and "stage 2 of 5" in status[-1]["said"]
         start = len(joints)
         ros.until(lambda: len(joints) > start + 300)
         moved = np.ptp([message.position for message in joints[start:]], axis=0)

@@ -78,7 +78,7 @@ def test_promises_from_a_recording_and_under_way(tmp_path, capsys):
     (["--again", "3"], "--again belongs to --campaign"),
     (["--schedule", "guided"], "belong together"),
     (["--schedule", "guided", "--stage", "arm", "--free", "W"], "belong together"),
-    (["--schedule", "guided", "--stage", "legs"], "expected one of arm, vehicle"),
+    (["--schedule", "guided", "--stage", "legs"], "expected one of hover, arm, vehicle"),
     (["--move", "wings"], "'wings' fits no channel"), (["--free", "Q"], "'Q' fits no parameter")])
 def test_what_cannot_be_used_is_refused_in_a_sentence(tmp_path, capsys, arguments, said):
     """Named, with what is expected."""

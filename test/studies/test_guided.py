@@ -1,4 +1,6 @@
 """A guided run offline, cut short: what it decides, and that it repeats itself."""
+from dataclasses import replace
+
 import numpy as np
 
 from uvms_adaptive_dynamics.config import Config
@@ -7,8 +9,10 @@ from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.simulation.bag import DEFAULT_START
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
+from uvms_adaptive_dynamics.simulation.rough import ROUGH, Roughness
 from uvms_adaptive_dynamics.studies.closed_loop.command import zeroed
 from uvms_adaptive_dynamics.studies.closed_loop.truth import wrong_prior
+from uvms_adaptive_dynamics.studies.guided.command import with_data_sheet
 from uvms_adaptive_dynamics.studies.guided.loop import SETTLED, guided_run
 from uvms_adaptive_dynamics.studies.guided.table import markdown
 
@@ -23,7 +27,10 @@ def run(longest, **changes):
     config = CONFIG.with_values(changes)
     prior = wrong_prior(prior_from_config(config, MODEL), MODEL, config, 3.0, 2)
     robot = SimulatedRobot(2, 60.0, start_ns=round(DEFAULT_START * 1e9), truth_period=None)
-    return guided_run(config, MODEL, prior, load_schedule("guided", MODEL.table), robot, longest)
+    guided = load_schedule("guided", MODEL.table)
+    # from the first stage with a motion on
+    schedule = replace(guided, stages=guided.stages[1:])
+    return guided_run(config, MODEL, prior, schedule, robot, longest)
 
 
 def test_the_robot_is_armed_moved_and_left_at_neutral():
@@ -39,18 +46,28 @@ def test_the_robot_is_armed_moved_and_left_at_neutral():
 
 
 def test_a_limit_ends_it():
-    """With the limit's own sentence among the notes."""
-    done = run(6.0, **{"identification.joint_error": 0.05, "identification.bandwidth":
-                       [4.0, 4.0, 0.1]})
+    """With the limit's own sentence among the notes; half of the way there the motion was broken
+    off, which is not enough for joints that hardly follow."""
+    slow = [4.0, 4.0, 0.1]
+    done = run(6.0, **{"identification.joint_error": 0.05, "identification.bandwidth": slow,
+                       "identification.known_bandwidth": slow})
     assert done.cause.code == "astray" and done.seconds < 6.0
     assert any("where it should be" in note for note in done.notes) and SETTLED > 0
+
+
+def test_a_rough_robots_dvl_is_known_as_its_data_sheet_has_it():
+    """Unless the settings say it; else its velocities look like garbage to the front end."""
+    assert with_data_sheet(CONFIG, ROUGH).dvl.stddev == ROUGH.dvl_noise
+    assert with_data_sheet(CONFIG, Roughness()) == CONFIG
+    own = CONFIG.with_values({"dvl.stddev": 0.03})
+    assert with_data_sheet(own, ROUGH) == own
 
 
 def test_the_table_names_the_worst():
     found = {"held_out": {"surge": {"r2": 0.98}, "axis_b": {"r2": None}},
              "prior": {"surge": {"r2": -20.0}, "axis_b": {"r2": 0.5}}, "seconds": 300.0,
-             "cause": "done", "motions": 5, "uses": {"tilt": 0.9, "box": 0.5}}
+             "cause": "done", "motions": 5, "broken_off": 1, "uses": {"tilt": 0.9, "box": 0.5}}
     worse = {**found, "held_out": {"surge": {"r2": 0.91}, "axis_b": {"r2": 0.97}}}
     text = markdown({"seeds": {"1": found, "2": worse}})
-    assert "| 1 | 300 | done | 5 | tilt 90% | 0.980 | - |" in text
-    assert "| worst | | | | | 0.910 | 0.970 |" in text and "< -9 | 0.500" in text
+    assert "| 1 | 300 | done | 5 | 1 | tilt 90% | 0.980 | - |" in text
+    assert "| worst | | | | | | 0.910 | 0.970 |" in text and "< -9 | 0.500" in text

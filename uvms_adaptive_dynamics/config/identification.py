@@ -34,10 +34,14 @@ class Identification(Section):
     joint_topic: str = setting("joint_effort_input", "Topic of the joints' set-points.")
     rate: float = setting(50.0, "Commands per second.", "Hz", 20.0, 500.0)
     bandwidth: tuple[float, ...] = setting(
-        (4.0, 4.0, 6.0),
+        (3.0, 3.0, 6.0),
         "Of the loop that follows the trajectories: translation, rotation, joints. Inertia and "
         "friction of the prior make it a gain; wrong by three they must leave it stable.",
         "rad/s", 0.1, 30.0)
+    known_bandwidth: tuple[float, ...] = setting(
+        (7.0, 7.0, 15.0),
+        "The same once inertia and friction are known, which then make it a gain; on the way there "
+        "by how much of the prior's deviation is gone.", "rad/s", 0.1, 30.0)
     hold: str = setting(
         "station", "What the loop keeps beside depth, attitude and joints: 'station' (also the "
                    "place, by dead reckoning) or 'depth_heading' (the vehicle may drift).",
@@ -83,7 +87,9 @@ class Identification(Section):
              "13.2 V is an empty lithium battery of four cells.", "V", 0.0, 100.0)
 
     def validate(self) -> None:
-        if len(self.bandwidth) != 3:
-            self.refuse("bandwidth", self.bandwidth, "3 numbers (translation, rotation, joints)")
+        for name in ("bandwidth", "known_bandwidth"):
+            if len(getattr(self, name)) != 3:
+                self.refuse(name, getattr(self, name),
+                            "3 numbers (translation, rotation, joints)")
         if self.thruster_output == self.joint_output == "none":
             self.refuse("joint_output", "none", "an output for thrusters or joints")

@@ -132,6 +132,19 @@ class Feedforward:
 
     # --- what the controller gets -----------------------------------------------------------------
 
+    def trusted(self, t: float) -> tuple[np.ndarray, np.ndarray] | None:
+        """(pi (p,), its deviations (p,)) of the estimate that acts at time t [s], or None where the
+        fallback does."""
+        acting = self._wanted(t)
+        if acting.source != "trusted":
+            return None
+        return acting.x[:-1], np.sqrt(np.diagonal(acting.covariance))
+
+    @property
+    def prior_stddev(self) -> np.ndarray:
+        """(p,) deviations of the prior."""
+        return np.sqrt(np.diagonal(self._prior.covariance))
+
     def efforts(self, t: float, state: State, nu_dot: np.ndarray, mu_ddot: np.ndarray,
                 friction_speed: np.ndarray | None = None,
                 engaged: bool = True) -> FeedforwardEfforts:

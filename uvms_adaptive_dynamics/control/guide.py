@@ -12,6 +12,10 @@ from .excitation.trajectory import Trajectory
 from .motion_guard import Cause
 from .pilot import Pilot
 
+# Size of a stage's first motion, and factor on the size after a motion that was broken off, its
+# inverse after one that was not; smaller than the least, it is the robot that is wrong.
+SMALLER, SMALLEST = 0.5, 0.1
+
 
 class StageView(NamedTuple):
     """What of a stage matters here: name; title in plain words; move: patterns of channels; kind:
@@ -25,10 +29,12 @@ class StageView(NamedTuple):
 
 
 class Request(NamedTuple):
-    """A motion to be designed: for a stage, the number-th of this arming (its seed)."""
+    """A motion to be designed: for a stage, the number-th of this arming (its seed); size: share
+    of the limits of tilt, speeds and rates that it may use."""
 
     stage: StageView
     number: int
+    size: float = 1.0
 
 
 class Guide:
@@ -40,7 +46,11 @@ class Guide:
         self._pilot, self._design_time = pilot, design_time
         self._pending: Request | None = None
         self._ready: tuple[Request, Trajectory] | None = None
-        self._asked = 0
+        self._asked, self._size = 0, SMALLER
+        self._stage = ""                # that the size is of
+        self._broken_off = pilot.broken_off
+        self._goes_well = False         # a motion was begun and has not been broken off
+        self._stale = False             # what is being designed was asked for before a break-off
         self.flown: list[str] = []      # names of the stages of each motion
 
     @property
@@ -55,27 +65,48 @@ class Guide:
             return None
         if stage.complete:
             return Cause("done", "the schedule is complete")
+        if pilot.broken_off > self._broken_off:
+            self._be_smaller(pilot.broken_off)
+        if self._size < SMALLEST:
+            return Cause("astray", f"{pilot.broken_off} motions were broken off, and one of "
+                                   f"{SMALLEST:.0%} of the limits is too large still. Does "
+                                   "every thruster and joint do what it is told?")
         if self._ready is not None and self._ready[0].stage.name != stage.name:
             self._ready = None      # designed for a stage that is over
+        if not stage.move:
+            return None             # holding still is all that it asks for
         if self._ready is not None and not pilot.following(t):
             request, trajectory = self._ready
             self._ready = None
             pilot.follow(t, trajectory)
+            self._goes_well = True
             self.flown.append(request.stage.name)
         if self._pending is not None or self._ready is not None or (
                 pilot.time_left(t) > self._design_time):
             return None
+        if stage.name != self._stage:
+            self._stage, self._size = stage.name, SMALLER
+        elif self._goes_well:
+            self._size = min(self._size / SMALLER, 1.0)
         self._asked += 1
-        self._pending = Request(stage, self._asked)
+        self._pending = Request(stage, self._asked, self._size)
         return self._pending
 
     def designed(self, trajectory: Trajectory) -> None:
         """The motion that was asked for."""
         assert self._pending is not None
-        self._ready, self._pending = (self._pending, trajectory), None
+        self._ready = None if self._stale else (self._pending, trajectory)
+        self._pending, self._stale = None, False
 
     def failed(self, why: str) -> Cause:
         """There is none: why to stop."""
         assert self._pending is not None
         title, self._pending = self._pending.stage.title, None
         return Cause("no_motion", f"no motion can be designed for '{title}': {why}")
+
+    def _be_smaller(self, broken_off: int) -> None:
+        """After a motion that was broken off: what was asked for before is not flown."""
+        self._broken_off = broken_off
+        self._size *= SMALLER
+        self._goes_well = False
+        self._ready, self._stale = None, self._pending is not None

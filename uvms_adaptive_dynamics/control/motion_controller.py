@@ -5,7 +5,8 @@
 The feedforward takes attitude and joint angles as they are and velocities as they are wanted
 (Sadegh and Horowitz, 1990): the PID alone decides on stability, and wrong damping or friction in
 pi is a disturbance instead of negative damping. The PID's gains are constants, so that what an
-estimate is worth shows.
+estimate is worth shows, unless somebody sets others (`control/gain_schedule.py`); the integral is
+an effort, which they leave as it is.
 """
 from __future__ import annotations
 
@@ -47,17 +48,25 @@ class Gains(NamedTuple):
 
 def gains_for(nominal: ParameterSet, joints: tuple[str, ...],
               bandwidth: tuple[float, float, float] = BANDWIDTH) -> Gains:
-    """Gains for a vehicle of the nominal inertias and joints of the nominal viscous friction.
+    """Gains for a vehicle of the nominal inertias and joints of the nominal viscous friction."""
+    value = dict(zip(nominal.names, nominal.values))
+    load = np.array([value[name] for name in loads(joints)])
+    return gains_of(load, np.repeat(bandwidth, (3, 3, len(joints))))
+
+
+def loads(joints: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of the parameters that gains are made of: inertias, then the joints' friction."""
+    return (*INERTIAS, *(f"{joint}.fv" for joint in joints))
+
+
+def gains_of(load: np.ndarray, w: np.ndarray) -> Gains:
+    """Gains of `loads` (C,) with bandwidths w (C,) [rad/s].
 
     Vehicle: poles of M (s + w)^2. Joints: friction is their damping, so that a proportional gain of
     fv w gives the bandwidth w and no derivative is needed.
     """
-    value = dict(zip(nominal.names, nominal.values))
-    inertia = np.array([value[name] for name in INERTIAS])
-    friction = np.array([value[f"{joint}.fv"] for joint in joints])
-    w = np.repeat(bandwidth, (3, 3, len(joints)))
-    proportional = np.concatenate([inertia * w[:6] ** 2, friction * w[6:]])
-    derivative = np.concatenate([2 * DAMPING_RATIO * inertia * w[:6], np.zeros(len(joints))])
+    proportional = np.concatenate([load[:6] * w[:6] ** 2, load[6:] * w[6:]])
+    derivative = np.concatenate([2 * DAMPING_RATIO * load[:6] * w[:6], np.zeros(load.size - 6)])
     return Gains(proportional, derivative, INTEGRAL_SHARE * w * proportional)
 
 
@@ -84,7 +93,7 @@ class MotionController:
         """limits (C,): largest efforts [N, N m]; period [s] of `command`. cautious: the
         feedforward is that of the wanted pose, so that a wrong weight cannot become a negative
         stiffness, and less than all of it as far as its parameters are uncertain."""
-        self.feedforward, self._gains, self._desired = feedforward, gains, desired
+        self.feedforward, self.gains, self._desired = feedforward, gains, desired
         self._allocation = allocation_of(config, curve)
         self._limits, self._period, self._cautious = limits, period, cautious
         # Rotors follow late, so their part is commanded early, half a period of holding included.
@@ -96,7 +105,7 @@ class MotionController:
         """The commands at time t [s] for the state at that time."""
         error, rate_error = self._errors(self._desired(t), state)
         ahead = self._feedforward(t, state)
-        feedback = (self._gains.proportional * error + self._gains.derivative * rate_error
+        feedback = (self.gains.proportional * error + self.gains.derivative * rate_error
                     + self._integral)
         effort = feedback if ahead is None else feedback + ahead.tau
         given = self._allocation.allocate(effort[:6])
@@ -140,7 +149,7 @@ class MotionController:
 
     def _integrate(self, error: np.ndarray, effort: np.ndarray, given: np.ndarray) -> None:
         """The integral goes on where the actuators give what is asked for, or where it helps."""
-        step = self._period * self._gains.integral * error
+        step = self._period * self.gains.integral * error
         withheld = effort - given
         stuck = (np.abs(withheld) > NOT_GIVEN * self._limits) & (withheld * step > 0.0)
         bound = INTEGRAL_LIMIT * self._limits

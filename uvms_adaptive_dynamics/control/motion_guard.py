@@ -67,12 +67,17 @@ class MotionGuard:
 
     def __init__(self, config: Config, limits: MotionLimits):
         settings = config.identification
-        self._settings, self._limits = settings, limits
+        self._settings, self._limits, self._halfway = settings, limits, limits.halfway(config)
         self._depth = config.excitation.depth_range
         self._timeouts = {"imu": settings.imu_timeout, "dvl": settings.dvl_timeout,
                           "joint_states": settings.joints_timeout,
                           "depth": settings.depth_timeout}
         self._low_since: float | None = None
+
+    def unsteady(self, look: Look) -> Cause | None:
+        """What is off by more than half of the way from a designed motion to where `causes` stops
+        it, so that the motion should be broken off; None: it is followed well."""
+        return next(self._off(look, self._halfway, 0.5), None)
 
     def causes(self, t: float, look: Look) -> list[Cause]:
         """All causes to stop at time t [s] of a clock that does not step; none: go on."""
@@ -80,11 +85,16 @@ class MotionGuard:
         if look.state is None and not any(cause.code.startswith("stale") for cause in found):
             found.append(Cause("no_state", "there is no state of motion yet: waiting for IMU, DVL "
                                            "and joint states"))
+        return [*found, *self._off(look, self._limits, 1.0), *self._battery(t, look),
+                *self._agreement(look)]
+
+    def _off(self, look: Look, limits: MotionLimits, share: float) -> Iterator[Cause]:
+        """What is beyond the limits, or beyond this share of what it may be off."""
         if look.state is not None:
-            found += [*self._outside(look, look.state), *self._arm(look.state)]
+            yield from self._outside(look, look.state, limits, share)
+            yield from self._arm(look.state, limits)
             if look.wanted is not None:
-                found += self._astray(look.state, look.wanted)
-        return [*found, *self._battery(t, look), *self._agreement(look)]
+                yield from self._astray(look.state, look.wanted, share)
 
     # --- sensors, listeners -----------------------------------------------------------------------
 
@@ -108,8 +118,8 @@ class MotionGuard:
 
     # --- limits -----------------------------------------------------------------------------------
 
-    def _outside(self, look: Look, state: MotionState) -> Iterator[Cause]:
-        limits = self._limits
+    def _outside(self, look: Look, state: MotionState, limits: MotionLimits,
+                 share: float) -> Iterator[Cause]:
         tilt = math.acos(min(max(float(state.R_nb[2, 2]), -1.0), 1.0))
         if not tilt <= limits.tilt:
             yield Cause("tilt", f"tilted by {math.degrees(tilt):.0f} deg; the limit is "
@@ -128,15 +138,14 @@ class MotionGuard:
                                   f"armed; the tether's limit is "
                                   f"{limits.high[5] / (2 * math.pi):g}")
         speed, rate = (float(np.linalg.norm(part)) for part in (state.nu[:3], state.nu[3:]))
-        fastest, quickest = (self._settings.overspeed * each
-                             for each in (limits.speed, limits.rate))
+        overspeed = 1.0 + share * (self._settings.overspeed - 1.0)
+        fastest, quickest = overspeed * limits.speed, overspeed * limits.rate
         if not speed <= fastest:
             yield Cause("speed", f"moves at {speed:.2f} m/s; the limit is {fastest:g} m/s")
         if not rate <= quickest:
             yield Cause("rate", f"turns at {rate:.2f} rad/s; the limit is {quickest:g} rad/s")
 
-    def _arm(self, state: MotionState) -> Iterator[Cause]:
-        limits = self._limits
+    def _arm(self, state: MotionState, limits: MotionLimits) -> Iterator[Cause]:
         low, high = limits.low[6:], limits.high[6:]
         within = (state.mu >= low) & (state.mu <= high)
         for k in np.flatnonzero(~within):
@@ -146,29 +155,34 @@ class MotionGuard:
             yield Cause("joint_speed", f"joint {limits.joints[k]} moves at {state.mu_dot[k]:.2f} "
                                        f"/s; the limit is {limits.joint_speed[k]:.2f} /s")
 
-    def _astray(self, state: MotionState, wanted: DesiredMotion) -> Iterator[Cause]:
+    def _astray(self, state: MotionState, wanted: DesiredMotion,
+                share: float) -> Iterator[Cause]:
         """It does not follow: a wrong sign, a thruster or joint that does not obey, a snag."""
-        settings, limits = self._settings, self._limits
+        settings, joints = self._settings, self._limits.joints
         if settings.thruster_output != "none":
-            yield from self._vehicle_astray(state, wanted)
+            yield from self._vehicle_astray(state, wanted, share)
+        most = share * settings.joint_error
         error_mu = np.abs(wanted.mu - state.mu)
-        for k in np.flatnonzero(~(error_mu <= settings.joint_error)):
-            yield Cause("astray", f"joint {limits.joints[k]} is {error_mu[k]:.2f} from where it "
-                                  f"should be; the limit is {settings.joint_error:g}. Does it take "
+        for k in np.flatnonzero(~(error_mu <= most)):
+            yield Cause("astray", f"joint {joints[k]} is {error_mu[k]:.2f} from where it "
+                                  f"should be; the limit is {most:g}. Does it take "
                                   "its set-points?")
 
-    def _vehicle_astray(self, state: MotionState, wanted: DesiredMotion) -> Iterator[Cause]:
+    def _vehicle_astray(self, state: MotionState, wanted: DesiredMotion,
+                        share: float) -> Iterator[Cause]:
         settings = self._settings
         if settings.hold == "station":
             error = float(np.linalg.norm(wanted.position - state.position))
-            if not error <= settings.position_error:
+            most = share * settings.position_error
+            if not error <= most:
                 yield Cause("astray", f"{error:.2f} m from where it should be; the limit is "
-                                      f"{settings.position_error:g} m. Does every thruster turn "
+                                      f"{most:g} m. Does every thruster turn "
                                       "the right way?")
         turn = float(np.linalg.norm(to_rotation_vector(state.R_nb.T @ wanted.R_nb)))
-        if not turn <= settings.attitude_error:
+        most = share * settings.attitude_error
+        if not turn <= most:
             yield Cause("astray", f"{math.degrees(turn):.0f} deg from the attitude that it should "
-                                  f"have; the limit is {math.degrees(settings.attitude_error):.0f} "
+                                  f"have; the limit is {math.degrees(most):.0f} "
                                   "deg. Does every thruster turn the right way?")
 
     def _battery(self, t: float, look: Look) -> Iterator[Cause]:

@@ -1,13 +1,15 @@
 """Flies the robot along designed motions and brings it to neutral: what goes out at each moment.
 
 Armed it holds the place, heading and posture in which it was armed, upright; `follow` sends it
-along a trajectory about that place and back. `stop` takes the commands in a straight line to
-neutral, by the last commands alone, since a sensor may be what is lost. It never arms itself.
+along a trajectory about that place and back, `break_off` lets one that it does not keep up with end
+early. `stop` takes the commands in a straight line to neutral, by the last commands alone, since a
+sensor may be what is lost. It never arms itself.
 """
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +22,8 @@ from .allocation import Curve, allocation_of
 from .desired_motion import DesiredMotion, desired_motion, placed
 from .excitation.trajectory import Trajectory, approach
 from .feedforward import Feedforward, effort_limits
-from .motion_controller import MotionController, gains_for
+from .gain_schedule import GainSchedule
+from .motion_controller import MotionController
 from .motion_guard import Cause
 from .state_filter import MotionState
 
@@ -63,11 +66,13 @@ class Pilot:
                          (() if arm is None else arm.speed_limits), float)
         self._approach_speed = APPROACH_SHARE * speed
         self._allocation = allocation_of(config, curve)
-        a, b, c = self._settings.bandwidth
-        gains = gains_for(nominal, robot.joints, (a, b, c))
-        limits = effort_limits(robot, config)
-        self._make_controller = lambda: MotionController(config, feedforward, gains, self.wanted,
-                                                         curve, limits, period, cautious=True)
+        settings, limits = self._settings, effort_limits(robot, config)
+        self._make_gains = lambda: GainSchedule(nominal, robot.joints, settings.bandwidth,
+                                                settings.known_bandwidth, feedforward)
+        self._gains = self._make_gains()
+        self._make_controller = lambda: MotionController(
+            config, feedforward, self._gains.present, self.wanted, curve, limits, period,
+            cautious=True)
         self._controller = self._make_controller()
         self._effort = np.zeros(limits.size)
         self._mu = np.zeros(len(robot.joints))
@@ -78,7 +83,8 @@ class Pilot:
         self.station: Station | None = None
         self.cause: Cause | None = None         # of the last stop
         self.trajectory: Trajectory | None = None
-        self._motion: Callable[[float], DesiredMotion] = self._rest(np.zeros(0))
+        self.broken_off = 0                     # trajectories since it was armed
+        self._motion = self._to_start = self._rest(np.zeros(0))
         self._begin, self._duration, self._lead_in = 0.0, 0.0, 0.0
 
     # --- what to do -------------------------------------------------------------------------------
@@ -88,25 +94,42 @@ class Pilot:
         heading = _heading(state)
         self.station = Station(state.position.copy(), heading, t)
         self._heading, self.turned = heading, 0.0
+        self._gains = self._make_gains()
         self._controller = self._make_controller()
         self._motion, self.trajectory = self._rest(state.mu), None
         self._mu, self._effort = state.mu.copy(), np.zeros(self._effort.size)
         self._begin, self._duration, self._lead_in = t, 0.0, 0.0
-        self.armed, self.cause = True, None
+        self.armed, self.cause, self.broken_off = True, None, 0
 
     def follow(self, t: float, trajectory: Trajectory) -> None:
         """Bring the arm to where the trajectory starts, then go along it; raises ParameterError
         where a joint without speed would have to move."""
         posture = self._motion(math.inf).mu
-        way, to_start = approach(self._robot.joints, posture, trajectory.posture,
-                                 self._approach_speed)
-        lead_in = way + SETTLE
+        way, self._to_start = approach(self._robot.joints, posture, trajectory.posture,
+                                       self._approach_speed)
+        self._begin, self._lead_in = t, way + SETTLE
+        self._go_along(trajectory)
+
+    def break_off(self, t: float) -> bool:
+        """End the trajectory at hand early, as it would have ended: its motion fades away about the
+        station while it goes on. False where there is none, or it ends already."""
+        flown = t - self._begin - self._lead_in
+        if self.trajectory is None or not self.following(t) or flown < 0.0:
+            return False
+        duration = flown + self.trajectory.ramp
+        if duration >= self.trajectory.duration:
+            return False
+        self._go_along(replace(self.trajectory, duration=duration))
+        self.broken_off += 1
+        return True
+
+    def _go_along(self, trajectory: Trajectory) -> None:
+        to_start, lead_in = self._to_start, self._lead_in
 
         def motion(elapsed: float) -> DesiredMotion:
             return (to_start(elapsed) if elapsed < lead_in else
                     trajectory.at(min(elapsed - lead_in, trajectory.duration)))
         self._motion, self.trajectory = motion, trajectory
-        self._begin, self._lead_in = t, lead_in
         self._duration = lead_in + trajectory.duration
 
     def stop(self, cause: Cause) -> None:
@@ -163,6 +186,7 @@ class Pilot:
         if self._settings.hold == "depth_heading":
             # Without an error there: the place is not held, its speed is.
             state = state._replace(position=np.append(wanted.position[:2], state.position[2]))
+        self._controller.gains = self._gains.at(t)
         command = self._controller.command(t, state)
         come_in = min((t - self.station.t) / self._settings.ramp, 1.0)
         self._mu = wanted.mu

@@ -49,7 +49,7 @@ def write_request(folder: Path, config: Config, description: str | None, known: 
         write_file(folder / DESCRIPTION, description)
     save_parameters(folder / PARAMETERS, known)
     write_file(folder / REQUEST, yaml.safe_dump({
-        "free": list(free), "depth": float(depth), "number": request.number,
+        "free": list(free), "depth": float(depth), "number": request.number, "size": request.size,
         "stage": {**request.stage._asdict(), "move": list(request.stage.move)}}))
 
 
@@ -72,7 +72,8 @@ def answer(folder: Path) -> None:
     asked = parse_yaml(read_text(folder / REQUEST, "request", LIMIT, ParameterError, "a mapping"),
                        "request", ParameterError)
     stage = asked["stage"]
-    request = Request(StageView(**{**stage, "move": tuple(stage["move"])}), asked["number"])
+    request = Request(StageView(**{**stage, "move": tuple(stage["move"])}), asked["number"],
+                      asked["size"])
     free = np.zeros(robot.table.size, bool)
     free[robot.table.places(asked["free"])] = True
     curve = ThrustCurve.of_setting(config.thrusters.curve)

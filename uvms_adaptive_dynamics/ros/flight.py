@@ -109,13 +109,27 @@ class Flight:
         try:
             self._sense()
             if self.pilot.armed:
-                causes = self._causes(time.monotonic(), armed=True)
-                if causes:
-                    self.stop(causes[0])
+                self._judge(time.monotonic())
         except Exception as error:      # whatever it is, the robot must not go on as it was
             self.stop(Cause("internal", f"an error of the program ({type(error).__name__}: "
                                         f"{error}); please report it"))
         self._command()
+
+    def _judge(self, now: float) -> None:
+        """Stop where the guard has a cause; break a motion off that is not followed well."""
+        look = self._look(now, armed=True)
+        causes = self._guard.causes(now, look)
+        if causes:
+            self.stop(causes[0])
+            return
+        unsteady = self._guard.unsteady(look)
+        if unsteady is None or self.t is None:
+            return
+        with self.lock:
+            broken_off = self.pilot.break_off(self.t)
+        if broken_off:
+            self._node.get_logger().warning(
+                f"motion broken off, a smaller one follows: {unsteady.sentence}")
 
     def _command(self) -> None:
         with self.lock:
@@ -186,15 +200,18 @@ class Flight:
                                  "again where it is now"))
 
     def _causes(self, now: float, armed: bool) -> list[Cause]:
-        """What the guard says of this moment (steady time [s]); armed False: as if it were armed
-        here."""
+        """What the guard says of this moment (steady time [s])."""
+        return self._guard.causes(now, self._look(now, armed))
+
+    def _look(self, now: float, armed: bool) -> Look:
+        """What is known at this moment (steady time [s]); armed False: as if it were armed here."""
         pilot, state = self.pilot, self._state
         watched = {role: now - at for role, at in self._heard.items() if role != "battery"}
         wanted = moved = None
         if armed and self.t is not None and state is not None:
             wanted, moved = pilot.wanted(self.t), pilot.moved(state)
-        return self._guard.causes(now, Look(
+        return Look(
             state, watched, self._channels.listeners, self._channels.strangers, wanted, moved,
             pilot.turned if armed else 0.0, self.depth, self._voltage, self._watch.age,
             self._watch.state, now - self._beat if armed else 0.0,
-            now - self._armed_at if armed else 0.0))
+            now - self._armed_at if armed else 0.0)

@@ -91,11 +91,7 @@ class MotionLimits:
 
         Raises ParameterError where nothing is left.
         """
-        settings = config.excitation
-        margin = np.concatenate([
-            np.full(3, settings.position_margin + settings.drift * duration),
-            np.full(3, settings.attitude_margin), np.full(len(self.joints),
-                                                          settings.joint_margin)])
+        settings, margin = config.excitation, self._margins(config, duration)
         low, high = self.low + margin, self.high - margin
         # What may not move at all stands still, at zero or where it is.
         still = self.low == self.high
@@ -114,6 +110,34 @@ class MotionLimits:
             thrust_low=settings.thrust_share * self.thrust_low,
             thrust_high=settings.thrust_share * self.thrust_high,
             torque=settings.torque_share * self.torque)
+
+    def smaller(self, size: float, config: Config) -> MotionLimits:
+        """The same with this share of what tilt, speeds and rates leave for a wanted motion."""
+        margin = min(config.excitation.attitude_margin, self.tilt)
+        tilt = margin + size * (self.tilt - margin)
+        low, high = self.low.copy(), self.high.copy()
+        low[3:5], high[3:5] = np.maximum(low[3:5], -tilt), np.minimum(high[3:5], tilt)
+        return replace(self, low=low, high=high, tilt=tilt, speed=size * self.speed,
+                       rate=size * self.rate, joint_speed=size * self.joint_speed)
+
+    def halfway(self, config: Config) -> MotionLimits:
+        """Halfway from these to what is left for a wanted motion that does not last: beyond, more
+        than half of the margins is used."""
+        settings = config.excitation
+        margin = np.minimum(self._margins(config, 0.0), 0.5 * (self.high - self.low))
+        left = 1.0 - 0.5 * settings.speed_margin
+        return replace(
+            self, low=self.low + 0.5 * margin, high=self.high - 0.5 * margin,
+            tilt=self.tilt - 0.5 * min(settings.attitude_margin, self.tilt),
+            speed=left * self.speed, rate=left * self.rate, joint_speed=left * self.joint_speed)
+
+    def _margins(self, config: Config, duration: float) -> np.ndarray:
+        """(6 + n,) what is kept free at each end of a coordinate."""
+        settings = config.excitation
+        return np.concatenate([
+            np.full(3, settings.position_margin + settings.drift * duration),
+            np.full(3, settings.attitude_margin), np.full(len(self.joints),
+                                                          settings.joint_margin)])
 
     @property
     def middle(self) -> np.ndarray:

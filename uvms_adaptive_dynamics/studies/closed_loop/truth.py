@@ -27,14 +27,15 @@ def true_parameters(config: Config, model: RobotModel, payload: float = 0.0,
     """The parameters of the simulated robot with a payload [kg] in hand.
 
     `duration` [s] of true states and efforts go through the estimator, which solves once, at the
-    end.
+    end. Further terms, of which the robot's own have another form, start from none.
     """
     true_robot = replace(TrueRobot(), payload_mass=payload)
     robot = SimulatedRobot(TRUTH_SEED, duration, true_robot)
     for _ in robot:
         pass
     own = paper_parameters(true_robot)
-    start = ParameterSet(model.table.names, np.array([own[name] for name in model.table.names]),
+    figures = np.array([own.get(name, 0.0) for name in model.table.names])
+    start = ParameterSet(model.table.names, figures,
                          robot={"joints": list(model.table.joints), "vehicle": True})
     estimator = Estimator(config.with_values({"estimation.follow_changes": False}), start, model)
     for sample in true_samples(robot.truth()):

@@ -8,6 +8,7 @@ import math
 import shutil
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--schedule", default="guided",
                         help="name or file of the schedule; default guided")
     parser.add_argument("--rough", action="store_true",
-                        help="tether, current, uneven thrusters, a worse DVL, as simulate --rough")
+                        help="tether, current, uneven thrusters, a worse DVL, as simulate --rough "
+                             "without pauses")
     parser.add_argument("--longest", type=options.seconds(10.0), default=LONGEST, metavar="S",
                         help=f"robot time that a run may take [s]; default {LONGEST:g}")
     parser.add_argument("--prior-factor", type=options.factor, default=PRIOR_FACTOR, metavar="K",
@@ -57,11 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run every seed and return 0; raises UvmsError where something cannot be used."""
     folder = output_folder(args.output)
-    config = zeroed(options.config_of(args))
+    # Without pauses: they are of a motion of its own, and an axis that stands still through the
+    # whole test has nothing that could be explained.
+    rough = replace(ROUGH, pauses=False) if args.rough else Roughness()
+    config = with_data_sheet(zeroed(options.config_of(args)), rough)
     model = RobotModel.from_config(config)
     schedule = load_schedule(args.schedule, model.table, config.estimation.frozen)
-    # pauses are no part of it: the robot has no motion of its own
-    rough = ROUGH if args.rough else Roughness()
     true = true_parameters(config, model)
     seeds: dict[str, Any] = {}
     content = {"schema": SCHEMA, "schedule": schedule.name, "rough": args.rough,
@@ -87,10 +90,18 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def with_data_sheet(config: Config, rough: Roughness) -> Config:
+    """The settings with the noise of the DVL that the robot has, which its data sheet says and its
+    scatter at rest shows, unless they say it themselves."""
+    if rough.dvl_noise is None or config.dvl.stddev != Config().dvl.stddev:
+        return config
+    return config.with_values({"dvl.stddev": rough.dvl_noise})
+
+
 def outcome(done: GuidedRun) -> dict[str, Any]:
     """How a run went, for the file."""
     return {"seconds": done.seconds, "cause": done.cause.code, "sentence": done.cause.sentence,
-            "motions": len(done.flown), "uses": done.uses,
+            "motions": len(done.flown), "broken_off": done.broken_off, "uses": done.uses,
             "stages": [{"stage": end.stage, "why": end.why, "seconds": (end.end or math.nan)
                         - (end.begin or math.nan), "missing": list(end.missing)}
                        for end in done.ended]}

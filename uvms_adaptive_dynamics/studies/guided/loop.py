@@ -49,7 +49,8 @@ USES_PERIOD = 0.1   # [s] between looks at how much of each limit is used
 class GuidedRun:
     """What came of a run. parameters: at its end; seconds [s] of the robot's time while armed;
     cause: why it ended; ended: the stages; flown: names of the stages of each motion; uses: largest
-    share of each limit that the true robot used; notes: what an operator would have read."""
+    share of each limit that the true robot used; broken_off: how many motions were; notes: what an
+    operator would have read."""
 
     parameters: ParameterSet
     seconds: float
@@ -57,6 +58,7 @@ class GuidedRun:
     ended: list[StageEnd]
     flown: list[str]
     uses: dict[str, float]
+    broken_off: int = 0
     notes: list[str] = field(default_factory=list)
 
 
@@ -156,7 +158,8 @@ class _Loop:
         cause = self._pilot.cause
         assert cause is not None
         return GuidedRun(self._told.estimator.parameter_set(), t - armed_at, cause,
-                         self._told.runner.finish(), self._guide.flown, self._uses, self._notes)
+                         self._told.runner.finish(), self._guide.flown, self._uses,
+                         self._pilot.broken_off, self._notes)
 
     def _say(self, words: str) -> None:
         line = f"{self._robot.t:6.1f} s  {words}"
@@ -178,15 +181,22 @@ class _Loop:
 
     def _watch(self, t: float, state: MotionState | None, armed_for: float) -> None:
         """Stop where the node's guard would."""
+        if not self._pilot.armed:
+            return
         moved = None if state is None else self._pilot.moved(state)
         validity = self._told.validity(t)
-        causes = self._guard.causes(t, Look(
+        look = Look(
             state, {role: t - at for role, at in self._heard.items()},
             wanted=self._pilot.wanted(t), moved=moved, turned=self._pilot.turned, depth=self._depth,
-            estimator_state=FAILED if validity.state == FAILED else "", armed_for=armed_for))
-        if causes and self._pilot.armed:
+            estimator_state=FAILED if validity.state == FAILED else "", armed_for=armed_for)
+        causes = self._guard.causes(t, look)
+        if causes:
             self._say(f"stopped: {causes[0].sentence}")
             self._pilot.stop(causes[0])
+            return
+        unsteady = self._guard.unsteady(look)
+        if unsteady is not None and self._pilot.break_off(t):
+            self._say(f"motion broken off, a smaller one follows: {unsteady.sentence}")
 
     def _go_on(self, t: float) -> None:
         """Ask the guide; a design is there after the time that it is given."""

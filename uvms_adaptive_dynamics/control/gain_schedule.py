@@ -1,0 +1,75 @@
+"""Gains of a PID that begins with the prior's inertias and ends with the estimated ones.
+
+A prior may be wrong by any factor, so its loop must be slow; inertias that are measured may have a
+fast one. What lies between goes by how much of the prior's deviation is gone, axis by axis.
+"""
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..model.parameter_file import ParameterSet
+from .feedforward import Feedforward
+from .motion_controller import Gains, gains_of, loads
+
+# Factor from the prior's inertia or friction, or upwards from its deviation where that is larger,
+# beyond which an estimate is not followed.
+BELIEVED = 10.0
+NOTHING = 1e-9      # keeps a friction of zero from having no logarithm
+
+
+class GainSchedule:
+    """One for each arming; `at` is called at the rate of the controller."""
+
+    def __init__(self, nominal: ParameterSet, joints: tuple[str, ...],
+                 unknown: tuple[float, ...], known: tuple[float, ...],
+                 feedforward: Feedforward | None):
+        """nominal: the prior; unknown, known: bandwidths (3,) [rad/s] of translation, rotation and
+        joints with inertias and friction of the prior and with measured ones; feedforward: what
+        the estimator says, None: nothing ever."""
+        names = loads(joints)
+        place = {name: k for k, name in enumerate(nominal.names)}
+        prior = np.log(np.maximum(nominal.values[[place[name] for name in names]], NOTHING))
+        slow, fast = (np.log(np.repeat(each, (3, 3, len(joints)))) for each in (unknown, known))
+        self._prior, self._slow, self._fast = prior, slow, fast
+        self._feedforward = feedforward
+        if feedforward is not None:
+            self._places = [feedforward.robot.table.index[name] for name in names]
+            self._fresh = feedforward.prior_stddev[self._places]
+        self._load, self._bandwidth = prior, slow       # logarithms of what acts
+        self._before: float | None = None
+
+    def at(self, t: float) -> Gains:
+        """At time t [s]: on the way to what is known by then, as fast as new parameters come into
+        the feedforward (feedforward.blend_time)."""
+        load, bandwidth = self._wanted(t)
+        share = self._share(t)
+        self._load = self._load + share * (load - self._load)
+        self._bandwidth = self._bandwidth + share * (bandwidth - self._bandwidth)
+        return self.present
+
+    @property
+    def present(self) -> Gains:
+        """As of the last call; before any, those of the prior."""
+        return gains_of(np.exp(self._load), np.exp(self._bandwidth))
+
+    def _wanted(self, t: float) -> tuple[np.ndarray, np.ndarray]:
+        trusted = None if self._feedforward is None else self._feedforward.trusted(t)
+        if trusted is None:
+            return self._prior, self._slow
+        pi, stddev = (each[self._places] for each in trusted)
+        known = np.clip(1.0 - stddev / self._fresh, 0.0, 1.0)
+        nominal = np.exp(self._prior)
+        found = np.log(np.clip(pi, nominal / BELIEVED,
+                               np.maximum(nominal, self._fresh) * BELIEVED))
+        return (self._prior + known * (found - self._prior),
+                self._slow + known * (self._fast - self._slow))
+
+    def _share(self, t: float) -> float:
+        """Of the way that is gone since the last call; none at the first one."""
+        before, self._before = self._before, t
+        if before is None or self._feedforward is None:
+            return 0.0
+        time = self._feedforward.settings.blend_time
+        return 1.0 if time == 0.0 else -math.expm1(-max(t - before, 0.0) / time)
