@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from .answer import ActiveSet
-from .cones import SIDE, Cones
+from .cones import SIDE, Cones, kronecker
 from .robust_cost import Cost, Slope
 
 SINGULAR = 1e-7  # eigenvalue below which a direction is too flat to divide by
@@ -124,7 +124,7 @@ class Conditions:
         flat = np.concatenate(
             [cones.flat_basis, matrices.reshape(K, 1, -1), active.Z.reshape(K, 1, -1)], axis=1
         )
-        turned = np.matmul(flat, _kronecker(V, V))
+        turned = np.matmul(flat, kronecker(V, V))
         self._T = T = turned[:, :-2]
         F, L = turned[:, -2].reshape(V.shape), turned[:, -1].reshape(V.shape)
         self._origin = F - np.matmul(x[cones.variables][:, None, :], T).reshape(F.shape)
@@ -141,7 +141,7 @@ class Conditions:
         inverse = np.where(~first & (diagonal > SINGULAR), 1 / np.maximum(diagonal, SINGULAR), 0.0)
         lost = self._first - self._kept
         L = L * (self._first * self._first.transpose(0, 2, 1) - lost * lost.transpose(0, 2, 1))
-        weighted = np.matmul(T, _kronecker(L, inverse[:, None, :] * _EYE))
+        weighted = np.matmul(T, kronecker(L, inverse[:, None, :] * _EYE))
         curvature = np.matmul(weighted, T.transpose(0, 2, 1))
         hessian += cones.scattered(curvature + curvature.transpose(0, 2, 1))
         return hessian
@@ -273,9 +273,3 @@ def _null_sorted(F: np.ndarray, active: ActiveSet) -> np.ndarray:
         null = V[k][:, : flat[k]]
         null[:] = null @ np.linalg.eigh(null.T @ active.Z[k] @ null)[1][:, ::-1]
     return V
-
-
-def _kronecker(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """(K, 16, 16) of matrices A, B (K, 4, 4): flattened M times it is A^T M B flattened."""
-    product = A[:, :, None, :, None] * B[:, None, :, None, :]
-    return product.reshape(len(A), SIDE * SIDE, SIDE * SIDE)
