@@ -10,7 +10,7 @@ the condition holds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
@@ -29,8 +29,7 @@ _EYE = np.eye(SIDE)
 _UPPER = np.triu(np.ones((SIDE, SIDE), bool))
 
 
-@dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     """Where the search stands: x (m,), multipliers (c,), slacks (b,), active conditions' values
     (c,), residual (m,) of the gradient balance; the inequalities' matrices F and multipliers
     L (K, 4, 4) in the bases of the conditions, and <Z, F>."""
@@ -119,6 +118,7 @@ class Conditions:
         first, kept = np.arange(SIDE) < null[:, None], np.arange(SIDE) < active.rank[:, None]
         self._first, self._kept = first[:, None, :].astype(float), kept[:, None, :].astype(float)
         self._regular = (~first[:, :, None] & ~first[:, None, :]).astype(float)
+        self._across = (~first[:, :, None] & first[:, None, :]).astype(float)
         self._added = np.where(first[:, :, None], 1.0, FLAT) * _EYE
         # V^T M V of every basis matrix, of F and of Z: one product with the Kronecker squares of V
         flat = np.concatenate(
@@ -176,8 +176,9 @@ class Conditions:
         F = self._origin + np.matmul(x[cones.variables][:, None, :], self._T).reshape(
             self._origin.shape
         )
-        inverse = np.linalg.inv(F * self._regular + self._added) * self._regular
-        X = (_EYE - np.matmul(inverse, F)) * self._first
+        # F22^-1 F21, zero elsewhere
+        pulled = np.linalg.solve(F * self._regular + self._added, F * self._across)
+        X = self._first * _EYE - pulled
         k, i, j = self._entry
         schur = np.matmul(F, X)[k, i, j]
         L = np.zeros_like(F)
