@@ -112,8 +112,8 @@ class Conditions:
             self._regular = np.zeros((0, SIDE, SIDE))
             return hessian
         matrices = cones.matrices(x)
-        self._V = V = _null_sorted(matrices, active)
         null = np.where(active.rank > 0, null, 0)
+        self._V = V = _null_sorted(matrices, active, null)
         self._rank, self.on_a_face = active.rank.copy(), bool((null > active.rank).any())
         first, kept = np.arange(SIDE) < null[:, None], np.arange(SIDE) < active.rank[:, None]
         self._first, self._kept = first[:, None, :].astype(float), kept[:, None, :].astype(float)
@@ -265,12 +265,12 @@ class Conditions:
         )
 
 
-def _null_sorted(F: np.ndarray, active: ActiveSet) -> np.ndarray:
+def _null_sorted(F: np.ndarray, active: ActiveSet, null: np.ndarray) -> np.ndarray:
     """(K, 4, 4) eigenvectors of matrices F, ascending; among directions that are all nearly null,
-    those with the largest multiplier come first."""
+    or said to be null (K,), those with the largest multiplier come first."""
     values, V = np.linalg.eigh(F)
-    flat = (values < NEAR).sum(axis=1)
+    flat = np.maximum((values < NEAR).sum(axis=1), null)
     for k in np.flatnonzero((flat > active.rank) & (active.rank > 0)):
-        null = V[k][:, : flat[k]]
-        null[:] = null @ np.linalg.eigh(null.T @ active.Z[k] @ null)[1][:, ::-1]
+        N = V[k][:, : flat[k]]
+        N[:] = N @ np.linalg.eigh(N.T @ active.Z[k] @ N)[1][:, ::-1]
     return V
