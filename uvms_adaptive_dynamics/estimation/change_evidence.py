@@ -82,9 +82,12 @@ class RecentRows:
     weight: np.ndarray
 
 
-def evidence(hypothesis: Hypothesis, rows: RecentRows) -> tuple[float, np.ndarray]:
-    """(ln Bayes factor against no change, the change's posterior mean (k,))."""
-    columns = hypothesis.columns(rows).reshape(rows.residual.size, -1)
+def evidence(hypothesis: Hypothesis, rows: RecentRows,
+             columns: np.ndarray | None = None) -> tuple[float, np.ndarray]:
+    """(ln Bayes factor against no change, the change's posterior mean (k,)); columns (T, C, k): the
+    hypothesis's of these rows, where they are known."""
+    columns = hypothesis.columns(rows) if columns is None else columns
+    columns = columns.reshape(rows.residual.size, -1)
     weighted = rows.weight.reshape(-1, 1) * columns
     D = hypothesis.stddev
     M = np.eye(D.size) + D[:, None] * (columns.T @ weighted) * D

@@ -200,7 +200,9 @@ class EvidenceChangeDetector:
         return _Look(since, variance, [])
 
     def _best_since(self, hypothesis: Hypothesis, look: _Look) -> tuple[float, int, np.ndarray]:
-        tried = [(*evidence(hypothesis, rows), length) for length, rows in look.since.items()]
+        columns = hypothesis.columns(look.since[max(look.since)])
+        tried = [(*evidence(hypothesis, rows, columns[-length:]), length)
+                 for length, rows in look.since.items()]
         best, change, length = max(tried, key=lambda one: one[0])
         return best, length, change
 

@@ -138,18 +138,28 @@ class PhysicalSet:
         (relative to each parameter's scale) and over the matrix inequalities (blocks of M_v as they
         are, pseudo-inertias scaled)."""
         epsilon = self.epsilon if epsilon is None else epsilon
-        scale = self.table.scale
-        outside = np.maximum(self.lower - pi, pi - self.upper)
-        if len(self.table.equal_pairs):
-            a, b = self.table.equal_pairs.T
-            outside[a] = np.maximum(outside[a], np.abs(pi[a] - pi[b]))
-        if self.table.vehicle:
-            alone = self._alone
-            outside[alone] = np.maximum(outside[alone], epsilon - pi[alone])
-        excess = max(0.0, float((outside / scale).max()))
+        G, fixed, per_epsilon = self._linear
+        excess = float(np.max(G @ pi + (fixed + epsilon * per_epsilon), initial=0.0))
         if self.inequalities:
             excess = max(excess, epsilon - float(self._eigen(pi)[0][:, 0].min()))
         return excess
+
+    @cached_property
+    def _linear(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(G (r, p), h (r,), e (r,)): G pi + h + epsilon e <= 0 are the bounds and equalities, each
+        relative to its parameter's scale."""
+        p, inverse = self.table.size, np.diag(1 / self.table.scale)
+        below, above = (np.flatnonzero(np.isfinite(bound)) for bound in (self.lower, self.upper))
+        a, b = np.reshape(self.table.equal_pairs, (-1, 2)).astype(int).T
+        apart = inverse[a]
+        apart[np.arange(a.size), b] = -1 / self.table.scale[a]
+        alone = self._alone if self.table.vehicle else np.zeros(0, int)
+        G = np.concatenate([-inverse[below], inverse[above], apart, -apart, -inverse[alone]])
+        h = np.concatenate([inverse[below] @ np.where(np.isfinite(self.lower), self.lower, 0.0),
+                            -inverse[above] @ np.where(np.isfinite(self.upper), self.upper, 0.0),
+                            np.zeros(2 * a.size + alone.size)])
+        e = np.concatenate([np.zeros(len(G) - alone.size), 1 / self.table.scale[alone]])
+        return G.reshape(-1, p), h, e
 
     def is_outside(self, pi: np.ndarray) -> bool:
         """Whether pi is farther outside P than any solver's accuracy explains."""

@@ -163,3 +163,9 @@ class Cones:
         if self.count:
             worst = max(worst, margin - float(np.linalg.eigvalsh(self.matrices(x))[:, 0].min()))
         return max(worst, 0.0)
+
+
+def kronecker(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """(K, 16, 16) of matrices A, B (K, 4, 4): flattened M times it is A^T M B flattened."""
+    product = A[:, :, None, :, None] * B[:, None, :, None, :]
+    return product.reshape(len(A), SIDE * SIDE, SIDE * SIDE)

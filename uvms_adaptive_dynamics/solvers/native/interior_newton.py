@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from .cones import SIDE, Cones
+from .cones import SIDE, Cones, kronecker
 from .robust_cost import Slope
 
 SHIFTS = (
@@ -110,8 +110,8 @@ def newton_at(cones: Cones, at: Point, hessian: np.ndarray, dual: np.ndarray) ->
     indefinite."""
     S_inverse = np.linalg.inv(at.S) if cones.count else at.S
     # tr(B_i Z B_j S^-1), symmetric in i and j
-    ZBS = np.matmul(np.matmul(at.Z[:, None], cones.basis), S_inverse[:, None])
-    curvature = np.matmul(cones.flat_basis, ZBS.reshape(cones.flat_basis.shape).transpose(0, 2, 1))
+    ZBS = np.matmul(cones.flat_basis, kronecker(at.Z, S_inverse))
+    curvature = np.matmul(cones.flat_basis, ZBS.transpose(0, 2, 1))
     factor = _factor(hessian + cones.scattered(curvature, at.z / at.s))
     if factor is None:
         return None

@@ -10,13 +10,13 @@ the condition holds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from .answer import ActiveSet
-from .cones import SIDE, Cones
+from .cones import SIDE, Cones, kronecker
 from .robust_cost import Cost, Slope
 
 SINGULAR = 1e-7  # eigenvalue below which a direction is too flat to divide by
@@ -29,8 +29,7 @@ _EYE = np.eye(SIDE)
 _UPPER = np.triu(np.ones((SIDE, SIDE), bool))
 
 
-@dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     """Where the search stands: x (m,), multipliers (c,), slacks (b,), active conditions' values
     (c,), residual (m,) of the gradient balance; the inequalities' matrices F and multipliers
     L (K, 4, 4) in the bases of the conditions, and <Z, F>."""
@@ -113,18 +112,19 @@ class Conditions:
             self._regular = np.zeros((0, SIDE, SIDE))
             return hessian
         matrices = cones.matrices(x)
-        self._V = V = _null_sorted(matrices, active)
         null = np.where(active.rank > 0, null, 0)
+        self._V = V = _null_sorted(matrices, active, null)
         self._rank, self.on_a_face = active.rank.copy(), bool((null > active.rank).any())
         first, kept = np.arange(SIDE) < null[:, None], np.arange(SIDE) < active.rank[:, None]
         self._first, self._kept = first[:, None, :].astype(float), kept[:, None, :].astype(float)
         self._regular = (~first[:, :, None] & ~first[:, None, :]).astype(float)
+        self._across = (~first[:, :, None] & first[:, None, :]).astype(float)
         self._added = np.where(first[:, :, None], 1.0, FLAT) * _EYE
         # V^T M V of every basis matrix, of F and of Z: one product with the Kronecker squares of V
         flat = np.concatenate(
             [cones.flat_basis, matrices.reshape(K, 1, -1), active.Z.reshape(K, 1, -1)], axis=1
         )
-        turned = np.matmul(flat, _kronecker(V, V))
+        turned = np.matmul(flat, kronecker(V, V))
         self._T = T = turned[:, :-2]
         F, L = turned[:, -2].reshape(V.shape), turned[:, -1].reshape(V.shape)
         self._origin = F - np.matmul(x[cones.variables][:, None, :], T).reshape(F.shape)
@@ -141,7 +141,7 @@ class Conditions:
         inverse = np.where(~first & (diagonal > SINGULAR), 1 / np.maximum(diagonal, SINGULAR), 0.0)
         lost = self._first - self._kept
         L = L * (self._first * self._first.transpose(0, 2, 1) - lost * lost.transpose(0, 2, 1))
-        weighted = np.matmul(T, _kronecker(L, inverse[:, None, :] * _EYE))
+        weighted = np.matmul(T, kronecker(L, inverse[:, None, :] * _EYE))
         curvature = np.matmul(weighted, T.transpose(0, 2, 1))
         hessian += cones.scattered(curvature + curvature.transpose(0, 2, 1))
         return hessian
@@ -176,8 +176,9 @@ class Conditions:
         F = self._origin + np.matmul(x[cones.variables][:, None, :], self._T).reshape(
             self._origin.shape
         )
-        inverse = np.linalg.inv(F * self._regular + self._added) * self._regular
-        X = (_EYE - np.matmul(inverse, F)) * self._first
+        # F22^-1 F21, zero elsewhere
+        pulled = np.linalg.solve(F * self._regular + self._added, F * self._across)
+        X = self._first * _EYE - pulled
         k, i, j = self._entry
         schur = np.matmul(F, X)[k, i, j]
         L = np.zeros_like(F)
@@ -264,18 +265,12 @@ class Conditions:
         )
 
 
-def _null_sorted(F: np.ndarray, active: ActiveSet) -> np.ndarray:
+def _null_sorted(F: np.ndarray, active: ActiveSet, null: np.ndarray) -> np.ndarray:
     """(K, 4, 4) eigenvectors of matrices F, ascending; among directions that are all nearly null,
-    those with the largest multiplier come first."""
+    or said to be null (K,), those with the largest multiplier come first."""
     values, V = np.linalg.eigh(F)
-    flat = (values < NEAR).sum(axis=1)
+    flat = np.maximum((values < NEAR).sum(axis=1), null)
     for k in np.flatnonzero((flat > active.rank) & (active.rank > 0)):
-        null = V[k][:, : flat[k]]
-        null[:] = null @ np.linalg.eigh(null.T @ active.Z[k] @ null)[1][:, ::-1]
+        N = V[k][:, : flat[k]]
+        N[:] = N @ np.linalg.eigh(N.T @ active.Z[k] @ N)[1][:, ::-1]
     return V
-
-
-def _kronecker(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """(K, 16, 16) of matrices A, B (K, 4, 4): flattened M times it is A^T M B flattened."""
-    product = A[:, :, None, :, None] * B[:, None, :, None, :]
-    return product.reshape(len(A), SIDE * SIDE, SIDE * SIDE)

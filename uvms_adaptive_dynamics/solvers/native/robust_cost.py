@@ -8,8 +8,7 @@ rho^2 in, with its curvature.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
@@ -24,8 +23,7 @@ QUARTER = 0.25  # min over e of r^T e + e^T L e is -r^T L^-1 r / 4
 UNIT_ROUNDING = 4 * np.finfo(float).eps
 
 
-@dataclass(frozen=True)
-class Slope:
+class Slope(NamedTuple):
     """The cost at x (m,) to first order: value, gradient (m,); outliers: what the groups beyond
     rho add."""
 
