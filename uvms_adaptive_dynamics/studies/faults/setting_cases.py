@@ -61,8 +61,10 @@ def setting_cases() -> list[Case]:
          altered("position", one_of(1, times(math.degrees(1.0)))),
          Said("joint position", ("deg",)), FOUND),
     ]
+    # Which of two sensors that do not fit each other is wrong shows later than that they do not.
+    either = {"imu turned by 90 degrees": (Said("dvl", ("does not fit the IMU",)),)}
     return [Case(name, "setting", "named, with the setting to change", (fault,), said, limits,
-                 touches=EVERYTHING, short=name == "efforts in mN m")
+                 others=either.get(name, ()), touches=EVERYTHING, short=name == "efforts in mN m")
             for name, fault, said, limits in found]
 
 
