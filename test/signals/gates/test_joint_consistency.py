@@ -41,6 +41,18 @@ def test_a_position_that_jumps_counts_again_once_it_is_back_or_stays(readings, b
     assert not fits[500:jumped].any() and fits[jumped + 10:].mean() > 0.999
 
 
+@pytest.mark.parametrize("size", [np.radians(5.0), -0.5])
+def test_an_encoder_that_slips_is_named_with_its_size(size):
+    """Five degrees, and half a radian back: a jump at once, the new zero after fifteen seconds."""
+    position = POSITION.copy()
+    position[500:, 1] += size
+    gate = JointConsistency(2, 0.001)
+    fits = [gate.fits(t, p, v)
+            for t, p, v in zip(T, position, VELOCITY)]
+    assert not any(fits[500:1250]) and np.mean(fits[1260:]) > 0.999
+    assert list(gate.slips) == [1] and abs(gate.slips[1] - size) < 0.02
+
+
 def test_without_velocities_nothing_is_judged():
     """A driver may leave them empty."""
     assert verdicts(POSITION, np.full_like(VELOCITY, np.nan)).all()

@@ -25,7 +25,9 @@ from .velocity_map import VelocityMap, velocity_map
 
 AXES = ("surge", "sway", "heave")
 MIN_VELOCITY_RMS = 0.05   # [m/s] of the change over CHANGE_WINDOW of a judged axis
-MIN_EXPLAINED = 0.5       # share of the integrated IMU's power that the DVL has to explain
+# Share of the integrated IMU's power that an axis of the DVL has to explain: what it shows of a
+# robot that hardly moves is noise.
+MIN_EXPLAINED = 0.5
 DVL_GAIN = 0.6, 1.6       # of the velocities, within which their unit is right
 # Factor of the velocities that is worth a finding: sound is 3 % faster in the sea than in a pool.
 SCALE_TOLERANCE = 0.9, 1.1
@@ -37,8 +39,9 @@ MIN_LAG = 0.03
 
 
 def check_velocity(logs: dict[str, np.ndarray], config: Config,
-                   upside_down: bool) -> tuple[CheckResult, np.ndarray]:
-    """(result, matrix (3, 3) that turns the DVL's velocity into the IMU's axes).
+                   upside_down: bool) -> tuple[CheckResult, np.ndarray | None]:
+    """(result, matrix (3, 3) that turns the DVL's velocity into the IMU's axes); None where nothing
+    has moved enough to tell.
 
     `upside_down`: the IMU has been found upside down already. `logs` as in `frames`.
     """
@@ -47,14 +50,13 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
     turned = Q @ FRD_FROM_FLU if upside_down else Q
     # A fit of nothing to nothing has no error either.
     judged = ((error[:9].reshape(3, 3).max(axis=1) < MAX_STANDARD_ERROR)
-              & (fit.moved > MIN_VELOCITY_RMS))
-    # What a DVL shows of a robot that hardly moves is noise, which no map takes to the motion.
-    if not judged.any() or fit.explained < MIN_EXPLAINED:
-        return UNDECIDED, np.eye(3)
+              & (fit.moved > MIN_VELOCITY_RMS) & (fit.by_axis > MIN_EXPLAINED))
+    if not judged.any():
+        return UNDECIDED, None
     size = np.linalg.norm(turned, axis=0)
     gain, worst = float(np.median(size[judged])), float(error[:9].max())
-    # (noise of the DVL makes the fit too small, by no more than what is unexplained)
-    if outside(gain, gain / fit.explained, worst, DVL_GAIN):
+    # Noise of the DVL makes the fit too small, by no more than what is unexplained.
+    if outside(gain, float(np.median((size / fit.by_axis)[judged])), worst, DVL_GAIN):
         return mismatch("dvl unit", (
             f"DVL velocities are {1 / max(gain, 1e-9):.3g} times those of the integrated IMU; "
             f"publish m/s{_unit_of(gain)}")), np.eye(3)

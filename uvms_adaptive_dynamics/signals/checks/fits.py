@@ -3,12 +3,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 ROBUST_QUANTILE = 0.9     # of the residuals that a robust fit keeps
 # Variance of a normal variable without the tenth that is farthest from zero.
 TRIMMED_VARIANCE = 0.623
+SHIFTS = np.arange(-0.1, 0.41, 0.02)    # [s] that are tried where a signal may be late
 RIDGE_SHARE = 1e-9        # of the mean diagonal: nothing moved gives an error, not an exception
 
 SIGNED_AXES = [np.eye(3)[list(order)] * np.array(signs)[:, None]
@@ -45,6 +47,36 @@ def relation(x: np.ndarray, y: np.ndarray, overlap: float) -> tuple[np.ndarray, 
     N = x.T @ x
     variance = overlap * np.mean((y - x @ A) ** 2, axis=0)
     return A, np.sqrt(np.outer(np.diagonal(np.linalg.inv(N + _ridge(N))), variance))
+
+
+def lag_of(t: np.ndarray, features: Sequence[np.ndarray], values: np.ndarray,
+           overlap: float) -> tuple[float, float]:
+    """(seconds by which values (k, m) come later than what makes them, its standard error).
+
+    features: of each of the m values (k, p), on which it depends linearly, at the times t (k,)
+    [s]; overlap: as above. The likelihood of all m together is tried at SHIFTS and refined by a
+    parabola; the error is infinite where the best shift is the first or the last.
+    """
+    inside = (t > t[0] + SHIFTS[-1]) & (t < t[-1] + SHIFTS[0])
+    if inside.sum() < 2 * max(x.shape[1] for x in features):
+        return 0.0, math.inf
+    # twice the negative log likelihood
+    cost = np.array([sum(_left(t, x, y, inside, shift) for x, y in zip(features, values.T))
+                     for shift in SHIFTS]) * inside.sum() / overlap
+    k = int(np.argmin(cost))
+    if k in (0, len(SHIFTS) - 1):
+        return float(SHIFTS[k]), math.inf
+    before, here, after = cost[k - 1:k + 2]
+    curvature, step = max(before - 2.0 * here + after, 1e-12), SHIFTS[1] - SHIFTS[0]
+    lag = SHIFTS[k] + step * 0.5 * (before - after) / curvature
+    return float(lag), float(step * math.sqrt(2.0 / curvature))
+
+
+def _left(t: np.ndarray, x: np.ndarray, y: np.ndarray, inside: np.ndarray, shift: float) -> float:
+    """Logarithm of the mean square that y (k,) leaves on x (k, p) of `shift` [s] before."""
+    earlier = np.column_stack([np.interp(t[inside] - shift, t, column) for column in x.T])
+    left = y[inside] - earlier @ _solve(earlier, y[inside])
+    return math.log(max(float(left @ left) / len(left), 1e-300))
 
 
 def _solve(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -114,7 +114,8 @@ class FrameChecks:
         logs = {name: np.array(sorted(rows, key=lambda row: row[0]))
                 for name, rows in self._logs.items() if len(rows) > MIN_LOG_ROWS}
         results: dict[str, CheckResult] = {}
-        upside_down, attitude_right, turn = False, False, np.eye(3)
+        upside_down, attitude_right = False, False
+        turn: np.ndarray | None = np.eye(3)
         if "imu" in logs and "IMU" in self._checked:
             rates = check_rates(logs["imu"])
             gravity = check_gravity(logs, self._config)
@@ -127,13 +128,15 @@ class FrameChecks:
         unit_right = all(finding.setting != "dvl unit" for finding in dvl_findings)
         if ("dvl" in logs and "depth" in logs and unit_right and attitude_right
                 and not upside_down):
-            results["depth"] = check_depth(logs, self._config, turn)
+            results["depth"] = check_depth(logs, self._config, np.eye(3) if turn is None else turn)
         if "joints" in logs:
             results["joints"] = check_joints(logs["joints"], self._config.robot.joints, self._low,
                                              self._high, self._effort_limits,
                                              self._config.joint_states.effort_scale)
         if "thrusters" in self._checked:
-            sensors_right = not any(result.findings for result in results.values())
+            # (Of a vehicle that hardly moves it is a tether that pushes against the thrusters.)
+            sensors_right = turn is not None and not any(
+                result.findings for result in results.values())
             results["thrusters"] = self._check_thrusters(logs, sensors_right)
         return results
 

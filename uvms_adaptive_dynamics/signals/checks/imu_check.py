@@ -18,13 +18,16 @@ from .finding import (
     mismatch,
     outside,
 )
-from .fits import axis_name, nearest_axes, relation
+from .fits import axis_name, lag_of, nearest_axes, relation
 
 TURNS = ("roll", "pitch", "yaw")
 MIN_TURN = 0.02           # [rad] RMS of the gyro's integral over TURN_WINDOW of a judged axis
 TURN_WINDOW = 0.4         # [s]
 MAX_TURN = 1.5            # [rad] in a window: larger ones are not compared
 RATE_GAIN = 0.6, 1.5      # of the rates, within which they are right
+# [s] by which the orientation is late that is worth a finding: 1.4 degrees at 0.5 rad/s.
+MIN_ORIENTATION_LAG = 0.05
+MIN_GYRO_BIAS = 0.02      # [rad/s] that is worth a finding: twice a cheap gyro's
 DEGREES_GAIN = 30.0, 110.0
 FORCE_BATCH = 2.0         # [s]: longer than a wave or a stroke of the vehicle
 # Of the mean vertical force over gravity; a good accelerometer is right to .5 %.
@@ -150,9 +153,38 @@ def check_rates(imu: np.ndarray) -> CheckResult:
     judged = (error.max(axis=1) < MAX_STANDARD_ERROR) & moved
     wrong = [k for k in range(3)
              if judged[k] and outside(A[k, k], A[k, k], error[k, k], RATE_GAIN)]
-    if not wrong:
-        return CONSISTENT if judged.all() else UNDECIDED
-    return _rate_mismatch(A, wrong)
+    if wrong:
+        return _rate_mismatch(A, wrong)
+    found = [*_gyro_bias(gyro[small], attitude[small], lag),
+             *_late_orientation(t[lag:][small], gyro[small], attitude[small], lag)]
+    return CheckResult(found, True) if found else CONSISTENT if judged.all() else UNDECIDED
+
+
+def _gyro_bias(gyro: np.ndarray, attitude: np.ndarray, overlap: int) -> list[Finding]:
+    """The finding for rates that are off by a constant; turns (k, 3) [rad] of the same windows."""
+    fit, errors = relation(np.column_stack([gyro, np.ones(len(gyro))]), attitude, overlap)
+    bias, error = -fit[3] / TURN_WINDOW, errors[3] / TURN_WINDOW
+    if (np.abs(bias) - Z999 * error < MIN_GYRO_BIAS).all():
+        return []
+    shown = ", ".join(f"{b:.3f} +- {e:.3f}" for b, e in zip(bias, error))
+    return [Finding("imu angular velocity", (
+        f"rates are off by [{shown}] rad/s (roll, pitch, yaw) against the orientation; calibrate "
+        "the gyro at rest, and check that nothing shakes or heats it"))]
+
+
+def _late_orientation(t: np.ndarray, gyro: np.ndarray, attitude: np.ndarray,
+                      overlap: int) -> list[Finding]:
+    """The finding for an orientation that turns later than the gyro, or earlier; turns (k, 3) [rad]
+    over the windows that end at t (k,)."""
+    if np.sqrt(np.mean(gyro ** 2)) < MIN_TURN:
+        return []
+    lag, error = lag_of(t, [gyro] * 3, attitude, overlap)
+    if abs(lag) - Z999 * error < MIN_ORIENTATION_LAG:
+        return []
+    side = "later" if lag > 0 else "earlier"
+    return [Finding("imu orientation", (
+        f"the orientation turns {abs(lag):.2f} +- {error:.2f} s {side} than the gyro says; let the "
+        "driver publish both of the same instant, without a filter of its own"))]
 
 
 def _rate_mismatch(A: np.ndarray, wrong: list[int]) -> CheckResult:

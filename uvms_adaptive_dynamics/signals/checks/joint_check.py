@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ...model.normal import Z999
 from .finding import CheckResult, Finding, outside
-from .fits import regression, relation
+from .fits import lag_of, regression, relation
 
 MIN_JOINT_MOVE = 0.02        # [rad] RMS of the change over JOINT_WINDOW of a judged joint
 JOINT_WINDOW = 0.5           # [s]
@@ -19,6 +19,9 @@ MANY_MOVING_READINGS = 300   # from which that judgement is final
 EFFORT_WINDOW = 0.5          # [s] over which the error of an effort's fit repeats itself
 LIMIT_MARGIN = 0.2           # [rad]
 VELOCITY_GAIN = 0.6, 1.6     # of the velocities, within which they are right
+# [s] by which efforts are late that is worth a finding: as late as velocities of drivers are, and
+# an inertia makes them come earlier.
+MIN_EFFORT_LAG = 0.03
 ODDS = 1000.0                # for another order of the efforts, beside any other one
 
 
@@ -155,7 +158,24 @@ def _check_efforts(names: Sequence[str], log: np.ndarray,
             findings.append(Finding("joint_states.effort_scale", (
                 f"the effort of {name} is typically {size:.3g} N m, its limit {limits[j]:.3g} N m; "
                 "the unit is probably mN m or mA, set joint_states.effort_scale")))
-    return findings, complete
+    return findings or _late_efforts(log[:, 0], speed, effort, posture, overlap), complete
+
+
+def _late_efforts(t: np.ndarray, speed: np.ndarray, effort: np.ndarray, posture: np.ndarray,
+                  overlap: float) -> list[Finding]:
+    """The finding for efforts that follow the joints' motion late, by friction and posture."""
+    moving = np.abs(speed) > MOVING_SPEED
+    used = np.flatnonzero(moving.sum(axis=0) >= MANY_MOVING_READINGS)
+    if not used.size:
+        return []
+    features = [np.column_stack([speed[:, j], np.sign(speed[:, j]) * moving[:, j], posture])
+                for j in used]
+    lag, error = lag_of(t, features, effort[:, used], overlap)
+    if lag - Z999 * error < MIN_EFFORT_LAG:
+        return []
+    return [Finding("joint effort", (
+        f"the efforts follow the joints' motion {lag:.2f} +- {error:.2f} s late; let the driver "
+        "publish positions and efforts of the same instant, with the same filter or none"))]
 
 
 def _effort_order(speed: np.ndarray, effort: np.ndarray, posture: np.ndarray,

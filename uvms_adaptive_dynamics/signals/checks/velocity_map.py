@@ -8,7 +8,7 @@ import numpy as np
 
 from ...model.rotations import skew, to_rotation_vector
 from .finding import CHANGE_WINDOW
-from .fits import regression
+from .fits import ROBUST_QUANTILE, regression
 
 
 class VelocityMap(NamedTuple):
@@ -16,7 +16,8 @@ class VelocityMap(NamedTuple):
 
     Q (3, 3); d (3,) [m] what the DVL's place is wrong by; T [s] how much later than the IMU's the
     DVL's stamps are; covariance (13, 13) of Q by columns, d, T; moved (3,) [m/s] RMS change by
-    axis; explained: share of the changes' power."""
+    axis; explained: share of the changes' power; free: independent values less the fit's unknowns.
+    """
 
     Q: np.ndarray
     lever: np.ndarray
@@ -24,6 +25,18 @@ class VelocityMap(NamedTuple):
     covariance: np.ndarray
     moved: np.ndarray
     explained: float
+    free: float
+
+    @property
+    def by_axis(self) -> np.ndarray:
+        """(3,) share of what all else leaves of the power that each axis' velocity explains: of a
+        DVL that shows noise alone there, nearly none."""
+        found = []
+        for k in range(3):
+            q, C = self.Q[:, k], self.covariance[3 * k:3 * k + 3, 3 * k:3 * k + 3]
+            squares = float(q @ np.linalg.lstsq(C, q, rcond=None)[0])    # in deviations
+            found.append(squares / (squares + self.free))
+        return np.array(found)
 
     @property
     def errors(self) -> np.ndarray:
@@ -67,7 +80,9 @@ def velocity_map(dvl: np.ndarray) -> VelocityMap:
     change = (rows[lag:] - rows[:-lag])[ok].reshape(-1, 13)
     x, covariance, explained = regression(change, (C[lag:] - C[:-lag])[ok].ravel(), lag)
     moved = np.sqrt(np.mean(change[:, :9].reshape(-1, 3, 3) ** 2, axis=(0, 2)) * 3)
-    return VelocityMap(x[:9].reshape(3, 3).T, x[9:12], float(x[12]), covariance, moved, explained)
+    free = max(ROBUST_QUANTILE * len(change) / lag - x.size, 1.0)
+    return VelocityMap(x[:9].reshape(3, 3).T, x[9:12], float(x[12]), covariance, moved, explained,
+                       free)
 
 
 def _slope(t: np.ndarray, C: np.ndarray, longest: float) -> tuple[np.ndarray, np.ndarray]:

@@ -64,7 +64,8 @@ class JointFilter:
         settings = config.joint_states
         self._settings, self._half_window = settings, config.filter.joint_window
         self._clock, self._half_tick = clock, 0.5 * config.filter.period
-        self._n = n = len(config.robot.joints)
+        self._joints = config.robot.joints
+        self._n = n = len(self._joints)
         self._ratio = settings.position_stddev / settings.velocity_stddev
         low, high = joint_limits(config, robot)
         self._low, self._high = low.tolist(), high.tolist()
@@ -189,6 +190,13 @@ class JointFilter:
         return JointMotion(np.array(mu), np.array(mu_dot), np.array(mu_ddot), np.array(known),
                            self._mask_reasons(mu, mu_dot, effort[:n], effort[n:]))
 
+    def sentences(self) -> list[str]:
+        """What an operator should know about the positions."""
+        return [f"joint_states.position_offset: {self._joints[j]} jumped by {size:.2g} (rad or m) "
+                "and stayed there, which its velocity does not explain; if its encoder has slipped "
+                "home it, or add that to the setting"
+                for j, size in self._consistency.slips.items()]
+
     def wait(self) -> float:
         """[s] of data after a tick, until what its motion needs has come."""
         return window_wait(self._half_window, self._clock)
@@ -197,7 +205,7 @@ class JointFilter:
         """An arm that stands still where it was last seen."""
         zero = np.zeros(self._n)
         mu = latest[:self._n] if self._seen is None else np.array(self._seen)
-        moved = self._seen_at - self._moved_at < PARKED
+        moved = self._seen is None or self._seen_at - self._moved_at < PARKED
         return JointMotion(mu, zero, zero, zero, [reason] * self._n, lost=reason if moved else "")
 
     def _effort(self, t: float) -> list[float] | None:

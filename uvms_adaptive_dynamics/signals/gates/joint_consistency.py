@@ -19,9 +19,11 @@ SCALE_STEP = 0.02         # of the running scale, for each value
 # [rad/s or m/s] Apparent speed from one reading to the next that no arm's joint has, beyond what
 # its velocity says: the position has jumped.
 JUMP_SPEED = 5.0
-# A jump is over once the positions are where the velocities have led since: within an encoder's
-# slip, and the drift that a velocity's bias gives [rad/s or m/s].
-RETURNED, DRIFT = 0.02, 0.01
+# [rad or m] in one step that is a jump at any rate: what an encoder slips by.
+SLIP = 0.05
+# A jump is over once the positions are where the velocities have led since: within this [rad or m],
+# the drift that a velocity's bias gives [rad/s or m/s], and a share of the jump.
+RETURNED, DRIFT, UNDONE = 0.02, 0.01, 0.5
 REHOMED = 15.0            # [s] after which positions that have not come back are the new ones
 
 
@@ -35,10 +37,14 @@ class _Reading(NamedTuple):
 
 
 class JointConsistency:
-    """Judges readings by the change of position less the integral of velocity, of every joint."""
+    """Judges readings by the change of position less the integral of velocity, of every joint.
+
+    `slips`: of joints whose positions have jumped and stayed, by how much [rad or m].
+    """
 
     def __init__(self, joints: int, position_stddev: float):
         self._n, self._floor = joints, NOISE_FACTOR * position_stddev
+        self.slips: dict[int, float] = {}
         self.reset()
 
     def reset(self) -> None:
@@ -50,6 +56,7 @@ class JointConsistency:
         """Forget the readings, as across a gap; the scale stays."""
         self._past: deque[_Reading] = deque()
         self._before_jump: _Reading | None = None      # the last before it, until it is over
+        self._jump: Sequence[float] = ()               # (n,) [rad or m] its size
 
     def fits(self, t: float, position: Sequence[float], velocity: Sequence[float]) -> bool:
         """Whether a reading, (n,) and (n,), fits those before it; without velocities it does."""
@@ -72,7 +79,7 @@ class JointConsistency:
         period = t - self._past[-2].t
         allowed = [LAG * abs(v - u) + SHARE * abs(p - q) + period * max(abs(u), abs(v))
                    for v, u, p, q in zip(now.velocity, old.velocity, now.position, old.position)]
-        error = [max(e - a, 0.0) for e, a in zip(_difference(old, now), allowed)]
+        error = [max(abs(e) - a, 0.0) for e, a in zip(_difference(old, now), allowed)]
         return judged(self._scale, error, period)
 
     def _displaced(self) -> bool:
@@ -81,11 +88,20 @@ class JointConsistency:
             return False
         last, now = self._past[-2], self._past[-1]
         if self._before_jump is None:
-            if max(_difference(last, now)) <= JUMP_SPEED * (now.t - last.t):
+            step = now.t - last.t
+            largest = min(JUMP_SPEED * step, SLIP) if step <= SPAN else JUMP_SPEED * step
+            self._jump = _difference(last, now)
+            if max(map(abs, self._jump)) <= largest:
                 return False
             self._before_jump = last
         since = now.t - self._before_jump.t
-        back = max(_difference(self._before_jump, now)) <= RETURNED + DRIFT * since
+        jump = _difference(self._before_jump, now)
+        drifted = RETURNED + DRIFT * since
+        back = max(map(abs, jump)) <= min(drifted, UNDONE * max(map(abs, self._jump)))
+        if since > REHOMED:     # of the size that it had at first: anything else is no slip
+            self.slips |= {j: round(self.slips.get(j, 0.0) + first, 3)
+                           for j, (first, size) in enumerate(zip(self._jump, jump))
+                           if abs(first) > RETURNED and abs(size - first) <= drifted}
         if back or since > REHOMED:
             self._before_jump = None
             self._past = deque([now])
@@ -94,5 +110,5 @@ class JointConsistency:
 
 def _difference(a: _Reading, b: _Reading) -> list[float]:
     """Change of position less that of the integral of velocity, of every joint."""
-    return [abs(p - q - (i - j))
+    return [p - q - (i - j)
             for p, q, i, j in zip(b.position, a.position, b.integral, a.integral)]

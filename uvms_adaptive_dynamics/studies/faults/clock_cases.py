@@ -12,6 +12,7 @@ from ...simulation.faults.clocks import (
     SingleStamps,
     Unstamped,
 )
+from ...simulation.faults.delivery import Lost
 from .case import ANY, Case, Limits, Said
 
 ROLES = ("imu", "dvl", "depth", "joint_states", "thrusters")
@@ -100,5 +101,10 @@ def _everything(onset: float) -> list[Case]:
              Said(ANY, ALL), OFF, others=(Said(ANY, ALL),), short=True),
         Case("bag looped", "clock", "starts again where the stamps jump back",
              (Looped("", 1.5 * onset),), Said(ANY, ("clock|loop",)), STEP,
+             others=(Said(ANY, ALL),)),
+        # (5 s of the clean recording are missing.)
+        Case("two runs with an hour between them", "clock", "begins anew with the second one",
+             (Lost("", onset, onset + 5.0), HostStep("", onset, step=3600.0, stamps=True)),
+             Said(ANY, ALL), replace(STEP, samples=0.9, vehicle=0.9, arm=0.9),
              others=(Said(ANY, ALL),)),
     ]

@@ -3,8 +3,18 @@ from __future__ import annotations
 
 import math
 
+from ...simulation.faults.kinds import TurnedImu
 from ...simulation.faults.stream import Fault
-from ...simulation.faults.values import altered, one_of, plus, rolled, swapped, times
+from ...simulation.faults.values import (
+    Lagging,
+    Rewritten,
+    altered,
+    one_of,
+    plus,
+    rolled,
+    swapped,
+    times,
+)
 from .case import EVERYTHING, Case, Limits, Said
 
 # Found from the motion: the checks need 30 s of it. What is learnt meanwhile is wrong, and said so.
@@ -41,9 +51,20 @@ def setting_cases() -> list[Case]:
          Said("dvl", ("sway|sign|frame|mirror",)), FOUND),
         ("accelerometer in g", altered("accelerometer", times(1 / 9.80665)),
          Said("imu", ("linear_acceleration|gravity",)), FOUND),
+        ("efforts 0.15 s late", Lagging("joint_states", field="effort", lag=0.15),
+         Said("joint effort", ("late",)), FOUND),
+        ("orientation 0.1 s late", Lagging("imu", field="orientation", lag=0.1),
+         Said("imu", ("later",)), FOUND),
+        ("imu turned by 90 degrees", Rewritten("imu", change=TurnedImu(yaw=math.pi / 2)),
+         Said("imu|dvl", ("rpy",)), FOUND),
+        ("position of one joint in degrees",
+         altered("position", one_of(1, times(math.degrees(1.0)))),
+         Said("joint position", ("deg",)), FOUND),
     ]
+    # Which of two sensors that do not fit each other is wrong shows later than that they do not.
+    either = {"imu turned by 90 degrees": (Said("dvl", ("does not fit the IMU",)),)}
     return [Case(name, "setting", "named, with the setting to change", (fault,), said, limits,
-                 touches=EVERYTHING, short=name == "efforts in mN m")
+                 others=either.get(name, ()), touches=EVERYTHING, short=name == "efforts in mN m")
             for name, fault, said, limits in found]
 
 

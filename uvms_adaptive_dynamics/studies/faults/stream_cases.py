@@ -10,10 +10,12 @@ import numpy as np
 from ...simulation.faults.delivery import (
     Added,
     Densified,
+    Jittered,
     Late,
     Lost,
     Repeated,
     SecondPublisher,
+    Split,
     Stalled,
     Thinned,
 )
@@ -26,6 +28,7 @@ from ...simulation.faults.values import (
     field_of,
     filled,
     one_of,
+    rounded,
     with_field,
 )
 from .case import ARM, EVERYTHING, NONE, Case, Limits, Said
@@ -34,6 +37,13 @@ WHOLE = Limits(samples=0.95, vehicle=0.95, arm=0.95, recover=None, detect=10.0)
 PART = Limits(wrong=NONE, recover=2.0, rmse=1.3)
 # Of slow sensors the motion between two messages is interpolated.
 RATE = Limits(samples=0.95, vehicle=0.9, arm=0.9, loss=0.05, recover=None, detect=10.0)
+# Why rows of a sensor that is slower than the rows' low-pass count all the same.
+UNSEEN = {
+    "imu at 4 Hz": "The motion between two messages is not seen: .8 % of the rows are wrong. It is "
+                   "said; masked, they would leave nothing.",
+    "thrusters at 5 Hz": "Whether the thrusters were commanded more often than the topic says is "
+                         "not in the data: if not, all rows are right. It is said; where they "
+                         "were, 8.5 % of the rows are wrong."}
 RATE_SAID = (r"\brate\b|Hz|slow|latency",)
 
 
@@ -55,7 +65,8 @@ def _rates() -> list[Case]:
         ("thrusters at 5 Hz", Thinned("thrusters", each=10), RATE),
     ]
     return [Case(name, "rate", follows, (fault,), Said(fault.role, RATE_SAID), limits,
-                 short=name == "dvl at 3.3 Hz", or_said=True) for name, fault, limits in found]
+                 short=name == "dvl at 3.3 Hz", or_said=True, stated=UNSEEN.get(name, ""))
+            for name, fault, limits in found]
 
 
 def _order(onset: float) -> list[Case]:
@@ -68,6 +79,11 @@ def _order(onset: float) -> list[Case]:
              (Late("joint_states", share=0.1, wait=0.03),), None, WHOLE),
         Case("10 % of dvl messages 0.3 s late", "order", late,
              (Late("dvl", share=0.1, wait=0.3),), None, WHOLE),
+        Case("10 % of imu messages behind the third next", "order", ignored,
+             (Late("imu", share=0.1, wait=0.035),), None, WHOLE),
+        Case("dvl late by up to 0.4 s, each time another", "order", late,
+             (Jittered("dvl", most=0.4),), Said("dvl", ("late|latency|reception",)), WHOLE,
+             or_said=True),
         Case("every message twice", "order", "the second one is ignored", (Repeated(""),), None,
              WHOLE, short=True),
         Case("all topics stall for 2 s", "order", "samples of the stall come after it",
@@ -127,6 +143,11 @@ def _structure(onset: float) -> list[Case]:
              (altered("effort", one_of(2, filled(math.nan)), onset),),
              Said("joint_states", ("effort",)), Limits(vehicle=0.95, arm=0.8, recover=None),
              touches=ARM, short=True),
+        Case("joints in two messages", "structure", "each message is rejected",
+             (Split("joint_states"),), Said("joint_states", ("missing",)),
+             Limits(wrong=NONE, loss=None, recover=None)),
+        Case("depth in steps of 10 cm", "structure", "used as it is",
+             (altered("pressure", rounded(981.0)),), None, WHOLE),
         Case("commands of 6 thrusters for 5 s", "structure", "each message is rejected",
              (Rewritten("thrusters", onset, end, _fewer_commands),),
              Said("thrusters", ("expected",)), gone),
@@ -152,6 +173,10 @@ def _outliers(onset: float) -> list[Case]:
                limits[share], short=share == 0.2, counted="effort") for share in limits),
         Case("10 % outliers of the dvl", "outliers", told,
              (altered("velocity", velocity_outliers(0.1)),), None,
+             Limits(samples=0.95, recover=None)),
+        Case("dvl says zero for 0.5 s every 5 s", "outliers", told,
+             tuple(altered("velocity", filled(0.0), begin, begin + 0.5)
+                   for begin in np.arange(10.0, 2.1 * onset, 5.0)), None,
              Limits(samples=0.95, recover=None)),
         Case("1 % of gyro rates of 1e6", "outliers", told,
              (altered("gyro", at_times(0.01, filled(1e6))),), None,
