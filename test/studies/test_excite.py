@@ -14,7 +14,7 @@ from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.simulation.bag import write_bag
 from uvms_adaptive_dynamics.studies.excitation.campaign import Campaign, random_limits
-from uvms_adaptive_dynamics.studies.excitation.compare import ratios, time_share
+from uvms_adaptive_dynamics.studies.excitation.compare import held, ratios, time_share
 from uvms_adaptive_dynamics.studies.excitation.learning import Learnt
 from uvms_adaptive_dynamics.studies.excitation.table import campaign_table
 
@@ -108,6 +108,17 @@ def test_ratios_are_of_what_was_to_be_learnt():
     achieved = ParameterSet(promise.names, np.zeros(3), np.diag([0.36, 1.0, 1.0]))
     found = ratios(promise, achieved)
     assert found["each"] == {"a": pytest.approx(1.2)} and found["within .8 to 1.3"] == 1.0
+
+
+def test_an_interval_holds_what_lies_between_its_ends():
+    """Whichever end is the larger; a parameter that is not to become better known does not count.
+    """
+    promise = Promise(("a", "b", "c", "d"), ("",) * 4, np.ones(4, bool), np.ones(4),
+                      np.array([0.6, 0.6, 0.5, 1.0]), np.array([0.2, 0.2, 0.7, 0.9]))
+    achieved = ParameterSet(promise.names, np.zeros(4), np.diag([0.4, 0.7, 0.6, 9.0]) ** 2)
+    found = held(promise, achieved)
+    assert found["parameters"] == 3 and found["held within .8 to 1.3"] == 1.0
+    assert found["held"] == pytest.approx(2 / 3) and found["width"] == pytest.approx(3.0)
 
 
 def test_a_campaign_counts_what_was_refused_and_touched():

@@ -213,7 +213,8 @@ def _compare(config: Config, robot: RobotModel, known: ParameterSet, limits: Mot
                                "noise_at_rest": dict(zip(robot.channels, at_rest.tolist()))}
     content["multisine"] = compare(config, robot, known, at_rest, limits, duration, seed)
     write_json(folder / "excite.json", content)
-    print({key: value for key, value in content["multisine"].items() if key != "r2"}, flush=True)
+    print({key: value for key, value in content["multisine"].items()
+           if key not in ("r2", "on_the_way")}, flush=True)
     content["promises"] = kept_promises(config, robot, known, at_rest, limits, duration, seed)
     write_json(folder / "excite.json", content)
     for name, found in content["promises"].items():

@@ -68,7 +68,11 @@ def compare(config: Config, robot: RobotModel, known: ParameterSet, at_rest: np.
         "unexplained": {name: {"mean": float(np.mean(1 - each.r2[-1])),
                                "worst": float(np.max(1 - each.r2[-1]))}
                         for name, each in learnt.items()},
-        "time_share": time_share(learnt["designed"], learnt["multisine"])}
+        "time_share": time_share(learnt["designed"], learnt["multisine"]),
+        "on_the_way": {name: {"t_s": each.t.tolist(),
+                              "mean": np.mean(1 - each.r2, axis=1).tolist(),
+                              "worst": np.max(1 - each.r2, axis=1).tolist()}
+                       for name, each in learnt.items()}}
 
 
 def time_share(designed: Learnt, by_hand: Learnt) -> dict[str, float | None]:
