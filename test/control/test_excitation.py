@@ -234,6 +234,29 @@ def test_limits_are_named_when_no_room_is_left():
         design(ROBOT, PRIOR, NOISE, FREE, ["*"], LIMITS, T, 1, config=config)
 
 
+def test_half_the_size_is_half_of_what_is_left_for_a_wanted_motion():
+    """Of tilt, speeds and rates; of the tilt beside its margin, which stays."""
+    limits = LIMITS
+    half = limits.smaller(0.5, CONFIG).with_margins(CONFIG, 0.0)
+    whole = limits.with_margins(CONFIG, 0.0)
+    for name in ("tilt", "speed", "rate", "joint_speed"):
+        np.testing.assert_allclose(getattr(half, name), 0.5 * getattr(whole, name))
+    np.testing.assert_allclose(half.high[3:5], half.tilt)
+    np.testing.assert_allclose(np.delete(half.high, [3, 4]), np.delete(whole.high, [3, 4]))
+    least = limits.smaller(1e-3, CONFIG).with_margins(CONFIG, 0.0)
+    assert 0.0 < least.tilt < 1e-2
+
+
+def test_halfway_lies_between_the_limits_and_what_is_left():
+    limits = LIMITS
+    left, between = limits.with_margins(CONFIG, 0.0), limits.halfway(CONFIG)
+    for name in ("low", "high", "tilt", "speed", "rate", "joint_speed"):
+        np.testing.assert_allclose(getattr(between, name),
+                                   0.5 * (getattr(limits, name) + getattr(left, name)))
+    narrow = CONFIG.with_values({"excitation.position_margin": 5.0})    # more than there is
+    assert np.all(limits.halfway(narrow).low <= limits.halfway(narrow).high)
+
+
 def test_thrusters_are_mixed_as_the_settings_have_them():
     """A motor that turns the other way has its command mirrored, and pushes as strongly along its
     column; without a curve the wrench itself is limited."""
