@@ -203,5 +203,7 @@ def test_random_subsets_of_the_default_robot_keep_what_is_frozen(seed, default):
     last = learn_on(estimator, samples)
     check_frozen(estimator, saved)
     Y = last.prediction.regressor
-    np.testing.assert_allclose(last.parameter_covariance.of_rows(Y), Y @ last.covariance @ Y.T,
-                               rtol=1e-6, atol=1e-9)
+    # in deviations of the rows: the weight's variance of 4e4 is rounded in the whole matrix
+    whole = Y @ last.covariance @ Y.T
+    unit = np.sqrt(np.outer(np.diag(whole), np.diag(whole)))
+    np.testing.assert_allclose(last.parameter_covariance.of_rows(Y) / unit, whole / unit, atol=1e-5)

@@ -248,6 +248,50 @@ def test_a_stalled_method_that_the_deadline_catches_leaves_its_best_point(
     assert_best_feasible(solution, problem)
 
 
+class Fails:
+    """A solver behind that has no answer."""
+
+    name = "fails"
+
+    def solve(self, problem, deadline=None):
+        raise SolverError("outside the constraints", "AlmostSolved")
+
+
+@pytest.mark.parametrize("behind", [None, Fails()])
+@pytest.mark.parametrize("usable", [True, False])
+def test_the_best_point_is_an_answer_where_all_methods_stop_near_it(
+    usable, behind, monkeypatch
+):
+    """Certified and near the optimum it is near-optimal; far from it the last error is raised."""
+    rng = np.random.default_rng(13)
+    problem = make_problem(TABLE, rng, N=20)
+    problem = replace(problem, pi=admissible(TABLE, rng))
+    optimum, interior = NativeSolver().solve(problem), native.solve_interior
+
+    def stalls(cost, cones, start, tolerance, clock):
+        near = interior(cost, cones, start, 1e-6)
+        if usable:
+            return replace(near, gap=3e-5)
+        nothing = near.active.multipliers * 0, near.active.Z * 0
+        return native.Stopped(start, *nothing, 1)
+
+    def gives_up(cost, cones, start, active, clock):
+        return native.Stopped(start, active.multipliers, active.Z, 1)
+
+    monkeypatch.setattr(native, "solve_interior", stalls)
+    monkeypatch.setattr(native, "solve_active_set", gives_up)
+    if not usable:
+        with pytest.raises(SolverError):
+            NativeSolver(behind).solve(problem)
+        return
+    solution = NativeSolver(behind).solve(problem)
+    assert (solution.status, solution.method) == ("near-optimal", "interior point")
+    assert solution.objective - optimum.objective <= solution.gap * solution.objective < 1e-4 * (
+        solution.objective
+    )
+    assert_best_feasible(solution, problem)
+
+
 def test_a_set_without_an_interior_keeps_the_previous_estimate_at_the_deadline():
     """Two equal bounds: an answer is on the edge but for rounding, and feasible enough to stay."""
     rng = np.random.default_rng(14)

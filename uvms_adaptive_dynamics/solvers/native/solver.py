@@ -29,6 +29,9 @@ from .stack import Stack
 
 TIGHT = 1e-8  # relative gap of an interior-point answer that needs no refinement
 ACCEPTED = 1e-7  # relative gap of an answer
+# relative gap up to which the best feasible point is an answer where no method has a better one:
+# cones without an interior, of parameters frozen at their bounds, stop all of them short
+USABLE = 1e-4
 ROUNDING = 1e-13  # relative, of the cost's value itself
 INSIDE = 1e-12  # (scaled) violation by rounding
 # (scaled) violation of an own answer where the cones have no interior to move it to: two equal
@@ -87,8 +90,9 @@ class NativeSolver:
     def _rescued(
         self, problem: HorizonProblem, cones: Cones, clock: Clock, error: Exception
     ) -> tuple[Solution, WarmStart]:
-        """The answer of the solver behind; where the deadline leaves it too little time, the
-        best feasible point that is known. Raises the last error where there is neither."""
+        """The answer of the solver behind; where the deadline leaves it too little time, or it
+        fails too, the best feasible point that is known, in the latter case near the optimum.
+        Raises the last error where there is neither."""
         best = error.best if isinstance(error, Stalled) else None
         if self._behind is not None and not _late(error, clock):
             try:
@@ -99,9 +103,11 @@ class NativeSolver:
                 if best is None or found[0].status != "deadline":
                     return found
                 return min(found, best, key=lambda answer: answer[0].objective)
-        if best is None or not _late(error, clock):
+        if best is not None and _late(error, clock):
+            return best
+        if best is None or best[0].gap is None or not best[0].gap < USABLE:
             raise error
-        return best
+        return replace(best[0], status="near-optimal"), best[1]
 
     def warm_up(self, problem: HorizonProblem) -> None:
         """Run every method once, the solver behind too, so that imports and first allocations
