@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ from ..signals.front_end import SignalFrontEnd
 from ..signals.topics import inputs
 from ..terminal import progress_on_terminal
 from ..uncertainty.statement import Statement
+from .arm_check import EVERY, arm_check, samples_kept
 from .bags import BagContents, check_bag, read_messages
 from .causes import masked_rows, nothing_usable
 from .failures import FailureLog, kind_of
@@ -131,7 +133,7 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
                           adapt_intervals=adapt_intervals or not frozen)
     start = estimator.parameter_set()
     stages = None if frozen else runner_of_settings(estimator)
-    recorder = _Recorder(estimator, robot, frozen, stages)
+    recorder = _Recorder(estimator, robot, frozen, stages, samples_kept(config))
     received_log, gaps = InputLog(front.inputs), Gaps(config.robot.vehicle)
     masks = MaskSpans(len(robot.channels), config.filter.period)
     front.follow_masks(masks.add)
@@ -142,6 +144,7 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
             if number:
                 front.reset()
                 estimator.break_off()
+                recorder.samples.clear()
             gaps.begin(bag.start)
             masks.begin(number)
             waiting: list[Sample] = []
@@ -167,6 +170,10 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
     if not len(recorder.log):
         raise BagError(nothing_usable(contents, front, received_log.undecodable))
     warned += _masked_findings(recorder.log, robot, front)
+    # What rests on a sensor that is wrong is not judged, nor a robot that became another one.
+    if not (front.frames.findings or front.delay.warning or recorder.changes):
+        warned += [RunFinding(*found) for found in arm_check(
+            list(recorder.samples), recorder.log, estimator.parameter_set().values, config, robot)]
     return Run(
         tuple(contents), config, robot, frozen, recorder.log, start, estimator.parameter_set(),
         None if frozen else estimator.solver_name,
@@ -202,8 +209,10 @@ class _Recorder:
     """Hands samples to the estimator and keeps what it answers."""
 
     def __init__(self, estimator: Estimator, robot: RobotModel, frozen: bool,
-                 stages: StageRunner | None):
+                 stages: StageRunner | None, samples_kept: int):
         self.log = RunLog(robot.table)
+        self.samples: deque[Sample] = deque(maxlen=samples_kept)    # each EVERY-th
+        self._count = 0
         self._estimator, self._frozen, self._stages = estimator, frozen, stages
         self.changes: list[RunFinding] = []
         self._causes: dict[str, RunFinding] = {}
@@ -225,6 +234,9 @@ class _Recorder:
         """One sample: the row that was predicted before it was learnt, then the new estimate."""
         estimator, log = self._estimator, self.log
         self._follow_trust(sample.t)
+        self._count += 1
+        if self._count % EVERY == 0:
+            self.samples.append(sample)
         if self._frozen:
             prediction = estimator.add(sample)
             if prediction is not None:
