@@ -40,6 +40,8 @@ COMMANDS = {
              "forecast motions with an estimate, and hold the bands against what then happened"),
     "faults": ("studies.faults.command",
                "put faults into a clean recording, one by one, and judge what comes of each"),
+    "verdicts": ("studies.verdicts.command",
+                 "count right verdicts on recordings that are good or spoilt in known ways"),
     "terms": ("studies.terms.command",
               "say which terms beyond the paper's are worth it, on what is held out"),
     "closed_loop": ("studies.closed_loop.command",

@@ -176,6 +176,19 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
                         help="change one setting, such as estimation.horizon=200 (may be repeated)")
 
 
+def add_piece(parser: argparse.ArgumentParser, begin: str, end: str) -> None:
+    """--begin S and --end S: the piece of a recording that is used, which `check_piece` checks;
+    begin, end: what they mean to the command."""
+    parser.add_argument("--begin", type=seconds(0.0), default=0.0, metavar="S", help=begin)
+    parser.add_argument("--end", type=seconds(), metavar="S", help=end)
+
+
+def check_piece(args: argparse.Namespace) -> None:
+    """Refuse a piece that ends before it begins."""
+    if args.end is not None and args.end <= args.begin:
+        raise ConfigError(f"--end: got {args.end:g}, expected more than --begin ({args.begin:g}).")
+
+
 def add_output(parser: argparse.ArgumentParser, content: str) -> None:
     """--output DIR."""
     parser.add_argument("--output", type=folder, metavar="DIR", required=True,

@@ -493,6 +493,9 @@ def test_log_predicts_with_other_parameters_from_memory_and_from_file():
         assert stddev[k] == pytest.approx(np.sqrt(np.sum((Y @ root) ** 2, axis=1) + 0.25))
         arm = table.arm_slice
         assert logs[0].rows().arm[k] == pytest.approx(Y[:6, arm] @ pi[arm] + rows[k].known[:6])
+    places = np.array([len(rows) - 1, 0, 3])
+    assert all(np.array_equal(log.regressors(places), [rows[k].regressor for k in places])
+               for log in logs)
     again, spread = logs[1].predict(pi, None)
     assert np.array_equal(again, predicted) and np.all(spread == 0.5)
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from uvms_adaptive_dynamics.evaluation.page_data import Axis, packed
+from uvms_adaptive_dynamics.evaluation.page_data import packed
 from uvms_adaptive_dynamics.evaluation.parity import SIZE, parity, ticks
+from uvms_adaptive_dynamics.evaluation.scene import Axis, thinned
 
 
 def unpacked(text):
@@ -24,9 +25,11 @@ def test_an_axis_has_a_point_of_nothing_in_every_pause():
     """So that lines break there, and nowhere else."""
     t = np.r_[np.arange(10) * 0.1, 5.0 + np.arange(10) * 0.1]
     axis = Axis(t, 1000)
-    values = unpacked(axis(np.arange(20.0)))
+    values = axis(np.arange(20.0))
     assert len(axis.t) == 21 and np.flatnonzero(np.isnan(values)).tolist() == [10]
     assert 0.9 < axis.t[10] < 5.0 and (np.diff(axis.t) > 0).all()
+    for ours, figures in zip((axis.t, values), thinned(t, np.arange(20.0))):    # of print, too
+        assert np.array_equal(ours, figures, equal_nan=True)
 
 
 @given(st.lists(st.integers(-4000, 4000), max_size=60), st.integers(1, 30))
@@ -36,7 +39,7 @@ def test_an_axis_rises_whatever_the_clock_did(steps, most):
     t = np.cumsum(np.array(steps, float)) / 1000
     axis = Axis(t, most)
     assert (np.diff(axis.t) > 0).all()
-    assert np.isfinite(unpacked(axis(np.ones(len(t))))).sum() <= most
+    assert np.isfinite(axis(np.ones(len(t)))).sum() <= most
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6))

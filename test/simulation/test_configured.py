@@ -72,3 +72,13 @@ def test_an_arm_on_a_fixed_base_is_refused():
     """There is no physics of one."""
     with pytest.raises(ConfigError, match="robot.vehicle is false"):
         true_robot_of(Config().with_values({"robot.vehicle": False}))
+
+
+def test_a_vehicle_without_an_arm_is_simulated():
+    """It moves, and publishes no joint states of anything."""
+    config = Config().with_values({"robot.joints": ()})
+    robot = SimulatedRobot(1, 0.5, true_robot_of(config))
+    assert robot.physics.n == 0
+    messages = {message.topic: message for message in robot}
+    assert robot.truth().mu.shape[1] == 0 and np.abs(robot.truth().nu).max() > 0.05
+    assert not messages["joint_states"].payload["name"]

@@ -123,6 +123,10 @@ def test_delivery(stream):
     assert np.any(stamps < 0) and len(late) == len(of(stream, "dvl"))
     assert len(of(spoiled(stream, delivery.Repeated("dvl")), "dvl")) == 2 * len(late)
     assert len(of(spoiled(stream, delivery.Thinned("imu", each=25)), "imu")) == 16
+    lagging = of(spoiled(stream, delivery.Lagging("dvl", lag=0.3)), "dvl")
+    np.testing.assert_allclose(ahead(lagging, of(stream, "dvl")), 0.3, atol=1e-9)
+    np.testing.assert_allclose(seconds(lagging, stream) - seconds(of(stream, "dvl"), stream), 0.3,
+                               atol=1e-9)
     two = spoiled(stream, delivery.SecondPublisher("dvl", after=0.02))
     assert len(of(two, "dvl")) == 2 * len(late)
     voltage = spoiled(stream, delivery.Added("battery", make=lambda: 15.0, every=0.5))

@@ -55,3 +55,14 @@ def test_body_rate_turns_the_attitude():
         np.testing.assert_allclose(
             pin.log3(R[0].T @ R[1]) / (2 * h), body_rate(rpy, rate), atol=1e-6
         )
+
+
+def test_a_share_of_a_motion_has_the_same_share_of_its_derivatives():
+    """About the same centre; an axis of share zero stays there."""
+    share = np.r_[np.full(5, 0.5), 0.0, np.full(4, 1.0)]
+    whole = SimulatedRobot(5, truth_period=None).motion
+    part = SimulatedRobot(5, truth_period=None, motion_share=share).motion
+    a, b = whole.at(7.3), part.at(7.3)
+    np.testing.assert_allclose(b.value - part.centre, share * (a.value - whole.centre))
+    np.testing.assert_allclose([b.rate, b.acceleration],
+                               [share * a.rate, share * a.acceleration])

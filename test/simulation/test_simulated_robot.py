@@ -9,6 +9,7 @@ from uvms_adaptive_dynamics.signals.filters.thrust_curve import ThrustCurve
 from uvms_adaptive_dynamics.simulation.friction import joint_friction
 from uvms_adaptive_dynamics.simulation.physics import Physics
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
+from uvms_adaptive_dynamics.simulation.true_robot import TrueRobot
 
 
 @pytest.fixture(scope="module")
@@ -136,3 +137,20 @@ def test_same_seed_same_messages_other_seed_other_motion():
     assert first == again
     joints = [of(m, "joint_states")[-1].payload["position"] for m in (first, other)]
     assert np.abs(np.subtract(*joints)).max() > 0.02
+
+
+def test_a_weak_thruster_gives_its_share_and_the_mixer_does_not_know():
+    """Of the same commands; its column of the allocation has that share of the thrust."""
+    # for fifteen time constants: what was commanded before is forgotten
+    whole, weak = (SimulatedRobot(3, 1.6, TrueRobot(thrust_share=share), truth_period=0.02)
+                   for share in ((), (1.0,) * 4 + (0.25,) + (1.0,) * 3))
+    pwm = np.full(8, 1700.0)
+    for robot in (whole, weak):
+        for end in np.arange(0.4, 1.61, 0.4):
+            robot.command_pwm(pwm)
+            list(robot.advance(end))
+    lost = whole.truth().wrench[-1] - weak.truth().wrench[-1]
+    alone = ThrustCurve.t200().thrust(pwm, whole.voltage(1.6))[4]
+    # 1 %: the battery sags by .05 V over the rotors' lag
+    np.testing.assert_allclose(lost, whole.robot.allocation[:, 4] * 0.75 * alone, rtol=0.01,
+                               atol=1e-3)

@@ -1,8 +1,8 @@
-"""What the package promises as a whole, on a simulated robot and on recordings of others; the
+r"""What the package promises as a whole, on a simulated robot and on recordings of others; the
 numbers stand in README.md.
 
 Three seeds, the paper's arrival cost and other splits take longer than a test may:
-    python -m uvms_adaptive_dynamics campaign --seeds 1 2 3 --duration 120 --held-out \\
+    python -m uvms_adaptive_dynamics campaign --seeds 1 2 3 --duration 120 --held-out \
         --compare-relative --output DIR
     python examples/hinsdale_compare.py BAGS --swap
 """

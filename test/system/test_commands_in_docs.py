@@ -26,7 +26,7 @@ QUOTED = re.compile(r"`(python3? [^`]+?)`", re.DOTALL)
 SETTING = re.compile(r"`([a-z_]+\.[a-z_]+): ([^`\s]+)`")
 # Programs that are not ours: their arguments are their business.
 FOREIGN = {"sudo", "pip", "pip3", "mkdir", "cd", "cp", "git", "colcon", "ament_flake8",
-           ".", "source", "export",
+           "ament_pep257", "ament_copyright", ".", "source", "export",
            "ls", "c++", "g++", "cmake", "systemctl", "journalctl", "mcap", "deactivate",
            "plotjuggler", "rviz2", "dask"}
 

@@ -44,6 +44,7 @@ NO_THRESHOLDS = {
     "estimation/saved_state.py": "KEPT",
     "estimation/square_root_information.py": "WAITING BLOCK_COLUMNS",
     "estimation/window.py": "REFORM",
+    "uncertainty/added_direction.py": "ROUNDS NORMAL_MEDIAN RIDGE",
     "uncertainty/channel_noise.py": "BINS_PER_OCTAVE OCTAVES SCALE_EVERY",
     "uncertainty/gradient_covariance.py": "STRIDE BATCH",
     "uncertainty/identifiability.py": "FAR NARROW TERMS",

@@ -43,7 +43,8 @@ def channel(unexplained=0.01, width=1.0, **values):
 def evidence(changed=None, **values):
     """Good evidence, but for one channel and for `values`."""
     channels = {name: channel() for name in ROBOT.channels}
-    given = Evidence({**channels, **(changed or {})}, True, TABLE, MEASURED, [], 0, 2.0, 20.0)
+    given = Evidence({**channels, **(changed or {})}, "all rows", True, TABLE, MEASURED, [], 0,
+                     2.0, 20.0)
     return replace(given, **values)
 
 

@@ -18,10 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "bags", nargs="+", metavar="BAG", type=options.bag,
         help="folder of a bag, one .mcap or .db3 file, or another log: .BIN, .tlog, a .csv with "
              "its mapping (docs/recordings.md); several run one after another")
-    parser.add_argument("--begin", type=options.seconds(0.0), default=0.0, metavar="S",
-                        help="leave out so much [s] of the beginning of each recording")
-    parser.add_argument("--end", type=options.seconds(), metavar="S",
-                        help="use each recording up to this time [s] from its beginning")
+    options.add_piece(parser, "leave out so much [s] of the beginning of each recording",
+                      "use each recording up to this time [s] from its beginning")
     parser.add_argument(
         "--split", type=options.number(above=0.0, below=100.0, unit="%"), metavar="PERCENT",
         help="learn on this share of the recordings' time and predict the rest with what was "
@@ -88,8 +86,7 @@ def _check(args: argparse.Namespace) -> None:
     if args.adapt_intervals and not args.frozen:
         raise ConfigError("--adapt-intervals: got no --frozen; expected both, since intervals "
                           "follow the residuals anyway while parameters are learnt.")
-    if args.end is not None and args.end <= args.begin:
-        raise ConfigError(f"--end: got {args.end:g}, expected more than --begin ({args.begin:g}).")
+    options.check_piece(args)
     if args.split is not None and args.frozen:
         raise ConfigError("--split: got --frozen as well, which learns nothing; expected one of "
                           "the two.")
@@ -107,6 +104,7 @@ def summary(metrics: dict[str, Any]) -> str:
     from ..uncertainty.statement import first_lines
     wide = 2 + max(len("channel"), *map(len, metrics["channels"]))
     lines = [first_lines(metrics["verdict"], metrics["next"]), "",
+             "All rows that count, from the first one on:",
              f"{'channel':<{wide}}{'unit':<5}{'rows':>7}{'masked':>8}{'R^2':>10}{'slope':>8}"
              f"{'RMSE':>9}{'cover':>8}{'width':>9}{'prior RMSE':>12}{'final RMSE':>12}"]
     for name, c in metrics["channels"].items():

@@ -5,7 +5,6 @@ import argparse
 
 from .. import options
 from ..disk.writing import output_file, write_file
-from ..errors import ConfigError
 from ..terminal import coloured
 from .evaluate_command import shown
 
@@ -21,9 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("bag", metavar="BAG", type=options.bag,
                         help="folder of a bag, one .mcap or .db3 file, or another log: .BIN, "
                              ".tlog, a .csv with its mapping")
-    parser.add_argument("--begin", type=options.seconds(0.0), default=0.0, metavar="S",
-                        help="look from here on [s]; three minutes are looked at")
-    parser.add_argument("--end", type=options.seconds(), metavar="S", help="and up to here [s]")
+    options.add_piece(parser, "look from here on [s]; three minutes are looked at",
+                      "and up to here [s]")
     parser.add_argument("--write", type=options.new_file, metavar="YAML",
                         help="write the proposed settings to this file, which --config reads")
     options.add_settings(parser)
@@ -32,8 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print and return 0, or 1 where something is missing; raises UvmsError where the recording
     cannot be read."""
-    if args.end is not None and args.end <= args.begin:
-        raise ConfigError(f"--end: got {args.end:g}, expected more than --begin ({args.begin:g}).")
+    options.check_piece(args)
     config = options.config_of(args)
     if args.write is not None:
         output_file(args.write)

@@ -7,8 +7,17 @@ import numpy as np
 
 from ..model.metrics import channel_metrics, timing
 from ..uncertainty.statement import Statement, statement
-from ..uncertainty.verdict import JUDGED_SECONDS, ChannelEvidence, Evidence, Finding, telling
+from ..uncertainty.verdict import (
+    HELD_OUT,
+    JUDGED_SECONDS,
+    ChannelEvidence,
+    Evidence,
+    Finding,
+    telling,
+)
 from .run_record import Run, trust_of
+
+LEARNT = "the later half of the rows in motion, each predicted before it was learnt"
 
 
 def evidence_of(done: Run) -> Evidence:
@@ -30,8 +39,9 @@ def evidence_of(done: Run) -> Evidence:
                                          max(len(rows.t), sum(masked.values())),
                                          trust[c]["trust"] or "", moved)
     findings = [Finding(found.code, found.sentence) for found in done.findings]
-    return Evidence(channels, not done.frozen, done.robot.table, done.final.known_from, findings,
-                    done.log.violations, timing(done.log.cpu_ms)["median"], 1e3 * period)
+    return Evidence(channels, HELD_OUT if done.frozen else LEARNT, not done.frozen,
+                    done.robot.table, done.final.known_from, findings, done.log.violations,
+                    timing(done.log.cpu_ms)["median"], 1e3 * period)
 
 
 def _judged(rows: np.ndarray, frozen: bool) -> np.ndarray:

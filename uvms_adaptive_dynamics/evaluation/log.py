@@ -121,6 +121,14 @@ class RunLog:
         """All rows as arrays."""
         return Rows(*(self._columns[name].array() for name in Rows._fields))
 
+    def regressors(self, places: np.ndarray) -> np.ndarray:
+        """(k, C, p) of the rows at these places."""
+        found = np.empty((len(places), self._table.channels, self._table.size))
+        for number, block in enumerate(self._regressors):
+            inside = places // CHUNK_ROWS == number
+            found[inside] = block[places[inside] % CHUNK_ROWS]
+        return found
+
     def trajectory(self) -> Trajectory:
         """The thinned trajectory as arrays."""
         t, bag, pi, stddev = zip(*self._trajectory) if self._trajectory else ((), (), (), ())

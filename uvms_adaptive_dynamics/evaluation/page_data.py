@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import base64
 import json
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,7 +15,7 @@ from ..model.normal import Z95
 from .files import jsonable
 from .mask_spans import reasons_between, runs
 from .run_record import Run, RunFinding
-from .scene import BETWEEN_BAGS, GAP, Scene, eigenvalue_series
+from .scene import Axis, Scene, eigenvalue_series
 
 # Values of all channels together, and of each parameter: a page of any recording stays below 3 MB.
 CHANNEL_VALUES, PARAMETER_POINTS = 150_000, 300
@@ -41,26 +40,6 @@ def packed(values: np.ndarray) -> str:
     return base64.b64encode(np.asarray(values, "<f4").tobytes()).decode()
 
 
-class Axis:
-    """Times (T,) [s] as a drawing needs them: at most `most` points, rising, with a point of
-    nothing in every pause."""
-
-    def __init__(self, t: np.ndarray, most: int):
-        self._step = max(1, -(-len(t) // most))
-        t = t[::self._step]
-        steps = np.diff(t)
-        back = np.where(steps <= 0.0, BETWEEN_BAGS - steps, 0.0)   # a clock that was set back
-        t = t + np.r_[0.0, np.cumsum(back)] if t.size else t
-        steps = np.diff(t)
-        longest = max(GAP, 3 * float(np.median(steps))) if steps.size else math.inf
-        self._pauses = np.flatnonzero(steps > longest) + 1
-        self.t = np.insert(t, self._pauses, (t[self._pauses - 1] + t[self._pauses]) / 2)
-
-    def __call__(self, values: np.ndarray) -> str:
-        """A series (T,) on this axis, packed."""
-        return packed(np.insert(values[::self._step].astype(float), self._pauses, np.nan))
-
-
 def _channels(scene: Scene) -> dict[str, Any]:
     rows, run = scene.rows, scene.run
     names = run.robot.channels
@@ -70,8 +49,8 @@ def _channels(scene: Scene) -> dict[str, Any]:
         counted = rows.valid[:, c]
         measured, predicted, half = (np.where(counted, values[:, c], np.nan) for values in (
             rows.measured, rows.predicted, Z95 * rows.stddev))
-        found.append({"name": name, "unit": unit, "measured": axis(measured),
-                      "predicted": axis(predicted), "half": axis(half),
+        found.append({"name": name, "unit": unit, "measured": packed(axis(measured)),
+                      "predicted": packed(axis(predicted)), "half": packed(axis(half)),
                       "masked": _masked(scene, c)})
     return {"t": packed(axis.t), "each": found}
 
@@ -119,7 +98,8 @@ def _parameters(scene: Scene, known_from: Mapping[str, str]) -> dict[str, Any] |
     low, high = scene.intervals
     return {"t": packed(axis.t), "each": {
         name: {"label": name.rpartition(".")[2], "unit": table.units[k].replace("^2", "²"),
-               "value": axis(trajectory.pi[:, k]), "low": axis(low[:, k]), "high": axis(high[:, k]),
+               "value": packed(axis(trajectory.pi[:, k])), "low": packed(axis(low[:, k])),
+               "high": packed(axis(high[:, k])),
                "prior": run.prior.values[k], "known": known_from.get(name, "")}
         for k, name in enumerate(table.names)}}
 
@@ -130,7 +110,7 @@ def _eigenvalues(scene: Scene) -> dict[str, Any] | None:
         return None
     axis = Axis(scene.elapsed(trajectory.t, trajectory.bag), PARAMETER_POINTS)
     return {"t": packed(axis.t), "margin": scene.run.config.estimation.epsilon, "each": [
-        {"title": title, "values": [axis(column) for column in values.T]}
+        {"title": title, "values": [packed(axis(column)) for column in values.T]}
         for title, values in eigenvalue_series(scene)]}
 
 
@@ -140,7 +120,7 @@ def _solve_times(scene: Scene) -> dict[str, Any] | None:
     if not finite.size:
         return None
     axis = Axis(scene.t[:times.size], 3000)
-    return {"t": packed(axis.t), "ms": axis(times), "median": np.median(finite),
+    return {"t": packed(axis.t), "ms": packed(axis(times)), "median": np.median(finite),
             "p99": np.percentile(finite, 99),
             # The first solve loads and compiles; it would squeeze all others.
             "top": 1.15 * max(np.percentile(finite, 99.5), 1e-3)}

@@ -44,9 +44,11 @@ class Batch(NamedTuple):
 class Signals(NamedTuple):
     """What the front end leaves behind; see `Run`.
 
-    states: of each input, by role; unusable: why there was no row, should there have been none."""
+    states: of each input, by role; doubted: whether a frame or a delay is wrong; unusable: why
+    there was no row, should there have been none."""
 
     findings: tuple[RunFinding, ...]
+    doubted: bool
     counters: Mapping[str, int]
     masked: Mapping[str, Mapping[str, int]]
     states: Mapping[str, InputState]
@@ -88,8 +90,9 @@ def prepared(recordings: Recordings) -> Generator[Batch | Signals, None, None]:
         gaps.end(bag.end)
         received_log.end_recording()
         found += _findings(bag, front)
-    yield Signals(tuple(found), {**front.counters, **received_log.undecodable}, front.masked,
-                  front.inputs, received_log.figures(), gaps.figures(), masks.spans,
+    doubted = bool(front.frames.findings or front.delay.warning)
+    yield Signals(tuple(found), doubted, {**front.counters, **received_log.undecodable},
+                  front.masked, front.inputs, received_log.figures(), gaps.figures(), masks.spans,
                   nothing_usable(bags, front, received_log.undecodable))
 
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, closing
 from functools import partial
@@ -23,6 +24,7 @@ from ..model.sample import Sample
 from ..signals.topics import inputs
 from ..terminal import progress_on_terminal
 from ..uncertainty.statement import Statement
+from .arm_check import EVERY, arm_check, samples_kept
 from .bags import BagContents, check_bag
 from .causes import masked_rows
 from .failures import FailureLog, kind_of
@@ -128,13 +130,17 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
                               adapt_intervals=adapt_intervals or not frozen)
         start = estimator.parameter_set()
         stages = None if frozen else runner_of_settings(estimator)
-        recorder = _Recorder(estimator, robot, frozen, stages)
+        recorder = _Recorder(estimator, robot, frozen, stages, samples_kept(config))
         # As in the node, so that the times of updates and solves are the node's.
         with ShortCollections(), FailureLog(recorder.elapsed) as failures:
             signals = _learn(made, contents, recorder, progress)
     if not len(recorder.log):
         raise BagError(signals.unusable)
-    found = (*signals.findings, *_masked_findings(recorder.log, robot, signals))
+    found = [*signals.findings, *_masked_findings(recorder.log, robot, signals)]
+    # What rests on a sensor that is wrong is not judged, nor a robot that became another one.
+    if not (signals.doubted or recorder.changes):
+        found += [RunFinding(*one) for one in arm_check(
+            list(recorder.samples), recorder.log, estimator.parameter_set().values, config, robot)]
     return Run(
         contents, config, robot, frozen, recorder.log, start, estimator.parameter_set(),
         None if frozen else estimator.solver_name,
@@ -180,8 +186,10 @@ class _Recorder:
     """Hands samples to the estimator and keeps what it answers."""
 
     def __init__(self, estimator: Estimator, robot: RobotModel, frozen: bool,
-                 stages: StageRunner | None):
+                 stages: StageRunner | None, samples_kept: int):
         self.log = RunLog(robot.table)
+        self.samples: deque[Sample] = deque(maxlen=samples_kept)    # each EVERY-th
+        self._count = 0
         self._estimator, self._frozen, self._stages = estimator, frozen, stages
         self.changes: list[RunFinding] = []
         self._causes: dict[str, RunFinding] = {}
@@ -198,6 +206,7 @@ class _Recorder:
         """Give the samples to the estimator, one after the other; a new bag's after a gap."""
         if bag != self._bag:
             self._estimator.break_off()
+            self.samples.clear()
             self._bag = bag
         for sample in samples:
             self._add_sample(sample, bag)
@@ -206,6 +215,9 @@ class _Recorder:
         """One sample: the row that was predicted before it was learnt, then the new estimate."""
         estimator, log = self._estimator, self.log
         self._follow_trust(sample.t)
+        self._count += 1
+        if self._count % EVERY == 0:
+            self.samples.append(sample)
         if self._frozen:
             prediction = estimator.add(sample)
             if prediction is not None:

@@ -2,6 +2,7 @@
 eigenvalues; shared by the report's page and the figures."""
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -68,16 +69,30 @@ class Scene:
         return f"{self.run.robot.channels[c]} [{self.run.robot.units[c]}]"
 
 
-def thinned(t: np.ndarray, *series: np.ndarray) -> list[np.ndarray]:
-    """At most MAX_POINTS points of each, and a NaN where time pauses or runs back, so that lines
-    break there."""
-    step = max(1, -(-len(t) // MAX_POINTS))
-    t, kept = t[::step], [values[::step] for values in series]
-    pauses = np.zeros(0, int)
-    if len(t) > 1:
+class Axis:
+    """Times (T,) [s] as a drawing needs them: at most `most` points, rising, with a point of
+    nothing in every pause."""
+
+    def __init__(self, t: np.ndarray, most: int):
+        self._step = max(1, -(-len(t) // most))
+        t = t[::self._step]
         steps = np.diff(t)
-        pauses = np.flatnonzero((steps > max(GAP, 3 * np.median(steps))) | (steps < 0)) + 1
-    return [np.insert(values.astype(float), pauses, np.nan) for values in (t, *kept)]
+        back = np.where(steps <= 0.0, BETWEEN_BAGS - steps, 0.0)   # a clock that was set back
+        t = t + np.r_[0.0, np.cumsum(back)] if t.size else t
+        steps = np.diff(t)
+        longest = max(GAP, 3 * float(np.median(steps))) if steps.size else math.inf
+        self._pauses = np.flatnonzero(steps > longest) + 1
+        self.t = np.insert(t, self._pauses, (t[self._pauses - 1] + t[self._pauses]) / 2)
+
+    def __call__(self, values: np.ndarray) -> np.ndarray:
+        """A series (T,) on this axis, NaN in every pause."""
+        return np.insert(values[::self._step].astype(float), self._pauses, np.nan)
+
+
+def thinned(t: np.ndarray, *series: np.ndarray) -> list[np.ndarray]:
+    """At most MAX_POINTS points of the times (T,) and of each series, as `Axis` has them."""
+    axis = Axis(t, MAX_POINTS)
+    return [axis.t, *map(axis, series)]
 
 
 def parameter_groups(run: Run) -> list[tuple[str, str, list[str]]]:

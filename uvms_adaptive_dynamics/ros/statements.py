@@ -16,7 +16,7 @@ from ..model.parameter_file import ParameterSet, save_parameters
 from ..model.physical_set import PhysicalSet
 from ..model.robot import RobotModel
 from ..uncertainty.statement import Statement, statement
-from ..uncertainty.verdict import ChannelEvidence, Evidence, finding_of
+from ..uncertainty.verdict import HELD_OUT, ChannelEvidence, Evidence, finding_of
 from .inputs import NodeInputs
 from .recent_fit import RecentFit
 from .stages import NodeStages
@@ -95,7 +95,10 @@ class Statements:
                                   max(samples, 1), trust)
             for (name, figures), trust in zip(self._fit.metrics().items(), asked.trust)}
         update_ms = list(self._worker.update_ms)
-        return Evidence(channels, asked.learn, self._robot.table, asked.parameters.known_from,
+        which = f"the last {JUDGED:g} s of rows in motion" + (
+            ", each predicted before it was learnt" if asked.learn else f", {HELD_OUT}")
+        return Evidence(channels, which, asked.learn, self._robot.table,
+                        asked.parameters.known_from,
                         [finding_of(said) for said in (*warnings, *asked.sentences)],
                         int(self._physical.is_outside(asked.parameters.values)),
                         float(np.median(update_ms)) if update_ms else None, 1e3 * period)

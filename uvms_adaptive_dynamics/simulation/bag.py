@@ -38,7 +38,7 @@ def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage:
               start_time: float = DEFAULT_START, true_robot: TrueRobot | None = None,
               truth: str | Path | None = None, faults: Sequence[Fault] = (),
               rough: Roughness = Roughness(), individual: int = 0,
-              config: Config | None = None) -> Truth:
+              config: Config | None = None, motion_share: Sequence[float] = ()) -> Truth:
     """Record `duration` [s] of a run into a new rosbag2 directory; bag time is the time of receipt.
 
     storage     'mcap' or 'sqlite3'
@@ -48,6 +48,7 @@ def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage:
     rough       of robot, water and tether; the truth has it
     individual  which robot of its kind, 0 for `true_robot` itself
     config      whose topics, types, units and axes the messages have; None: the defaults
+    motion_share    of its excursion that each axis and joint makes (6 + n,); empty: all of it
 
     Returns the truth log. Raises BagError when the bag exists or the storage is unknown, UvmsError
     when there is no room.
@@ -58,7 +59,7 @@ def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage:
     if os.path.lexists(path):
         raise BagError(f"bag {path}: exists already; choose another name or remove it")
     robot = SimulatedRobot(seed, duration, true_robot, start_ns=round(start_time * 1e9),
-                           rough=rough, individual=individual)
+                           rough=rough, individual=individual, motion_share=motion_share)
     output_folder(path.parent, int(duration * BYTES_PER_SECOND))
     if truth:
         output_file(truth, int(duration * BYTES_PER_SECOND))

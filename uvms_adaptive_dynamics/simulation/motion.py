@@ -1,6 +1,7 @@
 """Persistently exciting motion of vehicle and arm, and the controllers that follow it."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -86,6 +87,20 @@ class ExcitingMotion:
         return Reference(self.centre + (self._rate / self._omega * sine).sum(axis=1),
                          (self._rate * cosine).sum(axis=1),
                          -(self._rate * self._omega * sine).sum(axis=1))
+
+
+class ScaledMotion:
+    """A motion of which each axis and joint makes a share (6 + n,) of its excursion; zero: it stays
+    at its centre."""
+
+    def __init__(self, motion: Motion, share: Sequence[float] | np.ndarray):
+        self._motion, self._share, self.centre = motion, np.array(share, float), motion.centre
+
+    def at(self, t: float) -> Reference:
+        """The reference at t [s] from the start."""
+        whole, share = self._motion.at(t), self._share
+        return Reference(self.centre + share * (whole.value - self.centre), share * whole.rate,
+                         share * whole.acceleration)
 
 
 def body_rate(rpy: np.ndarray, rpy_rate: np.ndarray) -> np.ndarray:

@@ -29,7 +29,7 @@ def paper_parameters(robot: TrueRobot) -> dict[str, float]:
     moment = weight * com - robot.buoyancy * np.array(robot.cob)
     values.update(zip(("W", "B", "xgW_xbB", "ygW_ybB", "zgW_zbB"),
                       (weight, robot.buoyancy, *moment)))
-    for j, (name, link) in enumerate(zip(robot.joints, (*robot.links[:-1], robot.last_link()))):
+    for j, (name, link) in enumerate(zip(robot.joints, robot.loaded_links)):
         c = np.array(link.com)
         steiner = link.mass * (c @ c * np.eye(3) - np.outer(c, c))
         about_origin = inertia_matrix(link.inertia) + steiner

@@ -67,7 +67,7 @@ def build_model(robot: TrueRobot) -> tuple[pin.Model, pin.Model]:
     mount = pin.SE3(FLU_TO_FRD @ pin.rpy.rpyToMatrix(*map(float, robot.mount_rpy)),
                     FLU_TO_FRD @ np.array(robot.mount_xyz, dtype=float))
     parent, placement = base, mount
-    for name, link in zip(robot.joints, (*robot.links[:-1], robot.last_link())):
+    for name, link in zip(robot.joints, robot.loaded_links):
         index = arm.getJointId(name)
         parent = model.addJoint(parent, arm.joints[index], placement * arm.jointPlacements[index],
                                 name)
@@ -113,7 +113,7 @@ class Physics:
         self.robot = robot
         self.model, arm = build_model(robot)
         self.data = self.model.createData()
-        links = (*robot.links[:-1], robot.last_link())
+        links = robot.loaded_links
         self._cob = [pin.SE3(np.eye(3), np.array(k.cob)) for k in links]
         self._drag = [np.array(k.drag) for k in links]
         self._lift = [robot.water_density * robot.gravity * k.volume for k in links]

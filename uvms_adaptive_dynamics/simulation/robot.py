@@ -12,7 +12,14 @@ import pinocchio as pin
 from ..signals.filters.thrust_curve import NEUTRAL_PWM_US, ThrustCurve
 from .individual import individual as individual_of
 from .inputs import INPUT_TIMEOUT, ExternalInputs, checked
-from .motion import ExcitingMotion, JointServo, Motion, VehicleController, body_velocity
+from .motion import (
+    ExcitingMotion,
+    JointServo,
+    Motion,
+    ScaledMotion,
+    VehicleController,
+    body_velocity,
+)
 from .pauses import PausingMotion
 from .physics import Instant, Physics
 from .rough import (
@@ -64,6 +71,7 @@ class SimulatedRobot:
     individual      which robot of its kind; 0 is `true_robot` itself, and seeds do not change it
     rough           tether, current, uneven thrusters, pauses, a worse DVL; by default none of it
     input_timeout   [s] after which a command from outside no longer counts
+    motion_share    (6 + n,) of its excursion that each axis and joint makes; empty: all of it
 
     It follows its own motion until the first command from outside: `command_pwm` or
     `command_wrench` take the vehicle over, `command_joint_torque` the arm.
@@ -72,7 +80,8 @@ class SimulatedRobot:
     def __init__(self, seed: int = 0, duration: float | None = None,
                  true_robot: TrueRobot | None = None, start_ns: int = 0, dt: float = 0.0025,
                  truth_period: float | None = 0.02, rough: Roughness = Roughness(),
-                 individual: int = 0, input_timeout: float = INPUT_TIMEOUT):
+                 individual: int = 0, input_timeout: float = INPUT_TIMEOUT,
+                 motion_share: Sequence[float] = ()):
         robot = individual_of(TrueRobot() if true_robot is None else true_robot, individual)
         self.robot = roughened(robot, rough)
         self.duration, self.start_ns = duration, int(start_ns)
@@ -81,6 +90,8 @@ class SimulatedRobot:
         self.physics = Physics(self.robot, dt,
                                RoughWater(rough, water_rng) if wanders else StillWater())
         self.motion: Motion = ExcitingMotion(motion_rng, self.physics.lower, self.physics.upper)
+        if len(motion_share):
+            self.motion = ScaledMotion(self.motion, motion_share)
         if rough.pauses:
             self.motion = PausingMotion(self.motion, pause_rng)
         self.curve = ThrustCurve.t200()
@@ -91,7 +102,9 @@ class SimulatedRobot:
         self._inputs = ExternalInputs(self.robot.allocation.shape[1], self.physics.torque_limit,
                                       input_timeout)
         self.sensors = Sensors(self.robot, sensor_rng, self.start_ns, rough)
-        self._thrust = np.zeros(self.robot.allocation.shape[1])
+        count = self.robot.allocation.shape[1]
+        self._share = np.array(self.robot.thrust_share or (1.0,) * count)
+        self._thrust = np.zeros(count)
         self._target = self._thrust
         self._decay = np.exp(-0.5 * dt / self.robot.rotor_lag)
         self._steps, self._steps_per_command = 0, max(1, round(COMMAND_PERIOD / dt))
@@ -195,7 +208,7 @@ class SimulatedRobot:
         middle = self._target + (self._thrust - self._target) * self._decay
         self._thrust = self._target + (middle - self._target) * self._decay
         self._steps += 1
-        wrench = self.robot.allocation @ self._thrusters.thrust(middle)
+        wrench = self.robot.allocation @ (self._share * self._thrusters.thrust(middle))
         return command, physics.step(wrench, torque)
 
     def _queue(self, message: Message) -> None:

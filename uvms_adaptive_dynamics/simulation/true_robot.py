@@ -118,12 +118,19 @@ class TrueRobot:
         [.0594, -.0608, .0601, -.0611, -.2172, -.2189, .2168, .2185],
         [.0606, .0601, -.0604, -.0599, .1209, -.1193, .1188, -.1207],
         [-.1879, .1896, .1893, -.1881, 0, 0, 0, 0]])
+    # share of its thrust that each thruster gives, which its mixer does not know; empty: all
+    thrust_share: tuple = ()
     rotor_lag: float = 0.104  # [s] first order, thrust behind command
     battery_full: float = 15.9  # [V] at the start
     battery_empty: float = 15.1  # [V] at the end of the run
     # places of sensors, FLU [m]
     dvl_place: tuple = (-0.0612, 0.0009, -0.1061)
     surface_pressure: float = 100870.0  # [Pa] today
+
+    @property
+    def loaded_links(self) -> tuple[TrueLink, ...]:
+        """The links, the last one with its payload; none of a robot without an arm."""
+        return (*self.links[:-1], self.last_link()) if self.links else ()
 
     def last_link(self) -> TrueLink:
         """The last link with its payload in hand (point mass; no drag of its own)."""

@@ -51,14 +51,14 @@ class Missing(NamedTuple):
 
 @dataclass(frozen=True)
 class Statement:
-    """what: it is about; verdict; how: predictions were judged; next: what to do, in order;
+    """what: it is about; verdict; which: rows were judged; next: what to do, in order;
     channels, parameters, combinations, missing: see their types; notes: what else was found;
     file: that the next dive starts from, None where none was written; stages: of a schedule, each
     with how it went in words, None without one."""
 
     what: str
     verdict: Verdict
-    how: str
+    which: str
     next: tuple[str, ...]
     channels: tuple[Predicted, ...]
     parameters: tuple[KnownValue, ...]
@@ -70,7 +70,7 @@ class Statement:
 
     def document(self) -> dict[str, Any]:
         """In plain types."""
-        return {"what": self.what, "verdict": self.verdict.document(), "judged": self.how,
+        return {"what": self.what, "verdict": self.verdict.document(), "judged": self.which,
                 "next": list(self.next), "next_dive": self.file,
                 "channels": {one.channel: one._asdict() for one in self.channels},
                 "missing": [one._asdict() for one in self.missing],
@@ -88,7 +88,7 @@ class Statement:
         title = f"# {self.verdict.word.capitalize()}: {self.what}"
         answers = _table(("question", "verdict", "answer"), [
             (answer.question, answer.verdict, answer.sentence) for answer in self.verdict.answers])
-        parts = [title, f"Predictions {self.how}.", answers]
+        parts = [title, f"Judged: predictions of {self.which}.", answers]
         if self.stages is not None:
             parts.append("## Stages\n\n" + _table(("stage", "how it went"),
                                                  list(self.stages.items())))
@@ -138,10 +138,8 @@ def statement(evidence: Evidence, parameters: ParameterSet, what: str, file: str
     known = tuple(map(KnownValue, table.names, table.units, map(float, parameters.values), low,
                       high, words))
     note = link_note(table, words) if parameters.known_from else None
-    how = ("were made before their rows were learnt; the later half of the rows in motion counts"
-           if evidence.learnt else "are of rows that were never learnt (held out)")
-    return Statement(what, judged, how, _next(evidence, judged), _channels(evidence), known,
-                     _combinations(parameters), _missing(evidence),
+    return Statement(what, judged, evidence.which, _next(evidence, judged), _channels(evidence),
+                     known, _combinations(parameters), _missing(evidence),
                      (*notes, *([note] if note else [])), file, stages)
 
 

@@ -79,13 +79,15 @@ class ChannelEvidence(NamedTuple):
 class Evidence:
     """What a verdict follows from.
 
-    channels by name; learnt: whether parameters were estimated on these rows (else they were held
-    out); known_from (p,): empty where unknown; findings: of sensors, settings and masses;
-    violations: estimates outside P; update_ms: median of an update (of a recording in processor
-    time, since it shares a computer with others), None where none was timed; period_ms: of ticks.
+    channels by name; which: rows are judged, in words; learnt: whether parameters were estimated on
+    them (else they were held out); known_from (p,): empty where unknown; findings: of sensors,
+    settings and masses; violations: estimates outside P; update_ms: median of an update (of a
+    recording in processor time, since it shares a computer with others), None where none was timed;
+    period_ms: of ticks.
     """
 
     channels: Mapping[str, ChannelEvidence]
+    which: str
     learnt: bool
     table: ParameterTable
     known_from: Sequence[str]
@@ -93,6 +95,10 @@ class Evidence:
     violations: int
     update_ms: float | None
     period_ms: float
+
+
+# Which rows are judged where parameters were held out.
+HELD_OUT = "rows that were never learnt"
 
 
 class Answer(NamedTuple):
@@ -190,11 +196,9 @@ def _fits(evidence: Evidence) -> Answer:
         elif channel.trust == "doubtful":
             found.append((USABLE, f"{name}: doubtful at the end; see its residuals, move it more"))
     least = min(judged, key=lambda name: judged[name].figures["r2"], default=None)
-    how = "before they were learnt" if evidence.learnt else "that were never learnt"
     sentence = "nothing could be judged" if least is None else (
-        f"motions {how} are predicted with R^2 of "
-        f"{judged[least].figures['r2']:.3f} ({least}) and more, on {len(judged)} of "
-        f"{len(evidence.channels)} channels{_left_out(evidence)}")
+        f"R^2 of {judged[least].figures['r2']:.3f} ({least}) and more, on {len(judged)} of "
+        f"{len(evidence.channels)} channels{_left_out(evidence)}, over {evidence.which}")
     return _answer("Does it fit?", found, sentence)
 
 

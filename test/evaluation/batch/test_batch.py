@@ -20,6 +20,7 @@ from uvms_adaptive_dynamics.evaluation.batch.store import Store, load_results
 from uvms_adaptive_dynamics.evaluation.run import evaluate
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
 from uvms_adaptive_dynamics.simulation.bag import write_bag
+from uvms_adaptive_dynamics.uncertainty.verdict import VERDICTS
 
 SECONDS = 4.0
 RESULTS = ("batch.json", "results.csv", "batch.html")
@@ -72,6 +73,23 @@ def test_figures_are_those_of_evaluate(bags, serial):
         # Pieces hold what the whole holds, but for the rounding of other sums.
         assert sum(channel["pieces"]["squared"]) == pytest.approx(
             channel["mse"] * channel["n"], rel=1e-12)
+
+
+def test_the_verdict_is_that_of_evaluate_whatever_the_speed(bags, serial, capsys):
+    """In table, page and terminal, with its first reason; how long updates took does not count."""
+    slow = evaluate([bags / "dive2"], Config())["verdict"]
+    answers = [answer for answer in slow["answers"] if answer["question"] != "Is it fast?"]
+    task = next(task for task in load_results(serial)["tasks"] if task["split"] == "dive2")
+    found = task["result"]["verdict"]
+    assert found["word"] == max((answer["verdict"] for answer in answers), key=VERDICTS.index)
+    assert set(found["reasons"]) == {reason for answer in answers for reason in answer["reasons"]}
+    with open(serial / "results.csv", newline="") as file:
+        words = {row["recording"]: row["verdict"] for row in csv.DictReader(file)}
+    assert words["dive2"] == found["word"] and words["torn.mcap"] == ""
+    assert found["reasons"][0][:40] in html.unescape((serial / "batch.html").read_text())
+    assert batch(bags, serial) == 1       # all but the torn one are there already
+    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("dive2"))
+    assert found["word"] in line and found["reasons"][0][:40] in line
 
 
 def test_killed_and_in_parallel_it_gives_the_same_bits(bags, serial, tmp_path):

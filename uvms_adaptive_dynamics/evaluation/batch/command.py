@@ -131,7 +131,7 @@ def _run_in(folder: Path, args: argparse.Namespace, recordings: dict[str, Path],
     from .plan import KeyedRecording, Task
     from .results import outcomes_of, write_results
     from .store import Store
-    from .table import summary_table
+    from .table import summary_table, verdict_table, verdicts_of
     used = {name for split in splits for name in (*split.learn, *split.test)}
     known = {name: KeyedRecording(name, str(path.resolve()), file_digest(path))
              for name, path in recordings.items() if name in used}
@@ -146,7 +146,8 @@ def _run_in(folder: Path, args: argparse.Namespace, recordings: dict[str, Path],
     outcomes = outcomes_of(tasks, Store(folder / "tasks"), execute, _say)
     content = write_results(folder, tasks, outcomes, configs, held_out)
     for name, judged in judged_by_variant(content["tasks"]).items():
-        print(f"\n{name}, {len(judged)} judged\n{summary_table(judged)}")
+        print(f"\n{name}, {len(judged)} judged\n{summary_table(judged)}\n\n"
+              f"{verdict_table(verdicts_of(content['tasks'], name))}")
     failed = [task for task in content["tasks"] if task["result"] is None]
     if failed:
         print(f"\n{len(failed)} of {len(tasks)} tasks failed; the next start tries them again:")

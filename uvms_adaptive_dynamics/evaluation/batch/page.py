@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from .compare import Compared, compared, judged_by_variant
-from .table import figure, nats, percent, points, relative, summaries
+from .table import figure, nats, percent, points, relative, summaries, verdicts_of
 
 TEMPLATE = "batch.html.jinja"
 
@@ -30,6 +30,7 @@ def batch_page(content: Mapping[str, Any]) -> str:
         differences={name: compared(judged[first], found)
                      for name, found in judged.items() if name != first},
         maps={name: _map(found) for name, found in judged.items()},
+        verdicts={name: verdicts_of(content["tasks"], name) for name in judged},
         said=_said(content["tasks"]))
 
 

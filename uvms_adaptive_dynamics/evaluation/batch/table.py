@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 from .compare import Compared, Difference
 
 COLUMNS = ("variant", "split", "recording", "channel", "unit", "n", "masked", "r2", "slope", "bias",
-           "mae", "rmse", "coverage95", "interval_width", "nll", "error")
+           "mae", "rmse", "coverage95", "interval_width", "nll", "verdict", "error")
+FIGURES = COLUMNS[4:-2]
+LONGEST_REASON = 120    # characters of it on the terminal
 
 
 class Summary(NamedTuple):
@@ -38,8 +40,9 @@ def results_csv(tasks: Sequence[Mapping[str, Any]]) -> str:
             continue
         for name, channels in zip(task["judged"], task["result"]["recordings"], strict=True):
             for channel, c in channels.items():
-                figures = ["" if c[key] is None else c[key] for key in COLUMNS[4:-1]]
-                lines.writerow([task["variant"], task["split"], name, channel, *figures, ""])
+                figures = ["" if c[key] is None else c[key] for key in FIGURES]
+                lines.writerow([task["variant"], task["split"], name, channel, *figures,
+                                task["result"]["verdict"]["word"], ""])
     return text.getvalue()
 
 
@@ -90,6 +93,22 @@ def summary_table(judged: Mapping[tuple[str, str], Mapping[str, Any]]) -> str:
         lines.append(f"{name:<12}{figure(s.median_r2, '.3f'):>11}{figure(s.worst_r2, '.3f'):>11}"
                      f"{coverage:>18}{figure(s.rmse, '.4g'):>10} {s.unit:<5} {s.worst}")
     return "\n".join(lines)
+
+
+def verdicts_of(tasks: Iterable[Mapping[str, Any]], variant: str) -> list[tuple[str, str, str]]:
+    """(what was judged, verdict, first reason or '') of each task of a variant that has a result.
+    """
+    return [(task["split"], found["word"], next(iter(found["reasons"]), ""))
+            for task in tasks if task["variant"] == variant and task["result"] is not None
+            for found in [task["result"]["verdict"]]]
+
+
+def verdict_table(found: Sequence[tuple[str, str, str]]) -> str:
+    """The verdicts of one variant on the terminal."""
+    wide = 2 + max(len("judged"), *(len(name) for name, _, _ in found))
+    return "\n".join([f"{'judged':<{wide}}{'verdict':<12}first reason", *(
+        f"{name:<{wide}}{word:<12}{reason[:LONGEST_REASON]}".rstrip()
+        for name, word, reason in found)])
 
 
 def comparison_table(found: Sequence[Compared]) -> str:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ from ...errors import UvmsError
 from ...model.metrics import all_channels, negative_log_likelihood
 from ...model.normal import Z95
 from ...model.parameter_file import ParameterSet, load_parameters
+from ...uncertainty.verdict import verdict
 from ..files import jsonable
+from ..judged import evidence_of
 from ..log import Rows
 from ..run import run
 from ..run_record import Run, metrics_of
@@ -26,8 +29,8 @@ def run_task(task: Task) -> dict[str, Any]:
     """{"result", "times"} in plain types; raises UvmsError for what cannot be used.
 
     result: "recordings" (of each that is judged: channels as in metrics.json, with sums by pieces
-    of time), "findings", "changes", "failures", "solver", "violations", "identifiable_rank" and
-    "parameters".
+    of time), "verdict" (on all of them: word and reasons), "findings", "changes", "failures",
+    "solver", "violations", "identifiable_rank" and "parameters".
     """
     _check_content(task)
     begin = time.perf_counter()
@@ -59,6 +62,7 @@ def _result(judged: Run, learnt: Run | None) -> dict[str, Any]:
     rows = judged.log.rows()
     return {
         "recordings": [_judged(judged, rows, number) for number in range(len(judged.bags))],
+        "verdict": _verdict(judged),
         "findings": [finding.sentence for finding in judged.findings],
         "masked": {name: dict(reasons) for name, reasons in judged.masked.items()},
         "longest_gap_s": metrics["longest_gap_s"],
@@ -67,6 +71,12 @@ def _result(judged: Run, learnt: Run | None) -> dict[str, Any]:
                      for failure in run.failures],
         "solver": last.solver, "violations": last.log.violations,
         "identifiable_rank": last.identifiable_rank, "parameters": _parameters(last.final)}
+
+
+def _verdict(judged: Run) -> dict[str, Any]:
+    """Whatever the computer: how long updates took is in times.csv."""
+    found = verdict(replace(evidence_of(judged), update_ms=None))
+    return {"word": found.word, "reasons": found.reasons}
 
 
 def _parameters(final: ParameterSet) -> dict[str, Any]:

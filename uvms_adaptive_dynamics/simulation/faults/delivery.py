@@ -88,6 +88,18 @@ class Jittered(Reordering):
 
 
 @dataclass(frozen=True)
+class Lagging(Reordering):
+    """A driver with a latency that nobody declared: each message is stamped, where it has a stamp,
+    and received `lag` [s] after the instant that it is about."""
+
+    lag: float = 0.0
+
+    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
+                memory: dict[str, Any]) -> Iterable[Received]:
+        yield item._replace(message=later(item.message, self.lag)).delayed(self.lag)
+
+
+@dataclass(frozen=True)
 class Repeated(Reordering):
     """Every message comes twice, as over two paths of a network."""
 

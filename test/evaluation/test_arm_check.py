@@ -1,0 +1,87 @@
+"""What arm and vehicle say of each other: a late arm, a wrong scale, a moved zero, and nothing."""
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from analytic import AnalyticMotion
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.estimation.low_pass import RowFilter
+from uvms_adaptive_dynamics.evaluation.arm_check import EVERY, arm_check
+from uvms_adaptive_dynamics.model.prior import prior_from_config
+from uvms_adaptive_dynamics.model.robot import RobotModel
+
+CONFIG = Config()
+ROBOT = RobotModel.from_config(CONFIG)
+PI = prior_from_config(CONFIG, ROBOT).values
+PERIOD, SECONDS = CONFIG.filter.period, 30.0
+
+
+def recorded(lag=0.0, scale=1.0, offset=0.0):
+    """(samples, rows as a run's log has them) of a robot that the model knows exactly, but for
+    noise, with the arm's data `lag` [s] late, the effort of axis_d times `scale` and the position
+    of axis_e off by `offset` [rad]."""
+    motion, rng = AnalyticMotion(1), np.random.default_rng(1)
+    row_filter = RowFilter(CONFIG.filter, len(ROBOT.channels), ROBOT.table.size)
+    samples, found = [], []
+    for k in range(round(SECONDS / PERIOD)):
+        t = 1.0 + PERIOD * k
+        here, arm = motion.sample(t, ROBOT, PI), motion.sample(t - lag, ROBOT, PI)
+        sample = replace(
+            here, mu=arm.mu + [offset, 0, 0, 0], mu_dot=arm.mu_dot, mu_ddot=arm.mu_ddot,
+            wrench=here.wrench + rng.normal(0.0, [1, 1, 1, .1, .1, .1]),
+            joint_torque=arm.joint_torque * [1, scale, 1, 1] + rng.normal(0.0, 0.02, 4))
+        samples.append(sample)
+        row = row_filter.add_row(sample.t, ROBOT.raw_rows(sample), sample.valid)
+        if row is not None:
+            found.append(row)
+    t, Y, measured, known, valid = (np.array([getattr(row, name) for row in found])
+                                    for name in ("t", "Y", "tau", "known", "valid"))
+    rows = SimpleNamespace(t=t, bag=np.zeros(len(t), int), measured=measured, known=known,
+                           valid=valid)
+    return samples[::EVERY], SimpleNamespace(rows=lambda: rows, regressors=lambda k: Y[k])
+
+
+@pytest.mark.parametrize("wrong, code, said", [
+    ({}, None, ""),
+    ({"lag": 0.12}, "joint_states.delay", "later"),
+    ({"lag": -0.12}, "joint_states.delay", "earlier"),
+    ({"scale": 1.6}, "joint_states.effort_scale", "axis_d"),
+    ({"offset": 0.2}, "joint_states.position_offset", "axis_e")])
+def test_what_is_wrong_is_named_alone(wrong, code, said):
+    """With a number that is near the truth; nothing where nothing is wrong."""
+    samples, log = recorded(**wrong)
+    found = arm_check(samples, log, PI, CONFIG, ROBOT)
+    assert [one.code for one in found] == ([code] if code else [])
+    if found:
+        sentence = found[0].sentence
+        assert said in sentence and "+-" in sentence
+        number = float(sentence.partition("some ")[2].split()[0])
+        assert number == pytest.approx(abs(*wrong.values()), rel=0.3)
+
+
+def test_a_robot_without_arm_or_vehicle_has_nothing_to_check():
+    """Nor one whose arm is not coupled to it."""
+    samples, log = recorded()
+    for settings in ({"robot.joints": ()}, {"estimation.coupling": "none"}):
+        config = CONFIG.with_values(settings)
+        assert arm_check(samples, log, PI, config, RobotModel.from_config(config)) == []
+
+
+def test_a_gap_breaks_the_rows_off():
+    """And spoils no number: a second is missing."""
+    samples, log = recorded(lag=0.12)
+    holed = samples[:200] + samples[217:]
+    found, = arm_check(holed, log, PI, CONFIG, ROBOT)
+    assert found.code == "joint_states.delay"
+    # rows of an earlier recording with the same times are others
+    rows = log.rows()
+    twice = SimpleNamespace(
+        t=np.r_[rows.t, rows.t], bag=np.repeat([0, 1], len(rows.t)),
+        **{name: np.concatenate([np.zeros_like(getattr(rows, name)), getattr(rows, name)])
+           for name in ("measured", "known", "valid")})
+    both = SimpleNamespace(rows=lambda: twice,
+                           regressors=lambda k: log.regressors(k - len(rows.t)))
+    again, = arm_check(holed, both, PI, CONFIG, ROBOT)
+    assert again == found

@@ -1,0 +1,72 @@
+"""The count of verdicts: its tables, its seeds, and what is right."""
+from argparse import ArgumentParser
+from pathlib import Path
+
+import pytest
+
+from uvms_adaptive_dynamics.errors import ConfigError
+from uvms_adaptive_dynamics.simulation.true_robot import TrueRobot
+from uvms_adaptive_dynamics.studies.verdicts import command, trial
+from uvms_adaptive_dynamics.studies.verdicts.table import TABLES
+
+
+def parsed(*arguments):
+    parser = ArgumentParser()
+    command.add_arguments(parser)
+    return parser.parse_args([*arguments, "--output", "out"])
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_are_whole(name):
+    """Names are unique, both kinds are there, and every case names figures that the robot has."""
+    cases = TABLES[name]
+    assert len({case.name for case in cases}) == len(cases)
+    assert {case.good for case in cases} == {True, False}
+    assert all(hasattr(TrueRobot(), figure) for case in cases for figure in case.robot)
+
+
+def test_no_spoilt_recording_of_the_final_table_is_of_the_other():
+    """What rules were made with is not what they are counted on."""
+    spoilt = [{(case.faults, tuple(case.robot.items()), case.motion, tuple(case.settings.items()))
+               for case in TABLES[name] if not case.good and "outliers" not in case.name
+               and "outliers" not in case.name} for name in ("development", "final")]
+    assert not spoilt[0] & spoilt[1]
+
+
+def test_seeds_go_round_and_a_name_keeps_its_own():
+    """`--only` runs the recording that a whole count would have run."""
+    all_of_them = command._trials(parsed("--seeds", "3", "4"))
+    assert [one.seed for one in all_of_them[:3]] == [3, 4, 3]
+    assert [one.seed for one in command._trials(parsed())][:2] == [200, 201]
+    only, = command._trials(parsed("--seeds", "3", "4", "--only", "yaw never"))
+    assert only in all_of_them
+    with pytest.raises(ConfigError, match="expected a part of one of: as configured"):
+        command._trials(parsed("--only", "leak"))
+
+
+@pytest.mark.parametrize("place, word, right", [
+    (0, "good", True), (0, "usable", False), (-1, "usable", True), (-1, "not usable", True),
+    (-1, "good", False)])
+def test_what_is_right(monkeypatch, place, word, right):
+    """A good recording is to be `good`, a spoilt one anything else; the summary counts both."""
+    place %= len(TABLES["final"])
+    monkeypatch.setattr(trial, "_made", lambda case, seed, bag: (bag, None))
+    monkeypatch.setattr(trial, "_evaluated", lambda bag, config: {
+        "verdict": {"word": word, "reasons": ["dvl.delay: late"]}, "channels": {}})
+    found = trial.judged(trial.Trial("final", place, 200))
+    assert found["right"] == right and found["verdict"] == word
+    assert command.line(found).startswith("right" if right else "WRONG")
+    assert f"{int(right)} of 1" in command.summary([found])
+
+
+def test_a_recording_of_ones_own_is_to_be_good(monkeypatch, tmp_path):
+    """With its settings; several may be named."""
+    (tmp_path / "dive").mkdir()
+    given = parsed("--only", "no arm", "--recording", str(tmp_path / "dive"), "robot.yaml")
+    assert command._trials(given)[1:] == [
+        trial.Trial(recording=tmp_path / "dive", config=Path("robot.yaml"))]
+    monkeypatch.setattr(trial, "load_config", lambda path: None)
+    monkeypatch.setattr(trial, "_evaluated", lambda bag, config: {
+        "verdict": {"word": "good", "reasons": []}, "channels": {}})
+    found = trial.judged(command._trials(given)[1])
+    assert (found["name"], found["asked"], found["right"]) == ("dive", "good", True)

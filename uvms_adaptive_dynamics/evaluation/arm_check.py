@@ -1,0 +1,104 @@
+"""The rows on which arm and vehicle are held against each other at the end of a run."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..config import Config
+from ..estimation.low_pass import RowFilter
+from ..model.robot import RawRows, RobotModel
+from ..model.sample import Sample
+from ..uncertainty.added_direction import RobustFit
+from ..uncertainty.arm_evidence import arm_findings
+from ..uncertainty.verdict import Finding
+from .log import RunLog
+
+EVERY = 3           # ticks between the samples that are looked at: motion is slower
+STRIDE = 2          # of their rows: the low-pass leaves nothing between them
+LONGEST = 180.0     # [s] of the newest samples
+DRAG = "link_drag"  # acts as a delay would, and has to be told from it
+TURN = 0.05         # [rad, m] of a joint, by which the change of the predictions is measured
+
+
+def samples_kept(config: Config) -> int:
+    """How many samples, EVERY-th of a run, are looked at."""
+    return round(LONGEST / config.filter.period / EVERY)
+
+
+def arm_check(samples: Sequence[Sample], log: RunLog, pi: np.ndarray, config: Config,
+              robot: RobotModel) -> list[Finding]:
+    """What is surely wrong with the arm's data beside the vehicle's, in the last recording of the
+    log, of which the samples are; pi (p,): the estimate. A robot without vehicle or arm has nothing
+    to check."""
+    if not (robot.vehicle and robot.joints and robot.coupled):
+        return []
+    n = len(robot.joints)
+    t, columns = _low_passed(samples, pi, config, robot)
+    rows = log.rows()
+    own = np.flatnonzero(rows.bag == rows.bag[-1])
+    own = own[np.argsort(rows.t[own], kind="stable")]
+    places = own[np.minimum(np.searchsorted(rows.t[own], t), len(own) - 1)]
+    same = np.abs(rows.t[places] - t) < 0.5 * config.filter.period
+    t, columns, places = t[same], columns[same], places[same]
+    valid = rows.valid[places] & np.isfinite(columns).all(axis=2)
+    if not valid.any():
+        return []
+    columns = np.where(valid[:, :, None], columns, 0.0)
+    late, turned, drag = np.split(columns, [1, 1 + n], axis=2)
+    fit = RobustFit(np.concatenate([log.regressors(places), drag], axis=2),
+                    (rows.measured - rows.known)[places], valid, t)
+    return arm_findings(fit, late[:, :, 0], turned, robot.joints, config.joint_states)
+
+
+def _low_passed(samples: Sequence[Sample], pi: np.ndarray, config: Config,
+                robot: RobotModel) -> tuple[np.ndarray, np.ndarray]:
+    """(times (T,), columns (T, C, 1 + 2 n)): the change of predictions as the arm's data get later
+    and with each joint's position, and the links' drag; NaN where a row does not count."""
+    terms = tuple(dict.fromkeys((*config.robot.terms, DRAG)))
+    dragged = RobotModel(config.with_values({"robot.terms": terms}), robot.arm)
+    place, period = dragged.table.term_slices[DRAG], EVERY * config.filter.period
+    columns = 1 + len(robot.joints) + place.stop - place.start
+    row_filter = RowFilter(replace(config.filter, period=period), len(robot.channels), columns)
+    zero, found = np.zeros(len(robot.channels)), []
+    for k, (before, sample, after) in enumerate(zip(samples, samples[1:], samples[2:])):
+        steps = np.array([sample.t - before.t, after.t - sample.t])
+        if (np.abs(steps - period) > 0.5 * period).any():     # a gap, or another recording
+            row_filter.reset()
+            continue
+        Y = np.column_stack([_late(before, sample, after, pi, robot) / (2 * period),
+                             _turned(sample, pi, robot), dragged.raw_rows(sample).Y[:, place]])
+        # Vehicle rows are masked where vehicle or arm is not known: there is no change of it then.
+        known = all(each.valid[robot.vehicle_rows].all() for each in (before, after))
+        row = row_filter.add_row(sample.t, RawRows(Y, zero, zero), sample.valid & known)
+        if row is not None and k % STRIDE == 0:
+            found.append((row.t, np.where(row.valid[:, None], row.Y, np.nan)))
+    return (np.array([t for t, _ in found]),
+            np.array([Y for _, Y in found]).reshape(-1, len(zero), columns))
+
+
+def _late(before: Sample, sample: Sample, after: Sample, pi: np.ndarray,
+          robot: RobotModel) -> np.ndarray:
+    """(C,) change of the predictions over two periods, as the arm's data get later: the vehicle
+    carries the arm of a later time, and a joint's effort is that on an earlier vehicle."""
+    def predicted(arm: Sample, base: Sample) -> np.ndarray:
+        return _predicted(replace(base, mu=arm.mu, mu_dot=arm.mu_dot, mu_ddot=arm.mu_ddot), pi,
+                          robot)
+    found = predicted(sample, before) - predicted(sample, after)
+    rows = robot.vehicle_rows
+    found[rows] = (predicted(after, sample) - predicted(before, sample))[rows]
+    return found
+
+
+def _turned(sample: Sample, pi: np.ndarray, robot: RobotModel) -> np.ndarray:
+    """(C, n) change of the predictions with each joint's position."""
+    here = _predicted(sample, pi, robot)
+    return np.column_stack([
+        (_predicted(replace(sample, mu=sample.mu + turn), pi, robot) - here) / TURN
+        for turn in TURN * np.eye(len(sample.mu))])
+
+
+def _predicted(sample: Sample, pi: np.ndarray, robot: RobotModel) -> np.ndarray:
+    raw = robot.raw_rows(sample, pi)
+    return raw.Y @ pi + raw.known

@@ -1,0 +1,32 @@
+"""What a case of the count of verdicts is: a robot, what is wrong, and whether `good` is right."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...simulation.faults.stream import Fault
+from ...simulation.rough import Roughness
+
+
+@dataclass(frozen=True)
+class Case:
+    """A simulated recording and the settings that it is evaluated with.
+
+    good: whether `good` is the right verdict; duration [s]; individual: which robot of its kind;
+    rough: what the model does not know; robot: figures of the true robot that differ; motion
+    (6 + n,): share of its excursion that each axis and joint makes, all of it where empty; faults:
+    of the messages; publish: settings of robot and messages, which the evaluation shares; settings:
+    what the evaluation assumes beside them.
+    """
+
+    name: str
+    good: bool
+    duration: float = 50.0
+    individual: int = 0
+    rough: Roughness = Roughness()
+    robot: Mapping[str, Any] = field(default_factory=dict)
+    motion: tuple[float, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    publish: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,137 @@
+"""The recordings that verdicts are counted on: those that rules were made with, and final ones.
+
+Half are good: other robots of the kind, other vehicles, what sensors do in the sea. Half are
+spoilt, each in one way. None of the final ones was looked at before the rules stood.
+"""
+from __future__ import annotations
+
+import math
+
+from ...simulation.faults.clocks import Clock
+from ...simulation.faults.delivery import Frozen, Lagging
+from ...simulation.faults.kinds import TurnedImu, combined
+from ...simulation.faults.stream import Fault
+from ...simulation.faults.values import (
+    Rewritten,
+    altered,
+    at_times,
+    one_of,
+    plus,
+    swapped,
+    times,
+)
+from ...simulation.rough import ROUGH_PARTS
+from .case import Case
+
+AXES, JOINTS = 6, 4
+NO_ARM = {"robot.joints": ()}
+
+
+def _weaker(*thrusters: int, share: float = 0.0) -> dict:
+    """The true robot's figures with such a share of these thrusters' thrust, counted from 1."""
+    return {"thrust_share": tuple(share if k in thrusters else 1.0 for k in range(1, 9))}
+
+
+def _still(*axes: int) -> tuple[float, ...]:
+    """All axes and joints move but these."""
+    return tuple(0.0 if k in axes else 1.0 for k in range(AXES + JOINTS))
+
+
+def _bumps(joint: int, torque: float, *begins: float) -> tuple[Fault, ...]:
+    """The arm leans on something for 4 s from each of the times [s] on."""
+    return tuple(altered("effort", one_of(joint, plus(torque)), t, t + 4.0) for t in begins)
+
+
+def _outliers(share: float) -> tuple[Fault, ...]:
+    """Of efforts and DVL velocities such a share is noise as large as the signal."""
+    return (altered("effort", at_times(share, lambda v, rng: rng.normal(0.0, 1.0, v.size))),
+            altered("velocity", at_times(share, lambda v, rng: rng.normal(0.0, 0.5, v.size))))
+
+
+def _mirrored(commands, rng):
+    return 3000.0 - commands
+
+
+def _turned(**angles: float) -> tuple[Fault, ...]:
+    """The IMU mounted turned by angles [deg]."""
+    return (Rewritten("imu", change=TurnedImu(**{k: math.radians(v) for k, v in angles.items()})),)
+
+
+DEVELOPMENT = (
+    Case("as configured", True),
+    Case("as configured, again", True),
+    Case("another robot", True, individual=1),
+    Case("another robot, again", True, individual=2),
+    Case("40 s", True, 40.0),
+    Case("80 s of another robot", True, 80.0, individual=3),
+    Case("outliers, bursts, spikes", True, faults=combined(("outliers", "bursts", "spikes"))),
+    Case("sensors drop out", True, 60.0, faults=combined(("dropouts",))),
+    Case("no arm", True, publish=NO_ARM),
+    Case("damping off the diagonal doubled", True, rough=ROUGH_PARTS["damping"]),
+
+    Case("joints .15 s late", False, faults=(Lagging("joint_states", lag=0.15),)),
+    Case("joints .3 s late", False, faults=(Lagging("joint_states", lag=0.3),)),
+    Case("imu .1 s late", False, faults=(Lagging("imu", lag=0.1),)),
+    Case("dvl .15 s late", False, faults=(Lagging("dvl", lag=0.15),)),
+    Case("commands .1 s late", False, faults=(Lagging("thrusters", lag=0.1),)),
+    Case("effort of axis_d doubled", False, faults=(altered("effort", one_of(1, times(2.0))),)),
+    Case("all efforts doubled", False, faults=(altered("effort", times(2.0)),)),
+    Case("dvl 1.3 times too fast", False, faults=(altered("velocity", times(1.3)),)),
+    Case("imu pitched by 10 degrees", False, faults=_turned(pitch=10.0)),
+    Case("thrusters 2 and 3 exchanged", False, faults=(altered("commands", swapped(1, 2)),)),
+    Case("thrust 30 % less than the curve", False, robot=_weaker(*range(1, 9), share=1 / 1.3)),
+    Case("thruster 5 dead", False, robot=_weaker(5)),
+    Case("motor 2 turns the other way", False, faults=(altered("commands", one_of(1, _mirrored)),)),
+    Case("joint states frozen from 15 s on", False, faults=(Frozen("joint_states", 15.0),)),
+    Case("gravity 9.3", False, settings={"robot.gravity": 9.3}),
+    Case("depth decreases downwards", False,
+         faults=(altered("pressure", lambda v, rng: 2 * 150000.0 - v),)),
+    Case("arm leans on something", False, faults=_bumps(1, 0.5, 15.0, 28.0, 40.0)),
+    Case("40 % outliers", False, faults=_outliers(0.4)),
+    Case("a tenth of the motion", False, motion=(0.1,) * (AXES + JOINTS)),
+    Case("heave never moved", False, motion=_still(2)),
+    Case("arm mounted 0.15 m aside", False, settings={"robot.mount_xyz": (0.19, 0.15, -0.12)}),
+    Case("arm mount turned by 20 degrees", False,
+         settings={"robot.mount_rpy": (math.pi, 0.0, math.radians(20.0))}),
+)
+# Another frame, world, unit, type and order of nearly everything.
+FOREIGN = {"imu.world": "ned", "dvl.frame": "flu", "dvl.type": "geometry_msgs/msg/TwistStamped",
+           "depth.unit": "hPa", "joint_states.unit": "deg",
+           "thrusters.type": "mavros_msgs/msg/RCOut",
+           "thrusters.channels": tuple(k + 9.0 for k in range(8)),
+           "thrusters.signs": (1.0, 1.0, -1.0, 1.0, 1.0, 1.0, -1.0, 1.0)}
+FINAL = (
+    Case("as configured", True),
+    Case("another robot", True, individual=4),
+    Case("a third robot, 45 s", True, 45.0, individual=5),
+    Case("a fourth robot, 70 s", True, 70.0, individual=6),
+    Case("a fifth robot", True, individual=7),
+    Case("a sixth robot, 60 s", True, 60.0, individual=8),
+    Case("outliers, bursts, spikes", True, individual=1,
+         faults=combined(("outliers", "bursts", "spikes"))),
+    Case("sensors drop out", True, 60.0, individual=2, faults=combined(("dropouts",))),
+    Case("no arm", True, publish=NO_ARM),
+    Case("damping off the diagonal doubled", True, individual=9, rough=ROUGH_PARTS["damping"]),
+    Case("other topics, units, axes, order", True, publish=FOREIGN),
+    Case("clock of the dvl 5 s ahead", True, individual=3, faults=(Clock("dvl", offset=5.0),)),
+    Case("clock of the arm drifts by 2 ms/s", True,
+         faults=(Clock("joint_states", drift=0.002),)),
+
+    Case("joints .2 s late", False, faults=(Lagging("joint_states", lag=0.2),)),
+    Case("imu .15 s late", False, individual=4, faults=(Lagging("imu", lag=0.15),)),
+    Case("dvl .25 s late", False, individual=5, faults=(Lagging("dvl", lag=0.25),)),
+    Case("commands .15 s late", False, individual=6, faults=(Lagging("thrusters", lag=0.15),)),
+    Case("effort of axis_c 1.8 times", False, faults=(altered("effort", one_of(2, times(1.8))),)),
+    Case("dvl .8 times as fast", False, individual=7, faults=(altered("velocity", times(0.8)),)),
+    Case("arm leans on something", False, faults=_bumps(2, 0.4, 12.0, 25.0, 38.0)),
+    Case("thrusters 5 and 8 exchanged", False, faults=(altered("commands", swapped(4, 7)),)),
+    Case("thruster 3 dead", False, individual=8, robot=_weaker(3)),
+    Case("motor 7 turns the other way", False, faults=(altered("commands", one_of(6, _mirrored)),)),
+    Case("joint states frozen from 20 s on", False, faults=(Frozen("joint_states", 20.0),)),
+    Case("thrust 30 % more than the curve", False, robot=_weaker(*range(1, 9), share=1.3)),
+    Case("yaw never moved", False, motion=_still(5)),
+    Case("arm mount turned by 25 degrees", False, individual=9,
+         settings={"robot.mount_rpy": (math.pi, 0.0, math.radians(-25.0))}),
+    Case("40 % outliers", False, individual=1, faults=_outliers(0.4)),
+)
+TABLES = {"development": DEVELOPMENT, "final": FINAL}

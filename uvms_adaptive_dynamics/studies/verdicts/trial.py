@@ -1,0 +1,63 @@
+"""A recording of the count: made, evaluated, and judged."""
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ...config import Config, load_config
+from ...evaluation.judged import statement_of
+from ...evaluation.run import run
+from ...simulation.bag import write_bag
+from ...simulation.configured import true_robot_of
+from ...simulation.true_robot import TrueRobot
+from ...uncertainty.verdict import GOOD
+from .case import Case
+from .table import TABLES
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A case by its table and place there, with its seed; or a recording with its settings, of
+    which `good` is right."""
+
+    table: str = ""
+    place: int = 0
+    seed: int = 0
+    recording: Path | None = None
+    config: Path | None = None
+
+
+def judged(trial: Trial) -> dict[str, Any]:
+    """{"name", "seed", "asked", "verdict", "right", "reasons", "channels"}; raises UvmsError where
+    something cannot be used."""
+    if trial.recording is not None:
+        name, good = trial.recording.name, True
+        found = _evaluated(trial.recording, load_config(trial.config))
+    else:
+        case = TABLES[trial.table][trial.place]
+        name, good = case.name, case.good
+        with tempfile.TemporaryDirectory(prefix="uvms_verdicts_") as folder:
+            found = _evaluated(*_made(case, trial.seed, Path(folder) / "bag"))
+    word = found["verdict"]["word"]
+    return {"name": name, "seed": None if trial.recording else trial.seed,
+            "asked": GOOD if good else f"not {GOOD}", "verdict": word,
+            "right": (word == GOOD) == good, "reasons": found["verdict"]["reasons"],
+            "channels": found["channels"]}
+
+
+def _made(case: Case, seed: int, bag: Path) -> tuple[Path, Config]:
+    """The recording of a case, and the settings that it is evaluated with."""
+    shared = Config().with_values(dict(case.publish))
+    robot = true_robot_of(shared) if case.publish else TrueRobot()
+    write_bag(bag, seed=seed, duration=case.duration, true_robot=replace(robot, **case.robot),
+              faults=case.faults, rough=case.rough, individual=case.individual,
+              config=shared if case.publish else None, motion_share=case.motion)
+    return bag, shared.with_values(dict(case.settings))
+
+
+def _evaluated(bag: Path, config: Config) -> Mapping[str, Any]:
+    """The statement, as `evaluate` writes it."""
+    return statement_of(run([bag], config)).document()

@@ -1,0 +1,107 @@
+"""Whether a fit lacks a direction: the coefficient that one more column would get beside all that
+the parameters explain, with its standard error (a score test with one step of Gauss-Newton)."""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..model.jackknife import student_quantile, variance
+
+# [s] of a cluster of the jackknife: the low-pass correlates rows over .4 s, motions over a second.
+PIECE = 2.5
+MIN_PIECES = 8          # below which a standard error says nothing
+ROUNDS = 3              # of fitting and weighing
+NORMAL_MEDIAN = 0.6745  # of the absolute value of a standard normal variable
+CLIP = 4.0              # standard deviations beyond which a row is left out
+CERTAIN = 0.9995        # quantile of Student's t: 99.9 %, two-sided
+# On columns of unit power: small against all that is excited.
+RIDGE = 1e-7
+
+
+class Added(NamedTuple):
+    """The coefficient of a direction, its standard error, the clusters that this rests on, and by
+    how much it lowers the sum of squares (twice the log likelihood of independent rows)."""
+
+    value: float
+    stddev: float
+    clusters: int
+    gain: float = 0.0
+
+    def beyond(self, least: float) -> bool:
+        """Whether it is larger than that with 99.9 % certainty."""
+        return self.clusters >= MIN_PIECES and (
+            abs(self.value) - student_quantile(CERTAIN, self.clusters) * self.stddev > least)
+
+
+class RobustFit:
+    """Plain least squares on rows whose channels are weighed by the noise that the fit leaves.
+
+    Y (T, C, p), tau (T, C), valid (T, C), t (T,) [s]; `predicted` (T, C) is what it explains.
+    """
+
+    def __init__(self, Y: np.ndarray, tau: np.ndarray, valid: np.ndarray, t: np.ndarray):
+        self._Y, self._piece = Y, ((t - t[0]) // PIECE).astype(int)
+        power = np.sqrt(np.maximum(np.mean(Y ** 2, axis=(0, 1)), 1e-300))
+        self._scale = 1.0 / np.maximum(power, 1e-9 * power.max())
+        deviation = _by_channel(tau - tau.mean(axis=0), valid)
+        for _ in range(ROUNDS):
+            self._weight = 1.0 / deviation
+            x = self._solution(tau, valid)
+            self.predicted = Y @ (self._scale * x)
+            deviation = _by_channel(tau - self.predicted, valid)
+        self._weight, self._residual = 1.0 / deviation, tau - self.predicted
+        self._used = valid & (np.abs(self._residual) < CLIP * deviation)
+
+    def _solution(self, tau: np.ndarray, valid: np.ndarray) -> np.ndarray:
+        A = (self._Y * self._scale * self._weight[:, None])[valid]
+        return np.linalg.solve(A.T @ A + self._ridge(0), A.T @ (tau * self._weight)[valid])
+
+    def _ridge(self, further: int) -> np.ndarray:
+        p = self._Y.shape[2]
+        return np.diag(np.r_[np.full(p, RIDGE * len(self._Y) * np.mean(self._weight ** 2)),
+                             np.zeros(further)])
+
+    def added(self, directions: np.ndarray) -> list[Added]:
+        """Each of the directions (T, C, d) alone, beside all of Y."""
+        p, d = self._Y.shape[2], directions.shape[2]
+        N, b = self._sums(directions)
+        found = []
+        for k in range(d):
+            places = np.r_[0:p, p + k]
+            own, right = N[:, places[:, None], places], b[:, places]
+            whole, y = own.sum(axis=0), right.sum(axis=0)
+            without = np.array([self._solved(whole - a, y - c)[-1] for a, c in zip(own, right)])
+            x = self._solved(whole, y)
+            gain = float(x @ y - np.linalg.solve(whole[:p, :p] + self._ridge(0), y[:p]) @ y[:p])
+            found.append(Added(float(x[-1]), float(np.sqrt(variance(without))) if len(without)
+                               else np.inf, len(without), gain))
+        return found
+
+    def _sums(self, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Normal equations (K, p + d, p + d), (K, p + d) of the pieces with rows."""
+        found = []
+        for piece in np.unique(self._piece):
+            rows = self._piece == piece
+            used = self._used[rows]
+            A = np.concatenate([self._Y[rows] * self._scale, directions[rows]],
+                               axis=2) * self._weight[:, None]
+            A, y = A[used], (self._residual[rows] * self._weight)[used]
+            if len(y):
+                found.append((A.T @ A, A.T @ y))
+        size = self._Y.shape[2] + directions.shape[2]
+        return (np.array([N for N, _ in found]).reshape(-1, size, size),
+                np.array([b for _, b in found]).reshape(-1, size))
+
+    def _solved(self, N: np.ndarray, b: np.ndarray) -> np.ndarray:
+        ridge = self._ridge(1)
+        # A direction that is not excited has no coefficient.
+        ridge[-1, -1] = 1e-12 * max(float(np.trace(N)), 1e-300)
+        return np.linalg.solve(N + ridge, b)
+
+
+def _by_channel(residual: np.ndarray, valid: np.ndarray) -> np.ndarray:
+    """(C,) robust standard deviations; infinite where no row counts."""
+    return np.array([
+        max(float(np.median(np.abs(residual[rows, c]))) / NORMAL_MEDIAN, 1e-9) if rows.any()
+        else np.inf for c, rows in enumerate(valid.T)])
