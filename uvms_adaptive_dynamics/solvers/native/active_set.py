@@ -25,6 +25,7 @@ from .robust_cost import QUARTER, RobustCost
 STEPS = 24  # in all
 GUESSES = 6  # of the active set, and factorizations
 DIVERGING = 4.0  # a step this much longer than the one before: the factorization is of no use
+ASTRAY = 10.0  # a step this much longer than the first of all: the guesses lead nowhere
 SLOW = 0.3  # a step longer than this share of the one before: the factorization is too old
 GAP = 1e-9  # relative bound of suboptimality of an answer
 # (scaled) violation from which a last step along the constraints alone leads inside, but for
@@ -59,8 +60,9 @@ class _Search:
         self._null = self._active.rank  # directions of each inequality that are null
         self._slope = cost.slope(start)
         self._steps = 0
-        # first step of the factorization before, with the same active set
-        self._longest = np.inf
+        # the longest first step of a factorization: that of the one before, with the same active
+        # set, and with any
+        self._longest = self._astray = np.inf
 
     def run(self) -> Answer | None:
         """Guess after guess, each with a factorization of its own."""
@@ -84,18 +86,20 @@ class _Search:
         """Steps with one factorization: an answer, None where they diverge, 'again' where the
         guess changed or is too old."""
         last = np.inf
-        state = conditions.state(self._slope)
+        state = first = conditions.state(self._slope)
         while self._steps < STEPS and not self._clock.passed:
             self._steps += 1
             is_first = last == np.inf
             dx, change = conditions.step(state)
             length = float(np.sqrt(dx @ dx))
-            if not np.isfinite(length) or (is_first and length > self._longest):
+            if not np.isfinite(length) or (is_first and length > min(self._longest, self._astray)):
                 return None
             if length > DIVERGING * last:
-                return self._refreshed(conditions, state)
+                return self._refreshed(conditions, state, first)
             if is_first:
                 self._longest = length
+            if self._steps == 1:
+                self._astray = ASTRAY * length
             self._slope = self._cost.slope(state.x + dx)
             state = conditions.state(self._slope, state.multipliers + change)
             gap = self._gap(conditions, state, length)
@@ -109,8 +113,9 @@ class _Search:
                 if answer is not None:
                     return answer
             elif length > SLOW * last:
-                return self._refreshed(conditions, state)
+                return self._refreshed(conditions, state, first)
             last = length
+            first = state if is_first else first
         return None
 
     def _confirmed(
@@ -161,15 +166,18 @@ class _Search:
             self._longest = np.inf
         return wrong
 
-    def _refreshed(self, conditions: Conditions, state: State) -> Literal["again"]:
-        """Another factorization, with the multipliers known by now. What holds Newton's method up
-        is mostly a direction that is about to become null: its Schur complement bends the more the
-        nearer it is, so that it is better guessed to be active."""
+    def _refreshed(
+        self, conditions: Conditions, state: State, first: State
+    ) -> Literal["again"]:
+        """Another factorization, with the multipliers known by now; first: after the first step.
+
+        What holds Newton's method up is mostly a direction that is about to become null: its Schur
+        complement bends the more the nearer it is, so that it is better guessed to be active."""
         old, cones = self._active, self._cones
         Z, rank = old.Z, old.rank
         if cones.count:
             Z, _ = conditions.multiplier_matrices(state)
-            approached = conditions.approached(state)
+            approached = np.maximum(conditions.approached(first), conditions.approached(state))
             rank = rank + approached
             if approached.any():
                 self._longest = np.inf

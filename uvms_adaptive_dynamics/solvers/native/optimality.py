@@ -226,10 +226,12 @@ class Conditions:
         return np.matmul(np.matmul(self._V, L), self._V.transpose(0, 2, 1)), rank
 
     def violated(self, state: State, tolerance: float) -> np.ndarray:
-        """(K,) how many directions of each inequality's regular part are negative. Where the Schur
-        complements are zero these are all that are (Haynsworth, 1968)."""
-        regular = state.F * self._regular + self._first * _EYE
-        return (np.linalg.eigvalsh(regular) < -tolerance).sum(axis=1)
+        """(K,) how many directions of each inequality are negative, of those that have no
+        multiplier. Where the Schur complements are zero these are all that are (Haynsworth, 1968).
+        """
+        free = 1.0 - self._kept
+        rest = state.F * (free * free.transpose(0, 2, 1)) + self._kept * _EYE
+        return (np.linalg.eigvalsh(rest) < -tolerance).sum(axis=1)
 
     def approached(self, state: State) -> np.ndarray:
         """(K,) how many directions of each inequality's regular part have come much nearer to zero
