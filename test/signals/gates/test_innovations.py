@@ -43,7 +43,7 @@ def test_dvl_outliers_and_bursts_are_rejected(clean):
 
 def decisions(values, period=0.1, patience=2.0, steepest=np.inf):
     """(gate, accepted by time) for values (k, 3)."""
-    gate, accepted = InnovationGate(0.003, 0.02, patience, steepest), {}
+    gate, accepted = InnovationGate(0.003, 0.2, 0.02, patience, steepest), {}
     for k, value in enumerate(values):
         accepted |= dict(gate.gate(period * k, np.array(value), np.eye(3)))
     return gate, np.array([accepted[t] for t in sorted(accepted)])
@@ -51,6 +51,29 @@ def decisions(values, period=0.1, patience=2.0, steepest=np.inf):
 
 def noise(count, stddev=0.01, seed=0):
     return np.random.default_rng(seed).normal(0, stddev, (count, 3))
+
+
+@pytest.mark.parametrize("stddev", [0.002, 0.01, 0.05, 0.15])
+def test_a_noise_of_any_size_is_accepted_and_measured(stddev):
+    """From the first values on, without a restart; the deviation is found to a third."""
+    t = 0.25 * np.arange(400)[:, None]
+    gate, accepted = decisions(0.3 * np.sin(0.05 * t) + noise(400, stddev), period=0.25)
+    assert accepted.mean() > 0.97 and gate.restarts == 0
+    assert 0.67 < gate.noise / max(stddev, 0.003) < 1.5
+
+
+def test_a_noise_that_no_sensor_has_is_no_measure():
+    """Garbage of 2 m/s from the start is not taken for the sensor's noise."""
+    gate, accepted = decisions(noise(100, 2.0))
+    assert accepted[10:].mean() < 0.2 and gate.noise < 0.4
+
+
+def test_a_noisy_value_that_jumps_is_followed_in_the_end():
+    """The values agree as well with each other as they used to: 15 s later the gate restarts."""
+    values = noise(400, 0.05)
+    values[200:] += 1.0
+    gate, accepted = decisions(values, period=0.25, steepest=1.0)
+    assert not accepted[200:250].any() and accepted[290:].mean() > 0.97 and gate.restarts == 1
 
 
 def test_a_drifting_value_is_accepted():

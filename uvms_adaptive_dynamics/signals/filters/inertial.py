@@ -55,6 +55,8 @@ IMU_LOG_PERIOD = 0.1      # [s] between the IMU's rows in the frame checks
 # judged, since it wraps.
 IMU_FLOOR = [0.002] * 6 + [0.02] * 3 + [math.inf]
 DVL_FLOOR = 0.003         # [m/s]
+# [m/s] a DVL that scatters more says nothing of a vehicle that makes half a metre per second
+DVL_LARGEST = 0.2
 DVL_WANDER = 0.02         # [m/s^2] change of the offset's slope in a second: 0.1 deg of attitude
 # Of velocities without an integrated force beside them [m/s^2]: change of the acceleration in a
 # second, the largest (full thrust gives less than 1 g), and the noise of one that is a slope.
@@ -113,7 +115,8 @@ class InertialFilter:
         self._consistency = imu_consistency(gates)
         wander, steepest = ((DVL_WANDER, LARGEST_BIAS) if self._has_force
                             else (VEHICLE_WANDER, LARGEST_ACCELERATION))
-        self.dvl_gate = innovation_gate(gates, DVL_FLOOR, wander, DVL_PATIENCE, steepest)
+        self.dvl_gate = innovation_gate(gates, DVL_FLOOR, DVL_LARGEST, wander, DVL_PATIENCE,
+                                        steepest)
 
     def change_settings(self, config: Config, gates_change: bool) -> None:
         """Judge what comes by other settings; gates_change: `filter.gates` is another one."""
@@ -304,6 +307,7 @@ class InertialFilter:
                 self._source.keep(value.t, value.at_imu)
                 self._at_origin.append(value.t, value.at_origin)
                 if self._has_force:
+                    self._offset.stddev = max(self._velocity_stddev, self.dvl_gate.noise)
                     self._offset.add(value.t, value.offset, value.R_Gb)
             else:
                 self._source.doubt(value.t)

@@ -28,13 +28,12 @@ MIN_VALUES = 3
 class VelocityOffset:
     """Values (3,) [m/s] of the offset in G by time; `bias` (3,) [m/s^2] in body axes.
 
-    Values within `window` [s] of a tick count; `stddev` [m/s] is a velocity's.
+    Values within `window` [s] of a tick count; `stddev` [m/s] is a velocity's, which may turn out
+    to be another one on the way.
     """
 
     def __init__(self, window: float, stddev: float):
-        self._window, self._stddev = window, stddev
-        # [s] of the neighbours' weights: where walk and noise balance
-        self._memory = stddev * math.sqrt(DVL_PERIOD) / OFFSET_WALK
+        self._window, self.stddev = window, stddev
         self.reset()
 
     def reset(self) -> None:
@@ -47,7 +46,7 @@ class VelocityOffset:
         """Forget the offset, as after a gap in the IMU; the bias stays."""
         self._values = Series(3)
         self._offset: Sequence[float] | None = None
-        self._variances = self._stddev ** 2, 0.0      # of the offset, and with the bias
+        self._variances = self.stddev ** 2, 0.0      # of the offset, and with the bias
         self._updated = 0.0                         # [s] time of the last value
 
     def discard_after(self, t: float) -> None:
@@ -70,7 +69,7 @@ class VelocityOffset:
         c = self._bias_variance
         a, b, c = (a + 2 * dt * b + dt * dt * c + OFFSET_WALK ** 2 * dt, b + dt * c,
                    c + BIAS_WALK ** 2 * dt)
-        spread = a + self._stddev ** 2
+        spread = a + self.stddev ** 2
         k0, k1 = a / spread, b / spread
         self._variances, self._bias_variance = ((1 - k0) * a, (1 - k0) * b), c - k1 * b
         error = [z - o for z, o in zip(value, offset)]
@@ -87,10 +86,12 @@ class VelocityOffset:
         if len(times) < MIN_VALUES:
             return None
         x = times - t
-        weight = np.exp(np.abs(x) * (-1.0 / self._memory))
+        # neighbours count for as long as walk and noise balance
+        memory = self.stddev * math.sqrt(DVL_PERIOD) / OFFSET_WALK
+        weight = np.exp(np.abs(x) * (-1.0 / memory))
         first = weight * x
         s0, s1 = float(np.add.reduce(weight)), float(np.add.reduce(first))
-        s2 = float(first @ x) + self._stddev ** 2 / self._bias_variance
+        s2 = float(first @ x) + self.stddev ** 2 / self._bias_variance
         determinant = s0 * s2 - s1 * s1
         sums, moments = (weight @ values).tolist(), (first @ values).tolist()
         return ([(s2 * p - s1 * q) / determinant for p, q in zip(sums, moments)],

@@ -67,10 +67,11 @@ def spike_gate(gates: bool, floor: Sequence[float], lookahead: float = LOOKAHEAD
     return (SpikeGate if gates else NoSpikeGate)(floor, lookahead)
 
 
-def innovation_gate(gates: bool, floor: float, wander: float, patience: float,
+def innovation_gate(gates: bool, floor: float, largest: float, wander: float, patience: float,
                     steepest: float) -> InnovationGate:
     """The gate, or with gates=False none; other arguments as of `InnovationGate`."""
-    return (InnovationGate if gates else NoInnovationGate)(floor, wander, patience, steepest)
+    kind = InnovationGate if gates else NoInnovationGate
+    return kind(floor, largest, wander, patience, steepest)
 
 
 def imu_consistency(gates: bool) -> ImuConsistency:

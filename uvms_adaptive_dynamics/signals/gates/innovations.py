@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .scale import MedianScale
+from .scale import NORMAL_MEDIAN, START_FACTOR, MedianScale
 
 INNOVATION_SIGMAS = 5.0
 INNOVATION_SCALE_STEP = 0.05   # of the running scale, for each value
@@ -18,6 +18,7 @@ START_SLOPE = 100.0            # variance of its slope then [1/s^2], in those of
 DOUBTED_VALUES, FITTING_VALUES = 3, 4
 FITTING_SHARE, FITTING_SQUARE = 0.1, 3.0
 JUMP_PATIENCE = 15.0           # [s] longer than a burst of garbage lasts
+AGREED = 3.0                   # usual deviations within which values lie near a line
 
 
 class _Track(NamedTuple):
@@ -55,30 +56,38 @@ class _Return(NamedTuple):
 class InnovationGate:
     """Innovation gate for a vector (3,) whose slope is a random walk.
 
-    `floor` is the smallest standard deviation, `wander` the deviation of the slope's change in a
-    second. After `patience` [s] of rejected values alone the gate itself is assumed to be wrong: it
-    restarts from the newest of them, if they agree with each other. Nothing is begun from values
-    that rise or fall by more than `steepest` per second.
+    `floor` and `largest` are the smallest and the largest standard deviation that a measurement may
+    have, `wander` the deviation of the slope's change in a second. After `patience` [s] of rejected
+    values alone the gate itself is assumed to be wrong: it restarts from the newest of them, if
+    they agree with each other. Nothing is begun from values that rise or fall by more than
+    `steepest` per second.
 
     Values that leave the prediction faster than that have jumped: then it is the measurement that
     is wrong, for up to JUMP_PATIENCE. After several rejected values several in a row have to fit
     before they count again: a wrong scale crosses the truth now and then.
     """
 
-    def __init__(self, floor: float, wander: float, patience: float, steepest: float = math.inf):
-        self._floor, self._q = floor, wander ** 2
+    def __init__(self, floor: float, largest: float, wander: float, patience: float,
+                 steepest: float = math.inf):
+        self._floor, self._largest, self._q = floor, largest, wander ** 2
         self._usual_patience, self._steepest = patience, steepest
         self.restarts = 0
         self.reset()
 
     def reset(self) -> None:
         """Forget everything but the count of restarts."""
-        self._scale = MedianScale([self._floor] * 3, INNOVATION_SCALE_STEP)
+        self._begin_scale(0.0)
+        self._usual = [self._floor] * 3     # deviations of what was accepted, never widened
         self._track: _Track | None = None
         self._accepted = 0.0        # [s] of the last accepted value
         self._rejected: list[tuple[float, np.ndarray]] = []
         self._jump = 0.0            # size of the jump that the rejected values began with
         self._return: _Return | None = None
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation of accepted values, on the mean of the axes."""
+        return math.sqrt(sum(each * each for each in self._usual) / 3)
 
     @property
     def _patience(self) -> float:
@@ -106,7 +115,7 @@ class InnovationGate:
             self._return = _Return(track.with_value(value, float(np.mean(scale ** 2))), back.begin,
                                    np.vstack([back.errors, np.abs(error) / spread]))
             if not self._is_doubted(t):
-                return self._accept()
+                return self._accept(np.abs(error))
         else:
             self._scale.doubt(spacing)
             self._return = None
@@ -123,7 +132,6 @@ class InnovationGate:
         """Start again from the newest rejected values; only the one at t is still to be decided."""
         self.restarts += 1
         self._rejected = self._rejected[-START_VALUES:]
-        self._scale = MedianScale([self._floor] * 3, INNOVATION_SCALE_STEP)
         return [(at, True) for at, good in self._start() if good and at == t] or [(t, False)]
 
     def _is_doubted(self, t: float) -> bool:
@@ -135,13 +143,16 @@ class InnovationGate:
         return bool(len(errors) < FITTING_VALUES or np.mean(errors ** 2) > FITTING_SQUARE
                     or t - begin < FITTING_SHARE * (begin - self._accepted))
 
-    def _accept(self) -> list[tuple[float, bool]]:
+    def _accept(self, size: np.ndarray) -> list[tuple[float, bool]]:
+        """The values that fit, the newest with an innovation of this size (3,)."""
         assert self._return is not None
         # The limit widens while nothing is accepted: a wrong gate may also open this way.
         self.restarts += (not self._jump and len(self._rejected) >= 2 * START_VALUES
                           and self._rejected_agree())
         for error in self._return.errors:
             self._scale.add((error * self._scale.value).tolist())
+        self._accepted_scale.add(size.tolist())
+        self._usual = self._accepted_scale.value
         self._track = self._return.track
         self._accepted, self._return, self._jump = self._track.t, None, 0.0
         self._rejected.clear()
@@ -155,6 +166,7 @@ class InnovationGate:
         median = np.median(values, axis=0)
         size = np.max(np.abs(values - median), axis=1)
         near = size <= max(5 * np.median(size), 10 * self._floor)
+        self._begin_scale(self._spread(*self._line()) / NORMAL_MEDIAN)
         decided = [(t, bool(ok)) for (t, _), ok in zip(self._rejected, near)]
         self._accepted, self._jump, self._return = self._rejected[-1][0], 0.0, None
         self._track = _Track(self._accepted, np.array([median, np.zeros(3)]),
@@ -169,15 +181,27 @@ class InnovationGate:
             return False
         assert self._track is not None
         t, values, slope = self._line()
-        left = values - slope * (t - t[0])[:, None]
-        spread = np.median(np.abs(left - np.median(left, axis=0)), axis=0)
+        spread = self._spread(t, values, slope)
         turned = np.abs(slope - self._track.state[1])
-        return bool((spread < 10 * self._floor).all() and not self._is_steep(slope) and (
+        near = spread < max(10 * self._floor, AGREED * self.noise)
+        return bool(near and not self._is_steep(slope) and (
             turned < INNOVATION_SIGMAS * math.sqrt(self._track.variances[2])).all())
 
     def _is_steep(self, slope: np.ndarray) -> bool:
         """Whether a slope (3,) per second is none that values can have."""
         return bool(np.linalg.norm(slope) > self._steepest)
+
+    @staticmethod
+    def _spread(t: np.ndarray, values: np.ndarray, slope: np.ndarray) -> float:
+        """Median distance of values (k, 3) from their line, on the axis where it is largest."""
+        left = values - slope * (t - t[0])[:, None]
+        return float(np.max(np.median(np.abs(left - np.median(left, axis=0)), axis=0)))
+
+    def _begin_scale(self, spread: float) -> None:
+        """Judge values by this deviation at first, as far as a measurement may have it."""
+        first = min(max(spread / self._floor, START_FACTOR), self._largest / self._floor)
+        self._scale = MedianScale([self._floor] * 3, INNOVATION_SCALE_STEP, first)
+        self._accepted_scale = MedianScale([self._floor] * 3, INNOVATION_SCALE_STEP, first)
 
     def _line(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(times (k,), values (k, 3), slope (3,)) of the rejected values, the slope as the median
