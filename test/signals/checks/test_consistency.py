@@ -4,8 +4,9 @@ import pytest
 import yaml
 
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.model.rotations import from_rotation_vector
+from uvms_adaptive_dynamics.model.rotations import from_rotation_vector, from_rpy
 from uvms_adaptive_dynamics.signals.checks.dvl_check import check_velocity
+from uvms_adaptive_dynamics.signals.checks.imu_check import check_rates
 from uvms_adaptive_dynamics.signals.checks.joint_check import check_joints
 from uvms_adaptive_dynamics.signals.checks.thruster_check import thruster_findings
 from uvms_adaptive_dynamics.signals.checks.velocity_map import velocity_map
@@ -96,6 +97,49 @@ def test_a_reversed_effort_is_found_and_a_load_that_sinks_is_none(seed):
     """A motor that lets a heavy arm down takes power all the time: that is no wrong sign."""
     assert "wrong sign" in said(joints_log(seed, sign=-1.0))[0].sentence
     assert said(joints_log(seed)) == [] == said(joints_log(seed, lowering=True))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_efforts_that_come_late_are_named_with_their_seconds(seed):
+    """0.14 s late, found to 0.03 s; the finding is silent at 0.02 s, and where they come early."""
+    def late(readings):
+        log = joints_log(seed)
+        log[:, 3] = np.roll(log[:, 3], readings)
+        return said(log[20:-20])
+    found = late(7)
+    assert len(found) == 1 and "late" in found[0].sentence
+    assert abs(float(found[0].sentence.split("motion ")[1].split()[0]) - 0.14) < 0.03
+    assert late(1) == [] == late(-7)
+
+
+def imu_log(seed, late=0.0, bias=0.0):
+    """Rows of the IMU's log: a vehicle that rolls, pitches and yaws, its orientation `late` [s] and
+    the roll rate off by `bias` [rad/s]."""
+    rng, t = np.random.default_rng(seed), np.arange(0.0, 60.0, 0.1)
+    f, phase = rng.uniform(0.05, 0.3, (3, 3)), rng.uniform(0.0, 6.28, (3, 3))
+    R_nb, R_late = ([from_rpy(*(0.1 * np.sin(6.28 * f * at + phase).sum(axis=1))) for at in times]
+                    for times in (t, t - late))
+    rows, gyro = [], np.eye(3)
+    for k, seen in enumerate(R_late):
+        if k:
+            gyro = gyro @ R_nb[k - 1].T @ R_nb[k] @ from_rotation_vector(
+                np.array([0.1 * bias, 0.0, 0.0]))
+        seen = seen @ from_rotation_vector(0.0035 * rng.standard_normal(3))
+        rows.append([t[k], *seen[2], *np.full(3, 0.1), 0.0, 0.0, -9.81, *gyro.ravel(),
+                     np.arctan2(seen[1, 0], seen[0, 0])])
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_late_orientation_and_a_constant_error_of_rates_are_named(seed):
+    """Each by itself and with its size; noise of 0.2 degrees and a late orientation of 0.02 s are
+    neither."""
+    late = check_rates(imu_log(seed, late=0.15)).findings
+    assert [finding.setting for finding in late] == ["imu orientation"], late
+    assert "0.15 " in late[0].sentence or "0.14 " in late[0].sentence, late
+    off = check_rates(imu_log(seed, bias=0.05)).findings
+    assert [finding.setting for finding in off] == ["imu angular velocity"] and "0.05" in str(off)
+    assert check_rates(imu_log(seed, late=0.02)).findings == []
 
 
 def thrust_log(nu, nu_dot, t, used=ALLOCATION):

@@ -60,6 +60,16 @@ def test_a_value_that_swings_with_every_message_is_one_publisher():
     assert all(since is None for _, since in verdicts(readings))
 
 
+def test_values_that_are_not_there_say_nothing():
+    """An IMU without an orientation has its rates alone."""
+    nothing = np.full(3, np.nan)
+    readings = [(t, np.concatenate([nothing, rates])) for t, rates in [
+        *one(0.0, 10.0, of=lambda t: motion(t)[:3]),
+        *one(5.003, 10.0, of=lambda t: np.full(3, 0.9))]]
+    found = [t for t, since in verdicts(readings, (0.05,) * 6) if since is not None]
+    assert found and 5.0 < found[0] < 6.0
+
+
 @pytest.mark.parametrize("role, channels", [("imu", range(6)), ("wrench", range(6)),
                                             ("joint_states", range(10))])
 def test_it_is_said_and_nothing_of_it_counts(clean, role, channels):

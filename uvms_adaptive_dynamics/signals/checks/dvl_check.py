@@ -56,7 +56,7 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
     size = np.linalg.norm(turned, axis=0)
     gain, worst = float(np.median(size[judged])), float(error[:9].max())
     # Noise of the DVL makes the fit too small, by no more than what is unexplained.
-    if outside(gain, float(np.median((size / fit.by_axis)[judged])), worst, DVL_GAIN):
+    if outside(gain, float(np.median(size[judged] / fit.by_axis[judged])), worst, DVL_GAIN):
         return mismatch("dvl unit", (
             f"DVL velocities are {1 / max(gain, 1e-9):.3g} times those of the integrated IMU; "
             f"publish m/s{_unit_of(gain)}")), np.eye(3)

@@ -82,11 +82,13 @@ class _Series:
         older, far = self._older, self._far
         before = older[-1] if older else values
         older.append(values)
-        # (zip ends with the values that are compared)
-        if all(abs(a - b) <= f for a, b, f in zip(values, before, far)):
+        # (zip ends with the values that are compared; NaN says nothing)
+        far_off = max((x for a, b, f in zip(values, before, far)
+                       if (x := abs(a - b) / f) > 1.0), default=0.0)
+        if not far_off:
             return False
-        near = NEAR * max(abs(a - b) / f for a, b, f in zip(values, before, far))
-        return any(all(abs(a - b) <= near * f for a, b, f in zip(values, row, far))
+        near = NEAR * far_off
+        return any(not any(abs(a - b) > near * f for a, b, f in zip(values, row, far))
                    for row in list(older)[:-2])
 
     def _mark(self, t: float, back: bool) -> None:

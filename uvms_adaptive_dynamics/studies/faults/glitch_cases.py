@@ -30,7 +30,7 @@ SILENT = Limits(wrong=NONE, recover=3.0)
 TILT_UNKNOWN = (
     "Nobody knows how the vehicle is tilted after some seconds: the attitude to be expected is off "
     "by 7 degrees, six times the noise of axis_d. Rows that the tilt outweighs are not learnt from "
-    "(all joints but the last), so that 90 % of the arm's rows count with 10 s of silence, 67 % "
+    "(all joints but the last), so that 90 % of the arm's rows count with 10 s of silence, 70 % "
     "with 30 s; with them .3 and 1.5 % of all rows would be wrong. Predictions of all go on.")
 REJECTED = ("reject|refus|wrong|implausib|outlier|spike|finite|range|fit|frozen|identical|restart",)
 MASKED = "rejected; rows reconstructed from it are masked, filters restart"
