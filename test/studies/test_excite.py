@@ -87,7 +87,8 @@ def test_what_cannot_be_used_is_refused_in_a_sentence(tmp_path, capsys, argument
 
 
 def test_the_times_compared_are_to_the_same_fit():
-    """A motion that is as good at 10 s as the other ends, which was so first at 40 s."""
+    """A motion that is as good at 10 s as the other ends, which was so first at 40 s, and to stay
+    at 60 s."""
     t = np.arange(10.0, 70.0, 10.0)
     slow = np.array([.1, .2, .5, .9, .8, .9])[:, None]
     quick = np.array([.95, .95, .95, .95, .95, .95])[:, None]
@@ -96,8 +97,10 @@ def test_the_times_compared_are_to_the_same_fit():
 
     def shares(r2):
         return time_share(Learnt(none, t, r2), Learnt(none, t, slow))
-    assert shares(quick) == {"mean": 0.25, "worst": 0.25}
-    assert shares(late) == {"mean": 1.0, "worst": 1.0}      # it must stay as good
+    quickly, tardily = shares(quick), shares(late)
+    assert quickly["mean"] == quickly["worst"] == 0.25
+    assert quickly["mean, lasting"] == pytest.approx(1 / 6)
+    assert tardily["mean"] == 1.0 and tardily["mean, lasting"] == pytest.approx(2 / 3)
     assert shares(0.5 * quick)["mean"] is None
 
 

@@ -76,17 +76,27 @@ def compare(config: Config, robot: RobotModel, known: ParameterSet, at_rest: np.
 
 
 def time_share(designed: Learnt, by_hand: Learnt) -> dict[str, float | None]:
-    """Share of the multisine's time after which the designed motion predicts as well, and stays so:
-    by the mean over the channels of 1 - R^2, and by the worst channel's."""
+    """Share of the multisine's time after which the designed motion predicts as well as the
+    multisine does at its end, and stays so: by the mean over the channels of 1 - R^2, and by the
+    worst channel's.
+
+    The multisine's time is when it first was as good; for 'lasting' it must stay so, too.
+    """
     found: dict[str, float | None] = {}
     for name, judged in (("mean", np.mean), ("worst", np.max)):
         ours, theirs = (judged(1 - each.r2, axis=1) for each in (designed, by_hand))
-        # The multisine's time: when it first was as good as it ended, if it was before.
-        needed = by_hand.t[np.flatnonzero(theirs <= theirs[-1])[0]]
-        worse = np.flatnonzero(ours > theirs[-1])
-        after = worse[-1] + 1 if worse.size else 0
-        found[name] = float(designed.t[after] / needed) if after < ours.size else None
+        after = _lasting(ours, theirs[-1])
+        times = {"": by_hand.t[np.flatnonzero(theirs <= theirs[-1])[0]],
+                 ", lasting": by_hand.t[_lasting(theirs, theirs[-1])]}
+        found |= {name + rule: float(designed.t[after] / needed) if after < ours.size else None
+                  for rule, needed in times.items()}
     return found
+
+
+def _lasting(unexplained: np.ndarray, level: float) -> int:
+    """Place from which on it is at most the level; its length where it never stays so."""
+    worse = np.flatnonzero(unexplained > level)
+    return int(worse[-1]) + 1 if worse.size else 0
 
 
 def kept_promises(config: Config, robot: RobotModel, known: ParameterSet, at_rest: np.ndarray,
