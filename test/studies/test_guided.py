@@ -9,10 +9,8 @@ from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.simulation.bag import DEFAULT_START
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
-from uvms_adaptive_dynamics.simulation.rough import ROUGH, Roughness
 from uvms_adaptive_dynamics.studies.closed_loop.command import zeroed
 from uvms_adaptive_dynamics.studies.closed_loop.truth import wrong_prior
-from uvms_adaptive_dynamics.studies.guided.command import with_data_sheet
 from uvms_adaptive_dynamics.studies.guided.loop import SETTLED, guided_run
 from uvms_adaptive_dynamics.studies.guided.table import markdown
 
@@ -53,14 +51,6 @@ def test_a_limit_ends_it():
                        "identification.known_bandwidth": slow})
     assert done.cause.code == "astray" and done.seconds < 6.0
     assert any("where it should be" in note for note in done.notes) and SETTLED > 0
-
-
-def test_a_rough_robots_dvl_is_known_as_its_data_sheet_has_it():
-    """Unless the settings say it; else its velocities look like garbage to the front end."""
-    assert with_data_sheet(CONFIG, ROUGH).dvl.stddev == ROUGH.dvl_noise
-    assert with_data_sheet(CONFIG, Roughness()) == CONFIG
-    own = CONFIG.with_values({"dvl.stddev": 0.03})
-    assert with_data_sheet(own, ROUGH) == own
 
 
 def test_the_table_names_the_worst():

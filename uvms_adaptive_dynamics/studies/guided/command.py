@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     # Without pauses: they are of a motion of its own, and an axis that stands still through the
     # whole test has nothing that could be explained.
     rough = replace(ROUGH, pauses=False) if args.rough else Roughness()
-    config = with_data_sheet(zeroed(options.config_of(args)), rough)
+    config = zeroed(options.config_of(args))
     model = RobotModel.from_config(config)
     schedule = load_schedule(args.schedule, model.table, config.estimation.frozen)
     true = true_parameters(config, model)
@@ -88,14 +88,6 @@ def run(args: argparse.Namespace) -> int:
         print(f"\n{text}", flush=True)
     print(folder / "guided.md")
     return 0
-
-
-def with_data_sheet(config: Config, rough: Roughness) -> Config:
-    """The settings with the noise of the DVL that the robot has, which its data sheet says and its
-    scatter at rest shows, unless they say it themselves."""
-    if rough.dvl_noise is None or config.dvl.stddev != Config().dvl.stddev:
-        return config
-    return config.with_values({"dvl.stddev": rough.dvl_noise})
 
 
 def outcome(done: GuidedRun) -> dict[str, Any]:
