@@ -64,3 +64,8 @@ def test_the_licence_is_the_packages(script):
     licence = " ".join((ROOT / "LICENSE").read_text().split())
     assert " ".join(script.HEADER.partition("\n\n")[2].split()) in licence
     assert '<license file="LICENSE">Apache-2.0</license>' in (ROOT / "package.xml").read_text()
+
+
+def test_every_source_file_has_it(script, capsys):
+    """Run scripts/licence_headers.py where one has none, as after a merge."""
+    assert script.main(["--check"]) == 0, capsys.readouterr().out
