@@ -17,7 +17,12 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.uncertainty.trust import ChannelTrust
-from uvms_adaptive_dynamics.uncertainty.trust_cause import common_scale, likely_cause, slopes
+from uvms_adaptive_dynamics.uncertainty.trust_cause import (
+    Slope,
+    common_scale,
+    likely_cause,
+    slopes,
+)
 
 CHANNELS = ("surge", "sway", "heave", "roll", "pitch", "yaw", "axis_e", "axis_d", "axis_c")
 C, VEHICLE, PERIOD, STDDEV = len(CHANNELS), np.arange(9) < 6, 0.02, 0.05
@@ -63,6 +68,13 @@ def test_one_channel_alone_is_named_with_its_factor():
     """A joint whose effort doubles."""
     sentence = said(np.where(np.arange(C) == 7, 2.0, 1.0))
     assert sentence.startswith("axis_d alone") and "2.0" in sentence and "one scale" not in sentence
+
+
+def test_channels_without_a_measured_effort_have_no_slope():
+    """Thrusters off: exactly zero, which is no factor of zero."""
+    nothing = Slope(np.zeros(C), np.zeros(C))
+    with np.errstate(all="raise"):
+        assert common_scale(nothing, np.arange(C)) is None
 
 
 def test_different_factors_are_no_common_scale():

@@ -119,7 +119,8 @@ def common_scale(found: Slope, places: np.ndarray) -> tuple[float, float] | None
     """(value, standard error) of one slope for all `places`; None where it is one, or where they
     differ by more than chance and a model's usual errors allow."""
     value, error = found.value[places], found.error[places]
-    known = np.isfinite(value)
+    # (both zero: no effort was measured, which is no slope)
+    known = np.isfinite(value) & (error + np.abs(value) > 0.0)
     if known.sum() < 2 or known.sum() <= places.size / 2:
         return None
     value = value[known]
