@@ -219,7 +219,9 @@ class JointFilter:
         """An arm that stands still where it was last seen."""
         zero = np.zeros(self._n)
         mu = latest[:self._n] if self._seen is None else np.array(self._seen)
-        moved = self._seen is None or self._seen_at - self._moved_at < PARKED
+        # Contradictions are moments of an arm that is heard; a silent one may do anything.
+        parked = 0.0 if reason == CONTRADICT else PARKED
+        moved = self._seen is None or self._seen_at - self._moved_at <= parked
         return JointMotion(mu, zero, zero, zero, [reason] * self._n, lost=reason if moved else "")
 
     def _effort(self, t: float) -> list[float] | None:

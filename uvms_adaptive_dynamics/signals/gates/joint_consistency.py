@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .scale import MedianScale, judged
+from .scale import CONTRADICTION_SCALES, MedianScale, judged
 
 SPAN = 0.1                # [s] over which positions and velocities are compared
 # Deviations of the difference that noise alone gives: two positions, and velocities that a driver
@@ -103,15 +103,22 @@ class JointConsistency:
         last, now = self._past[-2], self._past[-1]
         if self._before_jump is None:
             step = now.t - last.t
-            largest = min(JUMP_SPEED * step, SLIP) if step <= SPAN else JUMP_SPEED * step
             self._jump = _difference(last, now)
-            if max(map(abs, self._jump)) <= largest:
+            # a slip stands out of what the readings usually differ by, and of a late velocity
+            hidden = [max(SLIP, CONTRADICTION_SCALES * usual) + step * max(abs(u), abs(v))
+                      for usual, u, v in zip(self._scale.value, last.velocity, now.velocity)]
+            if step > SPAN:
+                hidden = [math.inf] * self._n
+            # (two stamps may be next to each other, and nothing has a speed then)
+            if all(abs(jump) <= max(RETURNED, min(JUMP_SPEED * step, most))
+                   for jump, most in zip(self._jump, hidden)):
                 return False
             self._before_jump = last
         since = now.t - self._before_jump.t
         jump = _difference(self._before_jump, now)
         drifted = RETURNED + DRIFT * since
-        back = max(map(abs, jump)) <= min(drifted, UNDONE * max(map(abs, self._jump)))
+        undone = max(RETURNED, UNDONE * max(map(abs, self._jump)))
+        back = max(map(abs, jump)) <= min(drifted, undone)
         if since > REHOMED:     # of the size that it had at first: anything else is no slip
             self.slips |= {j: round(self.slips.get(j, 0.0) + first, 3)
                            for j, (first, size) in enumerate(zip(self._jump, jump))

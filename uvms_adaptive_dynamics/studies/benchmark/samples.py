@@ -47,15 +47,16 @@ def simulated_samples(seconds: float, seed: int = 1) -> list[Sample]:
     )
     if file.is_file() and file.stat().st_uid == os.getuid():
         with np.load(file) as saved:
-            return [
-                Sample(float(row[0]), *row[1:])
-                for row in zip(*(saved[f.name] for f in fields(Sample)))
-            ]
+            rows = zip(*(saved[f.name] for f in fields(Sample)))
+            return [_sample(*row) for row in rows]
     samples = _simulate(seconds, seed)
+    known = np.full((3, 3), np.nan)     # in place of no doubt, in an array
     partial = file.with_suffix(f".{os.getpid()}.npz")
     # Any: to a type checker, what is unpacked could be the flag `allow_pickle` too.
     columns: dict[str, Any] = {
-        f.name: np.array([getattr(s, f.name) for s in samples]) for f in fields(Sample)
+        f.name: np.array([known if (value := getattr(s, f.name)) is None else value
+                          for s in samples])
+        for f in fields(Sample)
     }
     # Without room for them the samples are made again next time.
     with contextlib.suppress(OSError):
@@ -63,6 +64,11 @@ def simulated_samples(seconds: float, seed: int = 1) -> list[Sample]:
         partial.replace(file)
     partial.unlink(missing_ok=True)
     return samples
+
+
+def _sample(t: np.floating, *arrays: Any) -> Sample:
+    values = [*arrays[:-1], None if np.isnan(arrays[-1]).any() else arrays[-1]]
+    return Sample(float(t), *values)
 
 
 def _simulate(seconds: float, seed: int) -> list[Sample]:
