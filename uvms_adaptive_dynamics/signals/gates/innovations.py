@@ -91,7 +91,6 @@ class InnovationGate:
     def reset(self) -> None:
         """Forget everything but the count of restarts."""
         self._begin_scale(0.0)
-        self._usual = [self._floor] * 3     # deviations of what was accepted, never widened
         self._track: _Track | None = None
         self._accepted = 0.0        # [s] of the last accepted value
         self._rejected: list[tuple[float, np.ndarray]] = []
@@ -216,6 +215,7 @@ class InnovationGate:
         first = min(max(spread / self._floor, START_FACTOR), self._largest / self._floor)
         self._scale = MedianScale([self._floor] * 3, INNOVATION_SCALE_STEP, first)
         self._accepted_scale = MedianScale([self._floor] * 3, INNOVATION_SCALE_STEP, first)
+        self._usual = self._accepted_scale.value    # of what was accepted, never widened
 
     def _line(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(times (k,), values (k, 3), slope (3,)) of the rejected values, the slope as the median
