@@ -205,6 +205,11 @@ def test_with_hardly_any_time_every_tick_has_an_answer():
     assert late > 200
 
 
+def gives_up(cost, cones, start, active, clock):
+    """An active set that leads nowhere."""
+    return native.Stopped(start, active.multipliers, active.Z, 1)
+
+
 class OutOfTime:
     """A solver behind that finds no feasible point in what is left, or a poor one."""
 
@@ -249,9 +254,6 @@ def test_a_stalled_method_that_the_deadline_catches_leaves_its_best_point(
         active = near.active
         return native.Stopped(near.x, active.multipliers, active.Z, near.steps)
 
-    def gives_up(cost, cones, start, active, clock):
-        return native.Stopped(start, active.multipliers, active.Z, 1)
-
     monkeypatch.setattr(native, "solve_interior", stalls)
     monkeypatch.setattr(native, "solve_active_set", gives_up)
     monkeypatch.setattr(native, "Clock", lambda deadline: SlowClock(questions))
@@ -288,9 +290,6 @@ def test_the_best_point_is_an_answer_where_all_methods_stop_near_it(
             return replace(near, gap=3e-5)
         nothing = near.active.multipliers * 0, near.active.Z * 0
         return native.Stopped(start, *nothing, 1)
-
-    def gives_up(cost, cones, start, active, clock):
-        return native.Stopped(start, active.multipliers, active.Z, 1)
 
     monkeypatch.setattr(native, "solve_interior", stalls)
     monkeypatch.setattr(native, "solve_active_set", gives_up)

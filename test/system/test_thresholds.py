@@ -58,7 +58,8 @@ NO_THRESHOLDS = {
     "estimation/saved_state.py": "KEPT",
     "estimation/square_root_information.py": "WAITING BLOCK_COLUMNS",
     "estimation/window.py": "REFORM",
-    "uncertainty/added_direction.py": "ROUNDS NORMAL_MEDIAN RIDGE",
+    "model/normal.py": "NORMAL_MEDIAN",
+    "uncertainty/added_direction.py": "ROUNDS RIDGE",
     "uncertainty/channel_noise.py": "BINS_PER_OCTAVE OCTAVES SCALE_EVERY",
     "uncertainty/gradient_covariance.py": "STRIDE BATCH",
     "uncertainty/identifiability.py": "FAR NARROW TERMS",
@@ -99,7 +100,6 @@ NO_THRESHOLDS = {
     "signals/gates/imu_consistency.py": "SCALE_STEP",
     "signals/gates/innovations.py": "INNOVATION_SCALE_STEP",
     "signals/gates/joint_consistency.py": "SCALE_STEP",
-    "signals/gates/scale.py": "NORMAL_MEDIAN",
     "signals/gates/spikes.py": "HALF_WINDOW LOOKAHEAD SCALE_STEP",
 }
 

@@ -21,12 +21,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..model.jackknife import student_quantile, variance
+from ..model.normal import NORMAL_MEDIAN
 
 # [s] of a cluster of the jackknife: the low-pass correlates rows over .4 s, motions over a second.
 PIECE = 2.5
 MIN_PIECES = 8          # below which a standard error says nothing
 ROUNDS = 3              # of fitting and weighing
-NORMAL_MEDIAN = 0.6745  # of the absolute value of a standard normal variable
 CLIP = 4.0              # standard deviations beyond which a row is left out
 CERTAIN = 0.9995        # quantile of Student's t: 99.9 %, two-sided
 # On columns of unit power: small against all that is excited.

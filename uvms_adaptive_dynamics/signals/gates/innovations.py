@@ -20,7 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .scale import NORMAL_MEDIAN, START_FACTOR, MedianScale
+from ...model.normal import NORMAL_MEDIAN
+from .scale import START_FACTOR, MedianScale
 
 INNOVATION_SIGMAS = 5.0
 INNOVATION_SCALE_STEP = 0.05   # of the running scale, for each value
@@ -99,8 +100,8 @@ class InnovationGate:
 
     @property
     def noise(self) -> float:
-        """Standard deviation of accepted values, on the mean of the axes."""
-        return math.sqrt(sum(each * each for each in self._usual) / 3)
+        """Standard deviation of accepted values, root mean square over the axes."""
+        return math.sqrt(sum(each * each for each in self._accepted_scale.value) / 3)
 
     @property
     def _patience(self) -> float:
@@ -165,7 +166,6 @@ class InnovationGate:
         for error in self._return.errors:
             self._scale.add((error * self._scale.value).tolist())
         self._accepted_scale.add(size.tolist())
-        self._usual = self._accepted_scale.value
         self._track = self._return.track
         self._accepted, self._return, self._jump = self._track.t, None, 0.0
         self._rejected.clear()
@@ -214,8 +214,8 @@ class InnovationGate:
         """Judge values by this deviation at first, as far as a measurement may have it."""
         first = min(max(spread / self._floor, START_FACTOR), self._largest / self._floor)
         self._scale = MedianScale([self._floor] * 3, INNOVATION_SCALE_STEP, first)
+        # of what was accepted, never widened
         self._accepted_scale = MedianScale([self._floor] * 3, INNOVATION_SCALE_STEP, first)
-        self._usual = self._accepted_scale.value    # of what was accepted, never widened
 
     def _line(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(times (k,), values (k, 3), slope (3,)) of the rejected values, the slope as the median

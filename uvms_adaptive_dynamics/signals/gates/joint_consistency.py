@@ -33,7 +33,8 @@ SCALE_STEP = 0.02         # of the running scale, for each value
 # [rad/s or m/s] Apparent speed from one reading to the next that no arm's joint has, beyond what
 # its velocity says: the position has jumped.
 JUMP_SPEED = 5.0
-# [rad or m] in one step that is a jump at any rate: what an encoder slips by.
+# [rad or m] in one step, beyond what a late velocity hides, that is a jump however slow: what an
+# encoder slips by.
 SLIP = 0.05
 # A jump is over once the positions are where the velocities have led since: within this [rad or m],
 # the drift that a velocity's bias gives [rad/s or m/s], and a share of the jump.
@@ -102,16 +103,8 @@ class JointConsistency:
             return False
         last, now = self._past[-2], self._past[-1]
         if self._before_jump is None:
-            step = now.t - last.t
             self._jump = _difference(last, now)
-            # a slip stands out of what the readings usually differ by, and of a late velocity
-            hidden = [max(SLIP, CONTRADICTION_SCALES * usual) + step * max(abs(u), abs(v))
-                      for usual, u, v in zip(self._scale.value, last.velocity, now.velocity)]
-            if step > SPAN:
-                hidden = [math.inf] * self._n
-            # (two stamps may be next to each other, and nothing has a speed then)
-            if all(abs(jump) <= max(RETURNED, min(JUMP_SPEED * step, most))
-                   for jump, most in zip(self._jump, hidden)):
+            if not self._has_jumped(last, now):
                 return False
             self._before_jump = last
         since = now.t - self._before_jump.t
@@ -127,6 +120,20 @@ class JointConsistency:
             self._before_jump = None
             self._past = deque([now])
         return not back
+
+    def _has_jumped(self, last: _Reading, now: _Reading) -> bool:
+        """Whether `_jump` is more than a joint can do between two readings."""
+        step = now.t - last.t
+        for jump, usual, u, v in zip(self._jump, self._scale.value, last.velocity, now.velocity):
+            most = JUMP_SPEED * step
+            if step <= SPAN:
+                # a slip stands out of what the readings usually differ by, and of a late velocity
+                most = min(most, max(SLIP, CONTRADICTION_SCALES * usual)
+                           + step * max(abs(u), abs(v)))
+            # (two stamps may be next to each other, and nothing has a speed then)
+            if abs(jump) > max(RETURNED, most):
+                return True
+        return False
 
 
 def _difference(a: _Reading, b: _Reading) -> list[float]:

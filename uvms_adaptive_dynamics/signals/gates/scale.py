@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-NORMAL_MEDIAN = 0.6745    # median size of a normal variable of deviation one
+from ...model.normal import NORMAL_MEDIAN
+
 START_FACTOR = 5.0        # of the floor: wide until the signal has been seen
 # [s] in which rejected values alone double a scale: a sensor that is like that is accepted in the
 # end, ten seconds of garbage are not.

@@ -50,11 +50,11 @@ def simulated_samples(seconds: float, seed: int = 1) -> list[Sample]:
             rows = zip(*(saved[f.name] for f in fields(Sample)))
             return [_sample(*row) for row in rows]
     samples = _simulate(seconds, seed)
-    known = np.full((3, 3), np.nan)     # in place of no doubt, in an array
+    no_doubt = np.full((3, 3), np.nan)      # None has no place in an array
     partial = file.with_suffix(f".{os.getpid()}.npz")
     # Any: to a type checker, what is unpacked could be the flag `allow_pickle` too.
     columns: dict[str, Any] = {
-        f.name: np.array([known if (value := getattr(s, f.name)) is None else value
+        f.name: np.array([no_doubt if (value := getattr(s, f.name)) is None else value
                           for s in samples])
         for f in fields(Sample)
     }
