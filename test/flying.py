@@ -15,6 +15,7 @@
 """A vehicle's sensors and an estimator's topics for the identification node: each can be spoilt."""
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
@@ -26,6 +27,7 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
 from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.model.parameter_file import parameter_text
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.ros import messages
@@ -133,14 +135,35 @@ class FakeEstimator:
         self._status, self._stage = make(DiagnosticArray, "status"), make(DiagnosticArray, "stage")
         self.silent, self.state, self.said, self._node = False, "learning", 0.0, node
         prior = prior_from_config(CONFIG, ROBOT)
-        stddev = 0.1 * np.abs(prior.values) + 0.01
+        self.stddev = stddev = 0.1 * np.abs(prior.values) + 0.01
+        self.told = []      # whether its stages were to go on
+        self.handed = True, parameter_text(replace(
+            prior, covariance=np.diag(stddev ** 2),
+            noise_stddev=0.5 * ROBOT.default_noise(CONFIG)))
+        node.create_service(SetBool, f"{name}/run_stages", self._run_stages)
+        node.create_service(Trigger, f"{name}/parameter_file", self._parameter_file)
         self._parameters.publish(messages.parameters_message(time.time(), prior.names, prior.values,
                                                              stddev, "learning"))
         self._covariance.publish(messages.covariance_message(time.time(), prior.names,
                                                              np.diag(stddev ** 2)))
-        self._stage.publish(messages.status_array(time.time(), name, "stage", 0, "the arm", stage))
+        self._at = name, stage
+        self._say_stage(stage["state"])
         node.create_timer(0.2, self.say)
         self.say()
+
+    def _parameter_file(self, request, response):
+        response.success, response.message = self.handed
+        return response
+
+    def _run_stages(self, request, response):
+        self.told.append(request.data)
+        self._say_stage("running" if request.data else "waiting")
+        return response
+
+    def _say_stage(self, state):
+        name, stage = self._at
+        self._stage.publish(messages.status_array(time.time(), name, "stage", 0, "the arm",
+                                                  {**stage, "state": state}))
 
     def say(self):
         if not self.silent:

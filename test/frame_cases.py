@@ -147,6 +147,7 @@ CASES = {
     "imu pitched by 10": ({"imu.rpy": (0, pi / 18, 0)}, None, "dvl.rpy"),
     "imu rolled by -10": ({"imu.rpy": (-pi / 18, 0, 0)}, None, "dvl.rpy"),
     "dvl 30 % too fast": ({}, dvl_times(x=1.3, y=1.3, z=1.3), "dvl unit"),
+    "dvl 15 % too fast": ({}, dvl_times(x=1.15, y=1.15, z=1.15), "dvl unit"),
     "dvl 30 % too slow": ({}, dvl_times(x=0.7, y=0.7, z=0.7), "dvl unit"),
     "force 20 % too large": (
         {},

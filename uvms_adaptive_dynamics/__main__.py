@@ -44,6 +44,8 @@ COMMANDS = {
                  "intervals of parameters against the truth, on data of the linear model"),
     "intervals": ("studies.intervals",
                   "count how many unseen rows the 95 % intervals hold on simulated robots"),
+    "unseen": ("studies.unseen",
+               "robots that no rule was made for: coverage of other motion, what is wrongly found"),
     "stages": ("studies.stages",
                "identify in stages and all at once, and compare what is known held out"),
     "paper": ("studies.paper.command",

@@ -215,6 +215,13 @@ def add_prior_factor(parser: argparse.ArgumentParser) -> None:
                         help="every non-zero parameter of the prior times K or 1/K; default 2")
 
 
+def add_solve_every(parser: argparse.ArgumentParser, default: int) -> None:
+    """--solve-every N: how often a study solves."""
+    parser.add_argument("--solve-every", type=count, default=default, metavar="N",
+                        help="every row is predicted and learnt, the problem is solved at each "
+                             f"N-th; default {default}, 1 is what the node does")
+
+
 def config_of(args: argparse.Namespace) -> Config:
     """Settings of --config, --solver and --set; raises ConfigError for what does not exist."""
     changes = dict(args.settings)

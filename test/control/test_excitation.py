@@ -248,6 +248,16 @@ def test_limits_are_named_when_no_room_is_left():
         design(ROBOT, PRIOR, NOISE, FREE, ["*"], LIMITS, T, 1, config=config)
 
 
+def test_a_place_in_doubt_leaves_less_of_the_box_and_in_the_end_no_way_to_go():
+    """Depth is measured, all else stays."""
+    doubtful = LIMITS.doubtful(0.3, CONFIG, 40.0)
+    np.testing.assert_allclose(doubtful.high[:3], LIMITS.high[:3] - [0.3, 0.3, 0.0])
+    np.testing.assert_allclose(doubtful.low[:3], LIMITS.low[:3] + [0.3, 0.3, 0.0])
+    lost = LIMITS.doubtful(0.9, CONFIG, 40.0).with_margins(CONFIG, 40.0)
+    assert lost.high[:2].tolist() == lost.low[:2].tolist() == [0.0, 0.0] and lost.high[2] > 0.0
+    np.testing.assert_array_equal(LIMITS.doubtful(0.9, CONFIG, 40.0).high[3:], LIMITS.high[3:])
+
+
 def test_half_the_size_is_half_of_what_is_left_for_a_wanted_motion():
     """Of tilt, speeds and rates; of the tilt beside its margin, which stays."""
     limits = LIMITS

@@ -186,3 +186,30 @@ def test_a_motion_is_unsteady_from_half_of_the_way_to_a_stop(change):
 def test_an_unsteady_motion_says_which_limit_counted():
     said = guard().unsteady(state(position=np.array([0.55 * SET.position_error, 0.0, 5.0])))
     assert f"the limit is {0.5 * SET.position_error:g} m" in said.sentence
+
+
+def test_the_box_counts_how_far_the_place_may_be_off():
+    """Forward and right, not the depth, which is measured."""
+    half = replace(moved(0, 0.5), doubt=0.999 * (EXC.box[0] - 0.5))
+    assert codes(half) == []
+    cause, = guard().causes(0.0, replace(half, doubt=1.001 * (EXC.box[0] - 0.5)))
+    assert cause.code == "box" and "0.50 m ahead" in cause.sentence
+    assert "give or take 0.50 m" in cause.sentence and "Arm again" in cause.sentence
+    assert guard().unsteady(replace(half, doubt=EXC.box[0] - 0.5)) is None
+    assert codes(replace(moved(2, 0.9 * EXC.box[2]), doubt=0.9 * min(EXC.box[:2]))) == []
+
+
+def test_who_needs_too_much_at_rest_is_named():
+    """A joint beyond its share of the limit, or a thruster; a joint that gets positions, not
+    efforts, tells nothing."""
+    effort = np.zeros(10)
+    effort[7] = -0.99 * EXC.torque_share * LIMITS.torque[1]
+    assert guard().overloaded(effort) is None
+    effort[7] = -1.01 * EXC.torque_share * LIMITS.torque[1]
+    cause = guard().overloaded(effort)
+    assert cause.code == "overloaded" and cause.sentence.startswith("axis_d needs 76% of its limit")
+    positions = CONFIG.with_values({"identification.joint_output": "position"})
+    assert MotionGuard(positions, LIMITS).overloaded(effort) is None
+    pushed = np.zeros(10)
+    pushed[0] = 1.01 * EXC.thrust_share * CONFIG.feedforward.wrench_limits[0]
+    assert guard().overloaded(pushed).sentence.startswith("thruster 1 needs 71%")

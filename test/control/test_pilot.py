@@ -20,7 +20,13 @@ import pytest
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.control.excitation.trajectory import Trajectory
-from uvms_adaptive_dynamics.control.guide import SMALLER, SMALLEST, Guide, StageView
+from uvms_adaptive_dynamics.control.guide import (
+    HELD_BACK,
+    SMALLER,
+    SMALLEST,
+    Guide,
+    StageView,
+)
 from uvms_adaptive_dynamics.control.motion_guard import Cause
 from uvms_adaptive_dynamics.control.pilot import SETTLE, Pilot
 from uvms_adaptive_dynamics.control.state_filter import MotionState
@@ -72,6 +78,16 @@ def test_armed_it_holds_where_it_is_and_pushes_back():
     assert south[0] < -10.0 and abs(south[1]) < 0.2 * abs(south[0])
     assert one.moved(state((1.5, 2.0, 5.0))) == pytest.approx(
         from_rpy(0, 0, HEADING).T @ [0.5, 0, 0])
+
+
+def test_the_place_is_in_doubt_by_what_the_dvl_s_noise_has_moved_it_since_it_was_armed():
+    """Two deviations of a random walk, and of how far it goes on."""
+    one, before = pilot(), state()._replace(place_variance=0.3, place_growth=0.01)
+    assert one.doubt(before) == 0.0
+    one.arm(0.0, before)
+    later = before._replace(place_variance=0.34)
+    assert one.doubt(later) == pytest.approx(2 * 0.04 ** 0.5)
+    assert one.doubt(later, 5.0) == pytest.approx(2 * 0.09 ** 0.5)
 
 
 def test_a_vehicle_that_may_drift_is_not_pushed_back_but_held_at_depth():
@@ -142,6 +158,47 @@ def test_a_motion_that_is_broken_off_fades_to_rest_at_the_station():
     np.testing.assert_allclose(end.nu, 0.0, atol=1e-9)
     np.testing.assert_allclose(end.mu, flown.posture, atol=1e-9)
     assert not one.following(at + flown.ramp)
+
+
+def test_a_motion_is_held_back_by_the_effort_that_holds_it_at_its_start():
+    """Known just before the motion begins, as the mean of the last second; it then stays there."""
+    one, flown = pilot(), trajectory()
+    one.arm(0.0, state())
+    one.follow(1.0, flown)
+    start = 1.0 + one.time_left(1.0) - flown.duration
+    sagging = state(mu=flown.posture - [0.0, 0.05, 0.0, 0.0])
+    for t in np.arange(1.0, start - 0.5 * PERIOD, PERIOD):
+        assert one.held(t) is None or t > start - 0.2 * SETTLE
+        last = one.commands(t, sagging)
+    held = one.held(t)
+    assert held.shape == (10,) and 0.0 < held[7] <= last.joint_torque[1] + 1e-9
+    assert one.held(start) is None
+    one.hold_back(t)
+    assert one.held_back == 1 and not one.following(t) and one.trajectory is None
+    np.testing.assert_allclose(one.wanted(start + 5.0).mu, flown.posture, atol=1e-9)
+
+
+def test_the_guide_asks_for_another_motion_and_gives_up_after_some():
+    """Of the same size, from what is known by then; one that is flown in between counts anew."""
+    one = pilot()
+    one.arm(0.0, state())
+    guide, t = Guide(one, 3.0), 0.0
+
+    def asked_and_begun(t):
+        asked = guide.next(t, STAGE)
+        guide.designed(trajectory())
+        guide.next(t, STAGE)
+        return asked
+    for _ in range(HELD_BACK - 1):
+        assert asked_and_begun(t).size == SMALLER
+        one.hold_back(t)
+    asked_and_begun(t)
+    t += one.time_left(t)
+    assert guide.flown == ["arm"]
+    for k in range(HELD_BACK):
+        assert asked_and_begun(t).number == HELD_BACK + 1 + k
+        one.hold_back(t)
+    assert guide.next(t, STAGE).code == "overloaded" and guide.flown == ["arm"]
 
 
 @pytest.mark.parametrize("ramp", [0.1, 0.5])

@@ -97,6 +97,22 @@ def test_a_stage_ends_when_its_directions_are_measured(said):
     assert said[2].startswith("stage 1 of 2, the first: done after 11 s")
 
 
+def test_a_stage_that_waits_counts_neither_time_nor_motion(said):
+    """And goes on where it was."""
+    learner, runner = run_of(lambda name: 1.0, said)
+    assert play(runner, learner, 20.0) is None
+    runner.waits = True
+    assert play(runner, learner, 100.0, "a") is None
+    progress = runner.progress()
+    assert (progress.state, progress.elapsed) == ("waiting", pytest.approx(20.0))
+    assert progress.moved["a"] == 0.0
+    runner.waits = False
+    assert play(runner, learner, 60.0) == pytest.approx(40.0)
+    runner.waits = True
+    runner.restart()
+    assert runner.progress().state == "waiting"
+
+
 def test_time_alone_ends_no_stage_before_its_limit(said):
     """Without motion nothing is learnt: the limit ends the stage, which is said with what is
     missing, and the next one goes on."""

@@ -23,11 +23,14 @@ from uvms_adaptive_dynamics.estimation.believed_change import (
     EffortChange,
     PartChange,
     Restoration,
+    Scales,
+    VelocityChange,
 )
 from uvms_adaptive_dynamics.estimation.row_excitation import Excited
 
 TABLE = make_table(2, vehicle=False)
-PI, EVERY, UNITY = np.zeros(TABLE.size), np.ones(TABLE.channels, bool), np.ones(TABLE.channels)
+PI, EVERY = np.zeros(TABLE.size), np.ones(TABLE.channels, bool)
+UNITY = Scales(np.ones(TABLE.channels))
 
 
 def learn(state, rng, ticks, noise):
@@ -72,9 +75,9 @@ def test_what_was_known_is_kept_and_restored_with_the_noise_of_before(changed, k
     same_noise(followed.before.information.noise, noise)
     learn(state, np.random.default_rng(1), 50, 10.0)
     restoration = Restoration("link", 40, noise, followed.before)
-    back = restoration.follow(state, PI + 1, followed.effort_factor)
+    back = restoration.follow(state, PI + 1, followed.scales)
     same_noise(state.noise.record(), noise)
-    assert back.before is None and back.pi is PI and back.effort_factor is UNITY
+    assert back.before is None and back.pi is PI and back.scales is UNITY
 
 
 def test_what_cannot_be_followed_leaves_what_is_known(changed, monkeypatch):
@@ -101,11 +104,23 @@ def test_a_factor_is_divided_out_and_nothing_else_forgotten(changed):
     """A factor that returns to one is one exactly; the window's rows had the wrong efforts."""
     state, noise = changed
     rows = state.rows_learned
-    corrected = CHANGES["effort"](noise).follow(state, PI, UNITY).effort_factor
-    np.testing.assert_allclose(corrected, [1.0, .8])
+    corrected = CHANGES["effort"](noise).follow(state, PI, UNITY).scales
+    np.testing.assert_allclose(corrected.effort, [1.0, .8])
     assert state.window.filled == 0 and state.rows_learned == rows
     undone = EffortChange("effort", 40, noise, np.array([1]), .79, "")
-    np.testing.assert_array_equal(undone.follow(state, PI, corrected).effort_factor, UNITY)
+    np.testing.assert_array_equal(undone.follow(state, PI, corrected).scales.effort, UNITY.effort)
+
+
+def test_a_factor_on_velocity_is_corrected_and_undone(changed):
+    """Beside a factor on efforts, which it leaves as it is."""
+    state, noise = changed
+    worn = Scales(np.array([1.0, .8]))
+    corrected = VelocityChange("DVL scale", 40, noise, 1.25, "").follow(state, PI, worn).scales
+    assert corrected.velocity == pytest.approx(.8) and corrected.effort is worn.effort
+    undone = VelocityChange("DVL scale", 40, noise, .81, "").follow(state, PI, corrected).scales
+    assert undone.velocity == 1.0
+    assert "1.25 times what the model says since 3.0 s" in VelocityChange(
+        "DVL scale", 40, noise, 1.25, "").sentence(3.0)
 
 
 def test_sentences_name_part_time_and_evidence(changed):

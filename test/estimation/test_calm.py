@@ -80,7 +80,7 @@ def setup():
 @pytest.fixture(scope="module")
 def other(setup):
     """Samples of another motion."""
-    return samples_of(SignalFrontEnd(*setup), recording(11, 60.0))
+    return samples_of(SignalFrontEnd(*setup), recording(11, 30.0))
 
 
 def learnt(config, robot, seed):
@@ -111,13 +111,12 @@ def r2(config, robot, parameters, samples):
         (measured - np.nanmean(measured, axis=0)) ** 2, axis=0)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_calm_neither_moves_nor_spoils_what_was_measured(setup, other, seed):
+def test_calm_neither_moves_nor_spoils_what_was_measured(setup, other):
     """60 s of calm after 20 s of excitation: no measured parameter moves by more than its standard
     deviation, no measured interval becomes half as wide or a half wider (rows of the last motion
     count after it), and on another motion no R^2 falls by more than .02."""
     config, robot = setup
-    estimator, before = learnt(config, robot, seed)
+    estimator, before = learnt(config, robot, seed=1)
     after = estimator.parameter_set()
     measured = np.array(before.known_from) == "measured"
     assert measured.sum() > 15

@@ -91,12 +91,13 @@ def test_a_factor_is_found_as_one_and_as_no_parameter():
 
 
 def test_hypotheses_are_parts_and_factors_of_what_is_estimated():
-    """Eleven parts, or without the frozen ones fewer; thrust, and each joint's effort."""
+    """Eleven parts, or without the frozen ones fewer; thrust, DVL, and each joint's effort."""
     table = RobotModel.from_config(Config()).table
     free, stddev = np.ones(table.size, bool), np.ones(table.size)
     names = [one.name for one in hypotheses(table, free, stddev)]
     assert "vehicle inertia and restoring" in names and "axis_b link" in names
-    assert names[-5:] == ["thrust scale"] + [f"{joint} effort scale" for joint in table.joints]
+    assert names[-6:] == ["thrust scale", "DVL scale"] + [
+        f"{joint} effort scale" for joint in table.joints]
     free[table.match(["axis_b.*"])] = False
     fewer = [one.name for one in hypotheses(table, free, stddev)]
     assert set(names) - set(fewer) == {"axis_b link", "axis_b friction"}
@@ -190,7 +191,8 @@ FLOAT = {"B": 20.0, "zgW_zbB": 3.0}
 
 @pytest.mark.parametrize("change, part", [(PAYLOAD, "axis_b link"),
                                           (FLOAT, "vehicle inertia and restoring"),
-                                          ({"axis_d.fs": .5}, "axis_d friction")])
+                                          ({"axis_d.fs": .5}, "axis_d friction"),
+                                          ({"X_uu": -18.0, "Z_ww": -18.0}, "vehicle damping")])
 def test_a_changed_robot_is_re_estimated(setup, change, part):
     """Found once, named, and ten seconds later predicted as before; what was known of other parts
     stays measured."""
@@ -271,6 +273,24 @@ def test_thrust_that_is_off_is_a_factor_and_no_payload(setup, factor):
         assert (estimator.effort_factor[6:] == 1).all() and (off < 1.5).all()
     estimator, _ = run(setup, {}, seconds=55.0, until=40.0, spoil=sag, look=(40.0, corrected))
     assert estimator.changes == 2 and (estimator.effort_factor == 1).all()
+    words = np.array(estimator.known_from()) == "measured"
+    error = np.abs(estimator.pi - setup.truth) / deviations(estimator.covariance)
+    assert np.mean(error[words] < 2) > .9 and error[words].max() < 4
+
+
+@pytest.mark.parametrize("factor", [1 / 1.15, 1.3])
+def test_a_dvl_that_reads_wrong_is_a_factor_and_no_damping(setup, factor):
+    """Named with its value and corrected, until it reads right again; parameters stay."""
+    def wrong(sample):
+        return replace(sample, nu=sample.nu * ([factor] * 3 + [1.0] * 3))
+
+    def corrected(estimator, off):
+        assert estimator.changes == 1
+        assert estimator.last_change.startswith("DVL scale: velocities are")
+        assert estimator.velocity_factor == pytest.approx(1 / factor, rel=.03)
+        assert (estimator.effort_factor == 1).all() and (off < 1.5).all()
+    estimator, _ = run(setup, {}, seconds=50.0, until=40.0, spoil=wrong, look=(40.0, corrected))
+    assert estimator.changes == 2 and estimator.velocity_factor == 1.0
     words = np.array(estimator.known_from()) == "measured"
     error = np.abs(estimator.pi - setup.truth) / deviations(estimator.covariance)
     assert np.mean(error[words] < 2) > .9 and error[words].max() < 4

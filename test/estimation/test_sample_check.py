@@ -70,3 +70,16 @@ def test_rows_go_on_until_the_tilt_outweighs_their_noise(setup):
     assert few.all(axis=1).mean() > 0.9 and estimator.tilted == 0
     many, estimator = valid(30.0)
     assert not many[:, 1].any() and estimator.tilted > 50 and estimator.implausible == 0
+
+
+def test_what_an_imu_said_before_it_was_found_to_be_wrong_is_no_evidence_of_a_change(setup):
+    """The detector begins anew where the attitude is doubted."""
+    config, robot, prior, motion = setup
+    estimator, looks = Estimator(config, prior, robot), []
+    estimator._detector.break_off = lambda: looks.append(1)
+    for k in range(20):
+        sample = replace(motion.sample(2.0 + 0.02 * k, robot), t=START + 0.02 * k)
+        estimator.add(sample)
+    before = len(looks)
+    estimator.add(replace(sample, t=START + 0.4, down_doubt=1e-4 * np.eye(3)))
+    assert len(looks) == before + 1

@@ -21,7 +21,7 @@ import pytest
 
 from uvms_adaptive_dynamics.model.parameters import VEHICLE
 from uvms_adaptive_dynamics.model.rotations import from_rpy, skew
-from uvms_adaptive_dynamics.model.vehicle import vehicle_regressor
+from uvms_adaptive_dynamics.model.vehicle import by_linear_velocity, vehicle_regressor
 
 # The golden files' order is inertia | restoring | linear | quadratic (golden/README.md).
 OURS_FROM_GOLDEN = np.r_[0:10, 15:27, 10:15]
@@ -49,6 +49,18 @@ def test_regressor_equals_every_golden_evaluation(golden):
 
 def random_state(rng):
     return rng.normal(size=6), rng.normal(size=6), from_rpy(*rng.uniform(-1, 1, 3))
+
+
+def test_how_the_regressor_depends_on_the_scale_of_velocity():
+    """Quadratic in the factor: slope and curvature give the regressor at any other."""
+    nu, nu_dot, R = random_state(np.random.default_rng(1))
+    slope, curvature = by_linear_velocity(nu)
+    for factor in (.5, 1.3):
+        scaled = vehicle_regressor(nu * ([factor] * 3 + [1.0] * 3), nu_dot, R)
+        off = factor - 1
+        np.testing.assert_allclose(
+            scaled, vehicle_regressor(nu, nu_dot, R) + off * slope + off ** 2 * curvature,
+            atol=1e-12)
 
 
 def test_regressor_is_the_sum_of_fossens_terms():

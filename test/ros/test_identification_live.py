@@ -17,6 +17,7 @@ flown for the first stage, and an abort brings the robot to rest."""
 import contextlib
 import importlib.util
 import os
+import time
 
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ PACKAGE = "uvms_adaptive_dynamics.ros"
 # The cheapest design that there is.
 SETTINGS = {"estimation.schedule": "guided", "identification.move": "true",
             "excitation.starts": 1, "excitation.iterations": 0, "excitation.draws": 1,
-            "excitation.duration": 20.0, "identification.design_time": 2.0}
+            "excitation.duration": 30.0, "identification.design_time": 2.0}
 
 
 @contextlib.contextmanager
@@ -64,14 +65,25 @@ def test_a_guided_run_on_the_simulated_robot(tmp_path):
             said = message.status[0]
             status.append({v.key: v.value for v in said.values} | {"said": said.message})
         ros.operator.create_subscription(DiagnosticArray, f"/{NODE}/status", hear, LATCHED)
-        arm = lambda: ros.call(SetBool, f"{NODE}/arm", SetBool.Request(data=True))
+        stages = []
+        ros.operator.create_subscription(
+            DiagnosticArray, "/uvms_estimator/stage", lambda message: stages.append(
+                {v.key: v.value for v in message.status[0].values}), LATCHED)
+        arm = ros.operator.create_client(SetBool, f"{NODE}/arm")
+        ros.until(lambda: status and arm.service_is_ready(), 60.0, "a status")
+        # three processes that start are not at rest, nor has DDS told each of all others
+        started = time.monotonic()
+        ros.until(lambda: time.monotonic() > started + 10.0)
         answers = []
 
         def armed():
-            answers.append(arm())
-            return answers[-1].success
-        ros.until(armed, 60.0, "arming")
-        ros.until(lambda: status[-1]["armed"] == "true")
+            """An answer may be lost where a service has only just been found."""
+            if not answers or answers[-1].done() or time.monotonic() > started + 3.0 * len(answers):
+                answers.append(arm.call_async(SetBool.Request(data=True)))
+            return status[-1]["armed"] == "true"
+        started = time.monotonic()
+        ros.until(armed, 30.0, "arming")
+        assert status[-1]["stage"] == "hover" and float(stages[-1]["elapsed"]) < 2.0
         ros.until(lambda: status[-1]["armed"] == "false" or float(status[-1]["motion done"]) > 0,
                   60.0, "a motion")
         assert status[-1]["state"] == "moving", status[-1]
@@ -81,6 +93,8 @@ def test_a_guided_run_on_the_simulated_robot(tmp_path):
         moved = np.ptp([message.position for message in joints[start:]], axis=0)
         assert moved.max() > 0.1 and status[-1]["armed"] == "true", status[-1]
         assert any(tmp_path.rglob("trajectory.yaml"))
+        ros.until(lambda: any("this motion promises" in each["promise"] for each in status), 90.0,
+                  "the promise")
         assert ros.call(Trigger, f"{NODE}/abort").message.startswith("Stopped")
         ros.until(lambda: status[-1]["state"] == "disarmed", 10.0, "the stop")
         ros.until(lambda: set(pwm[-1].data) == {1500.0}, 5.0, "neutral")

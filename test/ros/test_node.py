@@ -375,7 +375,7 @@ def test_without_simulated_time_nothing_is_taken(ros, start):
 
 # --- services -------------------------------------------------------------------------------------
 
-def test_services(ros, start):
+def test_services(ros, start, tmp_path):
     """save and load repeat the parameters, reset goes back to the prior, disable stops learning and
     not predicting."""
     node = start(use_sim_time=True)
@@ -412,28 +412,43 @@ def test_services(ros, start):
     time.play(1.5)
     assert not np.array_equal(parameters_of(node), learnt)
 
+    text = ros.call(Trigger, name + "parameter_file").message
+    (tmp_path / "handed.yaml").write_text(text)
+    handed = load_parameters(tmp_path / "handed.yaml")
+    assert handed.covariance is not None and handed.information is not None
+    assert handed.row_noise_stddev is not None
+
     answer = ros.call(Trigger, name + "next_stage")
     assert not answer.success and "schedule" in answer.message
 
 
 def test_stages(ros, start, tmp_path):
     """~/stage says what is free, how far it is and what is missing, latched; ~/next_stage ends a
-    stage by hand, ~/reset begins at the first one; the log has it in words."""
+    stage by hand, ~/reset begins at the first one; the log has it in words. Where a node may move
+    the robot, the first one waits for ~/run_stages."""
     own = tmp_path / "own.yaml"
     own.write_text("stages:\n"
                    "  - {name: arm, title: the arm, free: ['*.*'], move: [joints]}\n"
                    "  - {name: all, title: everything, free: ['*'], move: ['*']}\n")
     log = ros.collect(Log, "/rosout", QoSProfile(depth=1000))
-    node = start(**{"use_sim_time": True, "estimation.schedule": str(own)})
+    node = start(**{"use_sim_time": True, "estimation.schedule": str(own),
+                    "identification.move": True})
     heard = ros.collect(DiagnosticArray, "/uvms_estimator/stage", LATCHED)
 
     def said():
         return {pair.key: pair.value for pair in heard[-1].status[0].values}
     ros.until(lambda: heard, what="the stage at the start")
     assert said()["stage"] == "arm" and said()["elapsed"] == "0"
-    assert "axis_e: has hardly moved, or its rows are masked" in heard[-1].status[0].message
+    assert said()["state"] == "waiting"
+    assert "waits at 0 s, until the node that moves the robot is armed" in (
+        heard[-1].status[0].message)
     assert asked(node, lambda estimator: estimator.held.sum()) == 27
     time = SimulatedTime(ros, node)
+    time.play(1.5)
+    answer = ros.call(SetBool, "/uvms_estimator/run_stages", SetBool.Request(data=True))
+    assert answer.success and "0% after 0 s" in answer.message
+    ros.until(lambda: said()["state"] == "running", what="the stage that runs")
+    assert "axis_e: has hardly moved, or its rows are masked" in heard[-1].status[0].message
     time.play(2.5)
     ros.until(lambda: float(said()["elapsed"]) >= 1.0, what="progress")
     assert float(said()["moved axis_b"]) > 0 and heard[-1].header.stamp.sec > 0

@@ -250,7 +250,8 @@ def test_values_that_are_not_finite_are_never_published(watched):
     node.ros.until(lambda: node.heard["parameters"][-1].header.frame_id == "learning")
 
     def spoil(estimator):
-        estimator._systematic = np.full_like(estimator._systematic, np.nan)
+        known = estimator._uncertainty
+        known.systematic = np.full_like(known.systematic, np.nan)
     node.asked(spoil)
     assert "not finite" in node.said("failed", trusted="false")["reason"]
     node.ros.until(lambda: node.heard["parameters"][-1].header.frame_id == "failed")

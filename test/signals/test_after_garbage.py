@@ -15,6 +15,7 @@
 """After garbage and outages no row counts whose motion is reconstructed from them, and rows come
 back soon."""
 
+from types import SimpleNamespace
 from types import SimpleNamespace as Message
 
 import numpy as np
@@ -23,6 +24,8 @@ from analytic import START, AnalyticMotion, stamp, stream
 from signal_runs import make, run
 
 from uvms_adaptive_dynamics.model.rotations import from_rpy, to_quaternion
+from uvms_adaptive_dynamics.signals.decode.sensor_clock import SensorClock
+from uvms_adaptive_dynamics.signals.filters.inertial import InertialFilter
 
 BEGIN, LENGTH, SECONDS = 8.0, 0.6, 14.0
 BACK = 3.0     # [s] after the end, at most, until the vehicle's rows count again
@@ -174,3 +177,48 @@ def test_a_fast_imu_gives_the_same_motion(recorded):
     t, found = errors(motion, robot, samples)
     late = (t > 2.0) & (t < 3.5)
     assert np.isfinite(found[late, 0]).mean() > 0.9 and np.nanmax(found[late, 0]) < 0.2
+
+
+def rolled_from(onset, seconds=np.inf):
+    """The attitude turned by 10 degrees about the body's x axis from `onset` [s] on, with rates and
+    force, as of a mount that was knocked."""
+    R = from_rpy(np.radians(10.0), 0.0, 0.0)
+    a, b, c, d = to_quaternion(R)
+
+    def change(r, m, t):
+        if r != "imu" or not onset <= t - START < onset + seconds:
+            return r, m, t
+        q = m.orientation
+        x, y, z, w = q.x, q.y, q.z, q.w
+        turned = (w * a + x * d + y * c - z * b, w * b - x * c + y * d + z * a,
+                  w * c + x * b - y * a + z * d, w * d - x * a - y * b - z * c)
+        return r, Message(**{
+            **vars(m), "orientation": Message(**dict(zip("xyzw", turned))),
+            "angular_velocity": vector(m.angular_velocity, lambda v: R.T @ v),
+            "linear_acceleration": vector(m.linear_acceleration, lambda v: R.T @ v)}), t
+    return change
+
+
+def test_a_mount_that_was_knocked_is_said(recorded):
+    """After three seconds, with the angle; one that comes back at once is garbage."""
+    config, robot, _, messages = recorded
+    front, _ = run(config, robot, messages, rolled_from(BEGIN))
+    said = [text for text in front.warnings if text.startswith("imu orientation")]
+    assert len(said) == 1 and "tilted by 10 degrees" in said[0] and "imu.rpy" in said[0]
+    front, _ = run(config, robot, messages, rolled_from(BEGIN, 0.6))
+    assert not any(text.startswith("imu orientation") for text in front.warnings)
+
+
+def test_a_gyro_is_not_judged_by_an_attitude_that_has_not_been_proven():
+    """While the DVL has not fitted yet after a contradiction: a bias found there took 5 degrees per
+    second off right rates."""
+    inertial, looks = InertialFilter(make()[0], SensorClock(), SensorClock()), []
+    inertial._gyro = SimpleNamespace(is_due=lambda t: True, restart=lambda: looks.append("none"),
+                                     look=lambda *_: looks.append("look") or "")
+    inertial._imu = SimpleNamespace(turn_error=lambda span: (0.0,) * 4)
+    inertial._wrong_turn(1.0, [0.0] * 10)
+    inertial._contradictions.add(1.0, 1.1)
+    inertial._wrong_turn(1.2, [0.0] * 10)
+    inertial._contradictions.close()
+    inertial._wrong_turn(2.0, [0.0] * 10)
+    assert looks == ["look", "none", "look"]

@@ -25,7 +25,9 @@ LATE = "thrusters.delay: over the last minute the vehicle followed its thrusters
 
 
 def warnings(settings=(), late="", restarts=0):
-    frames = SimpleNamespace(findings=[(Finding(s, "is wrong"), 30.2) for s in settings])
+    frames = SimpleNamespace(
+        findings=[(Finding(s, "is wrong"), 30.2) for s in settings], consistent_at=lambda s: None
+    )
     return signal_warnings([], frames, SimpleNamespace(warning=late), restarts)
 
 

@@ -82,22 +82,20 @@ def assert_agree(problem, ours, oracle):
     assert ours.gap < 1e-6
 
 
+COMPARED = 15   # ticks: in a window of 12, each row of the first one leaves
+
+
 @pytest.mark.parametrize("grouping", ["sample", "channel", "horizon"])
 @pytest.mark.parametrize(
-    "case, ticks, outliers, values",
+    "case, outliers, values",
     [
-        ("default", 30, 0.03, {}),
-        ("many outliers", 30, 0.2, {}),
-        ("frozen", 20, 0.03, {"frozen": FROZEN}),
-        (
-            "rank deficient",
-            30,
-            0.03,
-            {"arrival": "relative", "horizon": 4, "relative_weight": 1e-2},
-        ),
+        ("default", 0.03, {}),
+        ("many outliers", 0.2, {}),
+        ("frozen", 0.03, {"frozen": FROZEN}),
+        ("rank deficient", 0.03, {"arrival": "relative", "horizon": 4, "relative_weight": 1e-2}),
     ],
 )
-def test_every_tick_equals_the_oracle(grouping, case, ticks, outliers, values, robot, samples):
+def test_every_tick_equals_the_oracle(grouping, case, outliers, values, robot, samples):
     """Consecutive ticks of the simulated robot, solved with what the tick before knew, against
     the statement solved from scratch (500 ticks at the default horizon: `benchmark
     --compare`)."""
@@ -125,9 +123,9 @@ def test_every_tick_equals_the_oracle(grouping, case, ticks, outliers, values, r
             watched.solution.pi[~estimator.free], estimator.prior.values[~estimator.free]
         )
         compared += 1
-        if compared == ticks:
+        if compared == COMPARED:
             break
-    assert compared == ticks and unanswered <= ticks // 10 and estimator.solver_failures == 0
+    assert compared == COMPARED and unanswered <= COMPARED // 10 and estimator.solver_failures == 0
 
 
 def at(table, pi, **values):

@@ -43,6 +43,18 @@ def test_slow_noise_is_called_slow():
     assert np.mean(shares[:, 1:].sum(axis=1) / shares.sum(axis=1)) > .7
 
 
+def test_what_wanders_over_seconds_is_not_averaged_out_within_one():
+    """A tether that wanders over 5 s: 500 neighbouring rows are worth one, of which the slowest of
+    the model noises explains a third at least; three minutes tell."""
+    rng, time = np.random.default_rng(4), 5.0
+    autocovariance = ResidualAutocovariance(10, KERNEL, PERIOD, 1.0)
+    for e in noise(rng, 9000, np.exp(-PERIOD / time), 10).T:
+        autocovariance.add_residual(e, np.ones(10, bool))
+    slow = autocovariance.innovations(np.ones(10)) @ (1 - autocovariance.ar) ** -2.0
+    rows = slow * KERNEL.sum() ** 2 / autocovariance.total(np.ones(10))
+    assert np.mean(rows) > 2 * time / PERIOD / 3
+
+
 def test_units_of_the_residual_carry_over():
     """Innovations are in the residual's units squared; with too few residuals they are those of
     white noise of the given variance."""

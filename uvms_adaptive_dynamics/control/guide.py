@@ -29,6 +29,9 @@ from .pilot import Pilot
 # Size of a stage's first motion, and factor on the size after a motion that was broken off, its
 # inverse after one that was not; smaller than the least, it is the robot that is wrong.
 SMALLER, SMALLEST = 0.5, 0.1
+# Motions in a row that are held back before they begin; then the robot is too weak for what is
+# asked of it, or what is believed of it does not become better.
+HELD_BACK = 3
 
 
 class StageView(NamedTuple):
@@ -44,11 +47,13 @@ class StageView(NamedTuple):
 
 class Request(NamedTuple):
     """A motion to be designed: for a stage, the number-th of this arming (its seed); size: share
-    of the limits of tilt, speeds and rates that it may use."""
+    of the limits of tilt, speeds and rates that it may use; doubt [m] of where the robot will be
+    forward and right by its end."""
 
     stage: StageView
     number: int
     size: float = 1.0
+    doubt: float = 0.0
 
 
 class Guide:
@@ -62,7 +67,8 @@ class Guide:
         self._ready: tuple[Request, Trajectory] | None = None
         self._asked, self._size = 0, SMALLER
         self._stage = ""                # that the size is of
-        self._broken_off = pilot.broken_off
+        self._broken_off, self._held_back = pilot.broken_off, pilot.held_back
+        self._in_a_row = 0              # held back
         self._goes_well = False         # a motion was begun and has not been broken off
         self._stale = False             # what is being designed was asked for before a break-off
         self.flown: list[str] = []      # names of the stages of each motion
@@ -81,6 +87,13 @@ class Guide:
             return Cause("done", "the schedule is complete")
         if pilot.broken_off > self._broken_off:
             self._be_smaller(pilot.broken_off)
+        if pilot.held_back > self._held_back:
+            self._ask_again(pilot.held_back)
+        if self._in_a_row >= HELD_BACK:
+            return Cause("overloaded", f"{HELD_BACK} motions in a row start where the robot needs "
+                                       "more effort to hold still than the limits leave to a whole "
+                                       "motion. Check excitation.torque_share, .thrust_share, "
+                                       ".joint_low and .joint_high, and what the arm carries")
         if self._size < SMALLEST:
             return Cause("astray", f"{pilot.broken_off} motions were broken off, and one of "
                                    f"{SMALLEST:.0%} of the limits is too large still. Does "
@@ -101,6 +114,7 @@ class Guide:
         if stage.name != self._stage:
             self._stage, self._size = stage.name, SMALLER
         elif self._goes_well:
+            self._in_a_row = 0
             self._size = min(self._size / SMALLER, 1.0)
         self._asked += 1
         self._pending = Request(stage, self._asked, self._size)
@@ -123,4 +137,12 @@ class Guide:
         self._broken_off = broken_off
         self._size *= SMALLER
         self._goes_well = False
+        self._ready, self._stale = None, self._pending is not None
+
+    def _ask_again(self, held_back: int) -> None:
+        """After a motion that was held back: the next starts elsewhere, from what is known now."""
+        self._held_back = held_back
+        self._in_a_row += 1
+        self._goes_well = False
+        self.flown.pop()
         self._ready, self._stale = None, self._pending is not None

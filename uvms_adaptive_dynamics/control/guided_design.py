@@ -36,12 +36,13 @@ def designed(config: Config, robot: RobotModel, limits: MotionLimits, known: Par
     if known.noise_stddev is None:
         raise ParameterError("the noise of the channels is not known yet; expected that of an "
                              "estimator that runs.")
-    limits = limits.smaller(request.size, config)
+    duration = config.excitation.duration
+    limits = limits.smaller(request.size, config).doubtful(request.doubt, config, duration)
     trajectory = design(robot, known, known.noise_stddev, free, request.stage.move, limits,
-                        config.excitation.duration, request.number, seconds, config=config,
+                        duration, request.number, seconds, config=config,
                         kind=request.stage.kind)
     uses = largest_uses(trajectory, robot, limits, known.values[None])
     return replace(trajectory, made={**trajectory.made, "stage": request.stage.name,
-                                     "size": request.size,
+                                     "size": request.size, "doubt": round(request.doubt, 3),
                                      "uses": {name: round(share, 3)
                                               for name, share in uses.items()}})

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +38,8 @@ SENSORS = {"imu": "IMU", "dvl": "DVL", "joint_states": "joint states", "depth": 
            "battery": "battery"}
 
 
+# Of forward, right and down: what dead reckoning leaves in doubt, the depth being measured.
+HORIZONTAL = np.array([1.0, 1.0, 0.0])
 SIDES = ("ahead", "astern"), ("to the right", "to the left"), ("below", "above")
 
 
@@ -55,9 +57,10 @@ class Look:
     state None: there is none. ages [s] of each sensor that is needed, inf before its first message.
     listeners: how many hear each command topic; strangers: other publishers on command topics.
     wanted: the motion that it should have, None before there is one. moved (3,) [m] forward, right,
-    down in the axes of when it was armed, and turned [rad] of heading since then. depth [m] and
-    voltage [V], NaN where none is measured. estimator_age [s] of its last sign of life, and its
-    state in a word. heartbeat [s] since the last one. armed_for [s].
+    down in the axes of when it was armed, doubt [m] by which forward and right may be off, and
+    turned [rad] of heading since then. depth [m] and voltage [V], NaN where none is measured.
+    estimator_age [s] of its last sign of life, and its state in a word. heartbeat [s] since the
+    last one. armed_for [s].
     """
 
     state: MotionState | None
@@ -73,6 +76,7 @@ class Look:
     estimator_state: str = ""
     heartbeat: float = 0.0
     armed_for: float = 0.0
+    doubt: float = 0.0
 
 
 class MotionGuard:
@@ -81,7 +85,8 @@ class MotionGuard:
 
     def __init__(self, config: Config, limits: MotionLimits):
         settings = config.identification
-        self._settings, self._limits, self._halfway = settings, limits, limits.halfway(config)
+        self._config, self._settings = config, settings
+        self._limits, self._halfway = limits, limits.halfway(config)
         self._depth = config.excitation.depth_range
         self._timeouts = {"imu": settings.imu_timeout, "dvl": settings.dvl_timeout,
                           "joint_states": settings.joints_timeout,
@@ -90,15 +95,35 @@ class MotionGuard:
 
     def unsteady(self, look: Look) -> Cause | None:
         """What is off by more than half of the way from a designed motion to where `causes` stops
-        it, so that the motion should be broken off; None: it is followed well."""
-        return next(self._off(look, self._halfway, 0.5), None)
+        it, so that the motion should be broken off; None: it is followed well. A smaller motion
+        makes the place no better known."""
+        return next(self._off(replace(look, doubt=0.0), self._halfway, 0.5), None)
+
+    def overloaded(self, effort: np.ndarray) -> Cause | None:
+        """Which actuators need more to hold the robot where a motion is to start, with an effort
+        (C,), than the motion was designed to need altogether; None: none does. Joints that get
+        set-points of their own, and no efforts, tell nothing."""
+        settings = self._settings
+        beyond = self._limits.beyond_at_rest(effort, self._config)
+        told = {name: use for name, use in beyond.items() if (
+            settings.joint_output == "effort" if name.endswith(" effort")
+            else settings.thruster_output != "none")}
+        if not told:
+            return None
+        worst = max(told, key=lambda name: told[name])
+        name = worst.removesuffix(" effort")
+        return Cause("overloaded", f"{name} needs {told[worst]:.0%} of its limit to hold the robot "
+                                   "still where the motion starts, more than "
+                                   "excitation.torque_share and .thrust_share leave to all of it")
 
     def causes(self, t: float, look: Look) -> list[Cause]:
         """All causes to stop at time t [s] of a clock that does not step; none: go on."""
         found = [*self._silent(look), *self._unheard(look)]
         if look.state is None and not any(cause.code.startswith("stale") for cause in found):
-            found.append(Cause("no_state", "there is no state of motion yet: waiting for IMU, DVL "
-                                           "and joint states"))
+            found.append(Cause("no_state", "there is no state of motion: readings of IMU or joint "
+                                           "states come, but are old by their stamps, or the "
+                                           "first ones are missing. Check clocks, and whether "
+                                           "the computer keeps up"))
         return [*found, *self._off(look, self._limits, 1.0), *self._battery(t, look),
                 *self._agreement(look)]
 
@@ -143,10 +168,14 @@ class MotionGuard:
             yield Cause("depth", f"at a depth of {look.depth:.2f} m; allowed are {low:g} to "
                                  f"{high:g} m")
         if look.moved is not None:
-            for k in np.flatnonzero(~(np.abs(look.moved) <= limits.high[:3])):
+            doubt = look.doubt * HORIZONTAL
+            for k in np.flatnonzero(~(np.abs(look.moved) + doubt <= limits.high[:3])):
                 way = SIDES[k][int(look.moved[k] < 0)]
-                yield Cause("box", f"{abs(look.moved[k]):.2f} m {way} of where it was armed; the "
-                                   f"box ends at {limits.high[k]:g} m")
+                give_or_take = (f", give or take {doubt[k]:.2f} m by the DVL's noise since then"
+                                if doubt[k] > 0.01 else "")
+                yield Cause("box", f"{abs(look.moved[k]):.2f} m {way} of where it was armed"
+                                   f"{give_or_take}; the box ends at {limits.high[k]:g} m. Arm "
+                                   "again where it should be")
         if not abs(look.turned) <= limits.high[5]:
             yield Cause("tether", f"turned by {look.turned / (2 * math.pi):.1f} turns since it was "
                                   f"armed; the tether's limit is "

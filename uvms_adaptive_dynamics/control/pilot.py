@@ -15,9 +15,10 @@
 """Flies the robot along designed motions and brings it to neutral: what goes out at each moment.
 
 Armed it holds the place, heading and posture in which it was armed, upright; `follow` sends it
-along a trajectory about that place and back, `break_off` lets one that it does not keep up with end
-early. `stop` takes the commands in a straight line to neutral, by the last commands alone, since a
-sensor may be what is lost. It never arms itself.
+along a trajectory about that place and back, `hold_back` leaves one out that has not begun, and
+`break_off` lets one that it does not keep up with end early. `stop` takes the commands in a
+straight line to neutral, by the last commands alone, since a sensor may be what is lost. It never
+arms itself.
 """
 from __future__ import annotations
 
@@ -45,6 +46,9 @@ from .state_filter import MotionState
 APPROACH_SHARE = 0.5
 # [s] that a motion is waited for at its start: the loop comes to rest from the one before.
 SETTLE = 1.0
+# Share of that time which is left when the efforts are looked at that hold it there.
+DECIDED = 0.1
+SURE = 2.0      # deviations of the place that are counted: 95 % of the time it is nearer
 
 
 class Commands(NamedTuple):
@@ -60,11 +64,13 @@ class Commands(NamedTuple):
 
 
 class Station(NamedTuple):
-    """Where it was armed: position (3,) NED [m] of the state filter, heading [rad], time [s]."""
+    """Where it was armed: position (3,) NED [m] of the state filter, heading [rad], time [s];
+    place_variance [m^2] of the filter's place by then."""
 
     position: np.ndarray
     heading: float
     t: float
+    place_variance: float = 0.0
 
 
 class Pilot:
@@ -97,7 +103,8 @@ class Pilot:
         self.station: Station | None = None
         self.cause: Cause | None = None         # of the last stop
         self.trajectory: Trajectory | None = None
-        self.broken_off = 0                     # trajectories since it was armed
+        self.broken_off = self.held_back = 0    # trajectories since it was armed
+        self._still: list[np.ndarray] = []      # efforts while it waits where a motion starts
         self._motion = self._to_start = self._rest(np.zeros(0))
         self._begin, self._duration, self._lead_in = 0.0, 0.0, 0.0
 
@@ -106,14 +113,15 @@ class Pilot:
     def arm(self, t: float, state: MotionState) -> None:
         """Hold this place, heading and posture from now on."""
         heading = _heading(state)
-        self.station = Station(state.position.copy(), heading, t)
+        self.station = Station(state.position.copy(), heading, t, state.place_variance)
         self._heading, self.turned = heading, 0.0
         self._gains = self._make_gains()
         self._controller = self._make_controller()
         self._motion, self.trajectory = self._rest(state.mu), None
         self._mu, self._effort = state.mu.copy(), np.zeros(self._effort.size)
         self._begin, self._duration, self._lead_in = t, 0.0, 0.0
-        self.armed, self.cause, self.broken_off = True, None, 0
+        self.armed, self.cause = True, None
+        self.broken_off = self.held_back = 0
 
     def follow(self, t: float, trajectory: Trajectory) -> None:
         """Bring the arm to where the trajectory starts, then go along it; raises ParameterError
@@ -122,12 +130,38 @@ class Pilot:
         way, self._to_start = approach(self._robot.joints, posture, trajectory.posture,
                                        self._approach_speed)
         self._begin, self._lead_in = t, way + SETTLE
+        self._still = []
         self._go_along(trajectory)
+
+    def held(self, t: float) -> np.ndarray | None:
+        """(C,) mean effort that holds it where a motion starts, when that is about to; None at all
+        other times."""
+        left = self._begin + self._lead_in - t
+        if self.trajectory is None or not 0.0 < left <= DECIDED * SETTLE or not self._still:
+            return None
+        return np.mean(self._still, axis=0)
+
+    def hold_back_if(self, t: float,
+                     overloaded: Callable[[np.ndarray], Cause | None]) -> Cause | None:
+        """Leave out a motion that is about to begin where holding still there is too much by what
+        `overloaded` makes of the effort (C,); its cause, None where the motion goes on."""
+        held = self.held(t)
+        cause = None if held is None else overloaded(held)
+        if cause is not None:
+            self.hold_back(t)
+        return cause
+
+    def hold_back(self, t: float) -> None:
+        """Leave the trajectory at hand out, before it has begun, and stay where it would have."""
+        posture = self._motion(self._lead_in).mu
+        self._motion, self.trajectory = self._rest(posture), None
+        self._begin, self._duration, self._lead_in = t, 0.0, 0.0
+        self.held_back += 1
 
     def break_off(self, t: float) -> bool:
         """End the trajectory at hand early, as it would have ended: its motion fades away about the
         station while it goes on. False where there is none, or it ends already."""
-        flown = t - self._begin - self._lead_in
+        flown = self.flown(t)
         if self.trajectory is None or not self.following(t) or flown < 0.0:
             return False
         duration = flown + self.trajectory.ramp
@@ -162,10 +196,14 @@ class Pilot:
         """[s] until the trajectory ends, at least 0."""
         return max(self._begin + self._duration - t, 0.0)
 
+    def flown(self, t: float) -> float:
+        """[s] since the trajectory began, negative on the way to its start."""
+        return t - self._begin - self._lead_in
+
     def share(self, t: float) -> float:
         """Share of the trajectory that is done."""
         way = self._duration - self._lead_in
-        return min(max((t - self._begin - self._lead_in) / way, 0.0), 1.0) if way > 0 else 0.0
+        return min(max(self.flown(t) / way, 0.0), 1.0) if way > 0 else 0.0
 
     def wanted(self, t: float) -> DesiredMotion:
         """The motion wanted at time t; it must have been armed."""
@@ -178,6 +216,15 @@ class Pilot:
             return None
         turn = from_rpy(0.0, 0.0, self.station.heading)
         return turn.T @ (state.position - self.station.position)
+
+    def doubt(self, state: MotionState, ahead: float = 0.0) -> float:
+        """[m] horizontally, SURE deviations of how far it may be from where dead reckoning has it
+        since it was armed, `ahead` [s] from now."""
+        if self.station is None:
+            return 0.0
+        variance = (state.place_variance - self.station.place_variance
+                    + ahead * state.place_growth)
+        return SURE * math.sqrt(max(variance, 0.0))
 
     # --- what goes out ----------------------------------------------------------------------------
 
@@ -208,6 +255,8 @@ class Pilot:
                             wanted.mu_dot)
         # what acts, from where a stop goes down
         self._effort = np.concatenate([given.wrench, given.joint_torque])
+        if self.trajectory is not None and 0.0 < self._begin + self._lead_in - t <= SETTLE:
+            self._still.append(self._effort)
         return given
 
     def _given(self, effort: np.ndarray, mu_dot: np.ndarray, neutral: bool = False) -> Commands:

@@ -34,7 +34,7 @@ from .stages import Schedule, Stage, load_schedule
 log = logging.getLogger(__name__)
 
 # states of a run, as on ~/stage; the last one without a schedule
-RUNNING, COMPLETE, NO_SCHEDULE = "running", "complete", "none"
+RUNNING, WAITING, COMPLETE, NO_SCHEDULE = "running", "waiting", "complete", "none"
 # why a stage ended
 DONE, AT_MOST, BY_HAND, NOT_ENDED = "done", "at_most", "by hand", "the data ended"
 
@@ -61,10 +61,11 @@ class StageEnd(NamedTuple):
 
 @dataclass(frozen=True)
 class StageProgress:
-    """Where a run is. stage, index (from 0) of count; state: 'running' or 'complete' (after the
-    last stage, whose parameters stay free); done: share from 0 to 1; elapsed [s] of rows in the
-    stage; moved: [s] in motion by channel (kind 'tilt': of rows that count); missing: a sentence
-    per channel or interval; out_of_reach: parameters that this motion does not show."""
+    """Where a run is. stage, index (from 0) of count; state: 'running', 'waiting' (until the robot
+    may move) or 'complete' (after the last stage, whose parameters stay free); done: share from 0
+    to 1; elapsed [s] of rows in the stage, without those of waiting; moved: [s] in motion by
+    channel (kind 'tilt': of rows that count); missing: a sentence per channel or interval;
+    out_of_reach: parameters that this motion does not show."""
 
     stage: Stage
     index: int
@@ -78,7 +79,8 @@ class StageProgress:
 
 
 class StageRunner:
-    """Runs a schedule on an estimator. ended: the stages that are over, in order."""
+    """Runs a schedule on an estimator. ended: the stages that are over, in order; waits: while it
+    is true, neither time nor motion counts for the stage at hand (the estimator learns on)."""
 
     ended: list[StageEnd]
     _complete: bool
@@ -91,6 +93,7 @@ class StageRunner:
                  say: Callable[[str], None] = log.info):
         """say: gets what an operator wants to read, sentence by sentence."""
         self.schedule, self._estimator, self._say = schedule, estimator, say
+        self.waits = False
         self._period = estimator.config.filter.period
         self._look_ticks = max(1, round(LOOK / self._period))
         table = estimator.table
@@ -100,7 +103,8 @@ class StageRunner:
         self.restart()
 
     def restart(self) -> None:
-        """Begin at the first stage; after a restart of the estimator, too."""
+        """Begin at the first stage, where it waits if it did; after a restart of the estimator,
+        too."""
         self.ended = []
         self._complete = False
         self._t = None
@@ -110,7 +114,7 @@ class StageRunner:
         """After each `add` of the estimator that gave a prediction: the progress where it was
         looked at, once a second. May free and freeze parameters."""
         estimator = self._estimator
-        if not estimator.learn or estimator.prediction is None:
+        if self.waits or not estimator.learn or estimator.prediction is None:
             return None
         self._t = float(estimator.prediction.t)
         if self._begun is None:
@@ -156,7 +160,7 @@ class StageRunner:
             name for name, out in zip(found.names, found.out_of_reach) if out))
         return StageProgress(
             stage, self._index, len(self.schedule.stages),
-            COMPLETE if self._complete else RUNNING, 1.0 if self._complete else done,
+            self._state, 1.0 if self._complete else done,
             self._elapsed, moved, self._missing(found, moved), out_of_reach)
 
     def summary(self) -> dict[str, str]:
@@ -173,6 +177,12 @@ class StageRunner:
     @property
     def _stage(self) -> Stage:
         return self.schedule.stages[self._index]
+
+    @property
+    def _state(self) -> str:
+        if self._complete:
+            return COMPLETE
+        return WAITING if self.waits else RUNNING
 
     @property
     def _elapsed(self) -> float:

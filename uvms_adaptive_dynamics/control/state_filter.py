@@ -41,18 +41,22 @@ DVL_SHARE, BIAS_RATE = 0.15, 0.3
 DEPTH_SHARE = 0.2       # of the depth's innovation; 20 Pa are 2 mm
 JOINT_SHARE = 0.6       # of the joints' innovations; encoders are good, speeds are differences
 HISTORY = 1.0           # [s] of velocities that a late DVL is compared with
+NOISE_READINGS = 50.0   # of the DVL, over which its noise is averaged: known to a tenth or so
 SILENCE = 0.25          # [s] of IMU or joints, after which there is no state: 25 and 12 messages
 
 
 class MotionState(NamedTuple):
     """position (3,) NED [m] by dead reckoning; R_nb (3, 3); nu (6,) [m/s, rad/s] body FRD; mu,
-    mu_dot (n,)."""
+    mu_dot (n,). place_variance [m^2] of north and of east since the filter began, by the DVL's
+    noise, and its growth place_growth [m^2/s]; what the DVL is off all the time is not in it."""
 
     position: np.ndarray
     R_nb: np.ndarray
     nu: np.ndarray
     mu: np.ndarray
     mu_dot: np.ndarray
+    place_variance: float = 0.0
+    place_growth: float = 0.0
 
 
 class StateFilter:
@@ -69,6 +73,9 @@ class StateFilter:
         n = len(config.robot.joints)
         self._mu, self._mu_dot = np.zeros(n), np.zeros(n)
         self._imu_at = self._dvl_at = self._joints_at = -math.inf
+        # Of an axis: [m^2/s^2] of noise, known before as well as by one reading; of the place.
+        self._dvl_variance, self._dvl_readings = config.dvl.stddev ** 2, 1.0
+        self._place_variance = self._place_growth = 0.0
         self._past: deque[tuple[float, np.ndarray, np.ndarray]] = deque()    # t, v, omega
 
     def add(self, role: str, t: float, values: list[float]) -> None:
@@ -99,7 +106,7 @@ class StateFilter:
             self._position + ahead * (R @ self._velocity), R,
             np.concatenate([self._velocity, self._omega]),
             self._mu + (t - self._joints_at) * self._mu_dot if self._mu.size else self._mu,
-            self._mu_dot)
+            self._mu_dot, self._place_variance, self._place_growth)
 
     def _add_imu(self, t: float, reading: np.ndarray) -> None:
         down, omega, force, heading = reading[:3], reading[3:6], reading[6:9], reading[9]
@@ -133,6 +140,7 @@ class StateFilter:
         if dt > HISTORY:      # the first after a start or an outage
             correction = of_origin - then
         else:
+            self._doubt_place(dt, of_origin - then)
             correction = DVL_SHARE * (of_origin - then)
             self._bias -= BIAS_RATE * dt * (of_origin - then)
         self._velocity = self._velocity + correction
@@ -140,6 +148,14 @@ class StateFilter:
         since = self._past[0][0] if math.isinf(dt) else t
         self._position += max(self._imu_at - since, 0.0) * (self._R @ correction)
         self._past = deque((s, v + correction, w) for s, v, w in self._past)
+
+    def _doubt_place(self, dt: float, innovation: np.ndarray) -> None:
+        """The velocity follows the DVL, so that each reading's noise moves the place by itself
+        times dt: a random walk."""
+        self._dvl_readings = min(self._dvl_readings + 1.0, NOISE_READINGS)
+        self._dvl_variance += (np.mean(innovation ** 2) - self._dvl_variance) / self._dvl_readings
+        self._place_growth = float(dt * self._dvl_variance)
+        self._place_variance += dt * self._place_growth
 
     def _add_joints(self, t: float, mu: np.ndarray, mu_dot: np.ndarray) -> None:
         dt, self._joints_at = t - self._joints_at, t

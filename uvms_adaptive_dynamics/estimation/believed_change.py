@@ -14,8 +14,8 @@
 
 """A change of the robot that is believed: what it does to what is known, and what is said of it.
 
-Siblings behind `Change`: a part that begins again, a factor on efforts, and the return to what was
-known before an earlier change. docs/mathematics.md, "Changes of the robot".
+Siblings behind `Change`: a part that begins again, a factor on efforts or on velocity, and the
+return to what was known before an earlier change. docs/mathematics.md, "Changes of the robot".
 """
 from __future__ import annotations
 
@@ -31,22 +31,30 @@ from .information import InformationRecord, InformationState
 UNDONE = 0.03                       # a factor so near to one is none
 
 
+class Scales(NamedTuple):
+    """Factors that correct what is measured: effort (C,) on the efforts, velocity on the vehicle's
+    linear velocity."""
+
+    effort: np.ndarray
+    velocity: float = 1.0
+
+
 class Known(NamedTuple):
-    """What was known before a change: the change's name, the estimate (p,), the factors (C,) that
-    efforts were corrected by, and all that was learned."""
+    """What was known before a change: the change's name, the estimate (p,), the factors on what is
+    measured, and all that was learned."""
 
     part: str
     pi: np.ndarray
-    effort_factor: np.ndarray
+    scales: Scales
     information: InformationRecord
 
 
 class Followed(NamedTuple):
-    """After a change: the estimate (p,), the factors (C,) on efforts, and what was known before,
-    where the change may yet be withdrawn."""
+    """After a change: the estimate (p,), the factors on what is measured, and what was known
+    before, where the change may yet be withdrawn."""
 
     pi: np.ndarray
-    effort_factor: np.ndarray
+    scales: Scales
     before: Known | None
 
 
@@ -61,21 +69,21 @@ class Change(ABC):
 
     @abstractmethod
     def follow(self, information: InformationState, pi: np.ndarray,
-               effort_factor: np.ndarray) -> Followed | None:
-        """Let `information` follow, from the estimate pi (p,) and the factors effort_factor (C,)
-        on efforts; what was learned of other parts stays. None where the numbers do not allow it;
-        what is known then stays."""
+               scales: Scales) -> Followed | None:
+        """Let `information` follow, from the estimate pi (p,) and the factors on what is measured;
+        what was learned of other parts stays. None where the numbers do not allow it; what is known
+        then stays."""
 
     @abstractmethod
     def sentence(self, since: float) -> str:
         """What is said of it; since [s]: when it began."""
 
     def _known_before(self, information: InformationState, pi: np.ndarray,
-                      effort_factor: np.ndarray) -> Known:
+                      scales: Scales) -> Known:
         # The residuals since then were the change's: noise that holds them is neither of the time
         # before, to which a record returns, nor of the time after.
         information.noise.put_back(self.noise)
-        return Known(self.part, pi, effort_factor, information.record())
+        return Known(self.part, pi, scales, information.record())
 
 
 @dataclass(frozen=True)
@@ -86,16 +94,16 @@ class PartChange(Change):
     odds: str
 
     def follow(self, information: InformationState, pi: np.ndarray,
-               effort_factor: np.ndarray) -> Followed | None:
+               scales: Scales) -> Followed | None:
         """See `Change.follow`."""
         learned = information.noise.record()
-        before = self._known_before(information, pi, effort_factor)
+        before = self._known_before(information, pi, scales)
         information.age_window(self.ticks, pi)
         if not information.marginalize(self.places, pi):
             # The change stays unexplained, and its residuals are what predictions are off by.
             information.noise.put_back(learned)
             return None
-        return Followed(pi, effort_factor, before)
+        return Followed(pi, scales, before)
 
     def sentence(self, since: float) -> str:
         """See `Change.sentence`."""
@@ -103,28 +111,58 @@ class PartChange(Change):
                 f"re-estimating. Evidence: {self.odds}")
 
 
+class ScaleChange(Change):
+    """What is measured has another scale: it is corrected, and nothing that was learned is dropped
+    but the window."""
+
+    def follow(self, information: InformationState, pi: np.ndarray,
+               scales: Scales) -> Followed | None:
+        """See `Change.follow`."""
+        before = self._known_before(information, pi, scales)
+        information.drop_window()
+        return Followed(pi, self._corrected(scales), before)
+
+    @abstractmethod
+    def _corrected(self, scales: Scales) -> Scales:
+        """The factors from now on; one within UNDONE of one is none."""
+
+
 @dataclass(frozen=True)
-class EffortChange(Change):
+class EffortChange(ScaleChange):
     """Efforts of `channels` are `factor` times what they were; odds: the evidence, in words."""
 
     channels: np.ndarray
     factor: float
     odds: str
 
-    def follow(self, information: InformationState, pi: np.ndarray,
-               effort_factor: np.ndarray) -> Followed | None:
-        """See `Change.follow`."""
-        before = self._known_before(information, pi, effort_factor)
-        information.drop_window()
-        corrected = effort_factor.copy()
+    def _corrected(self, scales: Scales) -> Scales:
+        corrected = scales.effort.copy()
         corrected[self.channels] /= self.factor
         corrected[np.abs(corrected - 1) < UNDONE] = 1.0
-        return Followed(pi, corrected, before)
+        return scales._replace(effort=corrected)
 
     def sentence(self, since: float) -> str:
         """See `Change.sentence`."""
         return (f"{self.part}: efforts are {self.factor:.2f} times what the model says since "
                 f"{since:.1f} s (battery, drive?); corrected. Evidence: {self.odds}")
+
+
+@dataclass(frozen=True)
+class VelocityChange(ScaleChange):
+    """The linear velocity is measured as `factor` times what it was; odds: the evidence, in words.
+    """
+
+    factor: float
+    odds: str
+
+    def _corrected(self, scales: Scales) -> Scales:
+        corrected = scales.velocity / self.factor
+        return scales._replace(velocity=1.0 if abs(corrected - 1) < UNDONE else corrected)
+
+    def sentence(self, since: float) -> str:
+        """See `Change.sentence`."""
+        return (f"{self.part}: velocities are {self.factor:.2f} times what the model says since "
+                f"{since:.1f} s (DVL, speed of sound?); corrected. Evidence: {self.odds}")
 
 
 @dataclass(frozen=True)
@@ -134,10 +172,10 @@ class Restoration(Change):
     known: Known
 
     def follow(self, information: InformationState, pi: np.ndarray,
-               effort_factor: np.ndarray) -> Followed | None:
+               scales: Scales) -> Followed | None:
         """See `Change.follow`."""
         information.put_back(self.known.information)
-        return Followed(self.known.pi, self.known.effort_factor, None)
+        return Followed(self.known.pi, self.known.scales, None)
 
     def sentence(self, since: float) -> str:
         """See `Change.sentence`."""

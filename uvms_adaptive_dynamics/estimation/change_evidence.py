@@ -35,6 +35,7 @@ from ..model.parameters import ParameterTable
 # A change may be as large as half of what the prior did not know; a scale wrong by 15 %.
 SHARE_OF_PRIOR = 0.5
 SCALE_STDDEV = 0.15
+NEWTON_STEPS = 4        # a scale of 1.3 is within a thousandth after three
 # What changes by itself; of the vehicle a load changes inertia and weight at once.
 WHOLES = {
     "vehicle inertia": "vehicle inertia and restoring",
@@ -46,16 +47,18 @@ WHOLES = {
 @dataclass(frozen=True)
 class Hypothesis:
     """What may have changed: parameters at `places` (k,), or, where there are none, one factor on
-    the efforts of `channels`. stddev (k,) or (1,): what such a change may be."""
+    the efforts of `channels`, or (of_velocity) one by which the vehicle's linear velocity is to be
+    corrected. stddev (k,) or (1,): what such a change may be."""
 
     name: str
     places: np.ndarray
     channels: np.ndarray
     stddev: np.ndarray
+    of_velocity: bool = False
 
     @property
     def is_scale(self) -> bool:
-        """Whether it is a factor on efforts."""
+        """Whether it is a factor on what is measured."""
         return not self.places.size
 
     def columns(self, rows: RecentRows) -> np.ndarray:
@@ -63,20 +66,25 @@ class Hypothesis:
         if not self.is_scale:
             return rows.Y[:, :, self.places]
         columns = np.zeros(rows.residual.shape + (1,))
-        columns[:, self.channels, 0] = rows.predicted[:, self.channels]
+        if not self.of_velocity:
+            columns[:, self.channels, 0] = rows.predicted[:, self.channels]
+        elif rows.by_velocity is not None:
+            columns[:, self.channels, 0] = rows.by_velocity[:, self.channels, 0]
         return columns
 
 
 def hypotheses(table: ParameterTable, free: np.ndarray,
                prior_stddev: np.ndarray) -> tuple[Hypothesis, ...]:
     """Links, frictions, the vehicle's inertia with its restoring, its damping; factors on the
-    thrust and on each joint's effort. free (p,): what is estimated; prior_stddev (p,)."""
+    thrust, on the DVL's velocity and on each joint's effort. free (p,): what is estimated;
+    prior_stddev (p,)."""
     nowhere, every = np.zeros(0, int), np.arange(table.channels)
     found = [Hypothesis(name, places, every, SHARE_OF_PRIOR * prior_stddev[places])
              for name, places in table.merged(WHOLES).items() if free[places].any()]
     factor = np.array([SCALE_STDDEV])
     if table.vehicle:
         found.append(Hypothesis("thrust scale", nowhere, every[:6], factor))
+        found.append(Hypothesis("DVL scale", nowhere, every[:6], factor, of_velocity=True))
     first_joint = table.channels - table.n
     found += [Hypothesis(f"{joint} effort scale", nowhere, every[first_joint + j:][:1], factor)
               for j, joint in enumerate(table.joints)]
@@ -88,12 +96,14 @@ class RecentRows:
     """Rows of the last seconds, oldest first, zero where they do not count.
 
     Y (T, C, p); predicted, residual (T, C) as they were before each row was used; weight (T, C):
-    reciprocal variance that a row has as one of many like it, model error included."""
+    reciprocal variance that a row has as one of many like it, model error included; by_velocity
+    (T, C, 2): what the predictions change by with the scale of the linear velocity."""
 
     Y: np.ndarray
     predicted: np.ndarray
     residual: np.ndarray
     weight: np.ndarray
+    by_velocity: np.ndarray | None = None
 
 
 def evidence(hypothesis: Hypothesis, rows: RecentRows,
@@ -109,6 +119,21 @@ def evidence(hypothesis: Hypothesis, rows: RecentRows,
     u, _ = dtrtrs(L, D * (rows.residual.ravel() @ weighted), lower=1)
     mean = D * dtrtrs(L, u, lower=1, trans=1)[0]
     return float(0.5 * u @ u - np.log(L.diagonal()).sum()), mean
+
+
+def velocity_correction(hypothesis: Hypothesis, rows: RecentRows, start: float) -> float:
+    """The factor on the linear velocity, less one, that explains the residuals best, from a start
+    that has taken the efforts for linear in it: drag is not (Gauss and Newton)."""
+    if rows.by_velocity is None:
+        return start
+    slope, curvature = np.moveaxis(rows.by_velocity, 2, 0)
+    precision, change = float(hypothesis.stddev[0]) ** -2, start
+    for _ in range(NEWTON_STEPS):
+        along = slope + 2 * change * curvature
+        left = rows.residual - change * slope - change ** 2 * curvature
+        change += float((np.sum(rows.weight * along * left) - precision * change)
+                        / (np.sum(rows.weight * along ** 2) + precision))
+    return change
 
 
 def gain(hypothesis: Hypothesis, change: np.ndarray, rows: RecentRows) -> float:

@@ -33,7 +33,14 @@ import numpy as np
 from ..config import Config
 from ..model.parameters import ParameterTable
 from ..uncertainty.channel_noise import NoiseRecord
-from .believed_change import Change, EffortChange, Known, PartChange, Restoration
+from .believed_change import (
+    Change,
+    EffortChange,
+    Known,
+    PartChange,
+    Restoration,
+    VelocityChange,
+)
 from .change_evidence import (
     Hypothesis,
     RecentRows,
@@ -41,6 +48,7 @@ from .change_evidence import (
     gain,
     hypotheses,
     log_likelihood_ratio,
+    velocity_correction,
 )
 from .information import InformationState
 from .prediction import Prediction
@@ -61,7 +69,12 @@ KNOWN = 3                           # earlier states of knowledge that are kept
 
 
 class ChangeDetector(Protocol):
-    """What the estimator asks after each row."""
+    """What the estimator asks after each row.
+
+    nearest: ln Bayes factor up to which a change was found at as many looks as one is believed
+    after, and predicted what came: a threshold below it would have had a change more."""
+
+    nearest: float
 
     def judge(self, prediction: Prediction, excited: Excited,
               information: InformationState) -> Change | None:
@@ -79,6 +92,8 @@ class ChangeDetector(Protocol):
 
 class NoChangeDetection:
     """The detector of an estimate that follows no changes."""
+
+    nearest = 0.0
 
     def judge(self, prediction: Prediction, excited: Excited,
               information: InformationState) -> Change | None:
@@ -103,6 +118,7 @@ class _Ring:
         self._Y = np.zeros((length, channels, size))
         # measured, predicted, doubt (variance), counts
         self._values = np.zeros((4, length, channels))
+        self._by_velocity = np.zeros((length, channels, 2))
         self._pi = np.zeros((length, size))
         self.clear()
 
@@ -115,6 +131,8 @@ class _Ring:
         self._values[:, k] = ((prediction.measured - prediction.known) * counts,
                               (prediction.predicted - prediction.known) * counts,
                               prediction.parameter_variance, counts)
+        if prediction.by_velocity is not None:
+            self._by_velocity[k] = prediction.by_velocity * counts[:, None]
         self._pi[k] = prediction.pi
         self._next = (k + 1) % self._length
         self.filled = min(self.filled + 1, self._length)
@@ -129,7 +147,8 @@ class _Ring:
             predicted = self._Y[order] @ self._pi[order[0]]
         # What the parameters' own error does to the rows it does to all of them alike.
         weight = self.stride * counts / (variance + rows * self.stride * doubt)
-        return RecentRows(self._Y[order], predicted, measured - predicted, weight)
+        return RecentRows(self._Y[order], predicted, measured - predicted, weight,
+                          self._by_velocity[order])
 
 
 @dataclass
@@ -142,6 +161,7 @@ class _Look:
 
 
 class _Suspect(NamedTuple):
+    evidence: float
     hypothesis: Hypothesis
     change: np.ndarray
 
@@ -166,6 +186,7 @@ class EvidenceChangeDetector:
         self._ticks, self._seen = 0, np.zeros(table.channels)
         self._look: _Look | None = None
         self._suspects: deque[_Suspect] = deque(maxlen=CONFIRMING)
+        self.nearest = 0.0
         self._better: list[int] = []        # known states that predicted better at the last look
 
     def judge(self, prediction: Prediction, excited: Excited,
@@ -225,12 +246,14 @@ class EvidenceChangeDetector:
         those that came since."""
         order = sorted(range(len(look.found)), key=lambda k: -look.found[k][0])
         best, length, change = look.found[order[0]]
-        if best < CHANGE_EVIDENCE_NATS:
-            self._suspects.clear()
-            return None
         suspects = list(self._suspects)
-        self._suspects.append(_Suspect(self._hypotheses[order[0]], change))
-        if len(suspects) < CONFIRMING or self._gain_since(suspects[0], look) < CONFIRMED_NATS:
+        self._suspects.append(_Suspect(best, self._hypotheses[order[0]], change))
+        lasting = min(best, *(suspect.evidence for suspect in suspects)) if suspects else best
+        if (len(suspects) < CONFIRMING or lasting < min(self.nearest, CHANGE_EVIDENCE_NATS)
+                or self._gain_since(suspects[0], look) < CONFIRMED_NATS):
+            return None
+        self.nearest = max(self.nearest, lasting)
+        if lasting < CHANGE_EVIDENCE_NATS:
             return None
         believed = self._likely_cause(length, look)
         self._restart()
@@ -251,9 +274,11 @@ class EvidenceChangeDetector:
         # One factor is a simpler cause than a dozen parameters, and nothing is forgotten for it.
         scales = [k for k in alike if self._hypotheses[k].is_scale]
         if scales:
-            factor = 1 + float(found[scales[0]][1][0])
-            return EffortChange(part, ticks, noise, self._hypotheses[scales[0]].channels, factor,
-                                odds)
+            scale, change = self._hypotheses[scales[0]], float(found[scales[0]][1][0])
+            if scale.of_velocity:
+                correction = 1 + velocity_correction(scale, then, change)
+                return VelocityChange(part, ticks, noise, 1 / correction, odds)
+            return EffortChange(part, ticks, noise, scale.channels, 1 + change, odds)
         places = np.unique(np.concatenate([one.places for one in chosen]))
         return PartChange(part, ticks, noise, places, odds)
 

@@ -27,8 +27,8 @@ import numpy as np
 
 from ..config import Config
 from ..errors import SolverError
-from ..model.covariance import deviations, semidefinite
-from ..model.parameter_file import CAUSES, ParameterSet
+from ..model.covariance import semidefinite
+from ..model.parameter_file import ParameterSet
 from ..model.physical_set import PhysicalSet
 from ..model.prior import prior_from_config, prior_stddev
 from ..model.robot import RawRows, RobotModel
@@ -36,27 +36,14 @@ from ..model.sample import Sample
 from ..solvers import choose_solver, projection_problem
 from ..solvers.problem import HorizonProblem, Solution
 from ..uncertainty.constant_residual import ResidualMean, noise_findings
-from ..uncertainty.constrained_inverse import ConstrainedInverse
-from ..uncertainty.identifiability import (
-    Identifiability,
-    at_least,
-    directions,
-    identifiability,
-    known_from,
-    limited_by_physics,
-)
+from ..uncertainty.identifiability import Identifiability, at_least, directions, identifiability
 from ..uncertainty.mass_check import mass_findings
-from ..uncertainty.parameter_covariance import (
-    IncrementCovariance,
-    MatrixCovariance,
-    ParameterCovariance,
-    SandwichCovariance,
-)
 from ..uncertainty.parameter_intervals import parameter_intervals
 from ..uncertainty.trust import STATES, WRONG, ChannelTrust
 from ..uncertainty.trust_cause import likely_cause
-from .believed_change import Change, PartChange, Restoration
+from .believed_change import Change, PartChange, Restoration, Scales
 from .changes import ChangeDetector, change_detector
+from .estimate_uncertainty import EstimateUncertainty
 from .free_set import FreeSet
 from .information import InformationState
 from .low_pass import RowFilter
@@ -66,7 +53,13 @@ from .prior_information import PriorInformation, prior_information
 from .progress import Progress
 from .row_excitation import Excited
 from .sample_check import SampleCheck, attitude_variance, leverage_points
-from .saved_state import effort_factors, known_directions, known_rows, measuring_settings
+from .saved_state import (
+    effort_factors,
+    known_directions,
+    known_rows,
+    measuring_settings,
+    velocity_factor,
+)
 from .snapshot import EstimatorSnapshot, PresentParameters
 
 log = logging.getLogger(__name__)
@@ -95,11 +88,8 @@ class Estimator:
     status: str
     solved: bool
     effort_factor: np.ndarray
-    _covariance: ParameterCovariance
-    _increments: IncrementCovariance
+    velocity_factor: float
     _detector: ChangeDetector
-    _inverse: ConstrainedInverse | None
-    _systematic: np.ndarray
     _first_t: float | None
     _last_t: float | None
 
@@ -130,6 +120,8 @@ class Estimator:
         self._raw_noise_ratio = np.sqrt(self._low_pass.correlation_length)
         self.information = InformationState(config, self.physical, self._low_pass.kernel,
                                             self.robot.default_noise(config))
+        self._uncertainty = EstimateUncertainty(config, self.physical, self.information,
+                                                self._free_set)
         self.trust = ChannelTrust(self.table.channels, config.filter.period,
                                   self._low_pass.correlation_length)
         self._cause: tuple[np.ndarray | None, str] = None, ""
@@ -166,16 +158,23 @@ class Estimator:
         self._check.require_form(sample)
         if not self._is_new_instant(sample.t):
             return None
+        sample = self._corrected(sample)
         # tau = Y pi + known, of the rows that can be believed
         raw = self.robot.raw_rows(sample, self.pi).scaled(self.effort_factor)
         valid = sample.valid & self._believable(sample, raw)
+        if sample.down_doubt is not None:
+            # An IMU that is found to be wrong was so before: that is no evidence of a change.
+            self._detector.break_off()
+        if self.learn:
+            # for the hypothesis that a velocity has another scale
+            raw = replace(raw, by_velocity=self.robot.by_velocity(sample, self.pi))
         # one linear low-pass on every column of Y and on tau alike
         row = self._low_pass.add_row(sample.t, raw, valid,
                                      sample.nu_dot if self.table.vehicle else None)
         if row is None:
             return None
         # the prediction uses nothing of this row but its regressor
-        prediction = predict(row, self.pi, self._covariance, self.information.noise,
+        prediction = predict(row, self.pi, self._uncertainty.covariance, self.information.noise,
                              self.trust.levels)
         self.prediction = prediction
         # which rows say something new
@@ -218,16 +217,24 @@ class Estimator:
         problem = self.information.problem(self.pi, self.free)
         try:
             solution = self._minimum(problem)
-            covariance = self._covariance_at(problem, solution.pi)
-            self._accept(problem, solution.pi, covariance)
+            self._accept(problem, solution.pi)
             self._progress.note_solve()
             self.status, seconds = solution.status, solution.seconds
             self._failed_in_a_row = 0
         except SolverError as error:
             self._keep_last(error)
             seconds = time.perf_counter() - begin_solve
-        return Estimate(self.prediction, self.pi, self._covariance, self.status, 1e3 * seconds,
-                        1e3 * (time.perf_counter() - begin), self._systematic)
+        return Estimate(self.prediction, self.pi, self._uncertainty.covariance, self.status,
+                        1e3 * seconds, 1e3 * (time.perf_counter() - begin),
+                        self._uncertainty.systematic)
+
+    def _corrected(self, sample: Sample) -> Sample:
+        """The sample with the linear velocity that a scale believed to be wrong hides."""
+        if self.velocity_factor == 1.0:
+            return sample
+        nu = sample.nu.copy()
+        nu[:3] *= self.velocity_factor
+        return replace(sample, nu=nu)
 
     def _is_new_instant(self, t: float) -> bool:
         """A gap or a jump of time breaks off what links neighbouring rows; a repeated stamp is
@@ -252,8 +259,9 @@ class Estimator:
         believable = self._check.plausible(sample)
         if believable.any() and self._check.gates:
             noise = self._raw_noise_ratio * self.information.noise.long_run
+            covariance = self._uncertainty.covariance
             suspect = leverage_points(raw.tau - raw.known - raw.Y @ self.pi,
-                                      lambda: np.diagonal(self._covariance.of_rows(raw.Y)), noise)
+                                      lambda: np.diagonal(covariance.of_rows(raw.Y)), noise)
             # A regressor is absurd because the motion is, which all rows share.
             believable &= not (sample.valid & suspect).any()
         self.implausible += int(np.sum(sample.valid & ~believable))
@@ -274,8 +282,9 @@ class Estimator:
 
     def follow(self, change: Change, t: float) -> None:
         """What is known follows a change at stamp t [s], where the numbers allow it."""
-        pi, covariance = self.pi, self._covariance.matrix
-        followed = change.follow(self.information, self.pi, self.effort_factor)
+        pi, covariance = self.pi, self._uncertainty.covariance.matrix
+        followed = change.follow(self.information, self.pi,
+                                 Scales(self.effort_factor, self.velocity_factor))
         if followed is None:
             return
         if isinstance(change, PartChange):
@@ -285,7 +294,7 @@ class Estimator:
             self._detector.withdraw(change.known)
             if change.known is self.payload.known:
                 self.payload.end()
-        self.pi, self.effort_factor = followed.pi, followed.effort_factor
+        self.pi, (self.effort_factor, self.velocity_factor) = followed.pi, followed.scales
         if followed.before is not None:
             self._detector.remember(followed.before)
         since = t - change.ticks * self.config.filter.period - (self._first_t or 0.0)
@@ -308,35 +317,13 @@ class Estimator:
                 "outside")
         return solution
 
-    def _covariance_at(self, problem: HorizonProblem, pi: np.ndarray) -> SandwichCovariance:
-        """G B G on what constraints leave free, and the frozen parameters' share."""
-        A, B = problem.total.H, self.information.gradient_covariance()
-        gradient = A @ pi - problem.total.g
-        G = ConstrainedInverse(A, B, self.physical.active_normals(pi), len(self.table.equal_pairs),
-                               gradient, self.free)
-        self._inverse = G
-        systematic = G.times(self.information.systematic_gradient().T).T
-        systematic[:, ~self.free] = self._systematic[:, ~self.free]
-        systematic.setflags(write=False)
-        self._systematic = systematic
-        return SandwichCovariance(G, B, A, self.free, self._free_set.covariance)
-
-    def _accept(self, problem: HorizonProblem, pi: np.ndarray,
-                covariance: SandwichCovariance) -> None:
-        self._increments.add_increment(self.pi, pi)
+    def _accept(self, problem: HorizonProblem, pi: np.ndarray) -> None:
+        """Raises SolverError where the estimate would have no covariance, and changes nothing."""
+        self._uncertainty.follow(problem, self.pi, pi)
         self.pi = pi
         self.pi.setflags(write=False)
         self.information.note_solution(problem, pi)
-        by_increments = self.config.uncertainty.covariance == "increments"
-        self._covariance = self._covariance_of_increments() if by_increments else covariance
         self.solved = True
-
-    def _covariance_of_increments(self) -> MatrixCovariance:
-        """The paper's, which knows only of parameters that move; frozen ones keep theirs."""
-        matrix, frozen = self._increments.covariance(), np.flatnonzero(~self.free)
-        matrix[frozen] = matrix[:, frozen] = 0.0
-        matrix[np.ix_(frozen, frozen)] = self._free_set.covariance
-        return MatrixCovariance(matrix)
 
     def _keep_last(self, error: SolverError) -> None:
         self.solver_failures += 1
@@ -351,12 +338,11 @@ class Estimator:
             self._note(
                 f"{RECOVER_AFTER} solves failed in a row up to t = {t:.2f} s; the data behind them "
                 "are dropped, and the estimation restarts from the last good estimate")
-            covariance = MatrixCovariance(self._covariance.matrix)
-            known = ParameterSet(self.table.names, self.pi, covariance.matrix)
+            known = ParameterSet(self.table.names, self.pi, self._uncertainty.kept().matrix)
             noise = self.information.noise
             self.information.restart(self._knowledge(self.pi, known), noise.lasting_stddev,
-                                     noise.long_run, self._systematic)
-            self._covariance, self._failed_in_a_row = covariance, 0
+                                     noise.long_run, self._uncertainty.systematic)
+            self._failed_in_a_row = 0
             self._detector.break_off()
 
     # --- knowledge --------------------------------------------------------------------------------
@@ -367,7 +353,6 @@ class Estimator:
 
         Raises ParameterError for a set that is not of this robot.
         """
-        settings = self.config.estimation
         origin = "the prior" if saved is None else "parameters without a covariance"
         saved = (self._given if saved is None else saved).for_table(self.table, "prior")
         values = self._admissible(saved.values)
@@ -379,24 +364,20 @@ class Estimator:
             known_from=saved.known_from, identifiability=saved.identifiability,
             systematic=saved.systematic, learned=saved.learned)
         self.pi = values
-        self._systematic = (np.zeros((CAUSES, self.table.size)) if saved.systematic is None
-                            else saved.systematic)
         self.information.restart(self._knowledge(values, saved), saved.noise_stddev,
-                                 saved.row_noise_stddev, self._systematic)
+                                 saved.row_noise_stddev, saved.systematic)
         reference = self._reference_noise(saved)
         self.trust.restart(reference, assumed=saved.noise_stddev is None and reference is not None,
                            known=saved.covariance is not None)
         known = self.information.prior
         self._free_set.restart(known.covariance)
         self._hold()
-        self._covariance = MatrixCovariance(known.covariance)
-        self._increments = IncrementCovariance(
-            self.config.uncertainty, settings.relative_epsilon * np.array(self.table.scale))
+        self._uncertainty.restart(known.covariance, saved.systematic)
         self._detector = self._new_detector()
         self.effort_factor = effort_factors(saved, self.robot.channels)
+        self.velocity_factor = velocity_factor(saved)
         self.payload.end()
         self._residual_mean = ResidualMean(self.table.channels)
-        self._inverse = None
         self._low_pass.reset()
         self._last_t = self._first_t = None
         self._failed_in_a_row = 0
@@ -427,7 +408,7 @@ class Estimator:
     def _follow_free_set(self) -> None:
         """Before the next solve, so that what is frozen and freed at once has no effect."""
         self._free_set.settle()
-        self._inverse = None
+        self._uncertainty.follow_free_set()
         self._hold()
         self._detector = self._new_detector()
 
@@ -485,6 +466,12 @@ class Estimator:
     # --- answers ----------------------------------------------------------------------------------
 
     @property
+    def nearest_change(self) -> float:
+        """ln Bayes factor by which a change came nearest to being believed; see
+        `ChangeDetector`."""
+        return self._detector.nearest
+
+    @property
     def free(self) -> np.ndarray:
         """(p,) bool: parameters that are estimated now, read-only."""
         return self._free_set.free
@@ -502,12 +489,12 @@ class Estimator:
     @property
     def covariance(self) -> np.ndarray:
         """(p, p) of the present estimate, read-only."""
-        return self._covariance.matrix
+        return self._uncertainty.covariance.matrix
 
     @property
     def increments_covariance(self) -> np.ndarray:
         """(p, p) the paper's covariance, tracked beside the other whichever is used."""
-        return self._increments.covariance()
+        return self._uncertainty.of_increments()
 
     def parameter_set(self, described: bool = True) -> ParameterSet:
         """The estimate with all that predictions with intervals need, and that a restart goes on
@@ -525,9 +512,9 @@ class Estimator:
                              self.information.noise.lasting_stddev, self.prior.robot,
                              known_from=words, identifiability=summary,
                              row_noise_stddev=self.information.row_noise, information=information,
-                             gradient=gradient, systematic=self._systematic,
+                             gradient=gradient, systematic=self._uncertainty.systematic,
                              learned=self._learned())
-        stddev = parameter_stddev(self._covariance, self._systematic)
+        stddev = parameter_stddev(self._uncertainty.covariance, self._uncertainty.systematic)
         return replace(known, intervals=parameter_intervals(self.physical, self.pi, stddev))
 
     def _learned(self) -> dict[str, object]:
@@ -544,7 +531,8 @@ class Estimator:
             "directions": known_directions(self.covariance, self.information.prior.stddev),
             "settings": measuring_settings(self.config),
             **({"wrong": wrong} if wrong else {}),
-            **({"effort_factor": factors} if factors else {})
+            **({"effort_factor": factors} if factors else {}),
+            **({"velocity_factor": self.velocity_factor} if self.velocity_factor != 1.0 else {})
         }
 
     def snapshot(self) -> EstimatorSnapshot:
@@ -555,7 +543,8 @@ class Estimator:
                                  self.status, self.solver_name, self.solver_counts,
                                  self.solver_failures, noise, self.information.window.filled,
                                  self.changes, self.last_change, self.information.prior.saved,
-                                 PresentParameters(self.pi, self._covariance, self._systematic),
+                                 PresentParameters(self.pi, self._uncertainty.covariance,
+                                                   self._uncertainty.systematic),
                                  self._progress.record(), self.trust.judged, self.implausible,
                                  self.repeated_stamps, self.recoveries,
                                  tuple(STATES[level] for level in self.trust.levels),
@@ -573,8 +562,8 @@ class Estimator:
 
     def mass_findings(self) -> list[str]:
         """Masses that the estimate cannot have beside `robot.dry_mass`, in sentences."""
-        return mass_findings(self.table, self.pi, self._covariance, self.config.robot.dry_mass,
-                             self.config.estimation.coupling)
+        return mass_findings(self.table, self.pi, self._uncertainty.covariance,
+                             self.config.robot.dry_mass, self.config.estimation.coupling)
 
     def trust_cause(self) -> str:
         """What is likely where a channel is not `ok`, in a sentence; '' where all are."""
@@ -614,25 +603,15 @@ class Estimator:
     def known_from(self) -> tuple[str, ...]:
         """For each parameter whether it is 'measured', 'weak', only the 'prior', or 'frozen'
         (docs/uncertainty.md)."""
-        before = self._prior_deviation()
-        if self._inverse is None:
-            words = known_from(before, np.zeros_like(before), before, before, before)
-            return self._free_set.flags(at_least(self.prior.known_from, words), solved=False)
-        prior = self.information.arrival.gradient_covariance()
-        inverse = self._inverse.matrix
-        covariance = inverse @ self.information.gradient_covariance() @ inverse
-        words = known_from(deviations(covariance),
-                           deviations(self._systematic.T @ self._systematic), before,
-                           deviations(inverse @ prior @ inverse),
-                           limited_by_physics(self.physical, self.pi, covariance))
-        return self._free_set.flags(at_least(self.prior.known_from, words), solved=True)
+        words, solved = self._uncertainty.known_from(self.pi)
+        return self._free_set.flags(at_least(self.prior.known_from, words), solved)
 
     def identifiability(self) -> Identifiability:
         """What the data seen so far determine: rank, conditioning, blocks, and sentences and
         warnings for people."""
         return identifiability(self.table, self.free, self._data_information(),
                                self.information.rows_learned, self.pi, self.covariance,
-                               self._prior_deviation(), self.known_from())
+                               self._uncertainty.prior_stddev, self.known_from())
 
     def identifiable_rank(self) -> int:
         """How many directions of the free parameters the data seen so far determine, after the
@@ -641,9 +620,6 @@ class Estimator:
 
     def _data_information(self) -> np.ndarray:
         return self.information.data_information(self.pi)
-
-    def _prior_deviation(self) -> np.ndarray:
-        return np.where(self.free, deviations(self.information.prior.covariance), 0.0)
 
     def _note(self, *messages: str) -> None:
         for message in messages:

@@ -32,7 +32,7 @@ from ..model.robot import RawRows
 @dataclass(frozen=True)
 class Row:
     """Low-passed rows of one instant: tau (C,) = Y (C, p) pi + known (C,); valid (C,); t is the
-    instant they belong to."""
+    instant they belong to; by_velocity (C, 2) as of `RawRows`."""
 
     t: float
     Y: np.ndarray
@@ -40,6 +40,7 @@ class Row:
     tau: np.ndarray
     valid: np.ndarray
     nu_dot: np.ndarray | None = None
+    by_velocity: np.ndarray | None = None
 
 
 class RowFilter:
@@ -55,7 +56,7 @@ class RowFilter:
         self.minimum_share = settings.minimum_share
         K = len(self.kernel)
         # Each instant is written twice, K apart, so that the last K are always one contiguous view.
-        self._values = np.zeros((2 * K, channels, size + 2))
+        self._values = np.zeros((2 * K, channels, size + 4))
         self._mask = np.zeros((2 * K, channels))
         self._instants: list = [None] * K
         self._filled = 0
@@ -73,7 +74,8 @@ class RowFilter:
         """
         K, place = len(self.kernel), self._place
         values = self._values[place]
-        values[:, :-2], values[:, -2], values[:, -1] = raw.Y, raw.known, raw.tau
+        values[:, :-4], values[:, -2], values[:, -1] = raw.Y, raw.known, raw.tau
+        values[:, -4:-2] = 0.0 if raw.by_velocity is None else raw.by_velocity
         values[~valid] = 0.0
         self._values[place + K] = values
         self._mask[place] = self._mask[place + K] = valid
@@ -88,5 +90,6 @@ class RowFilter:
         sums = np.einsum("kc,kcp->cp", weights, self._values[window]) / np.maximum(share,
                                                                                    1e-12)[:, None]
         t_centre, valid_centre, nu_dot_centre = self._instants[(self._place + K // 2) % K]
-        return Row(t_centre, sums[:, :-2], sums[:, -2], sums[:, -1],
-                   (share >= self.minimum_share) & valid_centre, nu_dot_centre)
+        return Row(t_centre, sums[:, :-4], sums[:, -2], sums[:, -1],
+                   (share >= self.minimum_share) & valid_centre, nu_dot_centre,
+                   sums[:, -4:-2])

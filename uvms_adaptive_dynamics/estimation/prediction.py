@@ -33,7 +33,9 @@ class Prediction:
     t [s]; pi (p,) used; predicted, measured, residual, noise_stddev (C,) [N, N m]; valid (C,);
     regressor (C, p) and known (C,): predicted = regressor pi + known; parameter_covariance (C, C):
     the part of `predicted_covariance` that comes from the parameters; trust (C,): places in
-    `uncertainty.trust.STATES` as of the rows before. All arrays are read-only."""
+    `uncertainty.trust.STATES` as of the rows before; by_velocity (C, 2): what `predicted` changes
+    by with the scale of the vehicle's linear velocity (`RobotModel.by_velocity`). All arrays are
+    read-only."""
 
     t: float
     pi: np.ndarray
@@ -47,6 +49,7 @@ class Prediction:
     known: np.ndarray
     nu_dot: np.ndarray | None = None
     trust: np.ndarray | None = None
+    by_velocity: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         for value in vars(self).values():
@@ -76,7 +79,7 @@ def predict(row: Row, pi: np.ndarray, covariance: ParameterCovariance, noise: Ch
     predicted = row.Y @ pi + row.known
     return Prediction(row.t, pi, predicted, covariance.of_rows(row.Y), noise.interval_stddev,
                       row.tau, row.tau - predicted, row.valid, row.Y, row.known, row.nu_dot,
-                      trust)
+                      trust, row.by_velocity)
 
 
 def parameter_stddev(covariance: ParameterCovariance, systematic: np.ndarray) -> np.ndarray:

@@ -88,6 +88,12 @@ def effort_factors(parameters: ParameterSet, channels: Sequence[str]) -> np.ndar
                      for value in values])
 
 
+def velocity_factor(parameters: ParameterSet) -> float:
+    """The factor by which an estimate corrects linear velocities; 1 where it does not say."""
+    found = parameters.learned.get("velocity_factor")
+    return float(found) if isinstance(found, (int, float)) and 0 < found < np.inf else 1.0
+
+
 def wrong_channels(parameters: ParameterSet) -> list[str]:
     """Channels on which its data contradicted an estimate when it was saved."""
     found = parameters.learned.get("wrong")

@@ -128,6 +128,13 @@ def save_parameters(path: str | Path, parameters: ParameterSet, keep: bool = Tru
     return write_file(path, _text(_document(parameters)), keep)
 
 
+def parameter_text(parameters: ParameterSet) -> str:
+    """What `save_parameters` writes. Raises ParameterError for a set that `load_parameters` would
+    refuse."""
+    check_numbers(parameters, "parameters of now")
+    return _text(_document(parameters))
+
+
 def load_parameters(path: str | Path) -> ParameterSet:
     """Read a file of `save_parameters`; a hand-written one needs only the mapping `parameters`.
 

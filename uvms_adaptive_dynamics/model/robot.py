@@ -19,7 +19,7 @@ import hashlib
 import json
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
@@ -33,7 +33,7 @@ from .manipulator import ManipulatorModel, Mount
 from .parameters import RIGID, ParameterTable
 from .sample import VEHICLE_UNITS, Sample, channel_names
 from .term_sets import Instant
-from .vehicle import vehicle_regressor
+from .vehicle import by_linear_velocity, vehicle_regressor
 
 PACKAGE = __package__.partition(".")[0]
 LONGEST_NAME = 40   # of a URDF, in a folder's name
@@ -63,15 +63,18 @@ def resolve_urdf(address: str) -> str:
 
 @dataclass(frozen=True)
 class RawRows:
-    """One instant's rows before the low-pass: tau (C,) = Y (C, p) pi + known (C,)."""
+    """One instant's rows before the low-pass: tau (C,) = Y (C, p) pi + known (C,).
+
+    by_velocity (C, 2): see `RobotModel.by_velocity`; None: zero."""
 
     Y: np.ndarray
     known: np.ndarray
     tau: np.ndarray
+    by_velocity: np.ndarray | None = None
 
     def scaled(self, factor: np.ndarray) -> RawRows:
         """The same with the measured efforts times factor (C,)."""
-        return RawRows(self.Y, self.known, self.tau * factor)
+        return replace(self, tau=self.tau * factor)
 
 
 class RobotModel:
@@ -205,6 +208,14 @@ class RobotModel:
         tau = np.concatenate([sample.wrench, sample.joint_torque
                               ]) if self.vehicle else sample.joint_torque
         return RawRows(Y, known, tau)
+
+    def by_velocity(self, sample: Sample, pi: np.ndarray) -> np.ndarray:
+        """(C, 2) s, q: with the vehicle's linear velocity times f, the efforts of parameters pi
+        (p,) are larger by (f - 1) s + (f - 1)^2 q. The links' share, some per cent, is left out."""
+        found = np.zeros((self.table.channels, 2))
+        if self.vehicle:
+            found[:6] = (by_linear_velocity(sample.nu) @ pi[self.table.paper_slice]).T
+        return found
 
     def largest_coulomb(self, pi: np.ndarray) -> np.ndarray:
         """(n,) Coulomb friction [N m or N], at most: near rest, in the harder direction."""

@@ -98,7 +98,8 @@ def skew(x: np.ndarray) -> np.ndarray:
 
 # --- plain floats ---------------------------------------------------------------------------------
 
-def cross(a: Sequence[float], b: Sequence[float]) -> tuple[float, float, float]:
+def cross(a: Sequence[float] | np.ndarray,
+          b: Sequence[float] | np.ndarray) -> tuple[float, float, float]:
     """a x b."""
     a0, a1, a2 = a
     b0, b1, b2 = b

@@ -41,6 +41,19 @@ def vehicle_regressor(nu: np.ndarray, nu_dot: np.ndarray, R_nb: np.ndarray) -> n
     return (_COEFFICIENTS @ functions).reshape(6, -1)
 
 
+def by_linear_velocity(nu: np.ndarray) -> np.ndarray:
+    """(2, 6, 27) S, Q: with the linear velocity times f, Y_v is Y_v + (f - 1) S + (f - 1)^2 Q;
+    nu (6,) as of `vehicle_regressor`. The accelerations stay: an IMU measures them."""
+    slope, curvature = np.zeros((2, _FUNCTIONS))
+    slope[_LINEAR:_LINEAR + 3] = nu[:3]
+    curvature[_SQUARE:_SQUARE + 3] = np.abs(nu[:3]) * nu[:3]
+    slope[_SQUARE:_SQUARE + 3] = 2 * curvature[_SQUARE:_SQUARE + 3]
+    products = nu[:, None] * nu
+    slope[_PRODUCTS:] = (_DEGREES * products).ravel()
+    curvature[_PRODUCTS:] = ((_DEGREES == 2) * products).ravel()
+    return (np.array([slope, curvature]) @ _COEFFICIENTS.T).reshape(2, 6, -1)
+
+
 def _coefficients() -> np.ndarray:
     """(6 * 27, 57) coefficients of the functions in each entry of Y_v."""
     Y, eye = np.zeros((6, len(VEHICLE), _FUNCTIONS)), np.eye(3)
@@ -68,3 +81,4 @@ def _coefficients() -> np.ndarray:
 
 
 _COEFFICIENTS = _coefficients()
+_DEGREES = np.add.outer(*2 * [np.array([1.0, 1, 1, 0, 0, 0])])   # of nu_i nu_j in linear velocity

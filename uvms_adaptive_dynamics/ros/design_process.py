@@ -13,16 +13,18 @@
 # limitations under the License.
 
 """Designs one motion in a process of its own, whose seconds of computing hold up no control loop:
-`python -m uvms_adaptive_dynamics.ros.design_process FOLDER`.
+`python -m uvms_adaptive_dynamics.ros.design_process FOLDER [--under-way SECONDS]`.
 
 FOLDER holds settings.yaml, parameters.yaml and request.yaml (`write_request`), and gets
-trajectory.yaml, or refused.txt with the sentence why there is none.
+trajectory.yaml, or refused.txt with the sentence why there is none. With --under-way it holds the
+trajectory that has been flown for so long, which gets the promise of now (`write_question`).
 """
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 # Before numpy: its matrices are 75 x 75 here, where BLAS threads cost more than they win.
@@ -33,7 +35,10 @@ import yaml
 
 from ..config import Config, load_config
 from ..config.template import settings_file
+from ..control.excitation.information import promise_of
+from ..control.excitation.knowledge import Knowledge
 from ..control.excitation.limits import MotionLimits
+from ..control.excitation.noise import noise_of
 from ..control.excitation.trajectory import Trajectory
 from ..control.excitation.trajectory_file import load_trajectory, save_trajectory
 from ..control.guide import Request, StageView
@@ -51,20 +56,34 @@ LIMIT = 10_000_000
 SETTINGS, PARAMETERS, REQUEST, DESCRIPTION = (
     "settings.yaml", "parameters.yaml", "request.yaml", "description.urdf")
 TRAJECTORY, REFUSED = "trajectory.yaml", "refused.txt"
+UNDER_WAY = "--under-way"
 
 
 def write_request(folder: Path, config: Config, description: str | None, known: ParameterSet,
                   free: Sequence[str], request: Request, depth: float) -> None:
     """What `main` reads; depth [m] of the robot."""
+    _write_robot(folder, config, description)
+    save_parameters(folder / PARAMETERS, known)
+    write_file(folder / REQUEST, yaml.safe_dump({
+        "free": list(free), "depth": float(depth), "number": request.number, "size": request.size,
+        "doubt": float(request.doubt),
+        "stage": {**request.stage._asdict(), "move": list(request.stage.move)}}))
+
+
+def write_question(folder: Path, config: Config, description: str | None, trajectory: Trajectory,
+                   known: str) -> None:
+    """What `main` reads with --under-way; known: text of a parameter file."""
+    _write_robot(folder, config, description)
+    write_file(folder / PARAMETERS, known)
+    save_trajectory(folder / TRAJECTORY, trajectory)
+
+
+def _write_robot(folder: Path, config: Config, description: str | None) -> None:
     for name in (TRAJECTORY, REFUSED):
         (folder / name).unlink(missing_ok=True)
     write_file(folder / SETTINGS, settings_file(config))
     if description is not None:
         write_file(folder / DESCRIPTION, description)
-    save_parameters(folder / PARAMETERS, known)
-    write_file(folder / REQUEST, yaml.safe_dump({
-        "free": list(free), "depth": float(depth), "number": request.number, "size": request.size,
-        "stage": {**request.stage._asdict(), "move": list(request.stage.move)}}))
 
 
 def read_answer(folder: Path) -> Trajectory:
@@ -78,16 +97,12 @@ def read_answer(folder: Path) -> Trajectory:
 
 def answer(folder: Path) -> None:
     """Design what the folder asks for, and write it there."""
-    config = load_config(folder / SETTINGS)
-    description = folder / DESCRIPTION
-    robot = RobotModel.from_config(config, read_text(
-        description, "robot description", LIMIT, ParameterError, "a URDF")
-        if description.exists() else None)
+    config, robot = _read_robot(folder)
     asked = parse_yaml(read_text(folder / REQUEST, "request", LIMIT, ParameterError, "a mapping"),
                        "request", ParameterError)
     stage = asked["stage"]
     request = Request(StageView(**{**stage, "move": tuple(stage["move"])}), asked["number"],
-                      asked["size"])
+                      asked["size"], asked["doubt"])
     free = np.zeros(robot.table.size, bool)
     free[robot.table.places(asked["free"])] = True
     curve = ThrustCurve.of_setting(config.thrusters.curve)
@@ -97,11 +112,37 @@ def answer(folder: Path) -> None:
                                                   config.identification.design_time))
 
 
+def answer_under_way(folder: Path, at: float) -> None:
+    """Give the folder's trajectory, flown for `at` [s], the promise of now; `present` stays what
+    was known before it."""
+    config, robot = _read_robot(folder)
+    trajectory = load_trajectory(folder / TRAJECTORY)
+    known = load_parameters(folder / PARAMETERS).for_table(robot.table, "parameters")
+    before = trajectory.promise
+    if before is None:
+        raise ParameterError("the motion under way promises nothing; expected one that was "
+                             "designed here.")
+    now = promise_of(trajectory, robot, noise_of(known, robot, config), config,
+                     Knowledge(robot, known, before.free, config), at)
+    save_trajectory(folder / TRAJECTORY, replace(trajectory, promise=now._replace(
+        present=before.present)))
+
+
+def _read_robot(folder: Path) -> tuple[Config, RobotModel]:
+    config, description = load_config(folder / SETTINGS), folder / DESCRIPTION
+    return config, RobotModel.from_config(config, read_text(
+        description, "robot description", LIMIT, ParameterError, "a URDF")
+        if description.exists() else None)
+
+
 def main(arguments: Sequence[str]) -> int:
     """0, also where there is no such motion: the folder says it."""
     folder = Path(arguments[0])
     try:
-        answer(folder)
+        if UNDER_WAY in arguments:
+            answer_under_way(folder, float(arguments[-1]))
+        else:
+            answer(folder)
     except UvmsError as error:
         write_file(folder / REFUSED, str(error))
     return 0

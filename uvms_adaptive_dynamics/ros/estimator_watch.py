@@ -28,7 +28,7 @@ from std_msgs.msg import Float64MultiArray
 
 from ..control.feedforward import Feedforward
 from ..control.guide import StageView
-from ..control.stage_runner import COMPLETE, NO_SCHEDULE
+from ..control.stage_runner import COMPLETE, NO_SCHEDULE, WAITING
 from ..errors import MessageError
 from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
@@ -37,12 +37,14 @@ from .trusted_lane import TrustedLane
 
 
 class EstimatorWatch(HeardEstimate):
-    """The parameters of now, and the stage; progress: of the stage, in words."""
+    """The parameters of now, and the stage; progress: of the stage, in words; waits: whether its
+    stages wait for the robot, None where there are none that could."""
 
     def __init__(self, node: Node, robot: RobotModel, estimator: str):
         self._stage: StageView | None = None
         self._free: tuple[str, ...] = ()
         self._heard_at, self.progress = -np.inf, ""
+        self.waits: bool | None = None
         super().__init__(node, robot, estimator, "")
         self._listen(DiagnosticArray, "stage", self._add_stage)
 
@@ -92,12 +94,13 @@ class EstimatorWatch(HeardEstimate):
             raise MessageError("a stage without 'state'; expected the ~/stage of an estimator.")
         self.progress = message.status[0].message
         if said["state"] == NO_SCHEDULE:
-            self._stage, self._free = None, ()
+            self._stage, self._free, self.waits = None, (), None
             return
         try:
             self._stage = StageView(said["stage"], said["title"], _names(said["move"]),
                                     said["kind"], said["state"] == COMPLETE)
             self._free = _names(said["free"]) + _names(said["kept"])
+            self.waits = None if said["state"] == COMPLETE else said["state"] == WAITING
         except KeyError as error:
             raise MessageError(f"a stage without {error}; expected the ~/stage of an estimator of "
                                "this version.") from None

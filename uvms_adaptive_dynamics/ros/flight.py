@@ -94,6 +94,14 @@ class Flight:
             self._neutral_until = math.inf      # until neutral has been commanded
             return []
 
+    def doubt(self) -> float:
+        """[m] by which the place may be off when a motion that is designed now has been flown."""
+        with self.lock:
+            if self.t is None or self._state is None:
+                return 0.0
+            left = self.pilot.time_left(self.t) + self._config.excitation.duration
+            return self.pilot.doubt(self._state, left)
+
     def renew(self) -> None:
         """The operator is still there, and the longest time begins anew."""
         self._armed_at = self._beat = time.monotonic()
@@ -136,14 +144,25 @@ class Flight:
         if causes:
             self.stop(causes[0])
             return
+        if self.t is None:
+            return
+        self._hold_back(self.t)
         unsteady = self._guard.unsteady(look)
-        if unsteady is None or self.t is None:
+        if unsteady is None:
             return
         with self.lock:
             broken_off = self.pilot.break_off(self.t)
         if broken_off:
             self._node.get_logger().warning(
                 f"motion broken off, a smaller one follows: {unsteady.sentence}")
+
+    def _hold_back(self, t: float) -> None:
+        """Leave out a motion at whose start the robot needs too much to hold still."""
+        with self.lock:
+            overloaded = self.pilot.hold_back_if(t, self._guard.overloaded)
+        if overloaded is not None:
+            self._node.get_logger().warning(
+                f"motion held back, another follows: {overloaded.sentence}")
 
     def _command(self) -> None:
         with self.lock:
@@ -222,10 +241,11 @@ class Flight:
         pilot, state = self.pilot, self._state
         watched = {role: now - at for role, at in self._heard.items() if role != "battery"}
         wanted = moved = None
+        doubt = 0.0
         if armed and self.t is not None and state is not None:
-            wanted, moved = pilot.wanted(self.t), pilot.moved(state)
+            wanted, moved, doubt = pilot.wanted(self.t), pilot.moved(state), pilot.doubt(state)
         return Look(
             state, watched, self._channels.listeners, self._channels.strangers, wanted, moved,
             pilot.turned if armed else 0.0, self.depth, self._voltage, self._watch.age,
             self._watch.state, now - self._beat if armed else 0.0,
-            now - self._armed_at if armed else 0.0)
+            now - self._armed_at if armed else 0.0, doubt)

@@ -20,6 +20,7 @@ import argparse
 import math
 import os
 import sys
+import time
 
 # Before numpy: its matrices are 75 x 75 here, where BLAS threads cost more than they win.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -35,6 +36,7 @@ from ..control.motion_guard import Cause
 from ..disk.writing import output_folder
 from ..errors import ConfigError, UvmsError
 from ..garbage import ShortCollections
+from ..model.covariance import deviations
 from ..model.robot import RobotModel
 from .description import Description
 from .estimator_watch import EstimatorWatch
@@ -42,6 +44,7 @@ from .flight import Flight
 from .identification_status import ENDED_WELL, IdentificationStatus, summary
 from .memory import robot_folder
 from .motion_designer import MotionDesigner
+from .motion_promises import MotionPromises
 from .parameters import changes_sentence, config_from_parameters
 from .process import run_node
 from .services import parameter_folder
@@ -49,6 +52,7 @@ from .subscriptions import Repeated
 
 NAME = "uvms_identification"
 LOOK_S = 0.1        # between looks at stage and design
+ANSWER_S = 1.0      # in which the estimator's stages go on or wait as told; then told again
 
 
 class IdentificationNode(rclpy.node.Node):
@@ -62,9 +66,11 @@ class IdentificationNode(rclpy.node.Node):
         super().__init__(NAME, **kwargs)
         self.config: Config = config_from_parameters(self)
         if not self.config.robot.vehicle:
-            raise ConfigError("setting 'robot.vehicle' is false; expected a vehicle: an arm on a "
-                              "fixed base follows the motions of the command excite by its own "
-                              "controller.")
+            raise ConfigError("setting 'robot.vehicle' is false; expected a vehicle. This node "
+                              "moves no arm on a fixed base: run the estimator with "
+                              "estimation.schedule, design a motion for its stage with the "
+                              "command excite (--schedule, --stage), and send that to the arm's "
+                              "own controller. See docs/guided.md, 'An arm on a fixed base'.")
         self._dry_run, self._ending, self._at_once = dry_run, False, False
         self._collections = ShortCollections()
         self._repeated: Repeated | None = None
@@ -72,6 +78,7 @@ class IdentificationNode(rclpy.node.Node):
         self._shown: Request | None = None      # a dry run's, on its way
         self._motion = self._last_stop = ""
         self._armings = 0
+        self._told_at = -math.inf      # steady [s], of telling the stages
 
     def begin(self) -> None:
         """Start at once, or as soon as the robot's description arrives; raises UvmsError."""
@@ -85,7 +92,13 @@ class IdentificationNode(rclpy.node.Node):
         folder = robot_folder(parameter_folder(config.output), self.get_namespace(),
                               self.get_name(), robot)
         self._designer = MotionDesigner(config, description, output_folder(folder / "motion"))
+        self._promises = MotionPromises(
+            self, config.identification.estimator_node, MotionDesigner(
+                config, description, output_folder(folder / "motion" / "promise")),
+            self.get_logger().info)
         self._watch.lead(self.flight.feedforward, self._on_states_clock)
+        self._stages = self.create_client(
+            SetBool, f"{config.identification.estimator_node}/run_stages")
         self._status = IdentificationStatus(self, self._may_move)
         self.create_service(SetBool, "~/arm", self._arm)
         for name, action in (("abort", self._abort), ("dry_run", self._show)):
@@ -129,6 +142,7 @@ class IdentificationNode(rclpy.node.Node):
         if self._repeated is not None:
             self._repeated.stop()
             self._designer.cancel()
+            self._promises.drop()
         self._collections.end()
         self.destroy_node()
 
@@ -201,6 +215,7 @@ class IdentificationNode(rclpy.node.Node):
 
     def _look(self) -> None:
         flight, stage = self.flight, self._watch.stage()
+        self._let_stages_run(flight.pilot.armed)
         if not flight.pilot.armed and self._shown is None:
             self._designer.cancel()     # of a flight that was stopped
         if self._guide is not None and flight.pilot.armed and stage is not None and flight.t:
@@ -210,7 +225,7 @@ class IdentificationNode(rclpy.node.Node):
                 flight.stop(wanted)
             elif wanted is not None:
                 try:
-                    self._design(wanted)
+                    self._design(wanted._replace(doubt=flight.doubt()))
                 except UvmsError as error:
                     self._no_motion(str(error))
         try:
@@ -222,7 +237,30 @@ class IdentificationNode(rclpy.node.Node):
                 self._designed(trajectory)
         if self._dry_run and self._shown is None and not self._motion:
             self._begin_to_show()
+        self._mind_promise()
         self._report()
+
+    def _mind_promise(self) -> None:
+        flight, known = self.flight, self._watch.known()
+        with flight.lock:
+            armed, t, trajectory = flight.pilot.armed, flight.t, flight.pilot.trajectory
+            if t is not None and not flight.pilot.following(t):
+                trajectory = None
+            flown = 0.0 if t is None else flight.pilot.flown(t)
+        if not armed or t is None or known is None:
+            self._promises.drop()
+            return
+        covariance = known[0].covariance
+        assert covariance is not None
+        self._promises.look(trajectory, flown, deviations(covariance))
+
+    def _let_stages_run(self, go: bool) -> None:
+        """A stage's time is that of a robot that this node moves: they go on while it is armed."""
+        now = time.monotonic()
+        if (self._may_move and self._watch.waits is go and now - self._told_at > ANSWER_S
+                and self._stages.service_is_ready()):
+            self._told_at = now
+            self._stages.call_async(SetBool.Request(data=go))
 
     def _design(self, request: Request) -> None:
         known = self._watch.known()
@@ -265,7 +303,8 @@ class IdentificationNode(rclpy.node.Node):
                              self._watch.progress, {
             "armings": self._armings, "stage": stage.name if stage else "",
             "designing": str(self._designer.busy).lower(),
-            "motions": len(self._guide.flown) if self._guide else 0, "motion": self._motion})
+            "motions": len(self._guide.flown) if self._guide else 0, "motion": self._motion,
+            "promise": self._promises.said})
 
     def _failed(self, error: Exception) -> None:
         if self.context.ok():     # else shutting down

@@ -26,7 +26,7 @@ from ..control.excitation.trajectory import Trajectory
 from ..control.guide import Request
 from ..errors import ParameterError
 from ..model.parameter_file import ParameterSet
-from .design_process import read_answer, write_request
+from .design_process import UNDER_WAY, read_answer, write_question, write_request
 
 MODULE = f"{__package__}.design_process"
 # Of the seconds that the design may compute, until it is given up: a busy machine, and its start.
@@ -34,8 +34,9 @@ PATIENCE, START_S = 5.0, 20.0
 
 
 class MotionDesigner:
-    """`start` begins a design, `poll` has its result; all of it on one thread, since a process that
-    is cancelled may not vanish while it is polled."""
+    """`start` begins a design and `restate` the promise of a motion under way, `poll` has the
+    result; all of it on one thread, since a process that is cancelled may not vanish while it is
+    polled."""
 
     def __init__(self, config: Config, description: str | None, folder: Path):
         """folder: an existing one, which keeps the last motion and what it was designed from."""
@@ -52,9 +53,19 @@ class MotionDesigner:
               depth: float) -> None:
         """Begin; raises UvmsError where the folder cannot be written."""
         write_request(self.folder, self._config, self._description, known, free, request, depth)
+        self._begin()
+
+    def restate(self, trajectory: Trajectory, known: str, at: float) -> None:
+        """Begin to state anew what a motion promises that has been flown for `at` [s], from what is
+        known now (text of a parameter file); raises UvmsError where the folder cannot be written.
+        """
+        write_question(self.folder, self._config, self._description, trajectory, known)
+        self._begin(UNDER_WAY, str(at))
+
+    def _begin(self, *options: str) -> None:
         # Nicer than the control loop and the estimator, with which it shares the machine.
         self._process = subprocess.Popen(
-            ["nice", "-n", "10", sys.executable, "-m", MODULE, str(self.folder)],
+            ["nice", "-n", "10", sys.executable, "-m", MODULE, str(self.folder), *options],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
         self._until = (time.monotonic() + START_S
                        + PATIENCE * self._config.identification.design_time)

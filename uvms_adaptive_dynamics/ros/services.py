@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Services of the node: reset, enable, save, save_as, load, load_from, next_stage, statement,
-gripped, released."""
+"""Services of the node: reset, enable, save, save_as, load, load_from, parameter_file,
+next_stage, run_stages, statement, gripped, released."""
 from __future__ import annotations
 
 import re
@@ -31,7 +31,12 @@ from ..disk.kinds import reason_of, special_kind
 from ..errors import ParameterError, UvmsError, brief
 from ..estimation.grip import note_grip, note_release
 from ..estimation.saved_state import dated
-from ..model.parameter_file import ParameterSet, load_parameters, save_parameters
+from ..model.parameter_file import (
+    ParameterSet,
+    load_parameters,
+    parameter_text,
+    save_parameters,
+)
 from ..model.parameters import ParameterTable
 from ..uncertainty.statement import first_lines
 from .memory import Memory
@@ -57,17 +62,22 @@ class NodeServices:
                              ("next_stage", self._next_stage), ("statement", self._statement),
                              ("released", self._released)):
             node.create_service(Trigger, f"~/{name}", self._answering(name, action))
-        node.create_service(SetBool, "~/enable", self._answering("enable", self._enable))
+        # for programs: some hundred kilobytes are nothing for a log
+        node.create_service(Trigger, "~/parameter_file", self._answering(
+            "parameter_file", self._parameter_file, logged=False))
+        for name, switch in (("enable", self._enable), ("run_stages", self._run_stages)):
+            node.create_service(SetBool, f"~/{name}", self._answering(name, switch))
         # The one service of the standard packages that takes a string and answers like Trigger.
         for name, action in (("save_as", self._save_as), ("load_from", self._load_from),
                              ("gripped", self._gripped)):
             node.create_service(AddDiagnostics, f"~/{name}", self._answering(name, action))
 
-    def _answering(self, name: str, action: Callable[[Any], str]) -> Callable:
+    def _answering(self, name: str, action: Callable[[Any], str], logged: bool = True) -> Callable:
         def answer(request, response):
             try:
                 response.success, response.message = True, action(request)
-                self._log.info(response.message)
+                if logged:
+                    self._log.info(response.message)
             except UvmsError as error:
                 response.success, response.message = False, f"~/{name} failed: {error}"
                 self._log.warning(response.message)
@@ -99,6 +109,9 @@ class NodeServices:
 
     def _save_as(self, request) -> str:
         return self._save_to(self._memory.folder / file_name(request.load_namespace))
+
+    def _parameter_file(self, request) -> str:
+        return parameter_text(dated(self._worker.call(lambda estimator: estimator.parameter_set())))
 
     def _save_to(self, path: Path) -> str:
         parameters = dated(self._worker.call(lambda estimator: estimator.parameter_set()))
@@ -147,6 +160,9 @@ class NodeServices:
 
     def _released(self, request) -> str:
         return self._worker.call(note_release)
+
+    def _run_stages(self, request) -> str:
+        return self._worker.call(lambda estimator: self._stages.run(request.data))
 
     def _next_stage(self, request) -> str:
         return self._worker.call(lambda estimator: self._stages.next())

@@ -23,6 +23,7 @@ from ..control.stage_runner import (
     AT_MOST,
     COMPLETE,
     NO_SCHEDULE,
+    WAITING,
     StageProgress,
     runner_of_settings,
 )
@@ -32,6 +33,8 @@ from . import messages
 from .status import OK, WARN
 
 SAY_EVERY = 10.0        # [s] of rows between two lines on the progress
+UNTIL = ("until the node that moves the robot is armed (its ~/arm), or ~/run_stages is called "
+         "with true")
 WITHOUT = ("no schedule is configured; all parameters that are not frozen are estimated "
                "together")
 
@@ -42,11 +45,15 @@ class NodeStages:
 
     def __init__(self, estimator: Estimator, publish: Callable[[str, Any], None],
                  say: Callable[[str], None], node_name: str):
-        """publish(topic's name, message); say: gets lines for the log. Raises ConfigError for a
+        """publish(topic's name, message); say: gets lines for the log. Where a node may move the
+        robot (identification.move), stages wait until it is armed. Raises ConfigError for a
         schedule that cannot be used."""
         self._publish, self._say, self._node_name = publish, say, node_name
         self._t, self._said_at, self.ended = 0.0, 0.0, 0
         self._runner = runner_of_settings(estimator, say)
+        if self._runner is not None and estimator.config.identification.move:
+            self._runner.waits = True
+            say(f"the stages wait: {UNTIL}")
 
     def follow(self, t: float) -> None:
         """After each `add` of the estimator that gave a prediction, for time t [s]."""
@@ -68,6 +75,14 @@ class NodeStages:
         answer = self._runner.next()
         self.announce()
         return answer
+
+    def run(self, go: bool) -> str:
+        """Let the stage at hand go on, or wait; the answer. Raises UvmsError without a schedule."""
+        if self._runner is None:
+            raise UvmsError(f"{WITHOUT}.")
+        self._runner.waits = not go
+        self.announce()
+        return f"{sentence(self._runner.progress())}."
 
     def restart(self) -> None:
         """The estimator has begun anew: from the first stage."""
@@ -105,6 +120,8 @@ def sentence(progress: StageProgress) -> str:
     where = f"stage {progress.index + 1} of {progress.count}, {progress.stage.title}"
     if progress.state == COMPLETE:
         return f"the schedule is complete; what {progress.stage.title} freed stays free"
+    if progress.state == WAITING:
+        return f"{where}: waits at {progress.elapsed:.0f} s, {UNTIL}"
     lacking = "; ".join(progress.missing) or "nothing"
     return (f"{where}: {progress.done:.0%} after {progress.elapsed:.0f} s (at most "
             f"{progress.stage.at_most:g} s); missing: {lacking}")

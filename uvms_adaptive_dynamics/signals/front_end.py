@@ -279,7 +279,8 @@ class SignalFrontEnd:
         slow = slow_sensors(self._reader.clocks.sensors, self.config.filter.lowpass)
         return signal_warnings(
             [*self._reader.clocks.sentences(), *slow, *self._inertial.sentences(),
-             *self._joints.sentences()], self.frames, self.delay, self._inertial.dvl_gate.restarts)
+             *self._joints.sentences(), *self._depth.sentences()],
+            self.frames, self.delay, self._inertial.dvl_gate.restarts)
 
     def status(self, now: float) -> list[InputStatus]:
         """Status of each input and of the frame checks; `now` [s] is on the clock of reception."""

@@ -32,7 +32,7 @@ def signal_warnings(inputs: list[str], frames: FrameChecks, delay: DelayMonitor,
     """
     delay_warning = delay.warning
     warnings = [
-        f"{finding.setting}: {finding.sentence} (found {since:.0f} s after the start)"
+        f"{finding.setting}: {finding.sentence} ({_when(since, frames, finding.setting)})"
         for finding, since in frames.findings
         if not (delay_warning and finding.setting in THRUSTER_SETTINGS)]
     if delay_warning and not warnings:
@@ -43,6 +43,13 @@ def signal_warnings(inputs: list[str], frames: FrameChecks, delay: DelayMonitor,
             "dvl: velocities contradicted the IMU for seconds but agreed with each other, and were "
             f"accepted in the end ({times}); check the bottom lock and the IMU's attitude")
     return [*inputs, *warnings]
+
+
+def _when(since: float, frames: FrameChecks, setting: str) -> str:
+    """When a mismatch was found, and the last check before that found none, if one did."""
+    before = frames.consistent_at(setting)
+    return f"found {since:.0f} s after the start" + (
+        "" if before is None else f", not yet at {before:.0f} s")
 
 
 def frames_status(warnings: list[str], waiting_for: list[str]) -> InputStatus:

@@ -29,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
+from ..model.rotations import cross
 from .friction import joint_friction, joint_stops
 from .rough import RoughWater, StillWater
 from .true_robot import TrueRobot
@@ -180,12 +181,14 @@ class Physics:
         pin.forwardKinematics(model, data, q, v)
         links = zip(self._cob, self._drag, self._lift)
         for j, (cob, drag, lift) in enumerate(links, start=2):
-            flow = cob.actInv(data.v[j]).linear - data.oMi[j].rotation.T @ current
-            force = -np.sqrt(flow @ flow) * drag * flow - lift * data.oMi[j].rotation[2]
+            R_nl = data.oMi[j].rotation
+            flow = cob.actInv(data.v[j]).linear - R_nl.T @ current
+            force = -np.sqrt(flow @ flow) * drag * flow - lift * R_nl[2]
             external[j] = cob.act(pin.Force(force, self._no_moment))
-        external[1] = self._vehicle_water(data.oMi[1].rotation, v[:6], current, current_rate)
-        tether = data.oMi[1].rotation.T @ pull
-        external[1] += pin.Force(tether, np.cross(self._tether, tether))
+        R_nb = data.oMi[1].rotation
+        external[1] = self._vehicle_water(R_nb, v[:6], current, current_rate)
+        tether = R_nb.T @ pull
+        external[1] += pin.Force(tether, np.array(cross(self._tether, tether)))
         return pin.rnea(model, data, q, v, self._zero, external).copy()
 
     def _vehicle_water(self, R_nb: np.ndarray, nu_ground: np.ndarray, current: np.ndarray,
@@ -199,7 +202,7 @@ class Physics:
         flow = R_nb.T @ current
         nu = nu_ground.copy()
         nu[:3] -= flow
-        water = np.concatenate([R_nb.T @ current_rate - np.cross(nu[3:], flow), np.zeros(3)])
+        water = np.concatenate([R_nb.T @ current_rate - cross(nu[3:], flow), self._no_moment])
         # The momentum h of the added mass turns with the body: [w x h_v; w x h_w + v x h_v].
         coriolis = pin.Motion(nu).cross(pin.Force(robot.added_mass @ nu))
         carried = pin.Force(robot.added_mass @ water)

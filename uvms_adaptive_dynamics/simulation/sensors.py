@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pinocchio as pin
 
+from ..model.rotations import cross
 from .motion_capture import MOCAP_LAG, MOCAP_RATE, MOCAP_VELOCITY_NOISE, MotionCapture
 from .physics import FLU_TO_FRD, Instant
 from .rough import Roughness
@@ -148,7 +149,7 @@ class Sensors:
         At rest the specific force is +g up.
         """
         noise = self._imu.standard_normal((3, 3))
-        inertial = x.nu_dot[:3] + np.cross(x.nu[3:], x.nu[:3])
+        inertial = x.nu_dot[:3] + cross(x.nu[3:], x.nu[:3])
         specific = inertial - x.R_nb.T @ self._gravity_ned
         tilt = pin.exp3(ATTITUDE_NOISE * noise[0])
         attitude = pin.Quaternion(ENU_FROM_NED @ x.R_nb @ FLU_TO_FRD @ tilt)
@@ -165,7 +166,7 @@ class Sensors:
         """Velocity [m/s] of the DVL's place, axes forward-right-down; None for a dropout."""
         noise = self._dvl_noise * self._dvl.standard_normal(3)
         lost = self._dvl.random() < DVL_DROPOUT
-        velocity = x.nu[:3] + np.cross(x.nu[3:], self._dvl_place) + noise
+        velocity = x.nu[:3] + cross(x.nu[3:], self._dvl_place) + noise
         if lost:
             return None
         return {"linear": tuple(velocity.tolist()), "linear_variance": (self._dvl_noise**2,) * 3}

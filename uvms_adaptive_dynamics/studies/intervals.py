@@ -67,10 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="length of each recording [s]; default 300")
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), metavar="KIND",
                         help=f"out of {', '.join(KINDS)}; default all")
-    parser.add_argument(
-        "--solve-every", type=options.count, default=10, metavar="N",
-        help="every row is predicted and learnt, the problem is solved at each N-th; default 10, "
-             "1 is what the node does")
+    options.add_solve_every(parser, 10)
     parser.add_argument(
         "--held-out", type=options.seconds(SHORTEST), metavar="S",
         help="also freeze each estimate and test its intervals on S seconds of another motion, "

@@ -33,6 +33,7 @@ from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..simulation.bag import write_bag
 from ..simulation.robot import Truth
+from ..simulation.rough import Roughness
 from ..simulation.true_robot import TrueRobot
 
 # On columns scaled by the table and rows scaled by their channel: small against all that the motion
@@ -40,13 +41,18 @@ from ..simulation.true_robot import TrueRobot
 RIDGE = 1e-9
 
 
-def simulated(folder: Path, seed: int, duration: float) -> Path:
-    """The bag of a seed, with its truth beside it; made unless it is there already."""
-    bag = folder / f"seed{seed}_{duration:g}s"
+def simulated(folder: Path, seed: int, duration: float, individual: int = 0,
+              rough: Roughness = Roughness()) -> Path:
+    """The bag of a seed, with its truth beside it; made unless it is there already.
+
+    individual and rough as of `write_bag`; of one individual all bags are rough alike, or none."""
+    robot = (f"_robot{individual}" if individual else "") + "_rough" * (rough != Roughness())
+    bag = folder / f"seed{seed}_{duration:g}s{robot}"
     if not bag.exists():
         with tempfile.TemporaryDirectory(dir=folder, prefix=".unfinished_") as unfinished:
             made = Path(unfinished) / bag.name
-            write_bag(made, seed=seed, duration=duration, truth=truth_file(made))
+            write_bag(made, seed=seed, duration=duration, truth=truth_file(made), rough=rough,
+                      individual=individual)
             # The bag last: where there is a bag, there is its whole truth.
             truth_file(made).replace(truth_file(bag))
             made.replace(bag)

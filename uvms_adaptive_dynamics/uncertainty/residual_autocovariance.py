@@ -19,8 +19,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import nnls
 
-TIME_CONSTANTS = (0.0, 0.2, 0.8)   # [s] of the noises that a residual may consist of; 0 is white
-LAGS = (0.0, .06, .12, .18, .24, .32, .42, .56, .75, 1.0, 1.4)   # [s] at which it is tracked
+# [s] of the noises that a residual may consist of; 0 is white. The slowest stands for what wanders
+# over many seconds, a tether or a current: slower than that, a recording of minutes cannot tell.
+TIME_CONSTANTS = (0.0, 0.3, 3.0)
+# [s] at which it is tracked
+LAGS = (0.0, .06, .12, .18, .24, .32, .42, .56, .75, 1.0, 1.4, 2.0, 2.8, 3.9, 5.5)
 FIT_EVERY = 50                 # ticks between two fits of a channel
 # mean squared excess of correlations, in standard errors, of a noise that is not white
 SIGNIFICANT = 2.0

@@ -24,6 +24,7 @@ from frame_cases import CASES, recording, warned
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.signals.checks import frames
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
 
 MINUTE = 32.0  # [s] of it are enough for the first judgement
@@ -33,7 +34,7 @@ HERE = (
     "imu.frame and imu.world",
     "imu turned by 90",
     "force 20 % too large",
-    "dvl 30 % too fast",
+    "dvl 15 % too fast",
     "pitch rate's sign",
     "force in g",
     "dvl.frame",
@@ -67,10 +68,11 @@ def test_correct_recording_gives_no_warning(messages):
 
 @pytest.mark.parametrize("name", HERE)
 def test_what_is_set_wrong_is_named(name, messages):
-    """The first warning names the setting."""
+    """The first warning is of the sensor or the setting, and one names the setting."""
     settings, change, begin = CASES[name]
     said = warned(messages, settings, change, MINUTE)
-    assert said and said[0].startswith(begin), said
+    assert said and said[0].startswith(begin.split()[0]), said
+    assert any(sentence.startswith(begin) for sentence in said), said
 
 
 def at_rest_before(messages, seconds):
@@ -141,3 +143,28 @@ def test_what_has_not_moved_in_the_first_minute_is_said_and_waited_for(name, mes
         front.warnings,
         front.frames.waiting_for,
     )
+
+
+def test_checks_hold_no_message_up(messages, monkeypatch):
+    """One message takes at most one of the checks, of which all together need a fifth of a
+    second."""
+    done = []
+
+    def counted(function):
+        def call(*arguments):
+            done.append(function.__name__)
+            return function(*arguments)
+
+        return call
+
+    for name in ("check_rates", "check_gravity", "check_velocity", "check_joints"):
+        monkeypatch.setattr(frames, name, counted(getattr(frames, name)))
+    config = Config()
+    front = SignalFrontEnd(config, RobotModel.from_config(config))
+    most = 0
+    for role, message, t in messages:
+        before = len(done)
+        front.add_message(role, message, t)
+        front.samples()
+        most = max(most, len(done) - before)
+    assert most == 1 and len(done) == 4

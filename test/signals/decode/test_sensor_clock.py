@@ -112,3 +112,34 @@ def test_the_sentence_names_sensor_side_seconds_and_remedy():
     clock.correction = 0.8
     said = clock_sentence(clock)
     assert "0.80 s behind" in said and "0.90 s late" in said
+
+
+def stamped(stamps, period=0.1):
+    """A clock after messages that are stamped so and received 10 ms later."""
+    clock = SensorClock()
+    for k, stamp in enumerate(sorted(stamps)):
+        clock.add(stamp, stamp + 0.01)
+        if k == 4:
+            clock.begin()
+    return clock
+
+
+@pytest.mark.parametrize("most", [0.2, 0.4, 1.0])
+def test_stamps_given_at_reception_are_irregular(most):
+    """A network's jitter is in them, of which the order of reception hides a part: said."""
+    rng = np.random.default_rng(2)
+    clock = stamped(START + 0.1 * k + rng.uniform(0.0, most) for k in range(300))
+    assert clock.jitter is not None and 0.03 < clock.jitter < most / 12**0.5
+    assert "given at reception" in clock_sentence(clock)
+
+
+@pytest.mark.parametrize("kept", [1.0, 0.5, 0.3])
+def test_stamps_of_a_sensor_that_measures_regularly_are_not(kept):
+    """However many messages are lost, with 2 ms of jitter, after an outage, and with a pinger that
+    follows the altitude."""
+    rng = np.random.default_rng(3)
+    k = np.flatnonzero(rng.random(900) < kept)
+    period = 0.1 * (1.0 + 0.3 * np.sin(0.02 * k))
+    for stamps in (0.1 * k, np.cumsum(period), np.where(k < 500, 0.1 * k, 0.1 * k + 7.0)):
+        clock = stamped(START + stamps + 0.002 * rng.standard_normal(len(k)))
+        assert clock.jitter is None and clock_sentence(clock) == ""

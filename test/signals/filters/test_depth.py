@@ -72,3 +72,18 @@ def test_a_depth_that_no_vehicle_reaches_is_refused_and_counted():
             assert (depths.mask_reason(t) == "on the floor") == (t > 29.0), t
     assert set(refused) == {("depth", "implausible step")}
     assert 6 + 85 <= len(refused) <= 6 + 95
+
+
+def test_a_depth_above_all_water_is_said_at_once():
+    """A pressure in another unit, or one relative to the surface; not a depth of -1 m."""
+    depth = DepthFilter(Config())
+    for k in range(6):
+        depth.add(0.1 * k, [-1.0])
+    depth.flush()
+    assert depth.sentences() == []
+    depth.reset()
+    for k in range(6):
+        depth.add(0.1 * k, [-10.3])
+    depth.flush()
+    (said,) = depth.sentences()
+    assert "depth.unit" in said and "robot.surface_pressure" in said

@@ -152,3 +152,40 @@ def test_nothing_is_begun_on_a_slope_that_no_bias_has():
     values[30:] += values[29]
     _, accepted = decisions(values, steepest=1.0)
     assert not accepted[:29].any() and accepted[40:].all()
+
+
+def bent(slope, turn_rate=0.0, jump=0.0, scale=0.0):
+    """(gate, bends by time, accepted (k,)) for values that grow from 20 s on, by a slope (3,) in
+    axes that turn, less what the gate says is to be taken off from then on."""
+    gate, bends, accepted, taken = InnovationGate(0.003, 0.2, 0.02, 2.5, 1.0), {}, [], np.zeros(3)
+    value = np.zeros(3)
+    for k, error in enumerate(noise(400)):
+        t = 0.1 * k
+        c, s = np.cos(turn_rate * t), np.sin(turn_rate * t)
+        axes = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        if t > 20.0:
+            value = value + 0.1 * axes @ (np.array(slope) + taken)
+            value = value + (jump if abs(t - 20.1) < 0.05 else 0.0)
+        shown = value + scale * np.sin([1.3 * t, 1.9 * t, 0.9 * t]) * (t > 20.0)
+        accepted += [ok for _, ok in gate.gate(t, shown + error, axes)]
+        if gate.bend is not None:
+            bends[t] = gate.bend
+            taken = taken - gate.bend
+    return gate, bends, np.array(accepted)
+
+
+@pytest.mark.parametrize("turn_rate", [0.0, 0.3])
+def test_values_that_go_on_by_a_constant_slope_are_followed_from_there(turn_rate):
+    """An accelerometer's bias that has jumped by .3 m/s^2: found once, to .03, within the patience
+    and a second, also while the vehicle turns; the values after it count."""
+    gate, bends, accepted = bent((0.3, -0.1, 0.05), turn_rate)
+    ((t, bend),) = bends.items()
+    assert 22.0 < t < 24.0 and np.allclose(bend, (0.3, -0.1, 0.05), atol=0.03)
+    assert accepted[-150:].mean() > 0.97 and gate.restarts == 0
+
+
+@pytest.mark.parametrize("fault", [{"jump": 1.0}, {"scale": 0.5}])
+def test_a_measurement_that_jumps_or_has_a_wrong_scale_is_no_bend(fault):
+    """Nothing is taken off for what is the measurement's fault."""
+    _, bends, _ = bent((0.0, 0.0, 0.0), **fault)
+    assert bends == {}

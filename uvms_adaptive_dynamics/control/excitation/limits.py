@@ -125,6 +125,16 @@ class MotionLimits:
             thrust_high=settings.thrust_share * self.thrust_high,
             torque=settings.torque_share * self.torque)
 
+    def doubtful(self, doubt: float, config: Config, duration: float) -> MotionLimits:
+        """The same where forward and right are only known to so much [m]: the box is as much
+        narrower, and where a motion of `duration` [s] has no room left, it does not move there."""
+        low, high, margin = self.low.copy(), self.high.copy(), self._margins(config, duration)
+        for k in range(2):
+            low[k], high[k] = low[k] + doubt, high[k] - doubt
+            if high[k] - low[k] <= 2 * margin[k] and doubt > 0:
+                low[k] = high[k] = 0.0
+        return replace(self, low=low, high=high)
+
     def smaller(self, size: float, config: Config) -> MotionLimits:
         """The same with this share of what tilt, speeds and rates leave for a wanted motion."""
         margin = min(config.excitation.attitude_margin, self.tilt)
@@ -193,6 +203,17 @@ class MotionLimits:
             shares.append(np.maximum(thrust / self.thrust_high, thrust / self.thrust_low))
         joints = efforts[..., efforts.shape[-1] - len(self.joints):]
         return np.concatenate([*shares, np.abs(joints) / self.torque], axis=-1)
+
+    def beyond_at_rest(self, effort: np.ndarray, config: Config) -> dict[str, float]:
+        """Share of its limit that each thruster and joint uses to hold the robot still with an
+        effort (C,), of those that use more than is left to a whole motion (thrust_share,
+        torque_share)."""
+        settings, uses = config.excitation, self.effort_uses(effort)
+        thrusters = len(self.mixer)
+        most = np.where(np.arange(uses.size) < thrusters, settings.thrust_share,
+                        settings.torque_share)
+        return {name: float(use) for name, use, share in zip(self.effort_names, uses, most)
+                if use > share}
 
     @property
     def effort_names(self) -> tuple[str, ...]:

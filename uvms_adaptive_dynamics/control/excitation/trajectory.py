@@ -25,6 +25,10 @@ from ...errors import ParameterError
 from ..desired_motion import DesiredMotion, desired_motion, placed
 from .basis import smooth_step, tones
 
+# Of its present deviation: what a promise is held to is to become better known by a fifth or more.
+TOLD = 0.8
+KEPT = 0.8, 1.3     # achieved over promised deviation of a promise that is kept
+MOST_NAMED = 4      # parameters of a promise in words
 VEHICLE_COORDINATES = ("forward", "right", "down", "roll", "pitch", "yaw")
 
 
@@ -39,6 +43,34 @@ class Promise(NamedTuple):
     present: np.ndarray
     promised: np.ndarray
     at_best: np.ndarray | None = None
+
+    @property
+    def told(self) -> np.ndarray:
+        """(p,) bool: the parameters that are to become better known by a fifth or more."""
+        return self.free & (self.promised < TOLD * self.present)
+
+    def sentence(self) -> str:
+        """How much of their deviations is to be left of the parameters that become better known."""
+        told = self.told
+        left = self.promised[told] / self.present[told]
+        if not left.size:
+            return "no parameter becomes better known by a fifth"
+        order = np.argsort(left, kind="stable")[:MOST_NAMED]
+        names = np.array(self.names)[told]
+        most = ", ".join(f"{names[i]} to {left[i]:.0%}" for i in order)
+        return (f"{told.sum()} of {self.free.sum()} parameters become better known by a fifth or "
+                f"more, to {np.median(left):.0%} of their deviations (median), most of all {most}")
+
+    def kept(self, achieved: np.ndarray) -> str:
+        """How deviations (p,) stand to what was promised of those parameters."""
+        told = self.told
+        ratio = achieved[told] / self.promised[told]
+        if not ratio.size:
+            return "nothing was promised"
+        low, high = KEPT
+        return (f"deviations of {told.sum()} parameters are {np.median(ratio):.2f} times those "
+                f"promised (median), {np.mean((ratio > low) & (ratio < high)):.0%} of them within "
+                f"{low:g} to {high:g} times")
 
 
 @dataclass(frozen=True)

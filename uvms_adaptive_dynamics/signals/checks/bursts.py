@@ -23,7 +23,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-LASTING = 10.0      # [s] of doubt in MEMORY, after which it is how the sensor is
+LASTING = 15.0      # [s] of doubt in MEMORY, after which it is how the sensor is, and no burst
 MEMORY = 60.0       # [s]
 
 

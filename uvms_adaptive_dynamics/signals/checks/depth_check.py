@@ -28,6 +28,7 @@ from .finding import (
     CHANGE_WINDOW,
     CONSISTENT,
     MAX_STANDARD_ERROR,
+    SCALE_TOLERANCE,
     UNDECIDED,
     CheckResult,
     mismatch,
@@ -38,7 +39,6 @@ from .fits import regression
 MIN_DEPTH_RMS = 0.03      # [m] of the change over CHANGE_WINDOW, below which depth is not judged
 MIN_WINDOWS = 100
 # Of the depth's change, within which it is right: sea water is 3 % denser than fresh.
-DEPTH_GAIN = 0.85, 1.15
 PRESSURE_UNITS = {1 / pascal: unit for unit, pascal in PASCAL.items()}  # by a Pa in them
 
 
@@ -51,6 +51,11 @@ class DepthFit(NamedTuple):
     gain: float
     error: float
     explained: float
+
+    def is_outside(self, bounds: tuple[float, float]) -> bool:
+        """Whether the gain is outside, with 99.9 % certainty. Noise of the velocity makes the fit
+        too small, by no more than what it leaves unexplained."""
+        return outside(self.gain, self.gain / max(self.explained, 1e-3), self.error, bounds)
 
 
 def depth_fit(logs: dict[str, np.ndarray], turn: np.ndarray, config: Config) -> DepthFit | None:
@@ -98,9 +103,7 @@ def check_depth(logs: dict[str, np.ndarray], config: Config, turn: np.ndarray) -
         return mismatch("depth", (
             "depth does not follow the heave velocity; check that the sensor works, and its unit "
             "(depth.topic)"))
-    # noise of the velocity makes the fit too small, by no more than what it leaves unexplained
-    high = fit.gain / max(fit.explained, 1e-3)
-    if outside(fit.gain, high, fit.error, DEPTH_GAIN):
+    if fit.is_outside(SCALE_TOLERANCE):
         return mismatch("depth unit", (
             f"depth changes {fit.gain:.2f} +- {fit.error:.2f} times as much as the vehicle moves; "
             "check its unit (metres, or Pa at robot.water_density), and the DVL's scale"))

@@ -27,6 +27,7 @@ from .depth_check import depth_fit
 from .finding import (
     CONSISTENT,
     MAX_STANDARD_ERROR,
+    SCALE_TOLERANCE,
     UNDECIDED,
     CheckResult,
     Finding,
@@ -44,7 +45,6 @@ MIN_VELOCITY_RMS = 0.05   # [m/s] of the change over CHANGE_WINDOW of a judged a
 MIN_EXPLAINED = 0.5
 DVL_GAIN = 0.6, 1.6       # of the velocities, within which their unit is right
 # Factor of the velocities that is worth a finding: sound is 3 % faster in the sea than in a pool.
-SCALE_TOLERANCE = 0.9, 1.1
 MAX_OFF_AXES = 0.35       # distance from signed axes, beyond which the axes are tilted
 MIN_TILT = math.radians(5.0)   # that is worth a finding: brackets are mounted by hand
 MIN_LEVER_ERROR = 0.25    # [m] that is worth a finding
@@ -60,6 +60,8 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
     `upside_down`: the IMU has been found upside down already. `logs` as in `frames`.
     """
     fit = velocity_map(logs["dvl"])
+    if fit is None:
+        return UNDECIDED, None
     Q, error = fit.Q, fit.errors
     turned = Q @ FRD_FROM_FLU if upside_down else Q
     # A fit of nothing to nothing has no error either.
@@ -77,15 +79,22 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
     if judged.all():
         axes, off_axes = nearest_axes(turned)
         if axes is None or off_axes > MAX_OFF_AXES:
-            return _tilted(fit, config), Q
+            return _tilted(fit, config), _axes_of(Q)
         if np.array_equal(axes, np.eye(3)):
-            return _small_errors(fit, logs, config), Q
+            return _small_errors(fit, logs, config), _axes_of(Q)
         return _other_axes(logs, config, axes), axes
     reversed_axes = [k for k in range(3) if judged[k]
                      and turned[k, k] + Z999 * error[4 * k] < 0]
     findings = [Finding("dvl.frame", f"the DVL's {AXES[k]} velocity has the wrong sign against the "
                                      "IMU; check dvl.frame and dvl.rpy") for k in reversed_axes]
     return CheckResult(findings, False), np.eye(3)
+
+
+def _axes_of(Q: np.ndarray) -> np.ndarray:
+    """(3, 3) orthogonal matrix nearest to Q (3, 3): its scale, which noise of the DVL makes too
+    small, is left out."""
+    U, _, Vt = np.linalg.svd(Q)
+    return U @ Vt
 
 
 def _small_errors(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> CheckResult:
@@ -145,18 +154,28 @@ def _listed(rpy: Sequence[float]) -> str:
 
 
 def _scaled(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> CheckResult:
-    """The result where velocities have a wrong scale; depth tells which sensor has it."""
+    """The result where velocities have a wrong scale: of IMU, DVL and depth, the one that fits
+    neither of the others has it. What depth and DVL alone show is left to `check_depth`."""
     low, high, error = fit.scale()
-    if not outside(low, high, error, SCALE_TOLERANCE):
-        return CONSISTENT
+    depth = depth_fit(logs, np.eye(3), config) if "depth" in logs else None
+    imu_differs = outside(low, high, error, SCALE_TOLERANCE)
+    depth_differs = depth is not None and depth.is_outside(SCALE_TOLERANCE)
     seen = (f"DVL velocities are {2 / (low + high):.2f} +- {4 * error / (low + high) ** 2:.2f} "
             "times those of the integrated IMU")
-    depth = depth_fit(logs, np.eye(3), config) if "depth" in logs else None
     margin = math.inf if depth is None else Z999 * depth.error
-    if depth is not None and SCALE_TOLERANCE[0] + margin < depth.gain < SCALE_TOLERANCE[1] - margin:
+    if (depth is not None and imu_differs
+            and SCALE_TOLERANCE[0] + margin < depth.gain < SCALE_TOLERANCE[1] - margin):
         return mismatch("imu linear acceleration", (
             f"{seen}, while the depth agrees with the DVL ({depth.gain:.2f} +- {depth.error:.2f}); "
             "the accelerometer's scale is probably wrong"))
+    if depth is not None and depth_differs:
+        size = max(depth.gain, 1e-3)
+        fits_depth = not outside(low / size, high / size, error / size, (1.0, 1.0))
+        if not fits_depth or not (imu_differs or outside(low, high, error, (1.0, 1.0))):
+            return CONSISTENT
+        seen += f", and {1 / size:.2f} +- {depth.error / size ** 2:.2f} times those of the depth"
+    elif not imu_differs:
+        return CONSISTENT
     return mismatch("dvl unit", (
         f"{seen}; check the unit, and the speed of sound that the DVL is set to"))
 

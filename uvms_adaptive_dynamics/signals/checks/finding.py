@@ -23,6 +23,9 @@ from ...model.normal import Z999
 
 CHANGE_WINDOW = 1.0       # [s] over which changes of two signals are compared
 MAX_STANDARD_ERROR = 0.12      # of an entry of a fit that is judged
+# Of one sensor's velocities to another's: sea water is 3 % denser than fresh, and sound is 3 %
+# faster in it.
+SCALE_TOLERANCE = 0.95, 1.05
 
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})

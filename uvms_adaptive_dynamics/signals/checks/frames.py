@@ -21,7 +21,8 @@ that would cause it is named. What has not moved enough is not judged.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,16 +39,21 @@ from .thruster_check import thruster_findings
 
 # [s] of data at the first evaluation, between evaluations, and after which they become rarer.
 FIRST_CHECK, CHECK_PERIOD, EARLY_CHECKS = 30.0, 10.0, 60.0
-LATE_CHECK_PERIOD = 30.0                # [s]
+LATE_CHECK_PERIOD = 20.0                # [s]
 LOG_LENGTH = 60.0                       # [s] of the newest data that are evaluated
-COMPLETE_CHECKS = 3                     # before the end: the first may rest on little motion
+RECENT = 30.0                           # [s] of the newest data that are evaluated once more
 MIN_LOG_ROWS = 50
 SATURATED_SHARE, MIN_COMMANDS = 0.9, 100    # of commands, from which their unit is wrong
 LOGS = ("imu", "dvl", "depth", "joints", "thrust")
 
 
 class FrameChecks:
-    """Logs what the sensors measure until it has been checked; times [s] are the front end's."""
+    """Logs what the sensors measure and checks the last minute of it, again and again: a mount may
+    be knocked, and a driver restart with other settings, at any time.
+
+    Times [s] are the front end's. A check of everything takes a fifth of a second, in which a node
+    would hear nothing: each row that is added takes it a step further.
+    """
 
     def __init__(self, config: Config, robot: RobotModel):
         self._config, self._effort_limits = config, robot.effort_limits
@@ -65,19 +71,25 @@ class FrameChecks:
     def reset(self) -> None:
         """Forget all logs and results."""
         self._results = dict.fromkeys(self._checked, UNDECIDED)
-        self._since: dict[str, float] = {}       # setting -> [s] from the first row
-        self.done = False
+        # setting -> [s] from the first row: of the check that found it, of the last that did not
+        self._since: dict[str, tuple[float, float | None]] = {}
+        self._consistent: dict[str, float] = {}     # check -> [s] of the last time
         self._next_check = FIRST_CHECK
+        self._steps: Iterator[None] | None = None    # what is left of a check
         self._begin: float | None = None
         self._logs: dict[str, list[np.ndarray]] = {name: [] for name in LOGS}
         self._saturated_commands = self._commands = 0
-        self._complete_checks = 0
 
     @property
     def findings(self) -> list[tuple[Finding, float]]:
         """All mismatches, each with the time [s] from the first row at which it was found."""
-        return [(finding, self._since[finding.setting])
+        return [(finding, self._since[finding.setting][0])
                 for result in self._results.values() for finding in result.findings]
+
+    def consistent_at(self, setting: str) -> float | None:
+        """[s] from the first row at which the same check last found no mismatch, None where there
+        was one from the first judgement on."""
+        return self._since[setting][1]
 
     @property
     def waiting_for(self) -> list[str]:
@@ -85,74 +97,114 @@ class FrameChecks:
         return [name for name, result in self._results.items() if not result.complete]
 
     def add(self, log: str, t: float, *values: Sequence[float] | np.ndarray) -> None:
-        """Add a row to a log and check everything if it is time.
+        """Add a row to a log and take a step of the checks if it is time.
 
         imu: n3, w, f, R_Gb, yaw; dvl: v, w, C, R_Gb, n3; depth; joints: the reading; thrust: its
         integral (N,) [N s].
         """
-        if self.done:
-            return
         self._begin = t if self._begin is None else self._begin
         self._logs[log].append(np.concatenate([[t], *values]))
         elapsed = t - self._begin
-        if elapsed > self._next_check:
-            self._update(t, elapsed)
+        if self._steps is None and elapsed > self._next_check:
+            self._steps = self._check(t, elapsed)
+        if self._steps is not None and next(self._steps, True):
+            self._steps = None
 
     def add_command(self, saturated: bool) -> None:
         """Count a thruster command, which may lie at the end of the thrust curve."""
         self._saturated_commands += saturated
         self._commands += 1
 
-    def _update(self, t: float, elapsed: float) -> None:
-        """Check the newest data, and plan the next check."""
-        for rows in self._logs.values():
+    def _check(self, t: float, elapsed: float) -> Iterator[None]:
+        """Check the data up to t [s], step by step, and plan the next check."""
+        logs: dict[str, np.ndarray] = {}
+        for name, rows in self._logs.items():
             old = (k for k, row in enumerate(rows) if row[0] >= t - LOG_LENGTH)
             del rows[:next(old, len(rows))]
-        for name, new in self._check_all().items():
-            # A warning stays until there was enough motion to withdraw it.
+            if rows:
+                # By time: rows of a doubted sensor come after later ones.
+                logs[name] = np.array(sorted(rows, key=lambda row: row[0]))
+            yield
+        # What has just begun is diluted by what was before.
+        recent = {}
+        if self._consistent:
+            recent = yield from self._check_all(_since(logs, t - RECENT))
+        results = yield from self._check_all(logs)
+        for name, new in results.items():
             before = self._results[name]
+            if not new.findings and recent.get(name, UNDECIDED).findings:
+                new = recent[name]
+            if new.findings and self._consistent.get(name, -math.inf) > elapsed - LOG_LENGTH:
+                new = (yield from self._of_newest(name, logs, t)) or new
+            # A warning stays until there was enough motion to withdraw it.
             if new.complete or new.findings or not (before.findings or before.complete):
                 self._results[name] = new
-        found = {finding.setting for result in self._results.values()
-                 for finding in result.findings}
-        self._since = {setting: self._since.get(setting, elapsed) for setting in found}
+        found = {finding.setting: self._consistent.get(name)
+                 for name, result in self._results.items() for finding in result.findings}
+        self._since = {setting: self._since.get(setting, (elapsed, before))
+                       for setting, before in found.items()}
+        self._consistent |= {name: elapsed for name, result in self._results.items()
+                             if result.complete and not result.findings}
         self._next_check += CHECK_PERIOD if self._next_check < EARLY_CHECKS else LATE_CHECK_PERIOD
-        self._complete_checks += not self.waiting_for
-        if elapsed > EARLY_CHECKS and self._complete_checks >= COMPLETE_CHECKS:
-            self.done = True
-            self._logs = {name: [] for name in LOGS}
 
-    def _check_all(self) -> dict[str, CheckResult]:
-        """Results by what is checked; what depends on a wrong sensor is left out."""
-        # By time: rows of a doubted sensor come after later ones.
-        logs = {name: np.array(sorted(rows, key=lambda row: row[0]))
-                for name, rows in self._logs.items() if len(rows) > MIN_LOG_ROWS}
+    def _of_newest(self, name: str, logs: dict[str, np.ndarray],
+                   t: float) -> Generator[None, None, CheckResult | None]:
+        """The result of a check that found no mismatch the last time, of the rows since then or of
+        the last half: older ones make it look smaller, or like another one. None if both are too
+        few to show it."""
+        assert self._begin is not None
+        for cut in (self._begin + self._consistent[name], t - RECENT):
+            results = yield from self._check_all(_since(logs, cut))
+            result = results.get(name, UNDECIDED)
+            if result.findings:
+                return result
+        return None
+
+    def _check_all(self, logs: dict[str, np.ndarray]
+                   ) -> Generator[None, None, dict[str, CheckResult]]:
+        """Results by what is checked, in steps; what depends on a wrong sensor is left out."""
+        logs = {name: rows for name, rows in logs.items() if len(rows) > MIN_LOG_ROWS}
         results: dict[str, CheckResult] = {}
         upside_down, attitude_right = False, False
         turn: np.ndarray | None = np.eye(3)
         if "imu" in logs and "IMU" in self._checked:
             rates = check_rates(logs["imu"])
+            yield
             gravity = check_gravity(logs, self._config)
             results["IMU"] = CheckResult(rates.findings + gravity.findings, rates.complete)
             upside_down = gravity.upside_down
             attitude_right = gravity.consistent and not rates.findings
-        if "dvl" in logs and "DVL" in self._checked and attitude_right:
-            results["DVL"], turn = check_velocity(logs, self._config, upside_down)
-        dvl_findings = results.get("DVL", UNDECIDED).findings
-        unit_right = all(finding.setting != "dvl unit" for finding in dvl_findings)
-        if ("dvl" in logs and "depth" in logs and unit_right and attitude_right
-                and not upside_down):
-            results["depth"] = check_depth(logs, self._config, np.eye(3) if turn is None else turn)
+        yield
+        if attitude_right:
+            moved, turn = self._check_velocities(logs, upside_down)
+            results |= moved
+            yield
         if "joints" in logs:
             results["joints"] = check_joints(logs["joints"], self._config.robot.joints, self._low,
                                              self._high, self._effort_limits,
                                              self._config.joint_states.effort_scale)
+            yield
         if "thrusters" in self._checked:
             # (Of a vehicle that hardly moves it is a tether that pushes against the thrusters.)
             sensors_right = turn is not None and not any(
                 result.findings for result in results.values())
             results["thrusters"] = self._check_thrusters(logs, sensors_right)
+            yield
         return results
+
+    def _check_velocities(self, logs: dict[str, np.ndarray], upside_down: bool
+                          ) -> tuple[dict[str, CheckResult], np.ndarray | None]:
+        """(results of DVL and depth, matrix (3, 3) that turns the DVL's velocity into the IMU's
+        axes or None), where the attitude is right."""
+        results: dict[str, CheckResult] = {}
+        turn: np.ndarray | None = np.eye(3)
+        if "dvl" in logs and "DVL" in self._checked:
+            results["DVL"], turn = check_velocity(logs, self._config, upside_down)
+        unit_right = all(finding.setting != "dvl unit"
+                         for result in results.values() for finding in result.findings)
+        if "dvl" in logs and "depth" in logs and unit_right and not upside_down:
+            results["depth"] = check_depth(logs, self._config, np.eye(3) if turn is None else turn)
+        return results, turn
 
     def _check_thrusters(self, logs: dict[str, np.ndarray], sensors_right: bool) -> CheckResult:
         """Unit, directions and order; the latter two only if the sensors are right."""
@@ -173,3 +225,8 @@ class FrameChecks:
         """Signs of thrusters, found beside those that are set, as the setting has them."""
         return {name: tuple(a * b for a, b in zip(value, self._config.thrusters.signs))
                 if name == "thrusters.signs" else value for name, value in values.items()}
+
+
+def _since(logs: dict[str, np.ndarray], t: float) -> dict[str, np.ndarray]:
+    """The rows of all logs that are later than t [s]."""
+    return {name: rows[rows[:, 0] > t] for name, rows in logs.items()}

@@ -40,7 +40,13 @@ MIN_IMPULSE_STDDEV = 0.05    # [N s] of a thruster that is judged
 # Of a normalized mass matrix, deviation of each entry from one or zero: arm, centre of gravity and
 # the thrusters' different strengths. The default robot's largest coupling is 0.1.
 COUPLING = 0.2
+REWEIGHTED = 10       # times that a fit's weights follow its residuals
 CAP = 25.0            # of a squared deviation: one entry alone proves nothing
+# Mean log likelihood ratio of an independent window that a weak thruster takes to be named: the
+# product of the residual variances of all axes falls fifty-fold. Of the simulated robot one that is
+# dead reaches 6; what a tether and waves do looks like one thruster by up to 2.7.
+WEAK_GAIN = 4.0
+MOST_ALIKE = 2        # thrusters that explain a loss of thrust alike and are named together
 WIRING_ODDS = 1000.0  # odds against the wiring as it is set, beside any other one
 
 
@@ -70,8 +76,54 @@ def thruster_findings(thrust: np.ndarray, dvl: np.ndarray,
     explained = chi_squared(0.999, allocation.shape[0] ** 2)
     likely = [wiring for wiring in _wirings(allocation, fit)
               if as_set - wiring.deviation > wiring.certain and wiring.deviation < explained]
+    if not likely:
+        return _weak_thruster(thrust, dvl, allocation)
     # Of two that fit alike, the one of a smaller family is the likelier.
-    return [min(likely, key=lambda w: w.deviation + w.certain).finding] if likely else []
+    return [min(likely, key=lambda w: w.deviation + w.certain).finding]
+
+
+def _weak_thruster(thrust: np.ndarray, dvl: np.ndarray, allocation: np.ndarray) -> list[Finding]:
+    """The thruster without which the wrench is explained by the motion far better: one that gives
+    little of what is commanded. Its residual lies along its column of the allocation."""
+    windows = _windows(thrust, dvl)
+    assert windows is not None      # as before
+    x, impulse, lag = windows
+    speed = dvl[:, 1:7]
+    if (speed.std(axis=0) < MIN_VELOCITY_STDDEV).any():
+        return []                   # on an axis at rest it is a tether that thrust works against
+    drag = np.abs(speed) * speed
+    steps = 0.5 * (drag[1:] + drag[:-1]) * np.diff(dvl[:, 0])[:, None]
+    path = np.vstack([np.zeros(6), np.cumsum(steps, axis=0)])
+    x = np.hstack([x, (path[lag:] - path[:-lag])[_inside(thrust, dvl, lag)]])
+    basis = np.linalg.qr(x / np.maximum(np.sqrt(np.mean(x ** 2, axis=0)), 1e-9))[0]
+    unexplained = impulse - basis @ (basis.T @ impulse)
+    wrench = unexplained @ allocation.T
+    before = np.maximum(np.mean(wrench ** 2, axis=0), 1e-12)
+    gains = np.array([_gain_without(unexplained[:, [k]] * allocation[:, k], wrench, before)
+                      for k in range(allocation.shape[1])])
+    order = np.argsort(-gains)
+    certain = _certain(len(gains)) * lag / len(x)
+    for count in range(1, MOST_ALIKE + 1):
+        named, others = order[:count], order[count:]
+        if gains[named].min() > WEAK_GAIN and gains[named].min() - gains[others].max() > certain:
+            names = " or ".join(str(k + 1) for k in sorted(named))
+            return [Finding("thrusters", (
+                f"thruster {names} gives little or none of the thrust that is commanded, while the "
+                "others do; check it for a broken propeller, a rope, its speed controller and its "
+                "cable"))]
+    return []
+
+
+def _gain_without(part: np.ndarray, wrench: np.ndarray, before: np.ndarray) -> float:
+    """Log of the product of the axes' residual variances `before` (6,), over that of wrench (k, 6)
+    less the best multiple of part (k, 6)."""
+    after = before
+    for _ in range(REWEIGHTED):
+        weight = 1.0 / after
+        size = float(np.sum(weight * part ** 2))
+        share = float(np.sum(weight * part * wrench)) / max(size, 1e-12)
+        after = np.maximum(np.mean((wrench - share * part) ** 2, axis=0), 1e-12)
+    return float(np.sum(np.log(before / after)))
 
 
 class _Wiring(NamedTuple):
@@ -184,12 +236,19 @@ def turned_sensor(thrust: np.ndarray, dvl: np.ndarray, allocation: np.ndarray,
     return "imu" if deviations[1] < deviations[0] else "dvl"
 
 
-def _thrust_of_acceleration(thrust: np.ndarray, dvl: np.ndarray) -> _Fit | None:
-    """The fit of thrust to motion over windows of a second; None with too little motion to tell."""
+def _inside(thrust: np.ndarray, dvl: np.ndarray, lag: int) -> np.ndarray:
+    """Which windows of `lag` rows of the DVL's log have thrust and no gap."""
+    t = dvl[:, 0]
+    return ((t[:-lag] >= thrust[0, 0]) & (t[lag:] <= thrust[-1, 0])
+            & (t[lag:] - t[:-lag] < 1.5 * CHANGE_WINDOW))
+
+
+def _windows(thrust: np.ndarray, dvl: np.ndarray) -> tuple[np.ndarray, np.ndarray, int] | None:
+    """(change of velocity and what else moves slowly (k, 19), impulse (k, N), rows that overlap)
+    over windows of a second; None with too little motion to tell."""
     t, nu, n3 = dvl[:, 0], dvl[:, 1:7], dvl[:, 19:22]
     lag = max(1, round(CHANGE_WINDOW / np.median(np.diff(t))))
-    inside = ((t[:-lag] >= thrust[0, 0]) & (t[lag:] <= thrust[-1, 0])
-              & (t[lag:] - t[:-lag] < 1.5 * CHANGE_WINDOW))
+    inside = _inside(thrust, dvl, lag)
     if inside.sum() < MIN_THRUST_WINDOWS or np.all(nu.std(axis=0) < MIN_VELOCITY_STDDEV):
         return None
     slow = np.hstack([nu, n3, np.cross(nu[:, 3:], nu[:, :3]), np.ones((len(t), 1))])
@@ -197,7 +256,16 @@ def _thrust_of_acceleration(thrust: np.ndarray, dvl: np.ndarray) -> _Fit | None:
     path = np.vstack([np.zeros(slow.shape[1]), np.cumsum(steps, axis=0)])
     x = np.hstack([nu[lag:] - nu[:-lag], path[lag:] - path[:-lag]])[inside]
     integral = np.column_stack([np.interp(t, thrust[:, 0], column) for column in thrust.T[1:]])
-    impulse = (integral[lag:] - integral[:-lag])[inside]
+    return x, (integral[lag:] - integral[:-lag])[inside], lag
+
+
+def _thrust_of_acceleration(thrust: np.ndarray, dvl: np.ndarray) -> _Fit | None:
+    """The fit of thrust to motion over windows of a second; None with too little motion to tell."""
+    windows = _windows(thrust, dvl)
+    if windows is None:
+        return None
+    x, impulse, lag = windows
+    nu = dvl[:, 1:7]
     excited = impulse.std(axis=0) > MIN_IMPULSE_STDDEV
     if not excited.any():
         return None

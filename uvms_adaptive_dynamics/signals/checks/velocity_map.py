@@ -24,6 +24,8 @@ from ...model.rotations import skew, to_rotation_vector
 from .finding import CHANGE_WINDOW
 from .fits import ROBUST_QUANTILE, regression
 
+MIN_WINDOWS = 30          # of three values each, for thirteen unknowns
+
 
 class VelocityMap(NamedTuple):
     """R Q v + R (w x d) + T a changes as the IMU's integrated velocity, with its acceleration a.
@@ -80,9 +82,9 @@ class VelocityMap(NamedTuple):
         return float(s.mean()), float(s.mean()) / max(self.explained, 1e-3), error
 
 
-def velocity_map(dvl: np.ndarray) -> VelocityMap:
-    """The map that fits the rows of `dvl`, which are those of `frames`, over windows of a second.
-    """
+def velocity_map(dvl: np.ndarray) -> VelocityMap | None:
+    """The map that fits the rows of `dvl`, which are those of `frames`, over windows of a second;
+    None where few of these are without a gap."""
     t, v, w, C = dvl[:, 0], dvl[:, 1:4], dvl[:, 4:7], dvl[:, 7:10]
     R = dvl[:, 10:19].reshape(-1, 3, 3)
     period = np.median(np.diff(t))
@@ -91,6 +93,8 @@ def velocity_map(dvl: np.ndarray) -> VelocityMap:
     acceleration, smooth = _slope(t, C, 3 * period)
     rows = np.concatenate([by_Q, _rotated_skew(R, w), acceleration[:, :, None]], axis=2)
     ok = (np.abs(t[lag:] - t[:-lag] - CHANGE_WINDOW) < 0.5) & smooth[lag:] & smooth[:-lag]
+    if ok.sum() < MIN_WINDOWS:
+        return None
     change = (rows[lag:] - rows[:-lag])[ok].reshape(-1, 13)
     x, covariance, explained = regression(change, (C[lag:] - C[:-lag])[ok].ravel(), lag)
     moved = np.sqrt(np.mean(change[:, :9].reshape(-1, 3, 3) ** 2, axis=(0, 2)) * 3)

@@ -193,7 +193,8 @@ class Decoder:
         if not variance <= self._max_dvl_variance:
             raise MessageError("dvl: covariance says no lock")
         if max(map(abs, velocity)) > self._config.dvl.max_speed:
-            raise MessageError("dvl: velocity beyond dvl.max_speed")
+            raise MessageError(f"dvl: velocity of {max(map(abs, velocity)):.3g} is beyond "
+                               "dvl.max_speed; publish m/s")
         return list(turned(self._dvl_axes, velocity))
 
     def depth(self, message: Any) -> list[float]:

@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from enum import Enum
-from statistics import median_high  # one of the values, which a mean need not be
+from statistics import median_high, pstdev  # (one of the values, which a mean need not be)
 
 BUCKET = 0.1            # [s] of reception; the smallest difference in it counts
 BUCKETS = 100           # of which the quantile is taken: ten seconds of a fast sensor
@@ -40,6 +40,11 @@ LONGEST_LATENCY = 0.5   # [s] of transport; stamps older than this are another c
 LATEST = 1.0            # [s] late, from which on a message belongs to no tick that is still open
 DAYS = 1e6              # [s] from which an error is told in days: a clock that was never set
 INTERVALS = 25          # between stamps, whose median is the period
+JITTER_INTERVALS = 100  # between stamps that show how regular they are, outages left out:
+OUTAGE_PERIODS = 5.0
+# A sensor that measures regularly, or as often as it can, has no intervals far below the
+# usual one, though half be lost on the way. At .3 m/s^2 so much jitter is a small DVL's noise.
+SHORT_INTERVAL, SHORT_SHARE, MAX_JITTER = 0.4, 0.1, 0.03
 
 
 class StampStatus(Enum):
@@ -75,6 +80,7 @@ class SensorClock:
         self.unstamped = False
         self._stamp = self._receive = -math.inf      # of the last message
         self._intervals: deque[float] = deque(maxlen=INTERVALS)
+        self._stamped: deque[float] = deque(maxlen=JITTER_INTERVALS)     # intervals of stamps
         self._first: list[tuple[float, float]] = []  # (stamp, reception) before `begin`
         self._restart()
 
@@ -95,6 +101,18 @@ class SensorClock:
         if self.correction is None or abs(self.correction) < RIGHT_CLOCK:
             return None
         return -self.correction
+
+    @property
+    def jitter(self) -> float | None:
+        """Standard deviation [s] of stamps that come in bursts about a regular clock's, as those do
+        that are given at reception; None where they do not, or where it is too small to matter."""
+        if len(self._stamped) < JITTER_INTERVALS or self.period is None:
+            return None
+        usual = median_high(self._stamped)
+        used = [each for each in self._stamped if each < OUTAGE_PERIODS * usual]
+        short = sum(each < SHORT_INTERVAL * usual for each in used)
+        jitter = pstdev(used) * math.sqrt(0.5)
+        return jitter if short > SHORT_SHARE * len(used) and jitter > MAX_JITTER else None
 
     @property
     def delay(self) -> float:
@@ -146,6 +164,8 @@ class SensorClock:
         return self.offset is not None and -STEP <= receive - stamp - self.offset <= LATEST
 
     def _take(self, stamp: float, receive: float) -> None:
+        if 0.0 < stamp - self._stamp < math.inf:
+            self._stamped.append(stamp - self._stamp)
         self._measure_period(stamp - self._stamp)
         self._stamp, self._receive = stamp, receive
         self._measure_offset(receive, receive - stamp)
@@ -190,7 +210,10 @@ def clock_sentence(sensor: SensorClock) -> str:
         return ("its stamps are zero; its messages count at their reception, less a usual "
                 f"transport delay of {sensor.latency or 0.0:.2f} s. Let its driver stamp them")
     if sensor.error is None:
-        return ""
+        return "" if sensor.jitter is None else (
+            f"its stamps are irregular by {sensor.jitter:.2f} s or more, and come in bursts: they "
+            "are probably given at reception, with the jitter of the network. Let its driver stamp "
+            "each measurement when it is made")
     error, latency = sensor.error, max(sensor.latency or 0.0, 0.0)
     far = f"{abs(error):.2f} s" if abs(error) < DAYS else f"{abs(error) / 86400:.0f} days"
     side = "ahead of" if error > 0 else "behind"

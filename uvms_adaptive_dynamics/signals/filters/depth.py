@@ -23,6 +23,8 @@ from ..gates.spikes import GatedRow
 from .series import Series
 
 DEPTH_FLOOR = 0.05        # [m] smallest scale of the gate
+# [m] No water lies so high, and no weather is so bad: a pressure of half an atmosphere.
+ABOVE_ALL_WATER = -5.0
 DEPTH_LOOKAHEAD = 0.25    # [s] of the gate: depth sensors are slow
 
 
@@ -77,6 +79,14 @@ class DepthFilter:
                 self._on_reject("depth", "spike")
             self._series.append(gated.t, gated.row)
             self._log("depth", gated.t, gated.row)
+
+    def sentences(self) -> list[str]:
+        """What an operator should know about the depth."""
+        if not len(self._series) or self._series.last_row[0] > ABOVE_ALL_WATER:
+            return []
+        return [f"depth: {self._series.last_row[0]:.1f} m is above any water; the unit is wrong "
+                "(depth.unit), or the pressure is relative to the surface (set "
+                "robot.surface_pressure to 0)"]
 
     def mask_reason(self, t: float) -> str:
         """Why the vehicle's rows do not count at t by its depth, '' where they do."""

@@ -47,6 +47,7 @@ from .body_motion import (
     unknown,
 )
 from .expected_attitude import ExpectedAttitude
+from .gyro_bias import HEADING, RATES, SPAN, GyroBias
 from .imu_integral import ACC, N3, R_GB, RAW_C, YAW, C, ImuIntegral, W
 from .pace import half_window, longest_gap, window_wait
 from .polynomials import polynomial_at
@@ -78,7 +79,20 @@ VEHICLE_WANDER, LARGEST_ACCELERATION, SLOPE_STDDEV = 1.0, 10.0, 0.03
 VELOCITY_MEMORY = 0.5     # [s] after the last of them that counted, what it was says nothing
 DVL_PATIENCE = 2.5        # [s] of rejected velocities after which the gate restarts
 
+STEP_SPAN = 0.05          # [s] in which an attitude steps, as no vehicle turns
+MIN_KNOCK = math.radians(5.0)
+KNOCK_TIME = 3.0          # [s] for which it has to stay so: garbage ends
+
 NO_TURN = (0.0, 0.0, 0.0, 0.0)
+
+
+class _Knock(NamedTuple):
+    """A step of the attitude that was over at t, begun at `begin` [s]: tilt, heading [rad]."""
+
+    t: float
+    begin: float
+    tilt: float
+    heading: float
 
 
 class _DvlValue(NamedTuple):
@@ -117,7 +131,9 @@ class InertialFilter:
         self._imu_from_dvl = [a - b for a, b in zip(self._r_imu, self._r_dvl)]
         self._current = config.robot.current_ned
         self._source = AttitudeSource(config)
-        self._expected = ExpectedAttitude(config.robot.gravity)
+        self._gravity = config.robot.gravity
+        self._expected = ExpectedAttitude(self._gravity)
+        self._gyro = GyroBias()
         self._thin = BlockAverage(newest=[9])
         self._imu = ImuIntegral(config.robot.gravity, config.imu.gravity_time)
         self._offset = VelocityOffset(config.filter.dvl_window, config.dvl.stddev)
@@ -147,6 +163,7 @@ class InertialFilter:
         self._imu_gate.reset()
         self._thin.reset()
         self._consistency.reset()
+        self._gyro.reset()
         self._log_imu.reset()
         self._log_dvl.reset()
         self._imu.reset()
@@ -160,7 +177,12 @@ class InertialFilter:
         # [s] of the DVL's velocities: the last that came, the last that was rejected
         self._last_velocity = self._last_rejected = -math.inf
         self._repeated: Sequence[float] = ()        # the DVL's last velocity
+        # [s] since when, and [m/s^2] in body axes how much
+        self._force_jump: tuple[float, np.ndarray] | None = None
+        self._attitude_stepped = False
+        self._knock: _Knock | None = None
         self._contradictions = Contradictions()
+        self._turned_heading = Contradictions()    # by which the tilt is not touched
         self._distrusted = False       # it contradicts itself; after that it still has to be proven
 
     def flush(self) -> None:
@@ -169,8 +191,20 @@ class InertialFilter:
             self._integrate(gated)
 
     def sentences(self) -> list[str]:
-        """What an operator should know about the attitude."""
-        return self._source.sentences()
+        """What an operator should know about attitude and rates."""
+        return [*self._source.sentences(), *self._knock_sentences(), *self._gyro.sentences(),
+                *self._force_sentences()]
+
+    def _force_sentences(self) -> list[str]:
+        if self._force_jump is None:
+            return []
+        since, slope = self._force_jump
+        shown = ", ".join(f"{-s:.2f}" for s in slope)
+        tilt = math.degrees(float(np.linalg.norm(slope)) / self._gravity)
+        return [f"imu linear acceleration: at {since:.0f} s the specific force changed by "
+                f"[{shown}] m/s^2 (front, right, down) against the DVL's velocity, which is taken "
+                "off; either the accelerometer's bias has jumped (heat, a shock), or the attitude "
+                f"has tilted by {tilt:.1f} degrees. Check the IMU's mount, and calibrate it"]
 
     # --- readings ---------------------------------------------------------------------------------
 
@@ -226,6 +260,7 @@ class InertialFilter:
             self._consistency.restart()
             self._restart_offset()
         row = self._source.complete(t, row)
+        row = [*row[:3], *(w - b for w, b in zip(row[3:6], self._gyro.bias)), *row[6:]]
         self._imu.add(t, row, self._offset.bias)
         self._follow_trust(t, row, erratic=gated.erratic is not None)
         if t - self._logged > IMU_LOG_PERIOD:
@@ -237,19 +272,68 @@ class InertialFilter:
     def _follow_trust(self, t: float, row: Sequence[float], erratic: bool) -> None:
         """Note where the IMU contradicts itself, and begin anew once it no longer does."""
         span = max(TURN_SPAN, self._imu_clock.period or 0.0)
+        self._attitude_stepped |= not self._source.own and self._has_step()
         fits = self._consistency.fits(t, self._turn_error(t, row[3:6]), row[6:9])
         if erratic or not fits:
             # It may have begun anywhere in the span over which it is seen.
             self._contradictions.add(t - span, t)
             self._distrusted = True
+            self._gyro.restart()
+        elif self._wrong_turn(t, row) == RATES:
+            self._contradictions.add(t - 2 * SPAN, t)
+            self._distrusted = True
         elif self._distrusted and t - self._contradictions.last > QUIET:
             self._distrusted = False
+            if self._attitude_stepped:
+                self._note_knock(t)
             self._restart_offset()
         if self._distrusted:
             self._on_reject("imu", "attitude, gyro and accelerometer do not fit each other")
         dvl_is_silent = t - self._last_velocity > self._longest_dvl_gap()
         if self._contradictions.is_open and not self._distrusted and dvl_is_silent:
             self._contradictions.close()    # there is no DVL that could prove it
+
+    def _wrong_turn(self, t: float, row: Sequence[float]) -> str:
+        """Which of rates and heading has been wrong, '' where neither, beside an attitude that is
+        not made of the rates."""
+        if self._source.own or not self._has_force or not self._settings.gates:
+            return ""
+        if self._contradictions.is_open:
+            self._gyro.restart()        # an attitude that has not been proven proves nothing
+            return ""
+        if not self._gyro.is_due(t):
+            return ""
+        wrong = self._gyro.look(t, self._imu.turn_error(SPAN), row[:3])
+        if wrong == HEADING:
+            self._turned_heading.add(t - 2 * SPAN, t)
+        elif self._turned_heading.is_open:
+            self._turned_heading.close()
+        return wrong
+
+    def _has_step(self) -> bool:
+        """Whether the newest attitude differs by MIN_KNOCK from what the gyro made of the last."""
+        error = self._imu.turn_error(STEP_SPAN)
+        return max(map(abs, error)) > MIN_KNOCK
+
+    def _note_knock(self, t: float) -> None:
+        """Note how the attitude differs, now that it turns as the gyro says again, from what it was
+        before it stepped."""
+        begin = self._contradictions.begin - STEP_SPAN
+        n0, n1, n2, heading = self._imu.turn_error(t - begin)
+        self._attitude_stepped = False
+        tilt = math.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
+        back = self._knock is not None and t - self._knock.t < KNOCK_TIME
+        self._knock = None if back or max(tilt, abs(heading)) < MIN_KNOCK else _Knock(
+            t, begin, tilt, heading)
+
+    def _knock_sentences(self) -> list[str]:
+        knock, now = self._knock, self._imu.series.last_time
+        if knock is None or now - knock.t < KNOCK_TIME:
+            return []
+        tilt, heading = math.degrees(knock.tilt), math.degrees(knock.heading)
+        return [f"imu orientation: at {knock.begin:.0f} s it tilted by {tilt:.0f} degrees and "
+                f"turned by {heading:.0f} without a turn of the gyro, and stayed so; if the IMU "
+                "was knocked or mounted anew set imu.rpy, else check its driver"]
 
     def _turn_error(self, t: float, rates: Sequence[float]) -> Sequence[float]:
         """(4,) [rad] By which the turn of the last TURN_SPAN is not what was to be expected.
@@ -278,6 +362,7 @@ class InertialFilter:
         """Forget the offset: across a gap in the IMU its integral means nothing."""
         self._offset.restart()
         self._source.restart()
+        self._gyro.restart()
         self._imu.restart_gravity()
         self._dvl_queue.clear()
         self._restart_gate()
@@ -313,6 +398,10 @@ class InertialFilter:
         self._log_dvl.add(not (decided and decided[-1][1]), *log)
         if self.dvl_gate.restarts > restarts:
             self._offset.restart()      # older values belong to another offset
+        if self.dvl_gate.bend is not None:
+            self._force_jump = t - DVL_PATIENCE, self.dvl_gate.bend
+            self._offset.take_off(self.dvl_gate.bend.tolist())
+            self._undecided = self._undecided[-1:]
         for _, accepted in decided:
             value = self._undecided.pop(0)
             if accepted:
@@ -369,6 +458,8 @@ class InertialFilter:
         elif (unseen := self._unseen(t, reason)) is not None:
             return unseen
         reason = self._source.mask_reason(t) or reason
+        if self._turned_heading.cover(t - half, t + half):
+            reason = CONTRADICTS
         if any(self._current):
             # Irrotational current: all of Fossen's terms are in nu - R^T c.
             drift = (R_nb.T @ self._current).tolist()

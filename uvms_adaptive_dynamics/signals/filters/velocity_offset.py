@@ -63,6 +63,14 @@ class VelocityOffset:
         self._variances = self.stddev ** 2, 0.0      # of the offset, and with the bias
         self._updated = 0.0                         # [s] time of the last value
 
+    def take_off(self, slope: Sequence[float]) -> None:
+        """Begin with a force whose bias has jumped: the offset has had this slope (3,) [m/s^2] in
+        body axes. The bias is as uncertain again as at the start."""
+        self.bias = tuple(min(max(b - s, -LARGEST_BIAS), LARGEST_BIAS)
+                          for b, s in zip(self.bias, slope))
+        self._bias_variance = BIAS_STDDEV ** 2
+        self.restart()
+
     def discard_after(self, t: float) -> None:
         """Remove the values later than t."""
         self._values.discard_after(t)

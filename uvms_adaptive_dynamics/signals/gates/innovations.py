@@ -33,6 +33,8 @@ START_SLOPE = 100.0            # variance of its slope then [1/s^2], in those of
 DOUBTED_VALUES, FITTING_VALUES = 3, 4
 FITTING_SHARE, FITTING_SQUARE = 0.1, 3.0
 JUMP_PATIENCE = 15.0           # [s] longer than a burst of garbage lasts
+BEND_FLOORS = 4.0              # floors that values may lie beside a bend, if not the usual noise
+BEND_LEAD = 0.2                # [s] by which what values are measured against may be ahead of them
 AGREED = 3.0                   # usual deviations within which values lie near a line
 
 
@@ -80,6 +82,11 @@ class InnovationGate:
     Values that leave the prediction faster than that have jumped: then it is the measurement that
     is wrong, for up to JUMP_PATIENCE. After several rejected values several in a row have to fit
     before they count again: a wrong scale crosses the truth now and then.
+
+    Values that leave the prediction without a jump and go on by a slope that is constant in the
+    sensor's axes are right, and what they are measured against has changed: `bend` (3,) is that
+    slope, in these axes, where the value just gated has shown it, else None. The gate goes on from
+    there for values from which the caller takes it off.
     """
 
     def __init__(self, floor: float, largest: float, wander: float, patience: float,
@@ -87,6 +94,7 @@ class InnovationGate:
         self._floor, self._largest, self._q = floor, largest, wander ** 2
         self._usual_patience, self._steepest = patience, steepest
         self.restarts = 0
+        self.bend: np.ndarray | None = None
         self.reset()
 
     def reset(self) -> None:
@@ -95,6 +103,7 @@ class InnovationGate:
         self._track: _Track | None = None
         self._accepted = 0.0        # [s] of the last accepted value
         self._rejected: list[tuple[float, np.ndarray]] = []
+        self._axes: list[np.ndarray] = []    # (3, 3) of the rejected values
         self._jump = 0.0            # size of the jump that the rejected values began with
         self._return: _Return | None = None
 
@@ -112,6 +121,7 @@ class InnovationGate:
 
         `axes` (3, 3) maps the sensor's axes, in which the scale is kept, to those of `value`.
         """
+        self.bend = None
         if self._track is None:
             self._rejected.append((t, value))
             return self._start() if len(self._rejected) >= START_VALUES else []
@@ -136,16 +146,54 @@ class InnovationGate:
         if not self._rejected and np.linalg.norm(error) > (
                 np.linalg.norm(limit) + self._steepest * (t - self._accepted)):
             self._jump = float(np.linalg.norm(error))
+        self._axes = [*self._axes[-len(self._rejected):], axes] if self._rejected else [axes]
         self._rejected.append((t, value))
         waited = t - self._rejected[0][0] > self._patience
+        if waited and not self._jump:
+            self.bend = self._constant_slope()
+            if self.bend is not None:
+                return self._go_on()
         while t - self._rejected[0][0] > self._patience:
-            del self._rejected[0]
+            del self._rejected[0], self._axes[0]
         return self._restart(t) if waited and self._rejected_agree() else [(t, False)]
+
+    def _constant_slope(self) -> np.ndarray | None:
+        """(3,) slope in the sensor's axes by which the rejected values have gone on from the last
+        accepted one, None where none explains them."""
+        assert self._track is not None
+        t, values = np.array([at for at, _ in self._rejected]), [v for _, v in self._rejected]
+        axes = np.array(self._axes)
+        # (k, 3, 3) integral of the axes from the first rejected value on
+        steps = 0.5 * (axes[1:] + axes[:-1]) * np.diff(t)[:, None, None]
+        integral = np.vstack([np.zeros((1, 3, 3)), np.cumsum(steps, axis=0)])
+        x = np.concatenate([integral, np.broadcast_to(np.eye(3), integral.shape)], axis=2)
+        line = np.array(values) - (t - t[0])[:, None] * self._track.state[1]
+        fit = np.linalg.lstsq(x.reshape(-1, 6), line.ravel(), rcond=None)[0]
+        spread = float(np.max(np.median(np.abs(line - x @ fit), axis=0)))
+        start = self._track.state[0] - (self._track.t - t[0]) * self._track.state[1]
+        near = max(BEND_FLOORS * self._floor, self.noise)
+        gap = fit[3:] - start - axes[0] @ fit[:3] * (t[0] - self._accepted)
+        if (spread > near or np.linalg.norm(gap) > INNOVATION_SIGMAS * near
+                or self._is_steep(fit[:3])):
+            return None
+        return fit[:3]
+
+    def _go_on(self) -> list[tuple[float, bool]]:
+        """Go on from the newest rejected value, which is right, with the slope of before."""
+        assert self._track is not None and self.bend is not None
+        (t, newest), slope = self._rejected[-1], self._track.state[1]
+        # What the caller has not taken off yet moves the values a little further.
+        spread = max(self._floor, self.noise) + BEND_LEAD * float(np.linalg.norm(self.bend))
+        self._track = _Track(t, np.array([newest, slope]),
+                             (spread ** 2, 0.0, START_SLOPE * self._floor ** 2))
+        self._accepted, self._return = t, None
+        self._rejected, self._axes = [], []
+        return [(t, True)]
 
     def _restart(self, t: float) -> list[tuple[float, bool]]:
         """Start again from the newest rejected values; only the one at t is still to be decided."""
         self.restarts += 1
-        self._rejected = self._rejected[-START_VALUES:]
+        self._rejected, self._axes = self._rejected[-START_VALUES:], self._axes[-START_VALUES:]
         return [(at, True) for at, good in self._start() if good and at == t] or [(t, False)]
 
     def _is_doubted(self, t: float) -> bool:

@@ -67,6 +67,20 @@ class Rewritten(Fault):
 
 
 @dataclass(frozen=True)
+class Drifting(Fault):
+    """The numbers of a field (k,) as `change` makes them of those and of the seconds since the
+    fault began."""
+
+    field: str = ""
+    change: Callable[[np.ndarray, float], np.ndarray] = lambda values, seconds: values
+
+    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
+                memory: dict[str, Any]) -> Iterable[Received]:
+        values = self.change(field_of(item.message, self.field).copy(), elapsed - self.begin)
+        yield item._replace(message=with_field(item.message, self.field, values))
+
+
+@dataclass(frozen=True)
 class Lagging(Fault):
     """The numbers of a field are those of `lag` [s] before."""
 

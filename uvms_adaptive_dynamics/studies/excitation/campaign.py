@@ -36,6 +36,10 @@ from ..closed_loop.truth import true_parameters, wrong_prior
 from .dry_run import DryRun, dry_run
 from .learning import learn
 
+# Motions designed one after the other where the robot needs too much to hold still at their start,
+# each from what the way there has told.
+MOST_DESIGNS = 3
+
 
 class Campaign:
     """Robots with figures (simulation/individual) and limits of their own, by number; priors that
@@ -68,17 +72,26 @@ class Campaign:
 
     def _one(self, config: Config, limits: MotionLimits, known: ParameterSet, k: int,
              seconds: float) -> tuple[dict[str, Any], DryRun | None]:
-        robot, begun = self._robot, time.process_time()
-        try:
-            motion = design(robot, known, noise_of(known, robot, config),
-                            np.ones(robot.table.size, bool), ["*"], limits, self._duration, k,
-                            seconds, config=config)
-        except UvmsError as error:
-            return {"refused": str(error)}, None
-        taken = time.process_time() - begun
-        run = dry_run(config, robot, motion, limits, known, k, k)
+        robot, believed = self._robot, known
+        held_back: list[dict[str, float]] = []
+        for number in range(MOST_DESIGNS):
+            begun = time.process_time()
+            try:
+                motion = design(robot, believed, noise_of(believed, robot, config),
+                                np.ones(robot.table.size, bool), ["*"], limits, self._duration,
+                                k + 1000 * number, seconds, config=config)
+            except UvmsError as error:
+                return {"refused": str(error), "held_back": held_back}, None
+            taken = time.process_time() - begun
+            run = dry_run(config, robot, motion, limits, known, k, k, holds_back=True)
+            if not run.held_back:
+                break
+            held_back.append(run.held_back)
+            believed = replace(learn(config, robot, run.samples, believed).parameters, source="")
+        else:
+            return {"refused": "held back each time", "held_back": held_back}, None
         most = max(run.largest, key=lambda name: run.largest[name])
-        return {"design_s": taken, "touched": list(run.touched),
+        return {"design_s": taken, "touched": list(run.touched), "held_back": held_back,
                 "most used": {most: run.largest[most]}, "uses": run.largest,
                 "gain_nats": motion.made["gain_nats"],
                 "stopped_by_time": motion.made["stopped_by_time"]}, run

@@ -138,16 +138,18 @@ def run(args: argparse.Namespace) -> int:
             f"{promise_table(trajectory)}")
     tried = None
     if args.dry_run:
-        tried = dry_run(in_simulation(config, robot), robot, trajectory, limits, known, args.seed)
+        tried = dry_run(in_simulation(config, robot), robot, trajectory, limits, known, args.seed,
+                        holds_back=True)
         text += f"\n{use_table(tried)}"
     save_trajectory(folder / "trajectory.yaml", trajectory)
     write_file(folder / "excite.md", text)
     write_json(folder / "excite.json", {
         "schema": SCHEMA, "settings": config.changed(), "made": dict(trajectory.made),
         "uses": None if tried is None else tried.largest})
-    _draw(trajectory, robot, limits, known, tried, folder)
+    _draw(trajectory, robot, limits, known, None if tried is None or tried.held_back else tried,
+          folder)
     print(f"{text}\n{folder / 'trajectory.yaml'}")
-    return int(tried is not None and bool(tried.touched))
+    return int(tried is not None and bool(tried.touched or tried.held_back))
 
 
 def stage_of(args: argparse.Namespace, config: Config, robot: RobotModel) -> Stage:
@@ -217,7 +219,8 @@ def _campaign(args: argparse.Namespace, config: Config, robot: RobotModel, durat
 def _said(result: dict[str, Any]) -> str:
     return result.get("refused") or (
         f"designed in {result['design_s']:.1f} s, touched: "
-        f"{', '.join(result['touched']) or 'nothing'}, most used: {result['most used']}")
+        f"{', '.join(result['touched']) or 'nothing'}, most used: {result['most used']}"
+        + (f", held back before it: {result['held_back']}" if result.get("held_back") else ""))
 
 
 def _compare(config: Config, robot: RobotModel, known: ParameterSet, limits: MotionLimits,

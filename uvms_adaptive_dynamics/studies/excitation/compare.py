@@ -28,7 +28,7 @@ from ...control.excitation.information import information, promise_of
 from ...control.excitation.knowledge import Knowledge
 from ...control.excitation.limits import MotionLimits, moving
 from ...control.excitation.noise import noise_of
-from ...control.excitation.trajectory import Promise
+from ...control.excitation.trajectory import TOLD, Promise
 from ...model.covariance import deviations
 from ...model.parameter_file import ParameterSet
 from ...model.robot import RobotModel
@@ -38,7 +38,6 @@ from .multisine import energy, multisine, with_energy
 
 # Of the information of both motions together, in prior deviations: what no motion shows has less.
 SHOWN = 1e-3
-TOLD = 0.8      # share of a deviation, below which a parameter becomes better known
 # Shares of a motion after which its promise is stated anew.
 RESTATED = 0.25, 0.5
 
@@ -162,7 +161,7 @@ def ratios(promise: Promise, achieved: ParameterSet) -> dict[str, Any]:
     """Median, and 10th and 90th percentile, of achieved over promised deviations of the parameters
     that were to become better known by a fifth or more."""
     assert achieved.covariance is not None
-    told = promise.free & (promise.promised < TOLD * promise.present)
+    told = promise.told
     ratio = deviations(achieved.covariance)[told] / promise.promised[told]
     if not ratio.size:
         return {"parameters": 0}

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from rosbags.typesys import Stores, get_typestore
@@ -45,18 +45,23 @@ from ..sensing import sense
 
 PERIOD = 0.02       # [s] of the controller, the robot's own commands' period
 SETTLING = 3.0      # [s] at rest before the arm goes to where the motion starts, and after that
+STILL = 1.0         # [s] before the motion starts, of which the mean effort holds the robot there
 
 
 @dataclass
 class DryRun:
     """What was used: shares (k,) of each limit by name at times t (k,) [s] from the motion's start;
-    wanted, true (k, 6 + n) coordinates; samples that the front end made of the sensors."""
+    wanted, true (k, 6 + n) coordinates; samples that the front end made of the sensors. held_back:
+    share of the limit that each actuator needs to hold the robot where the motion starts, of those
+    that need more than is left to the motion; then it was not flown, and the samples are of the way
+    there."""
 
     t: np.ndarray
     uses: dict[str, np.ndarray]
     wanted: np.ndarray
     true: np.ndarray
     samples: list[Sample]
+    held_back: dict[str, float] = field(default_factory=dict)
 
     @property
     def largest(self) -> dict[str, float]:
@@ -70,13 +75,15 @@ class DryRun:
 
 
 def dry_run(config: Config, model: RobotModel, trajectory: Trajectory, limits: MotionLimits,
-            known: ParameterSet, seed: int, individual: int = 0) -> DryRun:
+            known: ParameterSet, seed: int, individual: int = 0,
+            holds_back: bool = False) -> DryRun:
     """Follow the motion on the simulated robot of a seed, with the feedforward of what is known if
     that has been learnt: a prior's restoring moment, wrong by three, would tilt the robot further
     than wanted, while a PID alone falls short.
 
     limits: those that are not to be touched. The robot begins at rest, at the depth of its own
-    motion, its arm in the middle of its ranges.
+    motion, its arm in the middle of its ranges. holds_back: the motion is not flown where holding
+    still at its start needs too much already, as the node `identify` does.
     """
     curve = ThrustCurve.of_setting(config.thrusters.curve)
     robot = SimulatedRobot(seed, None, start_ns=round(DEFAULT_START * 1e9), truth_period=None,
@@ -96,13 +103,13 @@ def dry_run(config: Config, model: RobotModel, trajectory: Trajectory, limits: M
     filter_, front_end = StateFilter(config, place), SignalFrontEnd(config, model)
     decoder, store = Decoder(config), get_typestore(Stores.ROS2_JAZZY)
     samples: list[Sample] = []
-    rows = []
+    rows, still = [], []
     robot.command_wrench(np.zeros(6))
     robot.command_joint_torque(np.zeros(len(model.joints)))
     for k in range(1, math.ceil((begin + trajectory.duration + 1.0) / PERIOD)):
         t = k * PERIOD
         _hear(received(robot.advance(t), store), filter_, decoder, front_end)
-        samples += [s for s in front_end.samples() if s.t >= DEFAULT_START + begin]
+        samples += front_end.samples()
         state = filter_.motion(DEFAULT_START + t)
         if state is None:
             robot.command_wrench(np.zeros(6))
@@ -111,13 +118,22 @@ def dry_run(config: Config, model: RobotModel, trajectory: Trajectory, limits: M
         command = controller.command(DEFAULT_START + t, state)
         robot.command_pwm(command.pwm)
         robot.command_joint_torque(command.joint_torque)
+        if holds_back and begin - STILL <= t < begin:
+            still.append(command.effort)
+        if t >= begin and still:
+            beyond = limits.beyond_at_rest(np.mean(still, axis=0), config)
+            if beyond:
+                empty = np.zeros((0, 6 + len(model.joints)))
+                return DryRun(np.zeros(0), {}, empty, empty, samples, beyond)
+            still = []
         if t >= begin:
             low, high = curve.limits(robot.voltage(t))
             thrust = curve.thrust(command.pwm, robot.voltage(t))
             rows.append((t - begin, *_state(robot, place, heading),
                          np.maximum(thrust / high, thrust / low),
                          np.abs(command.joint_torque) / robot.physics.torque_limit))
-    return _summed(trajectory, limits, rows, samples)
+    return _summed(trajectory, limits, rows,
+                   [sample for sample in samples if sample.t >= DEFAULT_START + begin])
 
 
 def _wanted(trajectory: Trajectory, place: np.ndarray, heading: float,

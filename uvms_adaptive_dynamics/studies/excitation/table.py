@@ -59,6 +59,12 @@ def promise_table(trajectory: Trajectory) -> str:
 
 def use_table(run: DryRun) -> str:
     """Largest share of each limit that the simulated robot used, the largest first."""
+    if run.held_back:
+        needs = ", ".join(f"{name} {use:.0%}" for name, use in run.held_back.items())
+        return ("The simulated robot needs more to hold still where the motion starts than is left "
+                f"to the motion ({needs} of its limit; excitation.torque_share, .thrust_share): it "
+                "was not flown. Learn from a recording of the robot at rest, or give a better "
+                "prior.\n")
     lines = ["On the simulated robot:", "", "| limit | used | |", "|---|---|---|"]
     lines += [f"| {name} | {100 * share:.0f} % | {'touched' if share >= 1.0 else ''} |"
               for name, share in sorted(run.largest.items(), key=lambda each: -each[1])]
@@ -76,12 +82,14 @@ def campaign_table(results: list[dict[str, Any]]) -> str:
 def _campaign_lines(results: list[dict[str, Any]]) -> str:
     done = [result for result in results if "refused" not in result]
     touched = [result for result in done if result["touched"]]
+    held_back = sum(bool(result.get("held_back")) for result in results)
     times = sorted(result["design_s"] for result in done) or [0.0]
     lines = [f"{len(done)} of {len(results)} robots designed for, in "
              f"{times[len(times) // 2]:.1f} s (median) to {times[-1]:.1f} s of processor time; a "
              f"limit touched on "
-             f"{len(touched)} of them.", "", "| robot | design [s] | most used | touched |",
-             "|---|---|---|---|"]
+             f"{len(touched)} of them. On {held_back} a first design was held back at its start, "
+             "where the robot needed too much to hold still.", "",
+             "| robot | design [s] | most used | touched |", "|---|---|---|---|"]
     for result in results:
         if "refused" in result:
             lines.append(f"| {result['robot']} | | {result['refused']} | |")

@@ -54,17 +54,19 @@ def setting_cases() -> list[Case]:
         ("two thrusters swapped", altered("commands", swapped(1, 2)),
          Said("thrusters", ("swapped|order|2.*3",)), FOUND),
         ("all thrusters permuted", altered("commands", rolled(3)),
-         Said("thrusters", ("order|permut",)), FOUND),
+         Said("thrusters", ("seem to drive",)), FOUND),
         ("a thruster reversed", altered("commands", one_of(2, _mirrored)),
          Said("thrusters", ("sign", "3")), FOUND),
         ("efforts of joints permuted", altered("effort", rolled(1)),
-         Said("joint_states", ("order|permut",)), FOUND),
+         Said("joint effort", ("order",)), FOUND),
         ("sign of an effort", altered("effort", one_of(1, times(-1.0))),
          Said("joint_states", ("sign|scale",)), FOUND),
+        ("dvl 15 % fast", altered("velocity", times(1.15)), Said("dvl", ("times those",)), FOUND),
+        ("dvl 13 % slow", altered("velocity", times(0.87)), Said("dvl", ("times those",)), FOUND),
         ("dvl's sway reversed", altered("velocity", times(1.0, -1.0, 1.0)),
          Said("dvl", ("sway|sign|frame|mirror",)), FOUND),
         ("accelerometer in g", altered("accelerometer", times(1 / 9.80665)),
-         Said("imu", ("linear_acceleration|gravity",)), FOUND),
+         Said("imu", ("probably g;",)), FOUND),
         ("efforts 0.15 s late", Lagging("joint_states", field="effort", lag=0.15),
          Said("joint effort", ("late",)), FOUND),
         ("orientation 0.1 s late", Lagging("imu", field="orientation", lag=0.1),
@@ -76,7 +78,8 @@ def setting_cases() -> list[Case]:
          Said("joint position", ("deg",)), FOUND),
     ]
     # Which of two sensors that do not fit each other is wrong shows later than that they do not.
-    either = {"imu turned by 90 degrees": (Said("dvl", ("does not fit the IMU",)),)}
+    either = dict.fromkeys(("imu turned by 90 degrees", "gyro in deg/s", "accelerometer in g"),
+                           (Said("dvl", ("does not fit the IMU",)),))
     return [Case(name, "setting", "named, with the setting to change", (fault,), said, limits,
                  others=either.get(name, ()), touches=EVERYTHING, short=name == "efforts in mN m")
             for name, fault, said, limits in found]

@@ -20,6 +20,7 @@ from dataclasses import replace
 
 from ...errors import ConfigError
 from .case import Case
+from .change_cases import change_cases
 from .clock_cases import clock_cases
 from .glitch_cases import glitch_cases, outage_cases
 from .setting_cases import setting_cases
@@ -37,6 +38,7 @@ KINDS = {
     "publisher": "two nodes on one topic",
     "structure": "messages that are not as expected",
     "outliers": "single wrong values all the time",
+    "change": "a sensor that is not right any more from some moment on",
     "setting": "units, signs and order that are wrong for the whole run",
 }
 
@@ -44,7 +46,7 @@ KINDS = {
 def table(onset: float) -> list[Case]:
     """All cases; what begins in the middle of the recording begins at `onset` [s]."""
     return [*clock_cases(onset), *glitch_cases(onset), *outage_cases(onset),
-            *stream_cases(onset), *setting_cases()]
+            *stream_cases(onset), *change_cases(onset), *setting_cases()]
 
 
 def chosen(onset: float, kinds: Sequence[str], names: Sequence[str], short: bool) -> list[Case]:

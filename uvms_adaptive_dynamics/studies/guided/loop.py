@@ -83,15 +83,14 @@ class _Told(Adapted):
                  say: Callable[[str], None]):
         super().__init__(config, model, prior)
         self.runner = StageRunner(schedule, self.estimator, say)
-        self.staged = False     # stages begin when the robot is armed
+        self.runner.waits = True        # until the robot is armed
         self._ticks = 0
 
     def learn(self, sample: Sample) -> Estimate | None:
         """The stage follows every sample, a new estimate comes now and then."""
         if self.estimator.add(sample) is None:
             return None
-        if self.staged:
-            self.runner.follow()
+        self.runner.follow()
         self._ticks += 1
         return self.estimator.solve() if self._ticks % SOLVE_EVERY == 0 else None
 
@@ -161,7 +160,7 @@ class _Loop:
             self._watch(t, state, t - armed_at)
             if t - armed_at > longest:
                 self._pilot.stop(Cause("longest", f"{longest:g} s are over"))
-            self._go_on(t)
+            self._go_on(t, state)
             commands = self._pilot.commands(t, state)
             if commands is None or commands.neutral:
                 break
@@ -182,7 +181,7 @@ class _Loop:
 
     def _arm(self, t: float, state: MotionState) -> None:
         self._pilot.arm(t, state)
-        self._told.staged = True
+        self._told.runner.waits = False
         self._start = self._robot.physics.position.copy()
 
     def _sense(self, message: Received) -> None:
@@ -202,24 +201,30 @@ class _Loop:
         look = Look(
             state, {role: t - at for role, at in self._heard.items()},
             wanted=self._pilot.wanted(t), moved=moved, turned=self._pilot.turned, depth=self._depth,
-            estimator_state=FAILED if validity.state == FAILED else "", armed_for=armed_for)
+            estimator_state=FAILED if validity.state == FAILED else "", armed_for=armed_for,
+            doubt=0.0 if state is None else self._pilot.doubt(state))
         causes = self._guard.causes(t, look)
         if causes:
             self._say(f"stopped: {causes[0].sentence}")
             self._pilot.stop(causes[0])
             return
+        overloaded = self._pilot.hold_back_if(t, self._guard.overloaded)
+        if overloaded is not None:
+            self._say(f"motion held back, another follows: {overloaded.sentence}")
         unsteady = self._guard.unsteady(look)
         if unsteady is not None and self._pilot.break_off(t):
             self._say(f"motion broken off, a smaller one follows: {unsteady.sentence}")
 
-    def _go_on(self, t: float) -> None:
+    def _go_on(self, t: float, state: MotionState | None) -> None:
         """Ask the guide; a design is there after the time that it is given."""
         stage = self._told.stage
         wanted = self._guide.next(t, stage)
         if isinstance(wanted, Cause):
             self._pilot.stop(wanted)
         elif wanted is not None:
-            self._design(t, wanted)
+            left = self._pilot.time_left(t) + self._config.excitation.duration
+            self._design(t, wanted if state is None else wanted._replace(
+                doubt=self._pilot.doubt(state, left)))
         if self._due is not None and t >= self._due[0]:
             self._guide.designed(self._due[1])
             self._due = None

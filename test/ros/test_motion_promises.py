@@ -1,0 +1,98 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What a motion promises is stated anew under way, from what an estimator hands over, in a process
+beside; nothing is flown here."""
+import importlib.util
+
+import numpy as np
+import pytest
+
+if importlib.util.find_spec("rclpy") is None:
+    pytest.skip("rclpy is not installed", allow_module_level=True)
+
+from ros_bus import bus  # noqa: I001, E402  (first: it sets the domain)
+from flying import CONFIG, ROBOT, FakeEstimator  # noqa: E402
+
+from uvms_adaptive_dynamics.control.excitation.trajectory import (  # noqa: E402
+    Promise,
+    Trajectory,
+)
+from uvms_adaptive_dynamics.control.excitation.trajectory_file import load_trajectory  # noqa: E402
+from uvms_adaptive_dynamics.ros.motion_designer import MotionDesigner  # noqa: E402
+from uvms_adaptive_dynamics.ros.motion_promises import MotionPromises  # noqa: E402
+
+FREE = ROBOT.table.match(["axis_b.*"])
+
+
+def motion(stddev, duration=12.0):
+    """The last joint to and fro."""
+    sine = np.zeros((10, 1))
+    sine[9] = 0.3
+    return Trajectory(
+        ROBOT.joints, duration, 1.0, np.concatenate([np.zeros(6), [3.0, 1.7, 1.7, 2.8]]),
+        np.full((10, 1), 0.4), sine, np.zeros((10, 1)),
+        Promise(ROBOT.table.names, ROBOT.table.units, FREE, stddev, 0.9 * stddev))
+
+
+def test_a_promise_is_stated_anew_and_held_to(tmp_path):
+    """Not before half of the motion; once; and at the motion's end what the estimator states is
+    held against it. A motion that is over before it could be says so."""
+    with bus() as ros:
+        estimator, said = FakeEstimator(ros.operator), []
+        promises = MotionPromises(ros.operator, "uvms_estimator",
+                                  MotionDesigner(CONFIG, None, tmp_path), said.append)
+        flown, stddev = motion(estimator.stddev), estimator.stddev
+        ros.until(promises._estimate.service_is_ready)
+        promises.look(flown, -1.0, stddev)
+        promises.look(flown, 5.9, stddev)
+        assert promises._asked is None
+        promises.look(flown, 6.0, stddev)
+
+        def look():
+            promises.look(flown, 8.0, stddev)   # it takes its time
+            return promises.said
+        try:
+            ros.until(look, what="the promise")
+            assert said == [promises.said] and "after 6 of 12 s this motion promises: " in said[0]
+            assert f"of {FREE.sum()} parameters become better known by a fifth or more" in said[0]
+            anew = load_trajectory(tmp_path / "trajectory.yaml").promise
+            np.testing.assert_allclose(anew.present, stddev)
+            assert anew.told.any() and not anew.told[~FREE].any()
+            promises.look(None, 12.0, 1.1 * anew.promised)
+            assert len(said) == 2 and "times those promised (median), 100% of them" in said[1]
+            assert " 1.10 times" in said[1]
+            promises.look(flown, 7.0, stddev)
+            promises.look(None, 12.0, stddev)
+            assert said[2:] == ["the motion was over before its promise could be stated anew"]
+        finally:
+            promises.drop()
+
+
+@pytest.mark.parametrize("why", ["refused", "garbage"])
+def test_a_promise_that_cannot_be_stated_is_said(tmp_path, why):
+    """In a sentence; the motion goes on."""
+    with bus() as ros:
+        estimator, said = FakeEstimator(ros.operator), []
+        estimator.handed = (False, "busy") if why == "refused" else (True, "schema: 1")
+        promises = MotionPromises(ros.operator, "uvms_estimator",
+                                  MotionDesigner(CONFIG, None, tmp_path), said.append)
+        flown = motion(estimator.stddev)
+        ros.until(promises._estimate.service_is_ready)
+        try:
+            ros.until(lambda: promises.look(flown, 6.0, estimator.stddev) or said)
+            assert said[0].startswith("the promise cannot be stated anew: ")
+            assert ("busy" if why == "refused" else "holds no mapping 'parameters'") in said[0]
+        finally:
+            promises.drop()

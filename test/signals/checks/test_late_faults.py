@@ -1,0 +1,92 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A sensor that was right for minutes and is not any more: it is found, and since when is said."""
+
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.signals.checks.delay import DelayMonitor
+from uvms_adaptive_dynamics.signals.checks.dvl_check import check_velocity
+from uvms_adaptive_dynamics.signals.checks.finding import UNDECIDED
+from uvms_adaptive_dynamics.signals.checks.frames import FrameChecks
+from uvms_adaptive_dynamics.signals.checks.velocity_map import velocity_map
+from uvms_adaptive_dynamics.signals.health import signal_warnings
+
+ONSET, LENGTH, PERIOD = 130.0, 240.0, 0.1
+CONFIG = Config()
+ROBOT = RobotModel.from_config(CONFIG)
+G = CONFIG.robot.gravity
+
+
+def checked(dvl=np.eye(3), depth=1.0, until=LENGTH):
+    """The warnings after `until` [s] of a level vehicle that moves on all axes, whose DVL says
+    `dvl` times, and depth sensor `depth` times what it should from ONSET on."""
+    frames, rng = FrameChecks(CONFIG, ROBOT), np.random.default_rng(3)
+    level, R = np.array([0.0, 0.0, 1.0]), np.eye(3).ravel()
+    for t in np.arange(0.0, until, PERIOD):
+        faulty = t > ONSET
+        v = 0.25 * np.sin([0.9 * t, 0.7 * t + 1.0, 0.5 * t + 2.0])
+        z = -0.5 * np.cos(0.5 * t + 2.0)
+        f = np.array([0.0, 0.0, -G]) + 0.02 * rng.standard_normal(3)
+        frames.add("imu", t, level, np.zeros(3), f, R, [0.0])
+        z *= depth if faulty else 1.0
+        frames.add("depth", t, [3.0 + z + 0.002 * rng.standard_normal()])
+        measured = (dvl @ v if faulty else v) + 0.01 * rng.standard_normal(3)
+        frames.add("dvl", t, measured, np.zeros(3), v, R, level)
+    return signal_warnings([], frames, DelayMonitor(CONFIG), 0)
+
+
+def test_nothing_is_said_of_sensors_that_stay_right():
+    """No false alarm in ten checks."""
+    assert checked() == []
+
+
+@pytest.mark.parametrize(
+    "fault, begins, says",
+    [
+        ({"dvl": 1.15 * np.eye(3)}, "dvl unit", "1.15"),
+        ({"dvl": 0.9 * np.eye(3)}, "dvl unit", "0.90"),
+        ({"dvl": np.diag([1.0, -1.0, -1.0])}, "dvl.frame", "wrong sign"),
+        ({"depth": 1.1}, "depth unit", "1.10"),
+    ],
+)
+def test_a_fault_that_begins_after_two_minutes_is_found(fault, begins, says):
+    """A wrong scale is the one sensor's that fits neither of the others; the sentence says when
+    there was none."""
+    (said,) = checked(**fault)
+    assert said.startswith(begins) and says in said
+    found = float(said.partition("(found ")[2].split()[0])
+    before = float(said.partition(", not yet at ")[2].split()[0])
+    assert ONSET < found < ONSET + 75.0 and found - 40.0 < before < found
+
+
+def test_a_fault_is_judged_by_what_came_since_it_was_not_there():
+    """A DVL that is turned by 60 degrees after two minutes is never said to be turned by less, as
+    minutes of both together would look."""
+    c, s = np.cos(np.pi / 3), np.sin(np.pi / 3)
+    (said,) = checked(dvl=np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]), until=190.0)
+    assert said.startswith("dvl.rpy")
+    assert abs(float(said.partition(" +- ")[0].split()[-1]) - 60.0) < 3.0
+
+
+def test_a_dvl_without_a_whole_window_is_not_judged():
+    """Values that come in pairs with gaps between them, as from two publishers: no check, and no
+    exception."""
+    rows = np.zeros((200, 22))
+    rows[:, 0] = 1.7 * (np.arange(200) // 2) + 0.01 * (np.arange(200) % 2)
+    assert velocity_map(rows) is None
+    assert check_velocity({"dvl": rows}, CONFIG, upside_down=False) == (UNDECIDED, None)

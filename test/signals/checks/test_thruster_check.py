@@ -1,0 +1,68 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Which thruster gives less than is commanded, from thrust and motion alone."""
+
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.signals.checks.thruster_check import thruster_findings
+
+ALLOCATION = np.reshape(Config().thrusters.allocation, (6, -1))
+MASS = np.array([17.0, 24.0, 26.0, 0.3, 0.3, 0.4])
+DRAG = np.array([13.0, 15.0, 20.0, 0.5, 0.5, 0.5])
+STEP, STRIDE = 0.02, 5
+
+
+def logs(share, seconds=40.0, seed=0, allocation=ALLOCATION):
+    """(thrust, dvl) as the frame checks log them, of a level vehicle whose thrusters give these
+    shares (N,) of what is commanded, by a controller that knows nothing of it."""
+    rng = np.random.default_rng(seed)
+    frequency, phase = rng.uniform(0.5, 2.0, (2, 6)), rng.uniform(0.0, 6.0, (2, 6))
+    size = np.array([0.3, 0.3, 0.3, 0.15, 0.15, 0.3])
+    nu, impulse, thrust, dvl = np.zeros(6), np.zeros(len(share)), [], []
+    for k in range(round(seconds / STEP)):
+        t = STEP * k
+        wanted = 0.5 * size * np.sin(frequency * t + phase).sum(axis=0)
+        force = np.linalg.pinv(allocation) @ (40.0 * MASS / 4.0 * (wanted - nu))
+        if k % STRIDE == 0:
+            thrust.append([t, *impulse])
+            noise = np.repeat([0.005, 0.001], 3) * rng.standard_normal(6)
+            dvl.append([t, *(nu + noise), *np.zeros(12), 0.0, 0.0, 1.0])
+        impulse = impulse + STEP * force
+        nu = nu + STEP * (allocation @ (share * force) - DRAG * nu) / MASS
+    return np.array(thrust), np.array(dvl)
+
+
+@pytest.mark.parametrize("dead", [0, 3, 5])
+def test_a_dead_thruster_is_named(dead):
+    """By the wrench that is missing, which lies along its column of the allocation."""
+    (finding,) = thruster_findings(*logs(np.arange(8) != dead), ALLOCATION)
+    assert f"thruster {dead + 1} gives little or none" in finding.sentence
+
+
+def test_thrusters_that_explain_it_alike_are_both_named():
+    """Two that push along one line cannot be told apart where they are commanded alike."""
+    twins = ALLOCATION.copy()
+    twins[:, 1] = twins[:, 0]
+    (finding,) = thruster_findings(*logs(np.arange(8) != 0, allocation=twins), twins)
+    assert "thruster 1 or 2 gives" in finding.sentence
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_thrusters_that_do_as_they_are_told_are_not(seed):
+    """Nor are those that all give a tenth less, as with a weak battery."""
+    for share in (1.0, 0.9):
+        assert thruster_findings(*logs(np.full(8, share), seed=seed), ALLOCATION) == []

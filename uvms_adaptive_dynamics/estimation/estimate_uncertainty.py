@@ -1,0 +1,119 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What is uncertain of the present estimate: its covariance, what timing and calibration may move
+it by, and of which parameters that makes measured ones."""
+from __future__ import annotations
+
+import numpy as np
+
+from ..config import Config
+from ..model.covariance import deviations
+from ..model.parameter_file import CAUSES
+from ..model.physical_set import PhysicalSet
+from ..solvers.problem import HorizonProblem
+from ..uncertainty.constrained_inverse import ConstrainedInverse
+from ..uncertainty.identifiability import known_from, limited_by_physics
+from ..uncertainty.parameter_covariance import (
+    IncrementCovariance,
+    MatrixCovariance,
+    ParameterCovariance,
+    SandwichCovariance,
+)
+from .free_set import FreeSet
+from .information import InformationState
+
+
+class EstimateUncertainty:
+    """Follows the estimate from solve to solve; docs/mathematics.md, "Covariance".
+
+    covariance: of the estimate, by `uncertainty.covariance`; systematic (CAUSES, p), read-only:
+    what one deviation of each cause that no residual shows moves the estimate by."""
+
+    covariance: ParameterCovariance
+    systematic: np.ndarray
+    _increments: IncrementCovariance
+    _inverse: ConstrainedInverse | None
+
+    def __init__(self, config: Config, physical: PhysicalSet, information: InformationState,
+                 free_set: FreeSet):
+        """information, free_set: the estimator's own, read whenever they are needed. `restart`
+        comes before anything else."""
+        self._settings = config.uncertainty
+        self._floor = config.estimation.relative_epsilon * np.array(physical.table.scale)
+        self._physical, self._information, self._free_set = physical, information, free_set
+
+    def restart(self, covariance: np.ndarray, systematic: np.ndarray | None) -> None:
+        """Begin again with a prior's covariance (p, p), or a saved estimate's with what came with
+        it."""
+        self.covariance = MatrixCovariance(covariance)
+        self.systematic = (np.zeros((CAUSES, len(covariance))) if systematic is None
+                           else systematic)
+        self._increments = IncrementCovariance(self._settings, self._floor)
+        self._inverse = None
+
+    def follow(self, problem: HorizonProblem, before: np.ndarray, pi: np.ndarray) -> None:
+        """The estimate moves from `before` to the minimum pi (p,) of a problem. Raises SolverError
+        where the problem determines no covariance, and then nothing has changed."""
+        free = self._free_set.free
+        A, B = problem.total.H, self._information.gradient_covariance()
+        G = ConstrainedInverse(A, B, self._physical.active_normals(pi),
+                               len(self._physical.table.equal_pairs), A @ pi - problem.total.g,
+                               free)
+        systematic = G.times(self._information.systematic_gradient().T).T
+        systematic[:, ~free] = self.systematic[:, ~free]
+        systematic.setflags(write=False)
+        self._inverse, self.systematic = G, systematic
+        self._increments.add_increment(before, pi)
+        self.covariance = (self._covariance_of_increments()
+                           if self._settings.covariance == "increments"
+                           else SandwichCovariance(G, B, A, free, self._free_set.covariance))
+
+    def follow_free_set(self) -> None:
+        """Other parameters are free: until the next solve nothing is known of what data say."""
+        self._inverse = None
+
+    def kept(self) -> ParameterCovariance:
+        """The covariance as a matrix, which no longer hangs on the data behind it."""
+        self.covariance = MatrixCovariance(self.covariance.matrix)
+        return self.covariance
+
+    def of_increments(self) -> np.ndarray:
+        """(p, p) the paper's covariance, tracked beside the other whichever is used."""
+        return self._increments.covariance()
+
+    @property
+    def prior_stddev(self) -> np.ndarray:
+        """(p,) deviations of what the estimate began from, zero where frozen."""
+        return np.where(self._free_set.free, deviations(self._information.prior.covariance), 0.0)
+
+    def known_from(self, pi: np.ndarray) -> tuple[tuple[str, ...], bool]:
+        """For each parameter of the estimate pi (p,) whether data made it 'measured', 'weak', or
+        left it to the 'prior'; and whether there was a solve that could."""
+        before = self.prior_stddev
+        if self._inverse is None:
+            return known_from(before, np.zeros_like(before), before, before, before), False
+        prior = self._information.arrival.gradient_covariance()
+        inverse = self._inverse.matrix
+        covariance = inverse @ self._information.gradient_covariance() @ inverse
+        return known_from(deviations(covariance), deviations(self.systematic.T @ self.systematic),
+                          before, deviations(inverse @ prior @ inverse),
+                          limited_by_physics(self._physical, pi, covariance)), True
+
+    def _covariance_of_increments(self) -> MatrixCovariance:
+        """The paper's, which knows only of parameters that move; frozen ones keep theirs."""
+        matrix, frozen = self._increments.covariance(), np.flatnonzero(~self._free_set.free)
+        matrix[frozen] = matrix[:, frozen] = 0.0
+        matrix[np.ix_(frozen, frozen)] = self._free_set.covariance
+        return MatrixCovariance(matrix)

@@ -1,0 +1,93 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What a motion promises, stated anew while it is flown, and how that was kept
+(docs/excitation.md)."""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from rclpy.node import Node
+from std_srvs.srv import Trigger
+
+from ..control.excitation.trajectory import Promise, Trajectory
+from ..errors import UvmsError
+from .motion_designer import MotionDesigner
+
+# [s] of a motion, or half of a shorter one, after which its promise is stated anew: by then the
+# noise of the robot in motion is measured, which nobody knew before.
+AFTER = 20.0
+
+
+class MotionPromises:
+    """`look` now and then, on the executor; said: of the motion at hand or the last one, in words.
+    """
+
+    def __init__(self, node: Node, estimator: str, designer: MotionDesigner,
+                 say: Callable[[str], None]):
+        """designer: one of its own, in whose folder the trajectory has the promise of then."""
+        self._designer, self._say, self.said = designer, say, ""
+        self._estimate = node.create_client(Trigger, f"{estimator}/parameter_file")
+        self._trajectory: Trajectory | None = None
+        self._asked: float | None = None        # [s] of the motion when the estimate was asked for
+        self._promise: Promise | None = None
+
+    def look(self, trajectory: Trajectory | None, flown: float, deviations: np.ndarray) -> None:
+        """trajectory that has been flown for `flown` [s] (negative: not yet), None without one;
+        deviations (p,) that the estimator states now."""
+        if trajectory is not self._trajectory:
+            if self._asked is not None and (trajectory is None or flown < 0.0):
+                self._tell("the motion was over before its promise could be stated anew"
+                           if self._promise is None else
+                           f"the motion is over: {self._promise.kept(deviations)}")
+            self.drop()
+            self._trajectory = trajectory
+        if trajectory is None or trajectory.promise is None:
+            return
+        if (self._asked is None and flown >= min(AFTER, 0.5 * trajectory.duration)
+                and self._estimate.service_is_ready()):
+            self._asked = flown
+            self._estimate.call_async(Trigger.Request()).add_done_callback(
+                lambda answer: self._restate(trajectory, flown, answer.result()))
+        try:
+            restated = self._designer.poll()
+        except UvmsError as error:
+            self._tell(f"the promise cannot be stated anew: {error}")
+            return
+        if restated is not None and restated.promise is not None:
+            self._promise = restated.promise
+            self._tell(f"after {self._asked or 0.0:.0f} of {trajectory.duration:.0f} s this motion "
+                       f"promises: {self._promise.sentence()}")
+
+    def drop(self) -> None:
+        """Forget the motion at hand."""
+        self._designer.cancel()
+        self._trajectory, self._promise, self._asked = None, None, None
+
+    def _restate(self, trajectory: Trajectory, flown: float,
+                 answer: Trigger.Response | None) -> None:
+        if trajectory is not self._trajectory or answer is None:
+            return      # another motion by now, or the node ends
+        if not answer.success:
+            self._tell(f"the promise cannot be stated anew: {answer.message}")
+            return
+        try:
+            self._designer.restate(trajectory, answer.message, flown)
+        except UvmsError as error:
+            self._tell(f"the promise cannot be stated anew: {error}")
+
+    def _tell(self, sentence: str) -> None:
+        self.said = sentence
+        self._say(sentence)

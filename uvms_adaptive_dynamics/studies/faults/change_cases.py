@@ -1,0 +1,103 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A sensor that was right is not any more, and stays so: knocked, restarted, heated, worn."""
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...simulation.faults.delivery import Frozen, Jittered
+from ...simulation.faults.kinds import TurnedImu
+from ...simulation.faults.stream import Fault
+from ...simulation.faults.values import (
+    Drifting,
+    Lagging,
+    Rewritten,
+    altered,
+    one_of,
+    plus,
+    swapped,
+    times,
+)
+from .case import EVERYTHING, VEHICLE, Case, Limits, Said
+
+# Rows of the first seconds count until a fault that shows by and by is found.
+CORRECTED = Limits(vehicle=0.9, arm=0.9, wrong=0.005, loss=0.02, detect=5.0, recover=None)
+FOUND = Limits(wrong=None, loss=None, detect=45.0, recover=None)
+EITHER = Said("dvl", ("does not fit the IMU|contradicted the IMU",))
+
+
+def change_cases(onset: float) -> list[Case]:
+    """The cases of kind 'change', from `onset` [s] on."""
+    taken, named = "found against another sensor and taken off", "named, since when"
+    found: list[tuple[str, str, Fault, Said, Limits, tuple[Said, ...], str]] = [
+        ("gyro off by .05 rad/s", taken, altered("gyro", plus(0.05, -0.03, 0.02), onset),
+         Said("imu", ("rates have been off by",)), CORRECTED, (), ""),
+        ("gyro off by .05 rad/s about the vertical", taken,
+         altered("gyro", plus(0.0, 0.0, 0.05), onset),
+         Said("imu", ("gyro",)), Limits(arm=0.9, wrong=0.005, recover=None, detect=5.0), (), ""),
+        ("accelerometer off by .3 m/s^2 forward", taken,
+         altered("accelerometer", plus(0.3, 0.0, 0.0), onset),
+         Said("imu", ("specific force changed",)), CORRECTED, (EITHER,), ""),
+        ("accelerometer off by .3 m/s^2 upward", taken,
+         altered("accelerometer", plus(0.0, 0.0, 0.3), onset),
+         Said("imu", ("specific force changed",)), CORRECTED, (EITHER,), ""),
+        ("dvl 15 % fast from then on", named, altered("velocity", times(1.15), onset),
+         Said("dvl", ("times those",)), FOUND, (Said("depth", ("DVL's scale",)),), EVERYTHING),
+        ("imu knocked by 10 degrees", named,
+         Rewritten("imu", onset, change=TurnedImu(roll=math.radians(10.0))),
+         Said("imu", ("tilted by 10|rpy",)), FOUND, (), EVERYTHING),
+        ("dvl turned to the other frame", named,
+         altered("velocity", times(1.0, -1.0, -1.0), onset),
+         Said("dvl", ("wrong sign|does not fit the IMU",)), FOUND, (), EVERYTHING),
+        ("dvl repeats its last velocity for 20 s", "cut off from when it froze",
+         Frozen("dvl", onset, onset + 20.0), Said("dvl", ("identical",)),
+         Limits(arm=0.95, recover=3.0, detect=1.0), (), VEHICLE),
+        ("depth drifts by 3 cm/s", "used as it is",
+         Drifting("depth", onset, field="pressure", change=_warming), Said("depth"),
+         Limits(samples=0.95, vehicle=0.95, arm=0.95, recover=None), (), ""),
+        ("gyro later by .15 s", named, Lagging("imu", onset, field="gyro", lag=0.15),
+         Said("imu", ("earlier than the gyro",)), FOUND, (EITHER,), EVERYTHING),
+        ("two thrusters swapped from then on", named, altered("commands", swapped(1, 2), onset),
+         Said("thrusters", ("swapped",)), FOUND, (), EVERYTHING),
+        ("sign of an effort from then on", named,
+         altered("effort", one_of(1, times(-1.0)), onset),
+         Said("joint_states|change", ("sign|effort scale",)), FOUND, (), EVERYTHING),
+        ("sign of a joint's velocity from then on", named,
+         altered("speed", one_of(1, times(-1.0)), onset),
+         Said("joint velocity", ("wrong sign",)), FOUND, (), EVERYTHING),
+        ("thrust falls to two thirds in 30 s", "named as one factor",
+         Drifting("thrusters", onset, field="commands", change=_weaker),
+         Said("trust|change", ("one scale|thrust scale",)), FOUND, (), EVERYTHING),
+        ("dvl stamped at reception, with .4 s of jitter", named,
+         Jittered("dvl", onset, most=0.4, restamped=True),
+         Said("dvl", ("given at reception",)), FOUND, (), EVERYTHING),
+    ]
+    unsaid = ("depth drifts by 3 cm/s",)
+    return [Case(name, "change", behaviour, (fault,), None if name in unsaid else said, limits,
+                 others=others, touches=touches)
+            for name, behaviour, fault, said, limits, others, touches in found]
+
+
+def _warming(pressure: np.ndarray, seconds: float) -> np.ndarray:
+    """A sensor that warms up: 300 Pa/s, 3 cm/s of depth."""
+    return pressure + 300.0 * seconds
+
+
+def _weaker(pwm: np.ndarray, seconds: float) -> np.ndarray:
+    """Commands of which two thirds act after 30 s, as a battery sags; thrust goes about with the
+    square of the command."""
+    return 1500.0 + (pwm - 1500.0) * math.sqrt(1.0 + 0.5 * min(1.0, seconds / 30.0))
