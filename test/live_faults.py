@@ -314,13 +314,15 @@ def run(fault, healthy=HEALTHY, recovery=RECOVERY):
         try:
             ros.until(lambda: heard.reports, what="the node's first report")
             counts = [0]
-            since = time.monotonic() + healthy
-            for begin, seconds in (
+            since = time.monotonic() + healthy      # and then when the fault has begun
+            for stage, (begin, seconds) in enumerate((
                 (nothing, healthy),
                 (fault.begin, fault.duration),
                 (fault.end, recovery),
-            ):
+            )):
                 begin(driver)
+                if stage == 1:
+                    since = time.monotonic()
                 end = time.monotonic() + seconds
                 while time.monotonic() < end:
                     driver.spin(0.1)

@@ -16,22 +16,26 @@
 
 All of them: `python test/live_faults.py`.
 """
+import os
+
 import pytest
 from live_faults import FAULTS, first, run, verdict
 
-# [s] from the fault until it is said: a timeout of 1 s, ten messages, or two looks, and a second.
+# [s] from the fault until it is said on a machine at rest (UVMS_LIVE=all): a timeout of 1 s, ten
+# messages, or two looks, and a second. Beside other tests: while the fault lasts.
 WITHIN = {"silence": 2.5, "NaN": 1.5, "two publishers": 2.5}
+LASTS = 5.0     # [s]
 
 
 @pytest.mark.parametrize("name", WITHIN)
 def test_a_fault_is_said_and_so_is_its_end(name):
     """In the log, in time; the input's diagnostic leaves OK; samples go on."""
-    fault = FAULTS[name]._replace(duration=4.0)
+    fault = FAULTS[name]._replace(duration=LASTS)
     heard, samples = run(fault, healthy=3.0, recovery=3.0)
     good, sentence = verdict(fault, heard)
     assert good, (sentence, heard.log)
-    # one second more for a loaded computer
-    assert 0.0 < first(heard.log, fault.said) < WITHIN[name] + 1.0
+    within = WITHIN[name] if os.environ.get("UVMS_LIVE") == "all" else LASTS
+    assert 0.0 < first(heard.log, fault.said) < within
     assert any(at > 0.0 and text.startswith(("input imu: WARN", "input imu: ERROR"))
                for at, text in heard.diagnostics)
     assert samples[2] > 50, samples
