@@ -39,6 +39,12 @@ def setup():
     return config, robot, recording(1, SECONDS), recording(11, SECONDS)
 
 
+@pytest.fixture(scope="module")
+def clean(setup):
+    """(front end, samples) of the recording without a fault."""
+    return front_and_samples(*setup[:3])
+
+
 def front_and_samples(config, robot, messages):
     front = SignalFrontEnd(config, robot)
     return front, samples_of(front, messages)
@@ -66,15 +72,14 @@ def held_out(config, robot, train, test):
     )
 
 
-def test_training_on_a_faulty_recording_is_as_good_as_on_the_clean_one(setup):
+def test_training_on_a_faulty_recording_is_as_good_as_on_the_clean_one(setup, clean):
     """5 % bad efforts and DVL samples, four seconds of DVL garbage, 1 % PWM spikes: R^2 within .03
     on every channel."""
-    config, robot, messages, other = setup
+    config, robot, _, other = setup
     faults = (*combined(["outliers", "spikes"]), *bursts(10.0, 22.0, 34.0, 46.0))
     front, faulty = front_and_samples(config, robot, recording(1, SECONDS, faults))
-    _, clean = front_and_samples(config, robot, messages)
     _, test = front_and_samples(config, robot, other)
-    lost = held_out(config, robot, clean, test) - held_out(config, robot, faulty, test)
+    lost = held_out(config, robot, clean[1], test) - held_out(config, robot, faulty, test)
     assert lost.max() < 0.03, dict(zip(robot.channels, lost.round(3)))
     assert (
         front.inputs["dvl"].doubted.total() > 40
@@ -83,29 +88,28 @@ def test_training_on_a_faulty_recording_is_as_good_as_on_the_clean_one(setup):
     assert np.mean([s.valid[:6].all() for s in faulty]) > 0.85
 
 
-def test_false_rejections_are_under_one_percent_and_none_lasts(setup):
+def test_false_rejections_are_under_one_percent_and_none_lasts(clean):
     """On clean data: of the messages of each role, and never more than a few in a row."""
-    config, robot, messages, _ = setup
-    front, samples = front_and_samples(config, robot, messages)
+    front, samples = clean
     for state in front.inputs.values():
         assert state.rejected.total() < 0.01 * state.received, (state.role, state.rejected)
     masked = "".join("x" if not s.valid[:6].all() else "." for s in samples[100:])
     assert max(map(len, masked.split("."))) < 15
 
 
-def test_dropouts_frozen_sensors_and_a_clock_jump_are_masked_counted_and_survived(setup):
+def test_dropouts_frozen_sensors_and_a_clock_jump_are_masked_counted_and_survived(setup, clean):
     """The states stay right wherever they count, each fault is counted by its name, and samples go
     on after all of them."""
-    config, robot, messages, _ = setup
+    config, robot = setup[:2]
     faults = (
         Frozen("dvl", 12.0, 15.0), Frozen("joint_states", 18.0, 20.0), Frozen("imu", 24.0, 25.0),
         Lost("dvl", 29.0, 32.0), Lost("joint_states", 34.0, 34.5), Lost("thrusters", 38.0, 39.0),
         Clock(begin=45.0, offset=100.0),
     )
     front, faulty = front_and_samples(config, robot, recording(1, SECONDS, faults))
-    _, clean = front_and_samples(config, robot, messages)
-    right = {round(s.t / config.filter.period): s for s in clean}
-    begin, error, counted = clean[0].t, [], 0
+    samples = clean[1]
+    right = {round(s.t / config.filter.period): s for s in samples}
+    begin, error, counted = samples[0].t, [], 0
     for s in faulty:
         late = s.t - begin > 90
         same = right.get(round((s.t - 100.0 * late) / config.filter.period))

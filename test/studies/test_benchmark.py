@@ -217,7 +217,7 @@ def test_with_little_data_answers_are_worth_what_they_say():
         for case in cases.comparison_cases()
         if case.arrival == "relative" and case.grouping == "sample"
     ]
-    found = measure(replace(case, ticks=80, compared=80))
-    assert found["compared"] >= 75 and found["failures"] == 0
+    found = measure(replace(case, ticks=40, compared=40))
+    assert found["compared"] >= 37 and found["failures"] == 0
     assert found["objective_excess"][0] > -1e-5 and found["objective_excess"][1] < 1e-6
     assert found["prediction_difference"] < 1e-5

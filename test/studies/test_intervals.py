@@ -164,8 +164,8 @@ def campaign(tmp_path_factory):
     """One seed of 60 s under all noises by the command: folder and what it said."""
     folder = tmp_path_factory.mktemp("intervals")
     assert main([
-        "intervals", "--seeds", "5", "--duration", "60", "--compare-paper", "--output",
-        str(folder)
+        "intervals", "--seeds", "5", "--duration", "60", "--solve-every", "25", "--compare-paper",
+        "--output", str(folder)
     ]) == 0
     return folder
 
@@ -195,8 +195,8 @@ def test_intervals_are_sharper_than_the_papers(campaign):
 def test_a_campaign_goes_on_where_it_stopped(campaign, capsys):
     """Finished runs are found again; another setting makes its own."""
     arguments = [
-        "intervals", "--seeds", "5", "--duration", "60", "--kinds", "coloured", "--output",
-        str(campaign)
+        "intervals", "--seeds", "5", "--duration", "60", "--solve-every", "25", "--kinds",
+        "coloured", "--output", str(campaign)
     ]
     assert main([*arguments, "--compare-paper"]) == 0
     assert "[1/1] seed 5, coloured: found" in capsys.readouterr().out
