@@ -101,7 +101,7 @@ CONSTANTS: tuple[tuple[str, str, Callable], ...] = tuple(
         "estimation.forgetting": ("NEGLIGIBLE",),
         "estimation.information": (("REWEIGH", about_one), "LIMITED_BY_NOISE"),
         "estimation.prior_information": ("SMALLEST_RELATIVE",),
-        "estimation.row_excitation": ("AT_REST", "IN_MOTION", "RECENT"),
+        "estimation.row_excitation": ("AT_REST", "COASTING", "IN_MOTION", "RECENT"),
         "estimation.sample_check": ("INCONSISTENT", "ORTHONORMAL"),
         "uncertainty.channel_noise": ("WINSOR", "GROSS", ("FACTOR_RANGE", apart), "INITIAL_ROWS",
                                       "FIRST_ROWS", "QUANTILE_RATE", "RECENT_SHARE", "RECENT_TIME",

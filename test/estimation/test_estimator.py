@@ -30,6 +30,7 @@ from uvms_adaptive_dynamics.model.parameter_file import (
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.solvers.problem import Solution
+from uvms_adaptive_dynamics.studies.linear_data import linear_samples
 
 SOLVE_EVERY = 5     # rows, where what is learnt matters and not each tick
 NOISE = np.array([.5, .5, .5, .1, .1, .1, .05, .05, .05, .05])
@@ -643,3 +644,29 @@ def test_the_papers_cost_with_reaction_and_a_weak_q_does_not_run_away(data, floo
     assert worst > 10 * bound if runs_away else worst < bound
     load = estimator.parameter_set().for_table(estimator.table, "saved")
     assert np.isfinite(load.covariance).all()
+
+
+def test_an_axis_that_nothing_drives_is_not_learnt():
+    """A swell heaves a vehicle for 25 s that is not commanded in heave: its mass is not taken for
+    nothing, nor the silence for the noise; commanded, it is learnt, and no change is believed.
+    (Counting those rows: .4 kg with a deviation of .2, and a change at the first command.)"""
+    config = Config().with_values({"robot.joints": []})
+    robot = RobotModel.from_config(config)
+    truth = Estimator(config, prior_from_config(config, robot), robot).prior
+    estimator = Estimator(config, perturbed(truth, 2, 1), robot)
+    heave, mass = robot.channels.index("heave"), robot.table.index["m_Z_dw"]
+
+    def off():
+        error = estimator.pi[mass] - truth.values[mass]
+        return abs(error) / np.sqrt(estimator.covariance[mass, mass])
+
+    for k, sample in enumerate(linear_samples(config, robot, truth.values, 45.0, 1, .9)):
+        if k < 1250:
+            sample = replace(sample, wrench=sample.wrench * (np.arange(6) != heave))
+        estimator.add(sample)
+        if k % 10 == 9:
+            estimator.solve()
+        if k == 1249:
+            assert off() < 3.0 and estimator.information.noise.long_run[heave] > 1.0
+    assert estimator.changes == 0 and off() < 3.0
+    assert estimator.pi[mass] == pytest.approx(truth.values[mass], rel=.1)

@@ -32,6 +32,11 @@ def rows(robot, table, still_from, count=1500, seed=0):
         yield np.sin(speed * PERIOD * min(k, still_from) + phase)
 
 
+def seen_of(excitation, rows, pi, valid, noise_stddev):
+    """What is said of rows whose efforts change with them."""
+    return [excitation.add_row(Y, 10.0 * Y[:, 0], pi, valid, noise_stddev) for Y in rows]
+
+
 def test_rows_at_rest_stop_counting():
     """Within a few seconds of standing still rows no longer count nor tell of noise."""
     robot = RobotModel.from_config(Config())
@@ -39,7 +44,7 @@ def test_rows_at_rest_stop_counting():
     excitation = RowExcitation(table, PERIOD)
     pi, valid, noise_stddev = np.array(table.scale), np.ones(table.channels,
                                                              bool), np.full(table.channels, .05)
-    seen = [excitation.add_row(Y, pi, valid, noise_stddev) for Y in rows(robot, table, 700)]
+    seen = seen_of(excitation, rows(robot, table, 700), pi, valid, noise_stddev)
     assert all(e.counts.all() and e.moves.all() for e in seen[100:700])
     assert not any(e.counts.any() or e.moves.any() for e in seen[1200:])
 
@@ -53,13 +58,13 @@ def test_a_row_counts_where_it_has_not_been_however_slowly_it_comes_there():
     pi, valid, noise_stddev = np.array(table.scale), np.ones(table.channels,
                                                              bool), np.full(table.channels, .05)
     first, *moving = rows(robot, table, 700, 700)
-    moved = [excitation.add_row(Y, pi, valid, noise_stddev) for Y in (first, *moving)]
+    moved = seen_of(excitation, (first, *moving), pi, valid, noise_stddev)
     assert all(e.counts.all() for e in moved)
     place, far = moving[-1], moving[-400]
-    rest = [excitation.add_row(place, pi, valid, noise_stddev) for _ in range(500)]
+    rest = seen_of(excitation, [place] * 500, pi, valid, noise_stddev)
     assert not rest[-1].counts.any()
-    tilt = [excitation.add_row(place + (far - place) * min(k / 5000, 1.0), pi, valid, noise_stddev)
-            for k in range(6000)]
+    tilt = seen_of(excitation, (place + (far - place) * min(k / 5000, 1.0) for k in range(6000)),
+                   pi, valid, noise_stddev)
     share = np.mean([e.counts for e in tilt[:5000]], axis=0)
     assert np.median(share) > .03 and not np.any([e.moves for e in tilt[100:]])
     assert not any(e.counts.any() for e in tilt[5200:])
@@ -71,11 +76,8 @@ def test_calm_start_tells_nothing_of_the_noise():
     robot = RobotModel.from_config(Config())
     table = robot.table
     excitation = RowExcitation(table, PERIOD)
-    seen = [
-        excitation.add_row(Y, np.array(table.scale), np.ones(table.channels, bool),
-                           np.full(table.channels, .05))
-        for Y in rows(robot, table, 0, 300)
-    ]
+    seen = seen_of(excitation, rows(robot, table, 0, 300), np.array(table.scale),
+                   np.ones(table.channels, bool), np.full(table.channels, .05))
     assert not any(e.moves.any()
                    for e in seen) and seen[0].counts.all() and not seen[-1].counts.any()
 
@@ -88,8 +90,32 @@ def test_the_reference_is_seen_with_the_present_estimate():
     excitation = RowExcitation(table, PERIOD)
     valid, noise_stddev = np.ones(table.channels, bool), np.full(table.channels, .05)
     seen = [
-        excitation.add_row(Y,
+        excitation.add_row(Y, 10.0 * Y[:, 0],
                            np.array(table.scale) * (30.0 if k < 200 else 1.0), valid,
                            noise_stddev) for k, Y in enumerate(rows(robot, table, 700, 700))
     ]
     assert all(e.counts.all() and e.moves.all() for e in seen[100:200] + seen[230:])
+
+
+def test_motion_that_no_effort_causes_does_not_count():
+    """A swell moves the vehicle while nothing drives it: rows count for the first second only, also
+    where it comes to other places. The same motion counts while the arm moves, and after a
+    thrust until what it caused has died away."""
+    robot = RobotModel.from_config(Config())
+    table = robot.table
+    valid, noise = np.ones(table.channels, bool), np.full(table.channels, .05)
+    vehicle = np.arange(table.size) < table.vehicle_slice.stop
+    pi = np.array(table.scale)
+    moving = list(rows(robot, table, 3000, 1500))
+    zero = np.zeros(table.channels)
+
+    swell, with_arm, thrust = (RowExcitation(table, PERIOD) for _ in range(3))
+    alone = [swell.add_row(Y * vehicle, zero, pi, valid, noise) for Y in moving]
+    assert not np.any([e.counts[:6] for e in alone[60:]]) and not np.any([e.moves for e in alone])
+    carried = [with_arm.add_row(Y, zero, pi, valid, noise) for Y in moving]
+    assert all(e.counts[:6].all() for e in carried) and not any(
+        e.counts[6:].any() for e in carried[60:])
+    pushed = [thrust.add_row(Y * vehicle, zero + 0.3 * (500 < k < 550), pi, valid, noise)
+              for k, Y in enumerate(moving)]
+    counts = np.array([e.counts[0] for e in pushed])
+    assert counts[510:700].all() and not counts[60:500].any() and not counts[-100:].any()

@@ -29,6 +29,7 @@ EXAMPLES = ROOT / "examples"
 sys.path.insert(0, str(EXAMPLES))
 
 import bag_writer  # noqa: E402
+import brov_tank_to_bag  # noqa: E402
 import hinsdale_to_bag  # noqa: E402
 import mocap_velocity  # noqa: E402
 import tiago_to_bag  # noqa: E402
@@ -261,3 +262,47 @@ def test_configurations_fit_the_recordings(shared):
             assert free == list(table.names[table.vehicle_slice])
         else:
             assert config.robot.joints == tiago_to_bag.JOINTS
+
+
+# --- BlueROV2 in a tank ---------------------------------------------------------------------------
+
+def tank_table(path, rows=5, **replaced):
+    """A table as of the recordings: the vehicle turns right while it goes ahead."""
+    table = {"timestamps": 1.7e18 + 2e8 * np.arange(rows + 1), "positions": np.zeros((rows + 1, 6)),
+             "velocities": np.tile([.3, 0, 0, 0, 0, .2], (rows + 1, 1)),
+             "scaled_controls": np.tile([0, 0, 0, .25, .5, 0], (rows, 1)), **replaced}
+    np.savez(path, **table)
+    return path
+
+
+def test_tank_rows_are_odometry_and_commands(tmp_path):
+    """Odometry in the middle of each row, in its frame; commands at its begin, mixed from the
+    sticks: forward and right turn come out of the allocation's surge and yaw."""
+    bag = tmp_path / "bag"
+    assert brov_tank_to_bag.main(["--data", str(tank_table(tmp_path / "a.npz")),
+                                  "--output", str(bag)]) == 0
+    found = {}
+    with AnyReader([bag]) as reader:
+        for connection, stamp, raw in reader.messages():
+            found.setdefault(connection.topic, []).append(
+                (stamp, reader.deserialize(raw, connection.msgtype)))
+    assert len(found["/odom"]) == len(found["/thruster_commands"]) == 5
+    (at, odom), (begin, commands) = found["/odom"][0], found["/thruster_commands"][0]
+    assert at - begin == pytest.approx(1e8, abs=1e3)
+    assert (odom.twist.twist.linear.x, odom.twist.twist.angular.z) == (.3, .2)
+    allocation = np.reshape(brov_tank_to_bag.Config().thrusters.allocation, (6, -1))
+    wrench = allocation @ commands.data
+    assert wrench[0] > 1.0 and wrench[5] > .1 and np.abs(wrench[1:4]).max() < 1e-9
+
+
+@pytest.mark.parametrize("replaced, words", [
+    ({"positions": np.full((6, 6), np.nan)}, "does not hold rows of six finite numbers"),
+    ({"velocities": np.zeros((6, 3))}, "does not hold rows of six finite numbers")])
+def test_a_spoilt_tank_table_is_refused(tmp_path, capsys, replaced, words):
+    """With a sentence and status 1, also where there is none."""
+    path = tank_table(tmp_path / "a.npz", **replaced)
+    out = ["--output", str(tmp_path / "bag")]
+    assert brov_tank_to_bag.main(["--data", str(path), *out]) == 1
+    assert words in capsys.readouterr().err
+    assert brov_tank_to_bag.main(["--data", str(tmp_path / "none.npz"), *out]) == 1
+    assert "does not exist. Check --data." in capsys.readouterr().err

@@ -142,8 +142,9 @@ class InformationState:
 
     def observe(self, prediction: Prediction) -> Excited:
         """Which rows of an instant say something new."""
-        excited = self.excitation.add_row(prediction.regressor, prediction.pi, prediction.valid,
-                                          self.noise.at_most)
+        effort = prediction.measured - prediction.known
+        excited = self.excitation.add_row(prediction.regressor, effort, prediction.pi,
+                                          prediction.valid, self.noise.at_most)
         if self._settings.rows_at_rest == "counted":
             return Excited(prediction.valid, prediction.valid)
         return excited

@@ -17,7 +17,9 @@ seen.
 
 White noise would be averaged out; offsets of sensors, dead bands and what the model lacks are not.
 So a calm must neither count as thousands of independent rows, nor its small residuals as the noise
-that rows in motion have (docs/uncertainty.md, "Calm periods")."""
+that rows in motion have. Nor may a motion that no known effort causes: a tether or a swell moves
+the robot, the efforts are zero, and a robot without inertia or damping explains that without any
+residual (docs/uncertainty.md, "Calm periods")."""
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -29,6 +31,8 @@ from ..model.parameters import ParameterTable
 # [s] over which a row's variation is seen, and for which a row counts after it has come to rest
 RECENT = 1.0
 IN_MOTION = 0.3     # deviations of the noise that a row must vary by to be in motion at all
+# [s] in which motion dies away that no effort keeps up: a body's inertia over its damping
+COASTING = 5.0
 AT_REST = 0.3       # share of a row's reference variation below which it is at rest
 # [s] of a row's motion between the regressors kept as its reference, and how many are kept
 SPACING, KEPT = 0.5, 40
@@ -50,43 +54,56 @@ class RowExcitation:
     added. Efforts of single parameters would not do: weight and buoyancy are a hundred newtons
     each, and their difference is what is felt. The reference variation is computed with the present
     estimate, from regressors kept while the row moved: with the prior's parameters the first
-    seconds may have looked like far more motion than there ever will be again."""
+    seconds may have looked like far more motion than there ever will be again.
+
+    A row is driven by the variation of its own effort, of which a share is left that falls by e in
+    COASTING, and the vehicle's by that of the arm's efforts on it as well."""
 
     def __init__(self, table: ParameterTable, period: float):
         """period [s] of the rows."""
         self._blocks = _blocks(table)
-        self._rate = min(1.0, period / RECENT)
+        self._arm = np.zeros((table.channels, table.size))      # what acts on the vehicle of it
+        self._arm[:table.channels - table.n, table.vehicle_slice.stop:] = 1.0
+        # squared, it falls twice as fast
+        self._rate, self._coasting = min(1.0, period / RECENT), min(1.0, 2 * period / COASTING)
         self._linger, self._spacing = int(round(RECENT / period)), max(
             1, int(round(SPACING / period)))
         C = table.channels
         self._mean, self._variation, self._reference = np.zeros(
             (C, table.size)), np.zeros(C), np.zeros(C)
+        self._effort_mean, self._coasting_mean, self._drive = np.zeros((3, C))
         self._kept, self._number = np.zeros((KEPT, C, table.size)), np.zeros(C, int)
         self._moved, self._seen, self._still = np.zeros((3, C), int)
-        self._place = np.zeros((C, table.size))     # mean regressor where a row came to rest
+        # mean regressor and effort where a row came to rest
+        self._place, self._place_effort = np.zeros((C, table.size)), np.zeros(C)
         self._ticks = 0
 
-    def add_row(self, Y: np.ndarray, pi: np.ndarray, valid: np.ndarray,
+    def add_row(self, Y: np.ndarray, effort: np.ndarray, pi: np.ndarray, valid: np.ndarray,
                 noise: np.ndarray) -> Excited:
-        """Rows Y (C, p) of an instant, the estimate (p,) that predicted them and the noise (C,)
-        known before."""
+        """Rows Y (C, p) and efforts (C,) of an instant, the estimate (p,) that predicted them and
+        the noise (C,) known before."""
         rate = np.maximum(self._rate, 1 / (self._seen + 1)) * valid
         away = Y - self._mean
         self._mean += rate[:, None] * away
         # A first row has not moved: its distance from the initial mean is no motion.
         self._variation += rate * ((self._seen > 0) * self._effort(away, pi) - self._variation)
+        self._effort_mean += rate * (effort - self._effort_mean)
+        self._follow_drive(effort, away, pi, valid)
         self._seen += valid
-        least = np.maximum((IN_MOTION * noise) ** 2, AT_REST ** 2 * self._reference)
-        moves = valid & (self._variation > least)
+        driven = (IN_MOTION * noise) ** 2
+        least = np.maximum(driven, AT_REST ** 2 * self._reference)
+        moves = valid & (self._variation > least) & (self._drive > driven)
         self._keep(away, moves & (self._seen > 1))
         if self._ticks % self._spacing == 0:
             self._reference = self._effort(self._kept, pi).sum(axis=0) / np.clip(
                 self._number, 1, KEPT)
         self._ticks += 1
         # Too slow to be seen within a second, a tilt comes to other places all the same.
-        elsewhere = valid & (self._effort(self._mean - self._place, pi) > least)
+        way = self._mean - self._place
+        elsewhere = valid & (self._effort(way, pi) > least) & (
+            self._driving(self._effort_mean - self._place_effort, way, pi) > driven)
         fresh = moves | elsewhere
-        self._place[fresh] = self._mean[fresh]
+        self._place[fresh], self._place_effort[fresh] = self._mean[fresh], self._effort_mean[fresh]
         self._still = np.where(fresh, 0, self._still + valid)
         return Excited(valid & (self._still <= self._linger), moves)
 
@@ -100,6 +117,19 @@ class RowExcitation:
         """(..., C) sum of the blocks' squared efforts for regressors (..., C, p)."""
         effort = (away * pi) @ self._blocks
         return np.einsum("...cb,...cb->...c", effort, effort)
+
+    def _follow_drive(self, effort: np.ndarray, away: np.ndarray, pi: np.ndarray,
+                      valid: np.ndarray) -> None:
+        """What drives each row, squared: the effort's variation, as far as it is left."""
+        rate = np.maximum(self._coasting, 1 / (self._seen + 1)) * valid
+        change = effort - self._coasting_mean
+        self._coasting_mean += rate * change
+        self._drive += rate * ((self._seen > 0) * self._driving(change, away, pi) - self._drive)
+
+    def _driving(self, change: np.ndarray, away: np.ndarray, pi: np.ndarray) -> np.ndarray:
+        """(C,) squared change of efforts (C,), on the vehicle with that of the arm's, as the
+        regressors change by `away` (C, p)."""
+        return change ** 2 + self._effort(self._arm * away, pi)
 
     def _keep(self, away: np.ndarray, moves: np.ndarray) -> None:
         """Keep a regressor of each row that has moved for another while."""
