@@ -13,7 +13,11 @@
 # limitations under the License.
 
 """One look finds all that is foreign in a vehicle's recording, and proposes what mends it."""
+import sys
+from pathlib import Path
+
 import foreign_vehicle
+import numpy as np
 import pytest
 import yaml
 
@@ -22,6 +26,10 @@ from uvms_adaptive_dynamics.config import Config, load_config
 from uvms_adaptive_dynamics.evaluation.inspection.look import look_at
 from uvms_adaptive_dynamics.evaluation.recording import Piece
 from uvms_adaptive_dynamics.simulation.bag import write_bag
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "examples"))
+
+import brov_tank_to_bag  # noqa: E402
 
 # The first checks of frames are made after 30 s, the next 10 s later.
 DURATION = 45.0
@@ -85,3 +93,17 @@ def test_what_data_cannot_tell_is_asked_with_a_line_to_complete(bags):
     vehicle = look_at(Piece(bags[1], 0.0, 3.0), Config().with_values({"dvl.type":
                                                                       "dvl_msgs/msg/DVL"}))
     assert vehicle.proposal.config.dvl.type == foreign_vehicle.TWIST_STAMPED
+
+
+def test_odometry_is_proposed_for_dvl_and_imu(tmp_path):
+    """A vehicle under motion capture: one topic for both, with the axes of REP-103."""
+    still = {"timestamps": 1.7e18 + 5e7 * np.arange(101), "positions": np.zeros((101, 6)),
+             "velocities": np.zeros((101, 6)), "scaled_controls": np.zeros((100, 6))}
+    np.savez(tmp_path / "tank.npz", **still)
+    assert brov_tank_to_bag.main(["--data", str(tmp_path / "tank.npz"), "--output",
+                                  str(tmp_path / "tank")]) == 0
+    look = look_at(Piece(tmp_path / "tank"), Config())
+    config = look.proposal.config
+    assert config.imu.type == config.dvl.type == "nav_msgs/msg/Odometry"
+    assert (config.imu.frame, config.imu.world, config.dvl.frame) == ("flu", "enu", "flu")
+    assert config.dvl.xyz == (0.0, 0.0, 0.0) and look.proposal.missing == []

@@ -27,7 +27,8 @@ from .proposal import Proposal
 from .survey import ROLES, WRENCH, Survey, TopicSurvey
 
 # Parts of names that speak for a role, and against any.
-FOR = {"imu": ("imu/data", "imu"), "dvl": ("dvl", "velocity", "twist", "odom"),
+FOR = {"imu": ("imu/data", "imu", "odom", "mocap", "pose"),
+       "dvl": ("dvl", "velocity", "twist", "odom", "mocap", "pose"),
        "depth": ("depth", "bar30", "bar02", "pressure_2", "pressure"),
        "joint_states": ("joint_states", "joint"),
        "thrusters": ("rc/out", "thruster", "pwm", "motor", "servo"), "battery": ("battery",)}
@@ -36,6 +37,9 @@ AGAINST = ("raw", "mag", "cmd", "command_", "setpoint", "target", "reference", "
 # Types that say little of what they carry: taken for a role by their names alone.
 VAGUE = ("std_msgs/msg/Float64", "std_msgs/msg/Float64MultiArray", ODOMETRY, *POSES,
          "geometry_msgs/msg/TwistStamped")
+# of odometry and poses
+REP_103: dict[str, dict[str, Any]] = {"imu": {"imu.frame": "flu", "imu.world": "enu"},
+                                      "dvl": {"dvl.frame": "flu", "dvl.xyz": (0.0, 0.0, 0.0)}}
 OWN = tuple(f"/{output.name}" for output in OUTPUTS)
 LACKS = {
     "imu": "no topic has attitude, rates and acceleration: without an IMU there is no motion, and "
@@ -69,7 +73,10 @@ def choose_topics(found: Survey, proposal: Proposal) -> dict[str, TopicSurvey]:
         if configured is None:
             others = [other.name for other in candidates[1:]]
             also = f" (also possible: {', '.join(others)})" if others else ""
-            proposal.set({f"{role}.topic": topic.name, f"{role}.type": topic.type},
+            placed = topic.type in (ODOMETRY, *POSES)
+            also += "; axes by REP-103, its point taken for the body's origin" if placed else ""
+            proposal.set({f"{role}.topic": topic.name, f"{role}.type": topic.type,
+                          **(REP_103[role] if placed else {})},
                          f"of all topics of a fitting type, the likeliest by its name{also}")
         if role == "battery":
             proposal.set({"battery.enabled": True}, "the voltage is in the recording")
