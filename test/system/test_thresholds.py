@@ -81,7 +81,7 @@ NO_THRESHOLDS = {
                                 "LOG_LENGTH RECENT",
     "signals/checks/imu_check.py": "TURN_WINDOW FORCE_BATCH",
     "signals/checks/joint_check.py": "JOINT_WINDOW EFFORT_WINDOW",
-    "signals/checks/thruster_check.py": "MAX_THRUSTERS MOST_ALIKE REWEIGHTED",
+    "signals/checks/thruster_check.py": "MAX_THRUSTERS MIRRORED MOST_ALIKE REWEIGHTED",
     "signals/decode/clocks.py": "REVIEW_PERIOD",
     "signals/decode/input_state.py": "OK WARN ERROR MOST_DOUBTS",
     "signals/decode/readings.py": "MOST_HELD",

@@ -66,3 +66,16 @@ def test_thrusters_that_do_as_they_are_told_are_not(seed):
     """Nor are those that all give a tenth less, as with a weak battery."""
     for share in (1.0, 0.9):
         assert thruster_findings(*logs(np.full(8, share), seed=seed), ALLOCATION) == []
+
+
+def test_other_axes_of_the_motion_are_thought_of():
+    """Velocities forward, left, up where forward, right, down are set; of an order of the thrusters
+    that is no reflection nothing is said of axes."""
+    thrust, dvl = logs(np.ones(8))
+    dvl[:, 1:7] *= [1, -1, -1, 1, -1, -1]
+    (finding,) = thruster_findings(thrust, dvl, ALLOCATION)
+    assert finding.setting == "imu.frame and dvl.frame"
+    assert "of axes forward, left, up where forward, right, down" in finding.sentence
+    order = [1, 2, 0, 3, 5, 4, 7, 6]
+    (finding,) = thruster_findings(*logs(np.ones(8)), ALLOCATION[:, order])
+    assert finding.setting == "thrusters.allocation" and "frame" not in finding.sentence

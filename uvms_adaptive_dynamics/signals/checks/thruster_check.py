@@ -47,6 +47,7 @@ CAP = 25.0            # of a squared deviation: one entry alone proves nothing
 # dead reaches 6; what a tether and waves do looks like one thruster by up to 2.7.
 WEAK_GAIN = 4.0
 MOST_ALIKE = 2        # thrusters that explain a loss of thrust alike and are named together
+MIRRORED = np.array([1.0, -1.0, -1.0, 1.0, -1.0, -1.0])   # a wrench FRD as one FLU
 WIRING_ODDS = 1000.0  # odds against the wiring as it is set, beside any other one
 
 
@@ -159,11 +160,22 @@ def _wirings(allocation: np.ndarray, fit: _Fit) -> Iterator[_Wiring]:
             {"thrusters.allocation": _numbers(allocation, order)}))
     order = _best_order(allocation, fit, places)
     drives = ", ".join(str(k + 1) for k in order)
-    yield _Wiring(_deviation(allocation[:, order], fit), _certain(math.factorial(len(places))),
-                  Finding("thrusters.allocation", (
-                      f"commands 1 to {len(order)} seem to drive thrusters {drives}; "
-                      f"{_to_paste(allocation, order)}"),
-                      {"thrusters.allocation": _numbers(allocation, order)}))
+    ordered = _Wiring(
+        _deviation(allocation[:, order], fit), _certain(math.factorial(len(places))),
+        Finding("thrusters.allocation", (
+            f"commands 1 to {len(order)} seem to drive thrusters {drives}; "
+            f"{_to_paste(allocation, order)}"),
+            {"thrusters.allocation": _numbers(allocation, order)}))
+    yield ordered
+    deviation = _deviation(MIRRORED[:, None] * allocation, fit)
+    # Thrusters in another order may be a reflection of the frame.
+    alike = abs(ordered.deviation - deviation) < ordered.certain
+    yield _Wiring(deviation, _certain(1), Finding(
+        "imu.frame and dvl.frame", (
+            "thrust moves the vehicle as one whose attitude and velocity are of axes forward, "
+            "left, up where forward, right, down are set, or the other way round; check both frames"
+            + (f"; if they are right, {ordered.finding.sentence}" if alike else "")),
+        ordered.finding.values if alike else {}))
 
 
 def _certain(wirings: int) -> float:
