@@ -14,13 +14,14 @@
 
 """The figures of docs/thresholds.md: what a factor of 1.5 on each constant does.
 
-    python docs/measure_thresholds.py [NAME ...] [--shared DIR] [--rough] [--every 5]
+    python docs/measure_thresholds.py [NAME ...] [--shared DIR] [--rough] [--every 5] [--adapting]
     python docs/measure_thresholds.py --set estimation.rows_at_rest=counted     # a setting instead
 
 Each recording's first 70 % are learnt from, its last 30 % are predicted with frozen parameters and
 the noise as saved: UR10, Panda and TIAGo (examples/; TIAGo with --set only), a simulated robot
 whose prior is wrong by a factor of two and, with --rough, a rougher one, which counts for false
-changes alone: where its axes stand still R^2 means nothing. None of them has a change of the robot,
+changes alone: where its axes stand still R^2 means nothing. With --adapting the intervals of the
+last 30 % adapt, and coverage is theirs. None of them has a change of the robot,
 so that every change is a false one; its withdrawal is counted too. Constants that only judge
 (uncertainty/trust.py) are tested on one estimate.
 
@@ -142,6 +143,7 @@ def main() -> int:
                         help="folder with data/unisa_acg; default $UVMS_SHARED or ../shared")
     parser.add_argument("--rough", action="store_true", help="also a rougher simulated robot")
     parser.add_argument("--every", type=int, default=5, help="rows between solves; default 5")
+    parser.add_argument("--adapting", action="store_true", help="test intervals that adapt")
     parser.add_argument("--set", type=options.setting, action="append", default=[],
                         dest="settings", metavar="SETTING=VALUE",
                         help="what these settings together change, in place of constants")
@@ -152,7 +154,7 @@ def main() -> int:
         parser.error(f"no constant of this script is named {' or '.join(args.names)}.")
     recordings = list(all_recordings(args.shared, args.rough, bool(args.settings)))
     learnt = [learn(one, args.every) for one in recordings]
-    base = [tested(one, *known) for one, known in zip(recordings, learnt)]
+    base = [tested(one, *known, args.adapting) for one, known in zip(recordings, learnt)]
     for one, figures in zip(recordings, base):
         print(f"{one.name:>9}: R^2 {np.round(figures.r2, 3)}, coverage "
               f"{np.round(figures.coverage, 3)}, not ok {figures.not_ok:.1%}, "
@@ -162,7 +164,7 @@ def main() -> int:
     if args.settings:
         changed = [one._replace(config=one.config.with_values(dict(args.settings)))
                    for one in recordings]
-        found = [tested(one, *learn(one, args.every)) for one in changed]
+        found = [tested(one, *learn(one, args.every), args.adapting) for one in changed]
         for one, before, after in zip(recordings, base, found):
             print(f"{one.name:>9}: R^2 {np.round(after.r2 - before.r2, 3)}, coverage "
                   f"{np.round(after.coverage - before.coverage, 3)} more; "
@@ -172,8 +174,8 @@ def main() -> int:
     for module, name, scaled in chosen:
         for factor in (FACTOR, 1 / FACTOR):
             with patched(module, name, scaled, factor) as value:
-                found = [tested(one, *(known if module == JUDGES else learn(one, args.every)))
-                         for one, known in zip(recordings, learnt)]
+                found = [tested(one, *(known if module == JUDGES else learn(one, args.every)),
+                                args.adapting) for one, known in zip(recordings, learnt)]
             print(line(f"{module}.{name}", value, recordings, base, found), flush=True)
     return 0
 
@@ -230,12 +232,13 @@ def learn(one: Recording, every: int) -> tuple[ParameterSet, int]:
     return estimator.parameter_set(), estimator.changes
 
 
-def tested(one: Recording, saved: ParameterSet, changes: int) -> Figures:
-    """Figures of the last part, with nothing adapted; NaN without one."""
+def tested(one: Recording, saved: ParameterSet, changes: int, adapting: bool = False) -> Figures:
+    """Figures of the last part, with nothing adapted or (adapting) the intervals; NaN without one.
+    """
     if not one.tested:
         nothing = np.full(one.robot.table.channels, np.nan)
         return Figures(nothing, nothing, np.nan, changes)
-    estimator = Estimator(one.config, saved, one.robot, learn=False)
+    estimator = Estimator(one.config, saved, one.robot, learn=False, adapt_intervals=adapting)
     rows = [row for row in map(estimator.add, one.tested) if row is not None]
     valid, residual, stddev, tau, trust = (
         np.array([getattr(row, part) for row in rows])

@@ -90,13 +90,27 @@ def test_a_factor_is_found_as_one_and_as_no_parameter():
     assert evidence(first, rows)[0] > evidence(of_parameters([1.0, 1.0]), rows)[0]
 
 
+def test_a_factor_on_all_efforts_is_one_cause_and_not_one_a_joint():
+    """A driver that publishes another unit from some moment on: all joints tell of it together."""
+    table = RobotModel.from_config(Config()).table
+    rng = np.random.default_rng(3)
+    predicted = rng.normal(size=(50, table.channels))
+    rows = RecentRows(np.zeros((50, table.channels, table.size)), predicted,
+                      predicted * np.repeat([0.0, -0.6], [6, 4]), np.full(predicted.shape, 4.0))
+    found = {one.name: evidence(one, rows) for one in hypotheses(
+        table, np.ones(table.size, bool), np.ones(table.size)) if one.is_scale}
+    best = max(found, key=lambda name: found[name][0])
+    assert best == "effort scale" and found[best][1][0] == pytest.approx(-0.6, abs=0.05)
+
+
 def test_hypotheses_are_parts_and_factors_of_what_is_estimated():
-    """Eleven parts, or without the frozen ones fewer; thrust, DVL, and each joint's effort."""
+    """Eleven parts, or without the frozen ones fewer; thrust, DVL, all efforts and each joint's.
+    """
     table = RobotModel.from_config(Config()).table
     free, stddev = np.ones(table.size, bool), np.ones(table.size)
     names = [one.name for one in hypotheses(table, free, stddev)]
     assert "vehicle inertia and restoring" in names and "axis_b link" in names
-    assert names[-6:] == ["thrust scale", "DVL scale"] + [
+    assert names[-7:] == ["thrust scale", "DVL scale", "effort scale"] + [
         f"{joint} effort scale" for joint in table.joints]
     free[table.match(["axis_b.*"])] = False
     fewer = [one.name for one in hypotheses(table, free, stddev)]

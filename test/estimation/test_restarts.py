@@ -90,3 +90,20 @@ def test_factors_on_efforts_are_saved_and_go_on(samples, tmp_path):
     for garbage in ("half", {"surge": float("nan"), "sway": -1.0, "heave": "2", "roll": None}):
         spoilt = replace(load_parameters(path), learned={"effort_factor": garbage})
         np.testing.assert_array_equal(effort_factors(spoilt, again.robot.channels), np.ones(6))
+
+
+def test_the_factor_of_adapting_intervals_is_saved_and_gone_on_from(samples, tmp_path):
+    """Intervals of another day begin as wide as they had become, where they adapt; what is tested
+    as it was saved has the saved noise."""
+    learnt = Estimator(CONFIG)
+    for sample in samples[:60]:
+        learnt.step(sample)
+    learnt.information.noise.begin_factor(np.linspace(0.6, 1.6, 6))
+    path = save_parameters(tmp_path / "state.yaml", learnt.parameter_set())
+    saved = load_parameters(path)
+    frozen, adapting = (Estimator(CONFIG, saved, learn=False, adapt_intervals=adapts)
+                        for adapts in (False, True))
+    np.testing.assert_allclose(frozen.noise_stddev, saved.noise_stddev)
+    np.testing.assert_allclose(adapting.noise_stddev, np.linspace(0.6, 1.6, 6) * saved.noise_stddev)
+    spoilt = Estimator(CONFIG, replace(saved, learned={"interval_factor": {"surge": float("nan")}}))
+    np.testing.assert_allclose(spoilt.noise_stddev, saved.noise_stddev)

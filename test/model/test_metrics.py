@@ -108,3 +108,12 @@ def test_timing_of_nothing_is_null():
     """Times that do not exist are None; others have a median."""
     assert timing([np.nan]) == {"median": None, "p99": None, "max": None}
     assert timing([1.0, 2.0, 9.0])["median"] == 2.0
+
+
+def test_an_effort_far_below_its_noise_has_no_r2():
+    """The end of a rotor's lag varies, by nothing that could be explained."""
+    tail, zero = 0.005 * np.exp(-np.arange(400) / 50), np.zeros(400)
+    found = channel_metrics(tail, zero + 0.3, np.full(400, 0.5), np.ones(400, bool), "N")
+    assert found["r2"] is None and found["rmse"] == pytest.approx(0.3, rel=.01)
+    small = channel_metrics(tail, zero, np.full(400, 0.05), np.ones(400, bool), "N")
+    assert small["r2"] is not None

@@ -85,6 +85,37 @@ def test_silent_topic_masks_its_own_rows_and_nothing_else(role, channels, reason
     assert reason in reasons(front, robot.channels[channels[0]])
 
 
+@pytest.mark.parametrize("setting, masked", [
+    ("dvl.frame", range(6)), ("joint effort", range(6, 10)), ("joint velocity", range(10))])
+def test_rows_of_a_sensor_that_has_changed_do_not_count(setting, masked, clean):
+    """Those that need it; samples say so, and until when it was right."""
+    config, robot, _, messages = clean
+    front = SignalFrontEnd(config, robot)
+    front.frames._changed = {setting: 3.0}
+    samples = []
+    for item in messages[:2000]:
+        front.add_message(*item)
+        samples += front.samples()
+    late = [s for s in samples if s.t > START + 2]
+    off = [c for c in range(10) if not any(s.valid[c] for s in late)]
+    assert late and off == list(masked) and all(s.found_wrong for s in late)
+    assert late[0].right_until == pytest.approx(samples[0].right_until)
+    assert "a sensor is found wrong" in reasons(front, robot.channels[masked[0]])
+
+
+def test_with_an_imu_that_has_changed_the_arm_goes_on(clean):
+    """As if it were silent, in the attitude that is to be expected."""
+    config, robot, _, messages = clean
+    front, late = SignalFrontEnd(config, robot), []
+    for role, message, t in messages[:3000]:
+        if t > START + 4:
+            front.frames._changed = {"imu orientation": 3.0}
+        front.add_message(role, message, t)
+        late += [s for s in front.samples() if s.t > START + 4]
+    assert late and all(s.down_doubt is not None and not s.valid[:6].any() for s in late)
+    assert any(s.valid[6:].any() for s in late)
+
+
 def test_of_a_parked_arm_nothing_need_be_heard(clean):
     """An arm at rest falls silent, as when it is switched off: the vehicle's rows go on."""
     config, robot, _, messages = clean

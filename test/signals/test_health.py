@@ -19,16 +19,18 @@ from types import SimpleNamespace
 import pytest
 
 from uvms_adaptive_dynamics.signals.checks.finding import Finding
-from uvms_adaptive_dynamics.signals.health import frames_status, signal_warnings
+from uvms_adaptive_dynamics.signals.health import UNLEARNT, frames_status, signal_warnings
 
 LATE = "thrusters.delay: over the last minute the vehicle followed its thrusters 0.30 s later"
 
 
-def warnings(settings=(), late="", restarts=0):
+def warnings(settings=(), late="", restarts=0, force=(), changed=()):
     frames = SimpleNamespace(
-        findings=[(Finding(s, "is wrong"), 30.2) for s in settings], consistent_at=lambda s: None
+        findings=[(Finding(s, "is wrong"), 30.2) for s in settings],
+        consistent_at=lambda s: None,
+        has_changed=lambda s: s in changed,
     )
-    return signal_warnings([], frames, SimpleNamespace(warning=late), restarts)
+    return signal_warnings([], frames, SimpleNamespace(warning=late), list(force), restarts)
 
 
 @pytest.mark.parametrize(
@@ -47,6 +49,19 @@ def test_the_cause_is_named_and_its_consequences_are_not(settings, late, restart
     found = warnings(settings, late, restarts)
     assert len(found) == len(begins)
     assert all(text.startswith(begin) for text, begin in zip(found, begins))
+
+
+@pytest.mark.parametrize("setting, told", [("dvl.frame", 0), ("imu.rpy", 0), ("depth unit", 1)])
+def test_a_wrong_frame_is_no_jump_of_the_force(setting, told):
+    """A turned IMU or DVL leaves the other's velocity all the time; the depth has no part in it."""
+    said = warnings((setting,), force=["imu linear acceleration: at 13 s it changed"])
+    assert len(said) == 1 + told
+
+
+def test_what_becomes_of_a_sensor_that_has_changed_is_said():
+    """Of that one alone."""
+    other, dvl = warnings(["imu.rpy", "dvl.frame"], changed=["dvl.frame"])
+    assert dvl.endswith(UNLEARNT) and UNLEARNT not in other
 
 
 def test_status_says_what_is_waited_for():

@@ -21,7 +21,7 @@ from frame_cases import decoded
 from simulated import START_NS
 
 from uvms_adaptive_dynamics.simulation.faults import clocks, delivery, values
-from uvms_adaptive_dynamics.simulation.faults.kinds import FAULT_KINDS, combined
+from uvms_adaptive_dynamics.simulation.faults.kinds import FAULT_KINDS, Slipping, combined
 from uvms_adaptive_dynamics.simulation.faults.outliers import (
     MAX_OUTLIER,
     MIN_OUTLIER,
@@ -182,6 +182,36 @@ def test_changes_of_numbers(stream):
     assert values.reordered(1, 0, 2)(three.copy(), rng).tolist() == [4.0, 3.0, 5.0]
     assert values.swapped(1, 2)(three.copy(), rng).tolist() == [3.0, 5.0, 4.0]
     assert values.rolled(1)(three.copy(), rng).tolist() == [5.0, 3.0, 4.0]
+
+
+def test_what_drivers_do_at_sea(stream):
+    """Stamps jitter; commands come when they change; a DVL coasts or speaks of the world; a mount
+    slips, which its gyro measures; a limit; readings that are wrong as a whole."""
+    imu, dvl, t = of(stream, "imu"), of(stream, "dvl"), seconds(of(stream, "dvl"), stream)
+    jitter = ahead(of(spoiled(stream, clocks.JitteringStamps("imu", most=0.005)), "imu"), imu)
+    assert 0.004 < np.ptp(jitter) / 2 < 0.005 and abs(jitter.mean()) < 1e-3
+    commands = of(spoiled(stream, delivery.OnChange("thrusters", field="commands", step=4.0)),
+                  "thrusters")
+    steps = np.abs(np.diff([m.message.data for m in commands], axis=0)).max(axis=1)
+    assert 1 < len(commands) < len(of(stream, "thrusters")) and steps.min() > 4.0
+    velocity = lambda found: np.array([values.field_of(m.message, "velocity")
+                                       for m in of(found, "dvl")])
+    coasting = velocity(spoiled(stream, values.Coasting("dvl", 1.0, field="velocity", time=0.5)))
+    late, first = t > 1.0, np.flatnonzero(t > 1.0)[0]
+    np.testing.assert_allclose(coasting[late], velocity(dvl)[first] * np.exp((1.0 - t[late]) / 0.5)
+                               [:, None], atol=1e-9)
+    world = velocity(spoiled(stream, values.InWorld("dvl", change=lambda v, R: R @ v)))
+    np.testing.assert_allclose(np.linalg.norm(world, axis=1),
+                               np.linalg.norm(velocity(dvl), axis=1), atol=1e-6)
+    assert not np.allclose(world, velocity(dvl))
+    slipped = of(spoiled(stream, Slipping("imu", 1.0, roll=0.2, within=0.5)), "imu")
+    roll = [np.array([values.field_of(m.message, "gyro")[0] for m in found])
+            for found in (slipped, imu)]
+    assert 0.01 * np.sum(roll[0] - roll[1]) == pytest.approx(0.2, abs=0.02)
+    rng = np.random.default_rng(0)
+    assert values.clipped(1.0)(np.array([-3.0, 0.5, 2.0]), rng).tolist() == [-1.0, 0.5, 1.0]
+    some = [values.sometimes(0.3, values.filled(0.0))(np.ones(3), rng) for _ in range(300)]
+    assert {tuple(each) for each in some} == {(0.0,) * 3, (1.0,) * 3}
 
 
 def test_commands_may_have_a_header(stream):

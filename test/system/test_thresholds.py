@@ -54,6 +54,7 @@ NO_THRESHOLDS = {
     "control/twin.py": "STEP DRAWS",
     "control/unexplained.py": "BAND_STEP",
     "estimation/changes.py": "LOOK KNOWN",
+    "estimation/checkpoints.py": "REMEMBERED",
     "estimation/information.py": "REWEIGH_EVERY",
     "estimation/row_excitation.py": "SPACING KEPT",
     "estimation/payload.py": "ITERATIONS",
@@ -75,6 +76,7 @@ NO_THRESHOLDS = {
     "signals/ticks.py": "MAX_TICKS_AT_ONCE",
     "signals/checks/delay.py": "MIN_SHIFT MAX_SHIFT SHIFT_STEP ROW_STRIDE INDEPENDENT "
                                "CONTRAST_SHIFT FIRST_ESTIMATE ESTIMATE_PERIOD MONITORED",
+    "signals/checks/dvl_check.py": "CUT_STEP",
     "signals/checks/finding.py": "CHANGE_WINDOW",
     "signals/checks/fits.py": "RIDGE_SHARE SHIFTS SIGNED_AXES",
     "signals/checks/frames.py": "FIRST_CHECK CHECK_PERIOD EARLY_CHECKS LATE_CHECK_PERIOD "
@@ -82,6 +84,7 @@ NO_THRESHOLDS = {
     "signals/checks/imu_check.py": "TURN_WINDOW FORCE_BATCH",
     "signals/checks/joint_check.py": "JOINT_WINDOW EFFORT_WINDOW",
     "signals/checks/thruster_check.py": "MAX_THRUSTERS MIRRORED MOST_ALIKE REWEIGHTED",
+    "signals/checks/velocity_map.py": "UNKNOWNS",
     "signals/decode/clocks.py": "REVIEW_PERIOD",
     "signals/decode/input_state.py": "OK WARN ERROR MOST_DOUBTS",
     "signals/decode/readings.py": "MOST_HELD",
@@ -103,6 +106,7 @@ NO_THRESHOLDS = {
     "signals/gates/imu_consistency.py": "SCALE_STEP",
     "signals/gates/innovations.py": "INNOVATION_SCALE_STEP",
     "signals/gates/joint_consistency.py": "SCALE_STEP",
+    "signals/gates/repeats.py": "MEMORY PRIOR",
     "signals/gates/spikes.py": "HALF_WINDOW LOOKAHEAD SCALE_STEP",
 }
 

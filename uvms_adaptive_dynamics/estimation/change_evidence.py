@@ -76,7 +76,7 @@ class Hypothesis:
 def hypotheses(table: ParameterTable, free: np.ndarray,
                prior_stddev: np.ndarray) -> tuple[Hypothesis, ...]:
     """Links, frictions, the vehicle's inertia with its restoring, its damping; factors on the
-    thrust, on the DVL's velocity and on each joint's effort. free (p,): what is estimated;
+    thrust, on the DVL's velocity, on all joints' efforts and on each. free (p,): what is estimated;
     prior_stddev (p,)."""
     nowhere, every = np.zeros(0, int), np.arange(table.channels)
     found = [Hypothesis(name, places, every, SHARE_OF_PRIOR * prior_stddev[places])
@@ -86,6 +86,8 @@ def hypotheses(table: ParameterTable, free: np.ndarray,
         found.append(Hypothesis("thrust scale", nowhere, every[:6], factor))
         found.append(Hypothesis("DVL scale", nowhere, every[:6], factor, of_velocity=True))
     first_joint = table.channels - table.n
+    if table.n > 1:
+        found.append(Hypothesis("effort scale", nowhere, every[first_joint:], factor))
     found += [Hypothesis(f"{joint} effort scale", nowhere, every[first_joint + j:][:1], factor)
               for j, joint in enumerate(table.joints)]
     return tuple(found)

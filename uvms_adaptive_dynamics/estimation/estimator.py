@@ -41,8 +41,9 @@ from ..uncertainty.mass_check import mass_findings
 from ..uncertainty.parameter_intervals import parameter_intervals
 from ..uncertainty.trust import STATES, WRONG, ChannelTrust
 from ..uncertainty.trust_cause import likely_cause
-from .believed_change import Change, PartChange, Restoration, Scales
+from .believed_change import Change, Known, PartChange, Restoration, Scales
 from .changes import ChangeDetector, change_detector
+from .checkpoints import Checkpoints
 from .estimate_uncertainty import EstimateUncertainty
 from .free_set import FreeSet
 from .information import InformationState
@@ -55,6 +56,7 @@ from .row_excitation import Excited
 from .sample_check import SampleCheck, attitude_variance, leverage_points
 from .saved_state import (
     effort_factors,
+    interval_factors,
     known_directions,
     known_rows,
     measuring_settings,
@@ -78,7 +80,7 @@ class Estimator:
     predicts only, with the noise that came with the parameters. pi (p,): the present estimate,
     read-only; prior: what it began from; prediction: of the last row, moves and counts (C,) bool:
     whether it was in motion, and whether it was learnt; status: of the last solve; solved: whether
-    there was one since it began."""
+    there was one since it began; undone: what was unlearnt last, in words."""
 
     pi: np.ndarray
     moves: np.ndarray
@@ -89,6 +91,8 @@ class Estimator:
     solved: bool
     effort_factor: np.ndarray
     velocity_factor: float
+    undone: str
+    _checkpoints: Checkpoints
     _detector: ChangeDetector
     _first_t: float | None
     _last_t: float | None
@@ -158,6 +162,7 @@ class Estimator:
         self._check.require_form(sample)
         if not self._is_new_instant(sample.t):
             return None
+        self._follow_sensors(sample)
         sample = self._corrected(sample)
         # tau = Y pi + known, of the rows that can be believed
         raw = self.robot.raw_rows(sample, self.pi).scaled(self.effort_factor)
@@ -227,6 +232,35 @@ class Estimator:
         return Estimate(self.prediction, self.pi, self._uncertainty.covariance, self.status,
                         1e3 * seconds, 1e3 * (time.perf_counter() - begin),
                         self._uncertainty.systematic)
+
+    def _follow_sensors(self, sample: Sample) -> None:
+        """Keep what is known when the sensors are found right, and return to it when one of them is
+        found wrong that was right: what was learnt since may be of wrong readings."""
+        if not self.learn:
+            return
+        found = self._checkpoints.before_fault(sample)
+        if found is not None:
+            self._undo(*found)
+        if self._checkpoints.is_due(sample):
+            scales = Scales(self.effort_factor, self.velocity_factor)
+            self._checkpoints.keep(sample, Known("sensors", self.pi, scales,
+                                                 self.information.record()))
+
+    def _undo(self, until: float, known: Known) -> None:
+        """Return to what was known up to a stamp [s]."""
+        self.information.put_back(known.information)
+        self.pi, (self.effort_factor, self.velocity_factor) = known.pi, known.scales
+        if self.payload.since > until:
+            self.payload.end()
+        else:
+            self.payload.begin_rows_anew(self._last_t or until)
+        self._detector = self._new_detector()
+        self._break_off(close_window=False)
+        since = until - (self._first_t or 0.0)
+        self.undone = (f"what was learnt since {since:.0f} s is undone, as a sensor is found wrong "
+                       "that was right then")
+        self._values_jump(self.undone)
+        self._note(self.undone)
 
     def _corrected(self, sample: Sample) -> Sample:
         """The sample with the linear velocity that a scale believed to be wrong hides."""
@@ -366,6 +400,8 @@ class Estimator:
         self.pi = values
         self.information.restart(self._knowledge(values, saved), saved.noise_stddev,
                                  saved.row_noise_stddev, saved.systematic)
+        if self._adapt_intervals:
+            self.information.noise.begin_factor(interval_factors(saved, self.robot.channels))
         reference = self._reference_noise(saved)
         self.trust.restart(reference, assumed=saved.noise_stddev is None and reference is not None,
                            known=saved.covariance is not None)
@@ -380,6 +416,7 @@ class Estimator:
         self._residual_mean = ResidualMean(self.table.channels)
         self._low_pass.reset()
         self._last_t = self._first_t = None
+        self._checkpoints, self.undone = Checkpoints(), ""
         self._failed_in_a_row = 0
         self.prediction = None
         self.status, self.solved = "", False
@@ -531,6 +568,9 @@ class Estimator:
             "directions": known_directions(self.covariance, self.information.prior.stddev),
             "settings": measuring_settings(self.config),
             **({"wrong": wrong} if wrong else {}),
+            **({"interval_factor": dict(zip(
+                self.robot.channels, self.information.noise.interval_factor.round(4).tolist()))}
+               if self._adapt_intervals else {}),
             **({"effort_factor": factors} if factors else {}),
             **({"velocity_factor": self.velocity_factor} if self.velocity_factor != 1.0 else {})
         }

@@ -125,7 +125,12 @@ class PayloadTracker:
         if not self.held:
             self._pi, self._covariance, self.known = pi.copy(), covariance.copy(), known
             self.name = name
-        self.held, self.since = True, t
+        self.held = True
+        self.begin_rows_anew(t)
+
+    def begin_rows_anew(self, t: float) -> None:
+        """Forget the rows of what is held, and count those from t [s] on."""
+        self.since = t
         self._rows, size = 0, self._table.size
         self._N = np.zeros((len(self._parts), size, size))
         self._b = np.zeros((len(self._parts), size))

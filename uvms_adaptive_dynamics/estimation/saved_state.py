@@ -81,7 +81,17 @@ def dated(parameters: ParameterSet) -> ParameterSet:
 
 def effort_factors(parameters: ParameterSet, channels: Sequence[str]) -> np.ndarray:
     """(C,) factors by which an estimate corrects efforts; 1 where it does not say."""
-    found = parameters.learned.get("effort_factor")
+    return _by_channel(parameters, "effort_factor", channels)
+
+
+def interval_factors(parameters: ParameterSet, channels: Sequence[str]) -> np.ndarray:
+    """(C,) factors that an estimate's adapting intervals had; 1 where it does not say."""
+    return _by_channel(parameters, "interval_factor", channels)
+
+
+def _by_channel(parameters: ParameterSet, key: str, channels: Sequence[str]) -> np.ndarray:
+    """(C,) factors that are kept by channel; 1 where there is no usable one."""
+    found = parameters.learned.get(key)
     found = found if isinstance(found, Mapping) else {}
     values = [found.get(channel, 1.0) for channel in channels]
     return np.array([float(value) if isinstance(value, (int, float)) and 0 < value < np.inf else 1.0

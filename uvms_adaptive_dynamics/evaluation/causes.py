@@ -23,6 +23,7 @@ from ..signals.decode.input_state import InputState
 from ..signals.filters.body_motion import CONTRADICTS, DVL_CONTRADICTS, NO_DVL, NO_IMU
 from ..signals.filters.joints import CONTRADICT, NO_STATE
 from ..signals.front_end import SignalFrontEnd
+from ..signals.masks import FOUND_WRONG
 from ..signals.topics import topic_setting
 from .bags import BagContents
 
@@ -39,6 +40,7 @@ ADVICE = {
     "on the floor": "check depth.maximum and robot.surface_pressure, or set depth.enabled to false",
     "thruster saturated": "check thrusters.unit and thrusters.saturation",
     "effort masked by setting": "take the joint out of joint_states.effort_masked",
+    FOUND_WRONG: "mend what the findings name",
     "joint at its stop": "check joint_states.limits_low, joint_states.limits_high and "
                          "joint_states.position_offset",
     "joint at rest": "move the joint faster than joint_states.rest_velocity",

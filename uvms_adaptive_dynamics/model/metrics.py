@@ -25,6 +25,7 @@ import numpy as np
 
 from .normal import Z95
 
+STILL = 0.01    # share of the stated deviation by which an effort must vary to be explained at all
 KEYS = ("r2", "slope", "bias", "mse", "mae", "rmse", "coverage95", "interval_width", "nll")
 
 
@@ -55,8 +56,12 @@ def channel_metrics(measured: np.ndarray, predicted: np.ndarray, stddev: np.ndar
             nll=float(np.mean(negative_log_likelihood(residual, s))))
     deviation = m - m.mean()
     total = float(deviation @ deviation)
-    # A constant channel has no variance to explain, only the rounding of its mean.
-    if n >= 2 and total > n * (1e-12 * max(1.0, float(np.abs(m).max()))) ** 2:
+    # A constant channel has no variance to explain, only the rounding of its mean, or what is far
+    # below the noise: the end of a rotor's lag.
+    least = 1e-12 * max(1.0, float(np.abs(m).max()))
+    if np.isfinite(s).all():
+        least = max(least, STILL * float(np.median(s)))
+    if n >= 2 and total > n * least ** 2:
         slope = float(deviation @ p) / total
         found.update(r2=1.0 - float(residual @ residual) / total, slope=slope,
                      bias=float(p.mean() - slope * m.mean()))

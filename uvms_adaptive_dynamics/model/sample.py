@@ -15,6 +15,7 @@
 """One synchronous sample of the robot: what the estimator sees at a tick."""
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +34,9 @@ class Sample:
     or N]; valid (6 + n,) marks the rows (channels) of this instant that the model may be held
     against. A robot without a vehicle has valid of n rows.
 
+    right_until [s], on the clock of t: up to then the sensors were found right, minus infinity
+    before the first such judgement; found_wrong: whether one that was right is not any more.
+
     down_doubt (3, 3): where nobody has measured the attitude and R_nb is an expected one, the
     covariance of its down vector in body axes, of R_nb's third row; None where it is measured.
     """
@@ -48,6 +52,8 @@ class Sample:
     joint_torque: np.ndarray
     valid: np.ndarray
     down_doubt: np.ndarray | None = None
+    right_until: float = -math.inf
+    found_wrong: bool = False
 
 
 def channel_names(vehicle: bool, joints: tuple[str, ...]) -> tuple[str, ...]:

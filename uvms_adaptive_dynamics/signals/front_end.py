@@ -42,13 +42,13 @@ from .filters.depth import DepthFilter
 from .filters.inertial import InertialFilter
 from .filters.joints import NO_STATE, JointFilter, JointMotion
 from .filters.pace import slow_sensors
-from .filters.thrusters import ThrusterModel
+from .filters.thrusters import SATURATED, ThrusterModel
 from .filters.wrench import MeasuredWrench, NoWrench
 from .gates.choose import frozen_sensor_gate, publisher_gate
 from .gates.frozen import FrozenSensorGate
 from .gates.publishers import COMMAND_FAR, IMU_FAR, JOINT_FAR, WRENCH_FAR, PublisherGate
 from .health import frames_status, signal_warnings
-from .masks import RowMasks
+from .masks import FOUND_WRONG, RowMasks
 from .ticks import TickGrid
 
 DEFAULT_SILENCE_TIMEOUT = 2.0   # [s]
@@ -220,7 +220,7 @@ class SignalFrontEnd:
         stamp = tick * self._grid.period
         t = stamp - origin
         # motion of the vehicle and of the arm
-        motion = self._inertial.motion(t) if self.config.robot.vehicle else FIXED_BASE
+        motion = self._vehicle_motion(t)
         joints = self._joint_motion(t)
         if motion is None:
             self._masks.mask_all(NO_IMU)
@@ -231,15 +231,29 @@ class SignalFrontEnd:
         arm = self._unseen_arm() if joints is None else joints
         # wrench of the thrusters
         wrench, wrench_reason = self._wrench.wrench(t)
-        self._log_thrust(tick)
-        # masks: rows that the model cannot explain
+        if wrench_reason in ("", SATURATED):
+            self._log_thrust(tick)
+        # masks: rows that the model cannot explain, and those of a sensor that has become wrong
         vehicle_reason = self._masks.vehicle_reason(
             motion.mask_reason, wrench_reason,
             self._arm_reason(joints), self._depth.mask_reason(t))
+        frames, arm_reasons = self.frames, arm.mask_reasons
+        if frames.vehicle_is_wrong:
+            vehicle_reason = FOUND_WRONG
+        if frames.arm_is_wrong:
+            arm_reasons = [FOUND_WRONG] * len(arm_reasons)
         vehicle_rows = 6 if self.config.robot.vehicle else 0
-        valid = self._masks.valid(stamp, [vehicle_reason] * vehicle_rows + arm.mask_reasons)
+        valid = self._masks.valid(stamp, [vehicle_reason] * vehicle_rows + arm_reasons)
         return Sample(stamp, motion.R_nb, motion.nu, motion.nu_dot, arm.mu, arm.mu_dot,
-                      arm.mu_ddot, wrench, arm.effort, valid, motion.down_doubt)
+                      arm.mu_ddot, wrench, arm.effort, valid, motion.down_doubt,
+                      origin + frames.right_until, frames.vehicle_is_wrong or frames.arm_is_wrong)
+
+    def _vehicle_motion(self, t: float) -> Motion | None:
+        if not self.config.robot.vehicle:
+            return FIXED_BASE
+        if self.frames.attitude_is_wrong:
+            return self._inertial.unseen(t, FOUND_WRONG)
+        return self._inertial.motion(t)
 
     @staticmethod
     def _arm_reason(joints: JointMotion | None) -> str:
@@ -280,7 +294,8 @@ class SignalFrontEnd:
         return signal_warnings(
             [*self._reader.clocks.sentences(), *slow, *self._inertial.sentences(),
              *self._joints.sentences(), *self._depth.sentences()],
-            self.frames, self.delay, self._inertial.dvl_gate.restarts)
+            self.frames, self.delay, self._inertial.force_sentences(),
+            self._inertial.dvl_gate.restarts)
 
     def status(self, now: float) -> list[InputStatus]:
         """Status of each input and of the frame checks; `now` [s] is on the clock of reception."""

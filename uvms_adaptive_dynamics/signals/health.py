@@ -21,18 +21,22 @@ from .decode.input_state import OK, WARN, InputStatus
 
 # A thruster delay by itself looks like reversed or swapped thrusters.
 THRUSTER_SETTINGS = ("thrusters.signs", "thrusters.allocation")
+# What becomes of a sensor that was right and is not any more.
+UNLEARNT = "; until it is right again its rows do not count, and what was learnt of it is undone"
 
 
 def signal_warnings(inputs: list[str], frames: FrameChecks, delay: DelayMonitor,
-                    dvl_gate_restarts: int) -> list[str]:
+                    force: list[str], dvl_gate_restarts: int) -> list[str]:
     """Sentences that begin with the setting to change, or with the sensor; empty when all is well.
 
-    `inputs`: those about clocks, rates and the attitude, which are told first. A wrong frame upsets
-    the delay and the DVL gate too, so those are reported only without one.
+    `inputs`: those about clocks, rates and the attitude, which are told first; `force`: that the
+    specific force left the DVL's velocity. A wrong frame upsets that, the delay and the DVL gate
+    too, so those are reported only without one.
     """
     delay_warning = delay.warning
     warnings = [
         f"{finding.setting}: {finding.sentence} ({_when(since, frames, finding.setting)})"
+        + (UNLEARNT if frames.has_changed(finding.setting) else "")
         for finding, since in frames.findings
         if not (delay_warning and finding.setting in THRUSTER_SETTINGS)]
     if delay_warning and not warnings:
@@ -42,7 +46,8 @@ def signal_warnings(inputs: list[str], frames: FrameChecks, delay: DelayMonitor,
         warnings.append(
             "dvl: velocities contradicted the IMU for seconds but agreed with each other, and were "
             f"accepted in the end ({times}); check the bottom lock and the IMU's attitude")
-    return [*inputs, *warnings]
+    turned = any(finding.setting.startswith(("imu", "dvl")) for finding, _ in frames.findings)
+    return [*inputs, *([] if turned else force), *warnings]
 
 
 def _when(since: float, frames: FrameChecks, setting: str) -> str:

@@ -23,6 +23,8 @@ import numpy as np
 from ..config import Config
 from ..model.robot import RobotModel
 
+FOUND_WRONG = "a sensor is found wrong"     # that was right before
+
 
 class RowMasks:
     """Counts masked rows: `counts` maps channel to reason to rows.

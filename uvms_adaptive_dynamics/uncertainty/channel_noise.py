@@ -197,6 +197,17 @@ class ChannelNoise:
         self._lasting.restart(start, rows)
 
     @property
+    def interval_factor(self) -> np.ndarray:
+        """(C,) by which intervals are as wide as their rows ask for, beside the residuals' size."""
+        return self._factor.copy()
+
+    def begin_factor(self, factor: np.ndarray) -> None:
+        """Let intervals that adapt begin with the factor (C,) of another time: it tells the shape
+        and the colour of the residuals, and takes half a minute to be found."""
+        if self._adapt:
+            self._factor = np.clip(factor, *FACTOR_RANGE)
+
+    @property
     def long_run(self) -> np.ndarray:
         """(C,) over all data: the weights of rows."""
         return self._long_run.stddev

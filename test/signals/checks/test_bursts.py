@@ -21,11 +21,12 @@ from uvms_adaptive_dynamics.signals.checks.bursts import LASTING, MEMORY, BurstF
 
 
 def shown(doubted, period=0.5):
-    """Times that are passed on, in their order."""
-    rows = []
-    bursts = BurstFilter("imu", lambda name, t, *values: rows.append(t))
+    """Times that are passed on, in their order; what is doubted is noted at once."""
+    rows, noted = [], []
+    bursts = BurstFilter("imu", lambda name, t: (rows if name == "imu" else noted).append(t))
     for k, doubt in enumerate(doubted):
         bursts.add(doubt, period * k)
+    assert noted == [period * k for k, doubt in enumerate(doubted) if doubt]
     return rows
 
 

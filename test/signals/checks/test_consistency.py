@@ -19,7 +19,8 @@ import yaml
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.rotations import from_rotation_vector, from_rpy
-from uvms_adaptive_dynamics.signals.checks.dvl_check import check_velocity
+from uvms_adaptive_dynamics.signals.checks.depth_check import check_depth
+from uvms_adaptive_dynamics.signals.checks.dvl_check import _clear_axes, check_velocity
 from uvms_adaptive_dynamics.signals.checks.imu_check import check_rates
 from uvms_adaptive_dynamics.signals.checks.joint_check import check_joints
 from uvms_adaptive_dynamics.signals.checks.thruster_check import thruster_findings
@@ -67,6 +68,25 @@ def test_right_sensors_give_no_finding(seed):
         assert check_velocity({"dvl": log}, Config(), False)[0].findings == []
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_depth_is_not_judged_by_a_dvls_noise(seed):
+    """A vehicle that keeps its depth beside a DVL of 8 cm/s says nothing of the depth sensor. One
+    that moves shows one that works, and one that does not."""
+    log, nu, _ = dvl_log(seed, rate=4.0, noise=0.08)
+    rng, still = np.random.default_rng(seed), log.copy()
+    still[:, 3] += log[:, 9].mean() - nu[:, 2]
+    still[:, 9] = log[:, 9] - nu[:, 2]
+    level = 5.0 + np.cumsum(nu[:, 2]) / 4.0
+
+    def said(dvl, depth):
+        logs = {"dvl": dvl, "depth": np.column_stack([log[:, 0], depth])}
+        return [finding.setting for finding in check_depth(logs, Config(), np.eye(3)).findings]
+
+    noise = 0.002 * rng.normal(size=level.size)
+    assert said(still, 5.0 + noise) == [] and said(log, level + noise) == []
+    assert said(log, 5.0 + noise) == ["depth"]
+
+
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("noise", [0.02, 0.05, 0.1])
 def test_a_dvl_that_shows_little_but_noise_has_no_wrong_unit(noise, seed):
@@ -90,6 +110,30 @@ def test_a_noisy_dvl_has_no_wrong_scale():
     assert low < 0.9 and high + 3.3 * error > 1.0
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_bias_of_the_accelerometer_makes_no_map_uncertain(seed):
+    """What it integrates to is fitted beside the velocities: .05 m/s^2 change neither the map nor
+    its errors by a tenth."""
+    log, _, _ = dvl_log(seed)
+    clean, biased = velocity_map(log), log.copy()
+    biased[:, 7:10] += 0.05 * log[:, :1]
+    fit = velocity_map(biased)
+    np.testing.assert_allclose(fit.Q, clean.Q, atol=0.005)
+    np.testing.assert_allclose(fit.errors, clean.errors, rtol=0.1)
+
+
+@pytest.mark.parametrize("axes", [np.eye(3)[[1, 0, 2]], np.diag([1.0, -1.0, -1.0])])
+def test_other_axes_are_clear_where_errors_are_large(axes):
+    """Few seconds of motion: what is no figure to a tenth may be clear evidence all the same; of
+    axes that are right nothing is said."""
+    rng = np.random.default_rng(0)
+    error = np.full((3, 3), 0.15)
+    for _ in range(50):
+        noise = error * rng.standard_normal((3, 3))
+        assert np.array_equal(_clear_axes(0.9 * axes + noise, error), axes)
+        assert _clear_axes(0.9 * np.eye(3) + noise, error) is None
+
+
 def joints_log(seed, sign=1.0, friction=0.5, lowering=False):
     """One joint against gravity of 3 N m, with friction; `lowering`: mostly downwards."""
     rng, t = np.random.default_rng(seed), np.arange(0.0, 60.0, 0.02)
@@ -111,6 +155,27 @@ def test_a_reversed_effort_is_found_and_a_load_that_sinks_is_none(seed):
     """A motor that lets a heavy arm down takes power all the time: that is no wrong sign."""
     assert "wrong sign" in said(joints_log(seed, sign=-1.0))[0].sentence
     assert said(joints_log(seed)) == [] == said(joints_log(seed, lowering=True))
+
+
+def test_efforts_that_are_missing_now_and_then_are_judged_by_the_others():
+    """One in twenty is none."""
+    log = joints_log(0, sign=-1.0)
+    log[::20, 3] = np.nan
+    assert "wrong sign" in said(log)[0].sentence
+    log[:, 3] = np.nan
+    assert said(log) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_efforts_without_a_sign_are_named_and_a_load_of_one_sign_is_not(seed):
+    """A driver that publishes a current's size; gravity that never lets the effort reach zero."""
+    log = joints_log(seed)
+    log[:, 3] -= 3.0 * np.cos(log[:, 1])
+    loaded = log.copy()
+    loaded[:, 3] += 10.0
+    log[:, 3] = np.abs(log[:, 3])
+    assert "without its sign" in said(log)[0].sentence
+    assert not any("without its sign" in found.sentence for found in said(loaded))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -176,6 +241,16 @@ def test_wiring_is_named_and_a_right_one_is_not(seed):
     found = thruster_findings(thrust_log(nu, nu_dot, log[:, 0], ALLOCATION[:, swapped]), log,
                               ALLOCATION)
     assert "thrusters 2 and 3" in found[0].sentence
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_while_commands_are_missing_thrusters_are_not_judged(seed):
+    """Twenty seconds in which nobody knows the thrust, and those after with another constant."""
+    log, nu, nu_dot = dvl_log(seed)
+    thrust = thrust_log(nu, nu_dot, log[:, 0])
+    thrust[thrust[:, 0] > 40.0, 1:] += 100.0 * np.arange(8)
+    silent = (thrust[:, 0] > 20.0) & (thrust[:, 0] < 40.0)
+    assert thruster_findings(thrust[~silent], log, ALLOCATION) == []
 
 
 @pytest.mark.parametrize("order", [

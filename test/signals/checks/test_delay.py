@@ -14,6 +14,9 @@
 
 """The delay between command and motion: found offline to milliseconds, warned of online."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from frame_cases import recording
 
@@ -57,3 +60,14 @@ def test_the_setting_takes_the_delay_away(messages):
     config = Config().with_values({"thrusters.delay": 0.3})
     front, samples, robot = run(messages, 0.3, config)
     assert abs(thruster_delay(samples, robot, config).delay) < 0.02 and not front.warnings
+
+
+def test_a_robot_at_rest_tells_of_no_delay(messages):
+    """A minute after its last command, of which the end of the rotors' lag is left: 0.04 N that
+    fades, and motion that has nothing to do with it."""
+    config = Config()
+    _, samples, robot = run(messages, 0.0, config)
+    begin = samples[0].t
+    resting = [replace(s, wrench=0.04 * np.exp(-(s.t - begin)) * np.ones(6)) for s in samples]
+    assert thruster_delay(samples, robot, config) is not None
+    assert thruster_delay(resting, robot, config) is None

@@ -14,17 +14,20 @@
 
 """A sensor that was right for minutes and is not any more: it is found, and since when is said."""
 
+import math
+
 import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.rotations import from_rpy
 from uvms_adaptive_dynamics.signals.checks.delay import DelayMonitor
 from uvms_adaptive_dynamics.signals.checks.dvl_check import check_velocity
-from uvms_adaptive_dynamics.signals.checks.finding import UNDECIDED
+from uvms_adaptive_dynamics.signals.checks.finding import UNDECIDED, mismatch
 from uvms_adaptive_dynamics.signals.checks.frames import FrameChecks
 from uvms_adaptive_dynamics.signals.checks.velocity_map import velocity_map
-from uvms_adaptive_dynamics.signals.health import signal_warnings
+from uvms_adaptive_dynamics.signals.health import UNLEARNT, signal_warnings
 
 ONSET, LENGTH, PERIOD = 130.0, 240.0, 0.1
 CONFIG = Config()
@@ -32,13 +35,13 @@ ROBOT = RobotModel.from_config(CONFIG)
 G = CONFIG.robot.gravity
 
 
-def checked(dvl=np.eye(3), depth=1.0, until=LENGTH):
-    """The warnings after `until` [s] of a level vehicle that moves on all axes, whose DVL says
-    `dvl` times, and depth sensor `depth` times what it should from ONSET on."""
+def followed(dvl=np.eye(3), depth=1.0, until=LENGTH, onset=ONSET):
+    """The checks after `until` [s] of a level vehicle that moves on all axes, whose DVL says
+    `dvl` times, and depth sensor `depth` times what it should from `onset` [s] on."""
     frames, rng = FrameChecks(CONFIG, ROBOT), np.random.default_rng(3)
     level, R = np.array([0.0, 0.0, 1.0]), np.eye(3).ravel()
     for t in np.arange(0.0, until, PERIOD):
-        faulty = t > ONSET
+        faulty = t > onset
         v = 0.25 * np.sin([0.9 * t, 0.7 * t + 1.0, 0.5 * t + 2.0])
         z = -0.5 * np.cos(0.5 * t + 2.0)
         f = np.array([0.0, 0.0, -G]) + 0.02 * rng.standard_normal(3)
@@ -47,7 +50,59 @@ def checked(dvl=np.eye(3), depth=1.0, until=LENGTH):
         frames.add("depth", t, [3.0 + z + 0.002 * rng.standard_normal()])
         measured = (dvl @ v if faulty else v) + 0.01 * rng.standard_normal(3)
         frames.add("dvl", t, measured, np.zeros(3), v, R, level)
-    return signal_warnings([], frames, DelayMonitor(CONFIG), 0)
+    return frames
+
+
+def checked(dvl=np.eye(3), depth=1.0, until=LENGTH):
+    """Their warnings, less what becomes of the rows."""
+    warnings = signal_warnings([], followed(dvl, depth, until), DelayMonitor(CONFIG), [], 0)
+    return [warning.removesuffix(UNLEARNT) for warning in warnings]
+
+
+def rolled(degrees):
+    """(3, 3) what a DVL says that is turned about the x axis."""
+    return from_rpy(math.radians(degrees), 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "dvl, onset, changed",
+    [
+        (np.diag([1.0, -1.0, 1.0]), 50.0, True),  # a sign, in mid-run
+        (np.diag([1.0, -1.0, 1.0]), 0.0, False),  # the same from the beginning
+        (rolled(12.0), 50.0, True),
+        (rolled(12.0), 0.0, False),
+        (1.15 * np.eye(3), 50.0, False),  # found, but rows can bear it
+    ],
+)
+def test_a_sensor_has_changed_where_it_was_right_before(dvl, onset, changed):
+    """Then rows of the vehicle are not to be learnt from, and it was right until the onset."""
+    frames = followed(dvl, until=105.0, onset=onset)
+    assert frames.findings
+    assert frames.vehicle_is_wrong == changed and not frames.arm_is_wrong
+    if changed:
+        assert 30.0 < frames.right_until < onset + 5.0
+
+
+def test_another_wiring_is_believed_at_the_second_check():
+    """Of thrusters that were right: commands that are late by another time may look so once.
+    Until then the sensors are not found right either."""
+    frames = followed(until=75.0)
+    name, setting = "thrusters", "thrusters.signs"
+    frames._results = {name: mismatch(setting, "pushes against its setting")}
+    frames._consistent[name], frames._since = 60.0, {setting: (70.0, 60.0)}
+    assert frames._changed_settings({}, 70.0) == ({}, True)
+    changed, waits = frames._changed_settings({}, 80.0)
+    assert list(changed) == [setting] and not waits
+
+
+def test_sensors_are_not_found_right_while_much_is_doubted():
+    """Rows left out by how well they fit hide a misfit: the checks before the doubt count."""
+    frames = followed(until=62.0)
+    assert frames.right_until > 60.0
+    for t in np.arange(62.0, 82.0, 0.05):
+        frames.add("doubted", t)
+        frames.add("depth", t, [3.0])
+    assert frames.right_until < 62.0
 
 
 def test_nothing_is_said_of_sensors_that_stay_right():

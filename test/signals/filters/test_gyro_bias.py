@@ -59,6 +59,13 @@ def test_a_bias_that_begins_is_found_within_two_spans_and_taken_off(bias):
     assert said.startswith("imu angular velocity") and f"since {t - 2 * SPAN:.0f} s" in said
 
 
+def test_what_is_too_large_for_a_bias_is_told_and_not_taken_off():
+    """A gyro with reversed axes, beside an attitude that turns."""
+    gyro, wrong = looked(from_onset(-0.5, 0.0, 0.3))
+    assert len(wrong) > 20 and {what for _, what in wrong} == {RATES}
+    assert not any(gyro.bias) and gyro.sentences() == []
+
+
 def test_an_error_about_the_vertical_is_the_headings_until_it_has_lasted():
     """Steel turns a heading for seconds; only what lasts is the gyro's."""
     yaw = 0.06 * DOWN

@@ -30,7 +30,7 @@ def test_without_gates_nothing_is_held_back_or_replaced():
     spikes, velocities = {}, {}
     for gates in (False, True):
         spike, innovation = spike_gate(gates, [.01]), innovation_gate(
-            gates, .01, .2, 1.0, 1.0, 1.0)
+            gates, .01, .2, 1.0, 1.0, 1.0, 1.0)
         spikes[gates] = [row.row[0] for k in range(40)
                          for row in spike.gate(.02 * k, [9.0 if k == 20 else 0.0])]
         velocities[gates] = [ok for k in range(40) for _, ok in innovation.gate(

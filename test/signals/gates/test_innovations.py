@@ -57,7 +57,7 @@ def test_dvl_outliers_and_bursts_are_rejected(clean):
 
 def decisions(values, period=0.1, patience=2.0, steepest=np.inf):
     """(gate, accepted by time) for values (k, 3)."""
-    gate, accepted = InnovationGate(0.003, 0.2, 0.02, patience, steepest), {}
+    gate, accepted = InnovationGate(0.003, 0.2, 0.1, 0.02, patience, steepest), {}
     for k, value in enumerate(values):
         accepted |= dict(gate.gate(period * k, np.array(value), np.eye(3)))
     return gate, np.array([accepted[t] for t in sorted(accepted)])
@@ -157,8 +157,8 @@ def test_nothing_is_begun_on_a_slope_that_no_bias_has():
 def bent(slope, turn_rate=0.0, jump=0.0, scale=0.0):
     """(gate, bends by time, accepted (k,)) for values that grow from 20 s on, by a slope (3,) in
     axes that turn, less what the gate says is to be taken off from then on."""
-    gate, bends, accepted, taken = InnovationGate(0.003, 0.2, 0.02, 2.5, 1.0), {}, [], np.zeros(3)
-    value = np.zeros(3)
+    gate = InnovationGate(0.003, 0.2, 0.1, 0.02, 2.5, 1.0)
+    bends, accepted, taken, value = {}, [], np.zeros(3), np.zeros(3)
     for k, error in enumerate(noise(400)):
         t = 0.1 * k
         c, s = np.cos(turn_rate * t), np.sin(turn_rate * t)

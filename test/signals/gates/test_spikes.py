@@ -118,3 +118,27 @@ def test_lookahead_bounds_the_wait():
     gate = SpikeGate([0.1], lookahead=0.1)
     assert not gate.gate(0.0, [1.0])
     assert [row.t for row in gate.gate(0.2, [1.0])] == [0.0]
+
+
+@pytest.mark.parametrize("share, found", [(0.2, 0.9), (0.4, 0.5)])
+def test_a_scale_is_that_of_values_without_their_spikes(share, found):
+    """Two of five wrong by 30 deviations, from the beginning: most are found, and hardly any other;
+    what is left of the others does not open the gate."""
+    rng = np.random.default_rng(0)
+    wrong = rng.random(3000) < share
+    values = np.sin(0.002 * np.arange(3000)) + 0.01 * rng.standard_normal(3000)
+    values += 0.3 * wrong * rng.choice([-1.0, 1.0], 3000)
+    gate = SpikeGate([0.005])
+    rows = [row for k, v in enumerate(values) for row in gate.gate(0.02 * k, [float(v)])]
+    spikes = np.array([row.spikes is not None for row in rows + gate.flush()])
+    assert np.mean(spikes[wrong]) > found and np.mean(spikes[~wrong]) < 0.02
+
+
+def test_coarse_values_are_no_spikes():
+    """Steps five times the noise: repeats say nothing of it."""
+    rng = np.random.default_rng(0)
+    values = np.sin(0.03 * np.arange(3000)) + 0.01 * rng.standard_normal(3000)
+    gate = SpikeGate([0.005])
+    rows = [row for k, v in enumerate(0.05 * np.round(values / 0.05))
+            for row in gate.gate(0.02 * k, [float(v)])]
+    assert not any(row.spikes is not None or row.erratic is not None for row in rows)

@@ -20,7 +20,7 @@ import pytest
 from problems import admissible, make_problem, make_table
 from test_interior_point import prepared
 
-from uvms_adaptive_dynamics.solvers.native.active_set import GAP, solve_active_set
+from uvms_adaptive_dynamics.solvers.native.active_set import GAP, _Search, solve_active_set
 from uvms_adaptive_dynamics.solvers.native.answer import Answer, Clock, Stopped
 from uvms_adaptive_dynamics.solvers.native.interior_point import solve_interior
 
@@ -67,6 +67,28 @@ def test_without_time_it_says_where_it_stopped():
     cost, cones, best = solved(1)
     found = solve_active_set(cost, cones, best.x, best.active, Clock(0.0))
     assert isinstance(found, Stopped) and np.array_equal(found.x, best.x)
+
+
+def test_groups_that_leave_the_outlier_set_before_another_guess_are_taken_note_of(monkeypatch):
+    """A group inside rho that a check has put out of the set changes no value; the search goes
+    on with what is left of it."""
+    cost, cones, best = solved(0)
+    outliers, confirmed, left = cost._groups.outliers, _Search._confirmed, []
+    away = np.setdiff1d(np.arange(20), outliers.group[:outliers.count])[:1]
+    cost._groups.outliers.add(away, cost._groups._R[away], cost._groups._tau[away],
+                              cost._groups._rho[away], cost._groups._weights(away))
+
+    def checked(search, conditions, state, gap):
+        if left:
+            return confirmed(search, conditions, state, gap)
+        left.append(outliers.count)
+        outliers.remove(outliers.place[away])
+        return "again"
+
+    monkeypatch.setattr(_Search, "_confirmed", checked)
+    again = solve_active_set(cost, cones, best.x, best.active)
+    assert isinstance(again, Answer) and left == [outliers.count + 1]
+    np.testing.assert_allclose(again.x, best.x, atol=1e-5)
 
 
 def ticks(seed, steps=40, reach=2.0):

@@ -28,7 +28,8 @@ MEMORY = 60.0       # [s]
 
 
 class BurstFilter:
-    """Passes rows on to `log(name, t, *values)`; doubted ones wait until there are many."""
+    """Passes rows on to `log(name, t, *values)`; doubted ones wait until there are many, and are
+    logged as `doubted` at their time meanwhile."""
 
     def __init__(self, name: str, log: Callable[..., None]):
         self._name, self._log = name, log
@@ -50,6 +51,7 @@ class BurstFilter:
             self._log(self._name, t, *values)
             return
         self._waiting.append((t, *values))
+        self._log("doubted", t)
         share = sum(d for _, d in self._rows) / len(self._rows)
         if share * (t - self._rows[0][0]) > LASTING:
             for row in self._waiting:

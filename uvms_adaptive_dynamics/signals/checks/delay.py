@@ -38,6 +38,8 @@ INDEPENDENT = 1.0        # [s] between rows whose residuals are independent
 MIN_RECORDING = 20.0     # [s]
 CONTRAST_SHIFT = 0.1     # [s] beside the best shift, where the contrast is taken
 MIN_CONTRAST = 1.1       # below which the delay is unknown
+# [N, N m] an axis with less tells nothing: a step of a thruster's PWM, the end of a rotor's lag
+LEAST_EFFORT = 0.05
 MAX_DELAY_ERROR = 0.005  # [s] a quarter of a tick
 FIRST_ESTIMATE, ESTIMATE_PERIOD, MONITORED = 30.0, 30.0, 60.0    # [s]
 
@@ -130,7 +132,7 @@ def _best_shift(t: np.ndarray, Y: np.ndarray, wrench: np.ndarray, valid: np.ndar
     used = used[::ROW_STRIDE]
     if len(used) < MIN_DELAY_ROWS:
         return None
-    moved = tau[used].std(axis=0) > 1e-6       # an axis without thrust tells nothing
+    moved = tau[used].std(axis=0) > LEAST_EFFORT
     if not moved.any():
         return None
     rows = np.array([np.tensordot(kernel, Y[k:k + len(kernel)], (0, 0)) for k in used])

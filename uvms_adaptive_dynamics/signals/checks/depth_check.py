@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...config import Config
-from ...model.normal import Z999
+from ...model.normal import NORMAL_MEDIAN, Z999
 from ...model.rotations import FRD_FROM_FLU
 from ..decode.decoder import PASCAL, depth_unit
 from .finding import (
@@ -37,6 +37,9 @@ from .finding import (
 from .fits import regression
 
 MIN_DEPTH_RMS = 0.03      # [m] of the change over CHANGE_WINDOW, below which depth is not judged
+# Share of the heave's power that may be the DVL's noise: by so much a scale comes out too small, by
+# more where the vehicle moves for a part of the time alone.
+LARGEST_NOISE = 0.1
 MIN_WINDOWS = 100
 # Of the depth's change, within which it is right: sea water is 3 % denser than fresh.
 PRESSURE_UNITS = {1 / pascal: unit for unit, pascal in PASCAL.items()}  # by a Pa in them
@@ -44,7 +47,8 @@ PRESSURE_UNITS = {1 / pascal: unit for unit, pascal in PASCAL.items()}  # by a P
 
 class DepthFit(NamedTuple):
     """Depth rate on n3 v: by axis (3,) with standard errors (3,), and by all axes together: `gain`
-    with its standard error, both infinite without heave. `explained`: share of its power."""
+    with its standard error. Errors are infinite without heave, or with one that is too much
+    of the DVL's noise. `explained`: share of the depth's power."""
 
     by_axis: np.ndarray
     errors: np.ndarray
@@ -79,10 +83,23 @@ def depth_fit(logs: dict[str, np.ndarray], turn: np.ndarray, config: Config) -> 
     change, by_velocity = (level[lag:] - level[:-lag])[inside], (path[lag:] - path[:-lag])[inside]
     by_axis, covariance, _ = regression(by_velocity, change, lag)
     whole, variance, explained = regression(by_velocity.sum(axis=1, keepdims=True), change, lag)
-    moved = np.sqrt(np.mean(by_velocity[:, 2] ** 2)) > MIN_DEPTH_RMS
+    power = float(np.mean(by_velocity[:, 2] ** 2))
+    real = power - _noise_of_path(dvl, turn, lag)
+    moved = real > max(MIN_DEPTH_RMS ** 2, (1 - LARGEST_NOISE) * power)
     errors = np.sqrt(np.diagonal(covariance)) if moved else np.full(3, np.inf)
     return DepthFit(by_axis, errors, float(whole[0]),
                     float(np.sqrt(variance[0, 0])) if moved else math.inf, explained)
+
+
+def _noise_of_path(dvl: np.ndarray, turn: np.ndarray, lag: int) -> float:
+    """Variance [m^2] that the DVL's noise gives its velocity's integral over `lag` rows.
+
+    Beside the integrated IMU a velocity has noise alone, and what is slow: second differences."""
+    R = dvl[:, 10:19].reshape(-1, 3, 3)
+    offset = np.einsum("kij,kj->ki", R, dvl[:, 1:4] @ turn.T) - dvl[:, 7:10]
+    bend = np.median(np.abs(offset[2:] - 2 * offset[1:-1] + offset[:-2])) / NORMAL_MEDIAN
+    period = float(np.median(np.diff(dvl[:, 0])))
+    return float(bend ** 2 / 6 * period ** 2 * (lag - 0.5))     # trapezoids: the ends count half
 
 
 def check_depth(logs: dict[str, np.ndarray], config: Config, turn: np.ndarray) -> CheckResult:
@@ -95,18 +112,19 @@ def check_depth(logs: dict[str, np.ndarray], config: Config, turn: np.ndarray) -
     if gain + Z999 * error[2] < -0.2:
         return mismatch("depth sign", (
             "depth decreases while the vehicle descends; publish depth positive down, or check "
-            "imu.world"))
+            "imu.world"), bearable=True)
     is_pressure = config.depth.type.endswith("FluidPressure")
     if depth_unit(config, is_pressure) == "Pa" and level < -5.0:
         return _pressure_mismatch(level, gain)
     if abs(gain) + Z999 * error[2] < 0.4:
         return mismatch("depth", (
             "depth does not follow the heave velocity; check that the sensor works, and its unit "
-            "(depth.topic)"))
+            "(depth.topic)"), bearable=True)
     if fit.is_outside(SCALE_TOLERANCE):
         return mismatch("depth unit", (
             f"depth changes {fit.gain:.2f} +- {fit.error:.2f} times as much as the vehicle moves; "
-            "check its unit (metres, or Pa at robot.water_density), and the DVL's scale"))
+            "check its unit (metres, or Pa at robot.water_density), and the DVL's scale"),
+            bearable=True)
     reversed_axes = [k for k in range(2) if error[k] < MAX_STANDARD_ERROR
                      and by_axis[k] + Z999 * error[k] < 0]
     if len(reversed_axes) == 1:
@@ -123,8 +141,9 @@ def _pressure_mismatch(level: float, gain: float) -> CheckResult:
     if nearest == 1.0:
         return mismatch("robot.surface_pressure", (
             f"depth is {level:.1f} m but follows heave: the pressure is probably relative to the "
-            "surface; set robot.surface_pressure to 0"), {"robot.surface_pressure": 0.0})
+            "surface; set robot.surface_pressure to 0"), {"robot.surface_pressure": 0.0},
+            bearable=True)
     return mismatch("depth unit", (
         f"depth is {level:.1f} m and changes {gain:.2g} times as much as the vehicle moves: the "
         f"pressure is probably in {PRESSURE_UNITS[nearest]}; set depth.unit to "
-        f"'{PRESSURE_UNITS[nearest]}'"), {"depth.unit": PRESSURE_UNITS[nearest]})
+        f"'{PRESSURE_UNITS[nearest]}'"), {"depth.unit": PRESSURE_UNITS[nearest]}, bearable=True)

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...config import Config
-from ...model.normal import Z999
+from ...model.normal import Z999, chi_squared
 from ...model.rotations import FRD_FROM_FLU, from_rpy, to_rotation_vector
 from .depth_check import depth_fit
 from .finding import (
@@ -34,7 +34,7 @@ from .finding import (
     mismatch,
     outside,
 )
-from .fits import axis_name, degrees, nearest_axes, to_rpy
+from .fits import SIGNED_AXES, axis_name, degrees, nearest_axes, to_rpy
 from .thruster_check import turned_sensor
 from .velocity_map import VelocityMap, velocity_map
 
@@ -45,9 +45,11 @@ MIN_VELOCITY_RMS = 0.05   # [m/s] of the change over CHANGE_WINDOW of a judged a
 MIN_EXPLAINED = 0.5
 DVL_GAIN = 0.6, 1.6       # of the velocities, within which their unit is right
 # Factor of the velocities that is worth a finding: sound is 3 % faster in the sea than in a pool.
+AXES_ODDS = 1000.0        # odds of signed axes against each of the others
 MAX_OFF_AXES = 0.35       # distance from signed axes, beyond which the axes are tilted
 MIN_TILT = math.radians(5.0)   # that is worth a finding: brackets are mounted by hand
 MIN_LEVER_ERROR = 0.25    # [m] that is worth a finding
+CUT_STEP = 5.0            # [s] between times at which the axes may have turned
 # [s] of lag that is worth a finding: at 0.3 m/s^2 the error is a small DVL's noise, 1 cm/s.
 MIN_LAG = 0.03
 
@@ -75,11 +77,15 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
     if outside(gain, float(np.median(size[judged] / fit.by_axis[judged])), worst, DVL_GAIN):
         return mismatch("dvl unit", (
             f"DVL velocities are {1 / max(gain, 1e-9):.3g} times those of the integrated IMU; "
-            f"publish m/s{_unit_of(gain)}")), np.eye(3)
+            f"publish m/s{_unit_of(gain)}"), bearable=True), np.eye(3)
+    clear = _clear_axes(turned, error[:9].reshape(3, 3).T)
+    if (clear is not None and not judged.all() and (fit.by_axis > MIN_EXPLAINED).all()
+            and (fit.moved > MIN_VELOCITY_RMS).all()):
+        return _other_axes(logs, config, clear), clear
     if judged.all():
         axes, off_axes = nearest_axes(turned)
         if axes is None or off_axes > MAX_OFF_AXES:
-            return _tilted(fit, config), _axes_of(Q)
+            return _tilted(fit, config, bearable=False), _axes_of(Q)
         if np.array_equal(axes, np.eye(3)):
             return _small_errors(fit, logs, config), _axes_of(Q)
         return _other_axes(logs, config, axes), axes
@@ -88,6 +94,19 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
     findings = [Finding("dvl.frame", f"the DVL's {AXES[k]} velocity has the wrong sign against the "
                                      "IMU; check dvl.frame and dvl.rpy") for k in reversed_axes]
     return CheckResult(findings, False), np.eye(3)
+
+
+def _clear_axes(Q: np.ndarray, error: np.ndarray) -> np.ndarray | None:
+    """Other signed axes (3, 3) than those set, where Q (3, 3) with its standard errors (3, 3) fits
+    them and leaves odds of a thousand against all the rest; None elsewhere. Noise of the DVL makes
+    Q smaller: its size is taken off."""
+    size = max(float(np.linalg.norm(Q)) / math.sqrt(3.0), 1e-9)
+    deviation = [float(np.sum(((Q / size - axes) * size / error) ** 2)) for axes in SIGNED_AXES]
+    best, second = np.argsort(deviation)[:2]
+    if (np.array_equal(SIGNED_AXES[best], np.eye(3)) or deviation[best] > chi_squared(0.999, Q.size)
+            or deviation[second] - deviation[best] < 2 * math.log(AXES_ODDS * len(SIGNED_AXES))):
+        return None
+    return SIGNED_AXES[best]
 
 
 def _axes_of(Q: np.ndarray) -> np.ndarray:
@@ -99,7 +118,7 @@ def _axes_of(Q: np.ndarray) -> np.ndarray:
 
 def _small_errors(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> CheckResult:
     """The result where the axes are roughly right: a lag, a tilt, a scale, a lever arm."""
-    found = [*_late(fit, config).findings, *_tilted(fit, config).findings,
+    found = [*_late(fit, config).findings, *_tilted(fit, config, bearable=True).findings,
              *_scaled(fit, logs, config).findings]
     return CheckResult(found, True) if found else _lever_arm(fit.lever, fit.errors[9:12])
 
@@ -113,7 +132,7 @@ def _late(fit: VelocityMap, config: Config) -> CheckResult:
         f"the DVL's stamps are {abs(fit.lag):.2f} +- {fit.errors[12]:.2f} s "
         f"{'later' if fit.lag > 0 else 'earlier'} than the IMU's of the same motion; synchronize "
         f"the clocks of both, or set dvl.delay to {set_to:.2f} (now {config.dvl.delay:.2f})"),
-        {"dvl.delay": round(set_to, 2)})
+        {"dvl.delay": round(set_to, 2)}, bearable=True)
 
 
 def _unit_of(gain: float) -> str:
@@ -123,7 +142,7 @@ def _unit_of(gain: float) -> str:
     return " (it is probably knots)" if abs(gain - 0.51) < 0.08 else ""
 
 
-def _tilted(fit: VelocityMap, config: Config) -> CheckResult:
+def _tilted(fit: VelocityMap, config: Config, bearable: bool) -> CheckResult:
     """The result where the DVL's axes are turned against the IMU's."""
     U, _, Vt = np.linalg.svd(fit.Q)
     if np.linalg.det(U @ Vt) <= 0:
@@ -140,7 +159,27 @@ def _tilted(fit: VelocityMap, config: Config) -> CheckResult:
         f"the DVL's axes are rotated against the IMU's by about {degrees(phi)}, "
         f"{math.degrees(angle):.1f} +- {math.degrees(error):.1f} degrees in all; set dvl.rpy to "
         f"{_listed(by_dvl)} if the DVL is turned, or imu.rpy to {_listed(by_imu)} if the IMU is"),
-        {"dvl.rpy": by_dvl})
+        {"dvl.rpy": by_dvl}, bearable)
+
+
+def turned_since(dvl: np.ndarray) -> float | None:
+    """The time [s] at which the DVL's axes have turned against the IMU's, with 99.9 % certainty;
+    None where they may have been so. `dvl` rows as in `frames`."""
+    t = dvl[:, 0]
+    found = [(_turn_at(dvl[t <= cut], dvl[t > cut]), cut)
+             for cut in np.arange(t[0] + CUT_STEP, t[-1], CUT_STEP)]
+    deviations, cut = max(found, default=(0.0, 0.0))
+    return float(cut) if deviations ** 2 > chi_squared(0.999, 3) else None
+
+
+def _turn_at(before: np.ndarray, after: np.ndarray) -> float:
+    """By how many standard errors the axes have turned between two logs."""
+    fits = [velocity_map(rows) if len(rows) > 1 else None for rows in (before, after)]
+    turns = [fit.rotation() for fit in fits if fit is not None and np.linalg.det(fit.Q) > 0]
+    if len(turns) < 2:
+        return 0.0
+    (phi, error), (other, other_error) = turns
+    return float(np.linalg.norm(other - phi)) / math.hypot(error, other_error)
 
 
 def _mount(frame: str, rpy: Sequence[float], turn: np.ndarray) -> tuple[float, ...]:
@@ -167,7 +206,7 @@ def _scaled(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> Ch
             and SCALE_TOLERANCE[0] + margin < depth.gain < SCALE_TOLERANCE[1] - margin):
         return mismatch("imu linear acceleration", (
             f"{seen}, while the depth agrees with the DVL ({depth.gain:.2f} +- {depth.error:.2f}); "
-            "the accelerometer's scale is probably wrong"))
+            "the accelerometer's scale is probably wrong"), bearable=True)
     if depth is not None and depth_differs:
         size = max(depth.gain, 1e-3)
         fits_depth = not outside(low / size, high / size, error / size, (1.0, 1.0))
@@ -177,7 +216,7 @@ def _scaled(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> Ch
     elif not imu_differs:
         return CONSISTENT
     return mismatch("dvl unit", (
-        f"{seen}; check the unit, and the speed of sound that the DVL is set to"))
+        f"{seen}; check the unit, and the speed of sound that the DVL is set to"), bearable=True)
 
 
 def _lever_arm(lever: np.ndarray, stddev: np.ndarray) -> CheckResult:
@@ -188,7 +227,7 @@ def _lever_arm(lever: np.ndarray, stddev: np.ndarray) -> CheckResult:
     place = np.array2string(FRD_FROM_FLU @ lever, precision=2)
     return mismatch("dvl.xyz", (
         f"the DVL's velocity shows a lever arm that is wrong by {place} m (FLU); check dvl.xyz and "
-        "imu.xyz"))
+        "imu.xyz"), bearable=True)
 
 
 def _other_axes(logs: dict[str, np.ndarray], config: Config, axes: np.ndarray) -> CheckResult:

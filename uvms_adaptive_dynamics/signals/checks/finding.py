@@ -34,11 +34,13 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 class Finding(NamedTuple):
     """A mismatch: the setting that probably causes it, or, without a dot, what is wrong with a
     sensor or its driver; a sentence; and the settings, by dotted name, that would mend it, where
-    the data tell their values."""
+    the data tell their values. bearable: an error of some per cent, one that no row depends on, or
+    one that the estimate follows, so that rows go on being learnt from."""
 
     setting: str
     sentence: str
     values: Mapping[str, Any] = NOTHING
+    bearable: bool = False
 
 
 class CheckResult(NamedTuple):
@@ -52,10 +54,10 @@ CONSISTENT = CheckResult([], True)
 UNDECIDED = CheckResult([], False)
 
 
-def mismatch(setting: str, sentence: str,
-             values: Mapping[str, Any] = NOTHING) -> CheckResult:
+def mismatch(setting: str, sentence: str, values: Mapping[str, Any] = NOTHING,
+             bearable: bool = False) -> CheckResult:
     """A complete result with one finding."""
-    return CheckResult([Finding(setting, sentence, values)], True)
+    return CheckResult([Finding(setting, sentence, values, bearable)], True)
 
 
 def outside(low: float, high: float, error: float, bounds: tuple[float, float]) -> bool:

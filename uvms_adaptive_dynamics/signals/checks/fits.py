@@ -24,7 +24,7 @@ import numpy as np
 ROBUST_QUANTILE = 0.9     # of the residuals that a robust fit keeps
 # Variance of a normal variable without the tenth that is farthest from zero.
 TRIMMED_VARIANCE = 0.623
-SHIFTS = np.arange(-0.1, 0.41, 0.02)    # [s] that are tried where a signal may be late
+SHIFTS = np.arange(-0.3, 0.41, 0.02)    # [s] that are tried where a signal may be late
 RIDGE_SHARE = 1e-9        # of the mean diagonal: nothing moved gives an error, not an exception
 
 SIGNED_AXES = [np.eye(3)[list(order)] * np.array(signs)[:, None]

@@ -31,7 +31,7 @@ from ...config import Config
 from ...model.robot import RobotModel
 from ..filters.joints import joint_limits
 from .depth_check import check_depth
-from .dvl_check import check_velocity
+from .dvl_check import check_velocity, turned_since
 from .finding import UNDECIDED, CheckResult, Finding, mismatch
 from .imu_check import check_gravity, check_rates
 from .joint_check import check_joints
@@ -44,7 +44,14 @@ LOG_LENGTH = 60.0                       # [s] of the newest data that are evalua
 RECENT = 30.0                           # [s] of the newest data that are evaluated once more
 MIN_LOG_ROWS = 50
 SATURATED_SHARE, MIN_COMMANDS = 0.9, 100    # of commands, from which their unit is wrong
-LOGS = ("imu", "dvl", "depth", "joints", "thrust")
+LOGS = ("imu", "dvl", "depth", "joints", "thrust", "doubted")
+# Of the rows since the last check that may be doubted where the sensors are found right: what is
+# left out by how well it fits would hide a misfit.
+MOST_DOUBTED = 0.3
+# Findings that spoil the arm's rows, and of these those that leave the vehicle's as they are.
+OF_ARM, OF_EFFORT = "joint", "joint effort"
+# Commands that are late by another time now and then look like another wiring for one check.
+OF_THRUST = "thrusters"
 
 
 class FrameChecks:
@@ -74,7 +81,12 @@ class FrameChecks:
         # setting -> [s] from the first row: of the check that found it, of the last that did not
         self._since: dict[str, tuple[float, float | None]] = {}
         self._consistent: dict[str, float] = {}     # check -> [s] of the last time
+        # settings that were right and are found wrong now, so that rows are not learnt from, each
+        # with the time [s] until which it was right
+        self._changed: dict[str, float] = {}
+        self._right = [-math.inf, -math.inf]    # [s] the last checks at which all was
         self._next_check = FIRST_CHECK
+        self._checked_at = -math.inf                # [s] the last check
         self._steps: Iterator[None] | None = None    # what is left of a check
         self._begin: float | None = None
         self._logs: dict[str, list[np.ndarray]] = {name: [] for name in LOGS}
@@ -92,6 +104,31 @@ class FrameChecks:
         return self._since[setting][1]
 
     @property
+    def vehicle_is_wrong(self) -> bool:
+        """Whether a sensor was right and is not any more, of those that the vehicle's rows need."""
+        return any(setting != OF_EFFORT for setting in self._changed)
+
+    @property
+    def arm_is_wrong(self) -> bool:
+        """The same of the arm's rows, but for the attitude."""
+        return any(setting.startswith(OF_ARM) for setting in self._changed)
+
+    @property
+    def attitude_is_wrong(self) -> bool:
+        """Whether the IMU was right and is not any more."""
+        return any(setting.startswith("imu") for setting in self._changed)
+
+    @property
+    def right_until(self) -> float:
+        """[s] The newest check at which all was right that has ever been found right; where a
+        sensor is not any more, the time until which it was. Minus infinity before the first."""
+        return min(self._changed.values(), default=self._right[-1])
+
+    def has_changed(self, setting: str) -> bool:
+        """Whether what is found of the setting was not so at first."""
+        return setting in self._changed
+
+    @property
     def waiting_for(self) -> list[str]:
         """What has not shown enough motion to be judged."""
         return [name for name, result in self._results.items() if not result.complete]
@@ -100,7 +137,7 @@ class FrameChecks:
         """Add a row to a log and take a step of the checks if it is time.
 
         imu: n3, w, f, R_Gb, yaw; dvl: v, w, C, R_Gb, n3; depth; joints: the reading; thrust: its
-        integral (N,) [N s].
+        integral (N,) [N s]; doubted: no more than the time of a row that waits.
         """
         self._begin = t if self._begin is None else self._begin
         self._logs[log].append(np.concatenate([[t], *values]))
@@ -143,22 +180,61 @@ class FrameChecks:
                  for name, result in self._results.items() for finding in result.findings}
         self._since = {setting: self._since.get(setting, (elapsed, before))
                        for setting, before in found.items()}
+        self._changed, waits = self._changed_settings(logs, elapsed)
         self._consistent |= {name: elapsed for name, result in self._results.items()
                              if result.complete and not result.findings}
+        all_right = not (self._changed or waits or self._is_doubted(logs, t))
+        if self._consistent and all_right and all(
+                results.get(name, UNDECIDED).complete for name in self._consistent):
+            self._right = [self._right[-1], t]
+        self._checked_at = t
         self._next_check += CHECK_PERIOD if self._next_check < EARLY_CHECKS else LATE_CHECK_PERIOD
+
+    def _is_doubted(self, logs: dict[str, np.ndarray], t: float) -> bool:
+        """Whether more rows of the motion than single outliers were doubted since the last check.
+        """
+        since = max(self._checked_at, t - CHECK_PERIOD)
+        new = {name: int(np.sum(logs[name][:, 0] > since)) for name in ("imu", "dvl", "doubted")
+               if name in logs}
+        return new.get("doubted", 0) > MOST_DOUBTED * sum(new.values())
+
+    def _changed_settings(self, logs: dict[str, np.ndarray],
+                          elapsed: float) -> tuple[dict[str, float], bool]:
+        """Settings that are found wrong of a sensor that was right before, unless rows can bear it,
+        with the time [s] until which they were right, each as long as it is found; and whether one
+        waits for the next check to be found again."""
+        found, waits = {}, False
+        for name, result in self._results.items():
+            for finding in result.findings:
+                if finding.setting in self._changed:
+                    found[finding.setting] = self._changed[finding.setting]
+                elif name in self._consistent and not finding.bearable:
+                    if (finding.setting.startswith(OF_THRUST)
+                            and self._since[finding.setting][0] == elapsed):
+                        waits = True
+                        continue
+                    # One that has just begun is not seen at the next check.
+                    found[finding.setting] = self._right[0]
+                elif name in self._consistent and finding.setting == "dvl.rpy":
+                    turned_at = turned_since(logs["dvl"])
+                    if turned_at is not None:
+                        found[finding.setting] = turned_at
+        return found, waits
 
     def _of_newest(self, name: str, logs: dict[str, np.ndarray],
                    t: float) -> Generator[None, None, CheckResult | None]:
         """The result of a check that found no mismatch the last time, of the rows since then or of
-        the last half: older ones make it look smaller, or like another one. None if both are too
-        few to show it."""
+        the last half: older ones make it look smaller, or like another one; the first of which all
+        can be judged, else the first that shows it. None if both are too few."""
         assert self._begin is not None
+        shown: list[CheckResult] = []
         for cut in (self._begin + self._consistent[name], t - RECENT):
             results = yield from self._check_all(_since(logs, cut))
             result = results.get(name, UNDECIDED)
-            if result.findings:
+            if result.findings and result.complete:
                 return result
-        return None
+            shown += [result] if result.findings else []
+        return shown[0] if shown else None
 
     def _check_all(self, logs: dict[str, np.ndarray]
                    ) -> Generator[None, None, dict[str, CheckResult]]:

@@ -37,6 +37,7 @@ VELOCITY_GAIN = 0.6, 1.6     # of the velocities, within which they are right
 # an inertia makes them come earlier.
 MIN_EFFORT_LAG = 0.03
 ODDS = 1000.0                # for another order of the efforts, beside any other one
+NEAR_ZERO = 0.05      # of the median size, near which an effort passes through zero
 
 
 def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: np.ndarray,
@@ -52,8 +53,9 @@ def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: n
     findings, complete = _check_positions(names, mu, low, high), True
     if np.isfinite(speed).all() and not findings:
         findings, complete = _check_velocities(names, t, mu, speed)
-    if np.isfinite(effort).all() and np.isfinite(speed).all() and not findings:
-        findings, efforts_complete = _check_efforts(names, log, effort_limits)
+    known = np.isfinite(effort).all(axis=1)
+    if known.sum() > MIN_MOVING_READINGS and np.isfinite(speed).all() and not findings:
+        findings, efforts_complete = _check_efforts(names, log[known], effort_limits)
         findings = _with_scales(findings, names, effort_scale)
         complete = complete and efforts_complete
     return CheckResult(findings, complete)
@@ -160,6 +162,11 @@ def _check_efforts(names: Sequence[str], log: np.ndarray,
         complete = complete and bool(moving.sum() >= MANY_MOVING_READINGS)
         if moving.sum() < MIN_MOVING_READINGS:
             continue
+        if _has_no_sign(effort[moving, j], n):
+            findings.append(Finding("joint effort", (
+                f"the effort of {name} has one sign alone and comes near zero all the time: it is "
+                "published without its sign (a current's size?); publish it with it")))
+            continue
         x = np.column_stack([speed[moving, j], posture[moving]])
         b, covariance, _ = regression(x, effort[moving, j], overlap)
         size = np.median(np.abs(effort[moving, j]))
@@ -167,12 +174,22 @@ def _check_efforts(names: Sequence[str], log: np.ndarray,
             findings.append(Finding("joint_states.effort_scale", (
                 f"{_goes_with_speed(name)}{b[0]:.2g} +- "
                 f"{np.sqrt(covariance[0, 0]):.1g} N m s/rad, and friction forbids a negative one: "
-                "it has the wrong sign; make its joint_states.effort_scale negative")))
+                "it has the wrong sign; make its joint_states.effort_scale negative"),
+                bearable=True))
         elif size > 3 * limits[j]:
             findings.append(Finding("joint_states.effort_scale", (
                 f"the effort of {name} is typically {size:.3g} N m, its limit {limits[j]:.3g} N m; "
-                "the unit is probably mN m or mA, set joint_states.effort_scale")))
+                "the unit is probably mN m or mA, set joint_states.effort_scale"), bearable=True))
     return findings or _late_efforts(log[:, 0], speed, effort, posture, overlap), complete
+
+
+def _has_no_sign(effort: np.ndarray, joints: int) -> bool:
+    """Whether efforts (k,) are sizes: near zero, where noise and friction give both signs alike,
+    all have the same. With odds of a thousand against chance on each of the joints."""
+    size = np.abs(effort)
+    near = effort[size < NEAR_ZERO * np.median(size)]
+    one_sign = bool(effort.min() >= 0.0 or effort.max() <= 0.0)
+    return one_sign and near.size * math.log(2.0) > math.log(ODDS * joints)
 
 
 def _late_efforts(t: np.ndarray, speed: np.ndarray, effort: np.ndarray, posture: np.ndarray,
@@ -189,7 +206,8 @@ def _late_efforts(t: np.ndarray, speed: np.ndarray, effort: np.ndarray, posture:
         return []
     return [Finding("joint effort", (
         f"the efforts follow the joints' motion {lag:.2f} +- {error:.2f} s late; let the driver "
-        "publish positions and efforts of the same instant, with the same filter or none"))]
+        "publish positions and efforts of the same instant, with the same filter or none"),
+        bearable=lag - Z999 * error < 2 * MIN_EFFORT_LAG)]
 
 
 def _effort_order(speed: np.ndarray, effort: np.ndarray, posture: np.ndarray,

@@ -35,6 +35,7 @@ from .fits import relation
 
 MAX_THRUSTERS = 10    # of which all directions are tried
 MIN_THRUST_WINDOWS = 150
+THRUST_GAP = 0.5      # [s] without a row, in which nobody knows the thrust
 MIN_VELOCITY_STDDEV = 0.02   # [m/s, rad/s] of an axis that is judged
 MIN_IMPULSE_STDDEV = 0.05    # [N s] of a thruster that is judged
 # Of a normalized mass matrix, deviation of each entry from one or zero: arm, centre of gravity and
@@ -250,9 +251,12 @@ def turned_sensor(thrust: np.ndarray, dvl: np.ndarray, allocation: np.ndarray,
 
 def _inside(thrust: np.ndarray, dvl: np.ndarray, lag: int) -> np.ndarray:
     """Which windows of `lag` rows of the DVL's log have thrust and no gap."""
-    t = dvl[:, 0]
-    return ((t[:-lag] >= thrust[0, 0]) & (t[lag:] <= thrust[-1, 0])
-            & (t[lag:] - t[:-lag] < 1.5 * CHANGE_WINDOW))
+    t, known = dvl[:, 0], thrust[:, 0]
+    inside = ((t[:-lag] >= known[0]) & (t[lag:] <= known[-1])
+              & (t[lag:] - t[:-lag] < 1.5 * CHANGE_WINDOW))
+    for k in np.flatnonzero(np.diff(known) > THRUST_GAP):
+        inside &= (t[lag:] < known[k]) | (t[:-lag] > known[k + 1])
+    return inside
 
 
 def _windows(thrust: np.ndarray, dvl: np.ndarray) -> tuple[np.ndarray, np.ndarray, int] | None:

@@ -24,11 +24,13 @@ from ...model.rotations import skew, to_rotation_vector
 from .finding import CHANGE_WINDOW
 from .fits import ROBUST_QUANTILE, regression
 
-MIN_WINDOWS = 30          # of three values each, for thirteen unknowns
+MIN_WINDOWS = 30          # of three values each, for sixteen unknowns
+UNKNOWNS = 16             # Q, lever arm, lag, and the accelerometer's bias
 
 
 class VelocityMap(NamedTuple):
-    """R Q v + R (w x d) + T a changes as the IMU's integrated velocity, with its acceleration a.
+    """R Q v + R (w x d) + T a changes as the IMU's integrated velocity, with its acceleration a,
+    but for what the accelerometer's bias integrates to.
 
     Q (3, 3); d (3,) [m] what the DVL's place is wrong by; T [s] how much later than the IMU's the
     DVL's stamps are; covariance (13, 13) of Q by columns, d, T; moved (3,) [m/s] RMS change by
@@ -91,16 +93,18 @@ def velocity_map(dvl: np.ndarray) -> VelocityMap | None:
     lag = max(1, round(CHANGE_WINDOW / period))
     by_Q = np.einsum("kij,kl->kilj", R, v).reshape(-1, 3, 9)
     acceleration, smooth = _slope(t, C, 3 * period)
-    rows = np.concatenate([by_Q, _rotated_skew(R, w), acceleration[:, :, None]], axis=2)
+    steps = 0.5 * (R[1:] + R[:-1]) * np.diff(t)[:, None, None]
+    by_bias = np.concatenate([np.zeros((1, 3, 3)), np.cumsum(steps, axis=0)])
+    rows = np.concatenate([by_Q, _rotated_skew(R, w), acceleration[:, :, None], by_bias], axis=2)
     ok = (np.abs(t[lag:] - t[:-lag] - CHANGE_WINDOW) < 0.5) & smooth[lag:] & smooth[:-lag]
     if ok.sum() < MIN_WINDOWS:
         return None
-    change = (rows[lag:] - rows[:-lag])[ok].reshape(-1, 13)
+    change = (rows[lag:] - rows[:-lag])[ok].reshape(-1, UNKNOWNS)
     x, covariance, explained = regression(change, (C[lag:] - C[:-lag])[ok].ravel(), lag)
     moved = np.sqrt(np.mean(change[:, :9].reshape(-1, 3, 3) ** 2, axis=(0, 2)) * 3)
     free = max(ROBUST_QUANTILE * len(change) / lag - x.size, 1.0)
-    return VelocityMap(x[:9].reshape(3, 3).T, x[9:12], float(x[12]), covariance, moved, explained,
-                       free)
+    return VelocityMap(x[:9].reshape(3, 3).T, x[9:12], float(x[12]), covariance[:13, :13], moved,
+                       explained, free)
 
 
 def _slope(t: np.ndarray, C: np.ndarray, longest: float) -> tuple[np.ndarray, np.ndarray]:

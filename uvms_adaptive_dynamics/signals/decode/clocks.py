@@ -30,7 +30,7 @@ from .sensor_clock import LONGEST_LATENCY, RIGHT_CLOCK, SensorClock, StampStatus
 
 START_TIME = 0.5        # [s] of reception over which clocks are compared before the first sample
 REVIEW_PERIOD = 1.0     # [s] between comparisons
-WENT_BACK = 1.0         # [s] by which reception goes back only if the receiver's clock was set
+WENT_BACK = 0.2         # [s] by which reception goes back only if the receiver's clock was set
 # [s] without a message of any sensor, after which it does not matter whether all of them paused or
 # the receiver's clock was set: everything begins anew.
 PAUSE = 5.0

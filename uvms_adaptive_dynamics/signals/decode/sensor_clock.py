@@ -111,8 +111,10 @@ class SensorClock:
         usual = median_high(self._stamped)
         used = [each for each in self._stamped if each < OUTAGE_PERIODS * usual]
         short = sum(each < SHORT_INTERVAL * usual for each in used)
+        if short <= SHORT_SHARE * len(used):
+            return None
         jitter = pstdev(used) * math.sqrt(0.5)
-        return jitter if short > SHORT_SHARE * len(used) and jitter > MAX_JITTER else None
+        return jitter if jitter > MAX_JITTER else None
 
     @property
     def delay(self) -> float:

@@ -38,6 +38,7 @@ REMEMBERED = 60           # differences between spans that make the scatter,
 MIN_REMEMBERED = 12       # and so many before anything is judged
 # [s] Steel turns a heading for so long; a bias stays. Gravity cannot be turned so.
 HEADING_PATIENCE = 15.0
+LARGEST_BIAS = 0.35       # [rad/s] of the cheapest gyros; more is another scale, or another axis
 RATES, HEADING = "rates", "heading"     # what is wrong at a look
 FOLLOWED = 0.05           # of what is left, at a look, once a bias is known: it may wander
 
@@ -67,8 +68,9 @@ class GyroBias:
         return t >= self._next
 
     def look(self, t: float, turn_error: Sequence[float], down: Sequence[float]) -> str:
-        """What has been wrong for two spans: the rates, by a bias that is found now; or the
-        heading, as long as an error about the vertical may be its own; '' nothing.
+        """What has been wrong for two spans: the rates, by a bias that is found now, unless it is
+        too large for one; or the heading, as long as an error about the vertical may be its own;
+        '' nothing.
 
         `turn_error` (4,) [rad]: down vector and heading less those that the rates predict over
         SPAN, `down` (3,): the measured down vector.
@@ -95,9 +97,10 @@ class GyroBias:
         if self._is_heading(t, mean, limit, np.array(down)):
             self._heading_since = begin
             return HEADING
-        self._follow(mean)
-        self.since = begin
-        self.restart()
+        if np.max(np.abs(mean)) < LARGEST_BIAS:
+            self._follow(mean)
+            self.since = begin
+            self.restart()
         return RATES
 
     def _is_heading(self, t: float, mean: np.ndarray, limit: np.ndarray, down: np.ndarray) -> bool:

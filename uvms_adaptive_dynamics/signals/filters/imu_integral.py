@@ -23,6 +23,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from ...model.rotations import IDENTITY, cross, product, rotation, turned, turned_back
 from .series import Series
 
@@ -96,11 +98,15 @@ class ImuIntegral:
     def turn_error(self, span: float) -> tuple[float, float, float, float]:
         """Down vector (3) and heading of the newest reading less those that the gyro predicts from
         the reading `span` [s] before it [rad]; zeros where there is none, as after a gap."""
-        new, t = self.series.last_row.tolist(), self.series.last_time
+        t = self.series.last_time
         earlier = self.series.latest(t - span)
         if earlier is None or earlier[0] < t - 2.0 * span:
             return 0.0, 0.0, 0.0, 0.0
-        old = earlier[1].tolist()
+        return self.turn_error_since(earlier[1].tolist())
+
+    def turn_error_since(self, old: Sequence[float]) -> tuple[float, float, float, float]:
+        """The same against what the gyro predicts from an earlier row (25,) of the series."""
+        new = self.series.last_row.tolist()
         down = turned(old[R_GB], old[N3])
         n0, n1, n2 = (n - m for n, m in zip(new[N3], turned_back(new[R_GB], down)))
         # The body's x axis, carried by the gyro, turns about the down axis as the heading does.
@@ -112,6 +118,12 @@ class ImuIntegral:
                  * sum(b * d for b, d in zip(x_new, down)))
         heading = new[YAW] - old[YAW] - math.atan2(along, level)
         return n0, n1, n2, math.remainder(heading, 2.0 * math.pi)
+
+    def turn_axes(self, turn: np.ndarray) -> None:
+        """Go on in other body axes: `turn` (3, 3) takes the present ones to those of the readings
+        to come."""
+        self.R_Gb = product(self.R_Gb, turn.T.ravel().tolist())
+        self._rates = (turn @ self._rates).tolist()
 
     def _average_down(self, dt: float, measured: Sequence[float]) -> Sequence[float]:
         """Gravity's direction (3,) in G after another attitude, dt [s] after the last."""

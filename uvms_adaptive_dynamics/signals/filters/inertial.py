@@ -49,11 +49,12 @@ from .body_motion import (
 from .expected_attitude import ExpectedAttitude
 from .gyro_bias import HEADING, RATES, SPAN, GyroBias
 from .imu_integral import ACC, N3, R_GB, RAW_C, YAW, C, ImuIntegral, W
+from .mount import MIN_KNOCK, Mount
 from .pace import half_window, longest_gap, window_wait
 from .polynomials import polynomial_at
 from .series import Series
 from .thinning import BlockAverage
-from .velocity_offset import LARGEST_BIAS, VelocityOffset
+from .velocity_offset import BIAS_STDDEV, LARGEST_BIAS, VelocityOffset
 
 IMU_DEGREE = 3            # cubic: its derivative is flat to the fourth order in frequency
 DVL_DEGREE = 2
@@ -73,26 +74,16 @@ DVL_FLOOR = 0.003         # [m/s]
 # [m/s] a DVL that scatters more says nothing of a vehicle that makes half a metre per second
 DVL_LARGEST = 0.2
 DVL_WANDER = 0.02         # [m/s^2] change of the offset's slope in a second: 0.1 deg of attitude
-# Of velocities without an integrated force beside them [m/s^2]: change of the acceleration in a
-# second, the largest (full thrust gives less than 1 g), and the noise of one that is a slope.
-VEHICLE_WANDER, LARGEST_ACCELERATION, SLOPE_STDDEV = 1.0, 10.0, 0.03
+# Of velocities without an integrated force beside them [m/s^2]: the acceleration at first, its
+# change in a second, the largest (full thrust gives less than 1 g), and the noise of one that is a
+# slope.
+VEHICLE_SLOPE, VEHICLE_WANDER, LARGEST_ACCELERATION, SLOPE_STDDEV = 0.5, 1.0, 10.0, 0.03
 VELOCITY_MEMORY = 0.5     # [s] after the last of them that counted, what it was says nothing
 DVL_PATIENCE = 2.5        # [s] of rejected velocities after which the gate restarts
 
 STEP_SPAN = 0.05          # [s] in which an attitude steps, as no vehicle turns
-MIN_KNOCK = math.radians(5.0)
-KNOCK_TIME = 3.0          # [s] for which it has to stay so: garbage ends
 
 NO_TURN = (0.0, 0.0, 0.0, 0.0)
-
-
-class _Knock(NamedTuple):
-    """A step of the attitude that was over at t, begun at `begin` [s]: tilt, heading [rad]."""
-
-    t: float
-    begin: float
-    tilt: float
-    heading: float
 
 
 class _DvlValue(NamedTuple):
@@ -134,6 +125,7 @@ class InertialFilter:
         self._gravity = config.robot.gravity
         self._expected = ExpectedAttitude(self._gravity)
         self._gyro = GyroBias()
+        self._mount = Mount()
         self._thin = BlockAverage(newest=[9])
         self._imu = ImuIntegral(config.robot.gravity, config.imu.gravity_time)
         self._offset = VelocityOffset(config.filter.dvl_window, config.dvl.stddev)
@@ -143,9 +135,9 @@ class InertialFilter:
     def _make_gates(self, gates: bool) -> None:
         self._imu_gate = spike_gate(gates, IMU_FLOOR)
         self._consistency = imu_consistency(gates)
-        wander, steepest = ((DVL_WANDER, LARGEST_BIAS) if self._has_force
-                            else (VEHICLE_WANDER, LARGEST_ACCELERATION))
-        self.dvl_gate = innovation_gate(gates, DVL_FLOOR, DVL_LARGEST, wander, DVL_PATIENCE,
+        slope, wander, steepest = ((BIAS_STDDEV, DVL_WANDER, LARGEST_BIAS) if self._has_force else
+                                   (VEHICLE_SLOPE, VEHICLE_WANDER, LARGEST_ACCELERATION))
+        self.dvl_gate = innovation_gate(gates, DVL_FLOOR, DVL_LARGEST, slope, wander, DVL_PATIENCE,
                                         steepest)
 
     def change_settings(self, config: Config, gates_change: bool) -> None:
@@ -164,6 +156,7 @@ class InertialFilter:
         self._thin.reset()
         self._consistency.reset()
         self._gyro.reset()
+        self._mount.reset()
         self._log_imu.reset()
         self._log_dvl.reset()
         self._imu.reset()
@@ -180,7 +173,7 @@ class InertialFilter:
         # [s] since when, and [m/s^2] in body axes how much
         self._force_jump: tuple[float, np.ndarray] | None = None
         self._attitude_stepped = False
-        self._knock: _Knock | None = None
+        self._before: Sequence[float] = ()      # the integral's row before the IMU was distrusted
         self._contradictions = Contradictions()
         self._turned_heading = Contradictions()    # by which the tilt is not touched
         self._distrusted = False       # it contradicts itself; after that it still has to be proven
@@ -192,10 +185,11 @@ class InertialFilter:
 
     def sentences(self) -> list[str]:
         """What an operator should know about attitude and rates."""
-        return [*self._source.sentences(), *self._knock_sentences(), *self._gyro.sentences(),
-                *self._force_sentences()]
+        return [*self._source.sentences(), *self._mount.sentences(self._imu.series.last_time),
+                *self._gyro.sentences()]
 
-    def _force_sentences(self) -> list[str]:
+    def force_sentences(self) -> list[str]:
+        """That the specific force has left the DVL's velocity, if it has."""
         if self._force_jump is None:
             return []
         since, slope = self._force_jump
@@ -211,7 +205,7 @@ class InertialFilter:
     def add_imu(self, t: float, reading: Sequence[float]) -> None:
         """Add an IMU reading later than the last; it counts once the gate has decided on it."""
         own = self._source.own
-        judged = self._source.judge(t, reading)
+        judged = self._source.judge(t, self._mount.corrected(reading))
         if own is not None and self._source.own != own:
             self._imu_gate.reset()
             self._consistency.restart()
@@ -261,21 +255,29 @@ class InertialFilter:
             self._restart_offset()
         row = self._source.complete(t, row)
         row = [*row[:3], *(w - b for w, b in zip(row[3:6], self._gyro.bias)), *row[6:]]
+        spacing = t - self._imu.series.last_time
+        before = self._imu.series.last_row.tolist() if len(self._imu.series) else []
         self._imu.add(t, row, self._offset.bias)
-        self._follow_trust(t, row, erratic=gated.erratic is not None)
+        if not self._distrusted and spacing < longest:
+            self._mount.follow(spacing, self._imu.R_Gb, row[6:9])
+        self._follow_trust(t, row, before, erratic=gated.erratic is not None)
         if t - self._logged > IMU_LOG_PERIOD:
             self._logged = t
             self._log_imu.add(self._distrusted, t, row[:9], self._imu.R_Gb, row[9:])
         while self._dvl_queue and self._dvl_queue[0][0] <= t:
             self._fuse(*self._dvl_queue.pop(0))
 
-    def _follow_trust(self, t: float, row: Sequence[float], erratic: bool) -> None:
-        """Note where the IMU contradicts itself, and begin anew once it no longer does."""
+    def _follow_trust(self, t: float, row: Sequence[float], before: Sequence[float],
+                      erratic: bool) -> None:
+        """Note where the IMU contradicts itself, and begin anew once it no longer does; before: the
+        integral's row of the last reading."""
         span = max(TURN_SPAN, self._imu_clock.period or 0.0)
         self._attitude_stepped |= not self._source.own and self._has_step()
         fits = self._consistency.fits(t, self._turn_error(t, row[3:6]), row[6:9])
         if erratic or not fits:
             # It may have begun anywhere in the span over which it is seen.
+            if not self._distrusted:
+                self._before = before
             self._contradictions.add(t - span, t)
             self._distrusted = True
             self._gyro.restart()
@@ -283,15 +285,27 @@ class InertialFilter:
             self._contradictions.add(t - 2 * SPAN, t)
             self._distrusted = True
         elif self._distrusted and t - self._contradictions.last > QUIET:
-            self._distrusted = False
-            if self._attitude_stepped:
-                self._note_knock(t)
-            self._restart_offset()
+            self._end_distrust(t, row[6:9])
         if self._distrusted:
             self._on_reject("imu", "attitude, gyro and accelerometer do not fit each other")
         dvl_is_silent = t - self._last_velocity > self._longest_dvl_gap()
         if self._contradictions.is_open and not self._distrusted and dvl_is_silent:
             self._contradictions.close()    # there is no DVL that could prove it
+
+    def _end_distrust(self, t: float, force: Sequence[float]) -> None:
+        """Trust an IMU that does not contradict itself any more, unless it may be turned."""
+        if self._attitude_stepped and self._before:
+            self._mount.note_step(t, self._contradictions.begin, self._before, self._imu)
+        self._attitude_stepped = False
+        if self._mount.is_judging and self._has_force:
+            if self._mount.judge(t, self._imu, force):
+                self._imu_gate.reset()
+                self._thin.reset()
+                self._consistency.restart()
+            if self._mount.is_judging:
+                return
+        self._distrusted = False
+        self._restart_offset()
 
     def _wrong_turn(self, t: float, row: Sequence[float]) -> str:
         """Which of rates and heading has been wrong, '' where neither, beside an attitude that is
@@ -311,29 +325,17 @@ class InertialFilter:
         return wrong
 
     def _has_step(self) -> bool:
-        """Whether the newest attitude differs by MIN_KNOCK from what the gyro made of the last."""
+        """Whether the newest attitude differs by MIN_KNOCK from the last, and from what the gyro
+        made of that: a gyro that turns alone is no step."""
         error = self._imu.turn_error(STEP_SPAN)
-        return max(map(abs, error)) > MIN_KNOCK
-
-    def _note_knock(self, t: float) -> None:
-        """Note how the attitude differs, now that it turns as the gyro says again, from what it was
-        before it stepped."""
-        begin = self._contradictions.begin - STEP_SPAN
-        n0, n1, n2, heading = self._imu.turn_error(t - begin)
-        self._attitude_stepped = False
-        tilt = math.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
-        back = self._knock is not None and t - self._knock.t < KNOCK_TIME
-        self._knock = None if back or max(tilt, abs(heading)) < MIN_KNOCK else _Knock(
-            t, begin, tilt, heading)
-
-    def _knock_sentences(self) -> list[str]:
-        knock, now = self._knock, self._imu.series.last_time
-        if knock is None or now - knock.t < KNOCK_TIME:
-            return []
-        tilt, heading = math.degrees(knock.tilt), math.degrees(knock.heading)
-        return [f"imu orientation: at {knock.begin:.0f} s it tilted by {tilt:.0f} degrees and "
-                f"turned by {heading:.0f} without a turn of the gyro, and stayed so; if the IMU "
-                "was knocked or mounted anew set imu.rpy, else check its driver"]
+        if max(map(abs, error)) < MIN_KNOCK:
+            return False
+        series = self._imu.series
+        earlier = series.latest(series.last_time - STEP_SPAN)
+        assert earlier is not None      # or there would be no turn
+        now, then = series.last_row.tolist(), earlier[1].tolist()
+        tilt = max(abs(a - b) for a, b in zip(now[N3], then[N3]))
+        return max(tilt, abs(math.remainder(now[YAW] - then[YAW], math.tau))) > MIN_KNOCK
 
     def _turn_error(self, t: float, rates: Sequence[float]) -> Sequence[float]:
         """(4,) [rad] By which the turn of the last TURN_SPAN is not what was to be expected.
@@ -436,16 +438,16 @@ class InertialFilter:
         imu = self._imu.series
         half = half_window(self._settings.imu_window, self._imu_clock)
         if self._contradictions.cover(t - half, t + half):
-            return self._unseen(t, CONTRADICTS)
+            return self.unseen(t, CONTRADICTS)
         if imu.gap_around(t) > longest_gap(self._imu_timeout, self._imu_clock):
-            return self._unseen(t, NO_IMU)
+            return self.unseen(t, NO_IMU)
         times, rows = imu.window(t - half, t + half)
         if len(times) < 3:
-            return self._unseen(t, NO_IMU)
+            return self.unseen(t, NO_IMU)
         fit = polynomial_at(times, rows[:, :12], t, min(IMU_DEGREE, len(times) - 1))
         latest = imu.latest(t)
         if fit is None or latest is None:
-            return self._unseen(t, NO_IMU)
+            return self.unseen(t, NO_IMU)
         value, slope = fit
         w, w_dot = value[W], slope[W]
         R_nb = from_down(value[N3], latest[1].item(YAW))
@@ -455,7 +457,7 @@ class InertialFilter:
         if known:
             acceleration = None if reason else [a + b for a, b in zip(v_dot, cross(w, v))]
             self._expected.add(t, R_nb, acceleration)
-        elif (unseen := self._unseen(t, reason)) is not None:
+        elif (unseen := self.unseen(t, reason)) is not None:
             return unseen
         reason = self._source.mask_reason(t) or reason
         if self._turned_heading.cover(t - half, t + half):
@@ -467,7 +469,7 @@ class InertialFilter:
             v_dot = [x + d for x, d in zip(v_dot, cross(w, drift))]
         return Motion(R_nb, np.array([*v, *w]), np.array([*v_dot, *w_dot]), reason)
 
-    def _unseen(self, t: float, reason: str) -> Motion | None:
+    def unseen(self, t: float, reason: str) -> Motion | None:
         """A vehicle at rest in the attitude that is to be expected, None if it never had one."""
         expected = self._expected.at(t)
         if expected is None:

@@ -24,7 +24,7 @@ import numpy as np
 from ...config import Config
 from ...model.robot import RobotModel
 from ..decode.sensor_clock import SensorClock
-from ..gates.choose import joint_consistency, spike_gate
+from ..gates.choose import joint_consistency, repeat_gate, spike_gate
 from ..gates.contradictions import Contradictions
 from ..gates.spikes import GatedRow
 from .pace import half_window, longest_gap, window_wait
@@ -107,12 +107,14 @@ class JointFilter:
         self._gate = spike_gate(gates, [settings.position_stddev] * n
                                 + [settings.velocity_stddev] * n + effort_floor)
         self._consistency = joint_consistency(gates, n, settings.position_stddev)
+        self._repeats = repeat_gate(gates, n)
 
     def reset(self) -> None:
         """Forget all signals."""
         self._series.clear()
         self._gate.reset()
         self._consistency.reset()
+        self._repeats.reset()
         self._contradictions = Contradictions()
         self._thin.reset()
         self._logged = -math.inf
@@ -122,12 +124,24 @@ class JointFilter:
 
     def add(self, t: float, reading: Sequence[float]) -> None:
         """Add a reading (3 n,) later than the last; it counts once the gate has decided on it."""
-        reading = self._without_impossible_efforts(reading)
+        reading = self._without_repeated_efforts(self._without_impossible_efforts(reading))
         for gated in self._gate.gate(t, reading):
             self._append(gated)
         if t - self._logged > JOINT_LOG_PERIOD:
             self._logged = t
             self._log("joints", t, reading)
+
+    def _without_repeated_efforts(self, reading: Sequence[float]) -> Sequence[float]:
+        """The reading without efforts that do not change while their joint moves."""
+        n, rest_velocity = self._n, self._settings.rest_velocity
+        moves = [abs(speed) > rest_velocity for speed in reading[n:2 * n]]
+        repeated = self._repeats.repeated(reading[2 * n:], moves)
+        if not any(repeated):
+            return reading
+        self._on_reject("joint_states", "effort of a joint repeats itself while it moves: at its "
+                                        "limit, or not measured")
+        return [*reading[:2 * n], *(math.nan if repeats else effort
+                                    for effort, repeats in zip(reading[2 * n:], repeated))]
 
     def _without_impossible_efforts(self, reading: Sequence[float]) -> Sequence[float]:
         first = 2 * self._n

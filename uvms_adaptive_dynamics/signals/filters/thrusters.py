@@ -32,6 +32,7 @@ THRUST_FLOOR = 0.4      # [N] smallest scale of the gate
 # Commands that come regularly are missed after twice the longest of their last intervals; those
 # that come only when they change, after thrusters.timeout.
 INTERVALS, LATE_INTERVALS = 25, 2.0
+SATURATED = "thruster saturated"
 SETTLED = 3.0           # time constants after which a rotor follows what it is told, to 5 %
 
 
@@ -154,7 +155,7 @@ class ThrusterModel:
             return BodyWrench(wrench, "no thruster command")
         if t < self._settled:
             return BodyWrench(wrench, "rotors settle after a gap in the commands")
-        return BodyWrench(wrench, "thruster saturated" if self._was_saturated else "")
+        return BodyWrench(wrench, SATURATED if self._was_saturated else "")
 
     def _follow(self, t: float) -> None:
         """Follow the commands until t."""

@@ -25,6 +25,7 @@ from .imu_consistency import ImuConsistency
 from .innovations import InnovationGate
 from .joint_consistency import JointConsistency
 from .publishers import PublisherGate
+from .repeats import RepeatGate
 from .spikes import LOOKAHEAD, GatedRow, SpikeGate
 
 
@@ -60,6 +61,14 @@ class NoJointConsistency(JointConsistency):
         return True
 
 
+class NoRepeatGate(RepeatGate):
+    """See `RepeatGate`; no value is ever found to repeat itself."""
+
+    def repeated(self, values: Sequence[float], changes: Sequence[bool]) -> list[bool]:
+        """See `RepeatGate.repeated`."""
+        return [False] * len(values)
+
+
 class NoFrozenSensorGate(FrozenSensorGate):
     """See `FrozenSensorGate`; no sensor is ever found frozen."""
 
@@ -81,11 +90,11 @@ def spike_gate(gates: bool, floor: Sequence[float], lookahead: float = LOOKAHEAD
     return (SpikeGate if gates else NoSpikeGate)(floor, lookahead)
 
 
-def innovation_gate(gates: bool, floor: float, largest: float, wander: float, patience: float,
-                    steepest: float) -> InnovationGate:
+def innovation_gate(gates: bool, floor: float, largest: float, slope: float, wander: float,
+                    patience: float, steepest: float) -> InnovationGate:
     """The gate, or with gates=False none; other arguments as of `InnovationGate`."""
     kind = InnovationGate if gates else NoInnovationGate
-    return kind(floor, largest, wander, patience, steepest)
+    return kind(floor, largest, slope, wander, patience, steepest)
 
 
 def imu_consistency(gates: bool) -> ImuConsistency:
@@ -96,6 +105,11 @@ def imu_consistency(gates: bool) -> ImuConsistency:
 def joint_consistency(gates: bool, joints: int, position_stddev: float) -> JointConsistency:
     """The check, or with gates=False none; other arguments as of `JointConsistency`."""
     return (JointConsistency if gates else NoJointConsistency)(joints, position_stddev)
+
+
+def repeat_gate(gates: bool, width: int) -> RepeatGate:
+    """The gate, or with gates=False none; width as of `RepeatGate`."""
+    return (RepeatGate if gates else NoRepeatGate)(width)
 
 
 def frozen_sensor_gate(gates: bool, rest_velocity: float) -> FrozenSensorGate:

@@ -20,13 +20,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...model.normal import NORMAL_MEDIAN
 from .scale import START_FACTOR, MedianScale
 
 INNOVATION_SIGMAS = 5.0
 INNOVATION_SCALE_STEP = 0.05   # of the running scale, for each value
 START_VALUES = 5               # whose median the gate starts from
-START_SLOPE = 100.0            # variance of its slope then [1/s^2], in those of the floor
+# Scatter of so few about their line over their noise, which 99 % of normal ones exceed: a noise
+# that is thought smaller than it is makes a slope out of itself, and rejects what denies it.
+LEAST_SCATTER = 0.48
 # Rejected values, after which the measurement is doubted, and those in a row that have to fit until
 # it is not: two for the line through them, two that confirm it; for a share of the time of doubt;
 # with a mean square, in deviations, that one in 3000 sets of twelve normal values exceeds.
@@ -74,10 +75,10 @@ class InnovationGate:
     """Innovation gate for a vector (3,) whose slope is a random walk.
 
     `floor` and `largest` are the smallest and the largest standard deviation that a measurement may
-    have, `wander` the deviation of the slope's change in a second. After `patience` [s] of rejected
-    values alone the gate itself is assumed to be wrong: it restarts from the newest of them, if
-    they agree with each other. Nothing is begun from values that rise or fall by more than
-    `steepest` per second.
+    have, `slope` the deviation of the slope at first, `wander` that of its change in a second.
+    After `patience` [s] of rejected values alone the gate itself is assumed to be wrong: it
+    restarts from the newest of them, if they agree with each other. Nothing is begun from values
+    that rise or fall by more than `steepest` per second.
 
     Values that leave the prediction faster than that have jumped: then it is the measurement that
     is wrong, for up to JUMP_PATIENCE. After several rejected values several in a row have to fit
@@ -89,9 +90,10 @@ class InnovationGate:
     there for values from which the caller takes it off.
     """
 
-    def __init__(self, floor: float, largest: float, wander: float, patience: float,
+    def __init__(self, floor: float, largest: float, slope: float, wander: float, patience: float,
                  steepest: float = math.inf):
-        self._floor, self._largest, self._q = floor, largest, wander ** 2
+        self._floor, self._largest = floor, largest
+        self._slope_variance, self._q = slope ** 2, wander ** 2
         self._usual_patience, self._steepest = patience, steepest
         self.restarts = 0
         self.bend: np.ndarray | None = None
@@ -149,7 +151,8 @@ class InnovationGate:
         self._axes = [*self._axes[-len(self._rejected):], axes] if self._rejected else [axes]
         self._rejected.append((t, value))
         waited = t - self._rejected[0][0] > self._patience
-        if waited and not self._jump:
+        # Of a line that has just begun nobody knows what it was before.
+        if waited and not self._jump and self._accepted_scale.is_settled:
             self.bend = self._constant_slope()
             if self.bend is not None:
                 return self._go_on()
@@ -184,8 +187,7 @@ class InnovationGate:
         (t, newest), slope = self._rejected[-1], self._track.state[1]
         # What the caller has not taken off yet moves the values a little further.
         spread = max(self._floor, self.noise) + BEND_LEAD * float(np.linalg.norm(self.bend))
-        self._track = _Track(t, np.array([newest, slope]),
-                             (spread ** 2, 0.0, START_SLOPE * self._floor ** 2))
+        self._track = _Track(t, np.array([newest, slope]), (spread ** 2, 0.0, self._slope_variance))
         self._accepted, self._return = t, None
         self._rejected, self._axes = [], []
         return [(t, True)]
@@ -227,11 +229,13 @@ class InnovationGate:
         median = np.median(values, axis=0)
         size = np.max(np.abs(values - median), axis=1)
         near = size <= max(5 * np.median(size), 10 * self._floor)
-        self._begin_scale(self._spread(*self._line()) / NORMAL_MEDIAN)
+        self._begin_scale(self._scatter(near) / LEAST_SCATTER)
         decided = [(t, bool(ok)) for (t, _), ok in zip(self._rejected, near)]
         self._accepted, self._jump, self._return = self._rejected[-1][0], 0.0, None
-        self._track = _Track(self._accepted, np.array([median, np.zeros(3)]),
-                             (self._floor ** 2, 0.0, START_SLOPE * self._floor ** 2))
+        # The median is of the middle of the values, which a slope has left since.
+        age, scale = self._accepted - self._rejected[len(size) // 2][0], self._scale.value[0]
+        self._track = _Track(self._accepted - age, np.array([median, np.zeros(3)]), (
+            scale ** 2 / len(size), 0.0, self._slope_variance)).at(self._accepted, self._q)
         self._rejected = []
         return decided
 
@@ -252,6 +256,14 @@ class InnovationGate:
         """Whether a slope (3,) per second is none that values can have."""
         return bool(np.linalg.norm(slope) > self._steepest)
 
+    def _scatter(self, near: np.ndarray) -> float:
+        """Deviation of the rejected values that are near (k,) bool from their line, over all axes.
+        """
+        t, values, slope = self._line()
+        left = (values - slope * (t - t[0])[:, None])[near]
+        left = left - left.mean(axis=0)
+        return math.sqrt(float(np.sum(left ** 2)) / max(left.size - 6, 3))
+
     @staticmethod
     def _spread(t: np.ndarray, values: np.ndarray, slope: np.ndarray) -> float:
         """Median distance of values (k, 3) from their line, on the axis where it is largest."""
@@ -261,9 +273,10 @@ class InnovationGate:
     def _begin_scale(self, spread: float) -> None:
         """Judge values by this deviation at first, as far as a measurement may have it."""
         first = min(max(spread / self._floor, START_FACTOR), self._largest / self._floor)
-        self._scale = MedianScale([self._floor] * 3, INNOVATION_SCALE_STEP, first)
+        self._scale = MedianScale([self._floor] * 3, INNOVATION_SCALE_STEP, first, START_VALUES)
         # of what was accepted, never widened
-        self._accepted_scale = MedianScale([self._floor] * 3, INNOVATION_SCALE_STEP, first)
+        self._accepted_scale = MedianScale([self._floor] * 3, INNOVATION_SCALE_STEP, first,
+                                           START_VALUES)
 
     def _line(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(times (k,), values (k, 3), slope (3,)) of the rejected values, the slope as the median

@@ -36,11 +36,18 @@ class MedianScale:
     Plain floats: for ten of them a numpy array takes three times as long.
     """
 
-    def __init__(self, floor: Sequence[float], step: float, start: float = START_FACTOR):
-        """`start`: times the floor, the scale before the first value."""
+    def __init__(self, floor: Sequence[float], step: float, start: float = START_FACTOR,
+                 known: int = 0):
+        """`start`: times the floor, the scale before the first value, as found from `known` values.
+        """
         self._floor, self._step = [float(f) for f in floor], step
-        self._count = 0
+        self._count = known
         self.value = [start * f for f in self._floor]
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is known as well as it ever is: steps have become as small as they get."""
+        return self._step * (self._count + 2) >= 1.0
 
     def doubt(self, spacing: float) -> None:
         """Widen, for a measurement that was rejected `spacing` [s] after the last."""

@@ -33,6 +33,7 @@ SPIKE_SIGMAS = 5.0      # catches errors of ten deviations, and rejects one good
 LOCAL_SIGMAS = 6.0      # median deviations of the window: a curved or stepping signal is no spike
 ERRATIC_SIGMAS = 6.0    # of the typical second difference, from which a whole window is erratic
 SCALE_STEP = 0.02       # of the running scale, for each value
+BEFORE = 1.5            # times the distance from the value before, for the scale where it is less
 MAX_SPACING = 0.25      # [s] beyond which neighbours say nothing of each other
 
 
@@ -104,7 +105,10 @@ class SpikeGate:
             return GatedRow(t, row, None, None)
         scale = self._scale.value
         size = [abs(x - 0.5 * (a + b)) for x, a, b in zip(row, rows[c - 1], rows[c + 1])]
-        self._scale.add(size)
+        # The row before has left without its spikes: it alone widens no scale. (A value that is the
+        # same is a coarse sensor's, and no noise.)
+        self._scale.add([s if x == a else min(s, BEFORE * abs(x - a))
+                         for s, x, a in zip(size, row, rows[c - 1])])
         for s, v in zip(size, scale):
             if s > SPIKE_SIGMAS * v:
                 return self._compare_with_median(c, half, np.array(size), np.array(scale))

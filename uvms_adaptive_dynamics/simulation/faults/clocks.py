@@ -55,6 +55,17 @@ class SingleStamps(Fault):
 
 
 @dataclass(frozen=True)
+class JitteringStamps(Fault):
+    """Stamps are off by up to `most` [s] either way, each by another time."""
+
+    most: float = 0.005
+
+    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
+                memory: dict[str, Any]) -> Iterable[Received]:
+        yield item._replace(message=later(item.message, rng.uniform(-self.most, self.most)))
+
+
+@dataclass(frozen=True)
 class SinceBoot(Fault):
     """Stamps count from zero since the board was switched on, `uptime` [s] before the first."""
 

@@ -137,6 +137,22 @@ class Thinned(Fault):
 
 
 @dataclass(frozen=True)
+class OnChange(Fault):
+    """A message is published when a number of the field differs by more than `step` from the last
+    one that was, as teleoperation does."""
+
+    field: str = ""
+    step: float = 0.0
+
+    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
+                memory: dict[str, Any]) -> Iterable[Received]:
+        values, last = field_of(item.message, self.field), memory.get("last")
+        if last is None or np.max(np.abs(values - last)) > self.step:
+            memory["last"] = values
+            yield item
+
+
+@dataclass(frozen=True)
 class Split(Reordering):
     """A joint state in two messages with half of the joints each, as of an arm and its gripper."""
 

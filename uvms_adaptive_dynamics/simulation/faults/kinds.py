@@ -15,6 +15,7 @@
 """The kinds of `simulate --faults`: times [s] count from the first message."""
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +26,7 @@ import pinocchio as pin
 from .clocks import Clock
 from .delivery import Frozen, Lost
 from .outliers import command_spikes, effort_outliers, noise, velocity_outliers
-from .stream import Fault
+from .stream import Fault, Received
 from .values import Rewritten, altered, field_of, reordered, times, with_field
 
 BURST_LENGTH, BURST_SPEED = 1.0, 0.7      # [s], deviation [m/s] of DVL garbage
@@ -57,6 +58,24 @@ class TurnedImu:
 
     def __call__(self, message: Any) -> None:
         turned_imu(message, pin.rpy.rpyToMatrix(self.roll, self.pitch, self.yaw))
+
+
+@dataclass(frozen=True)
+class Slipping(Fault):
+    """An IMU whose mount rolls by `roll` [rad] within so many seconds, which its gyro measures."""
+
+    roll: float = 0.0
+    within: float = 0.5
+
+    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
+                memory: dict[str, Any]) -> Iterable[Received]:
+        done = min(1.0, (elapsed - self.begin) / self.within)
+        message = copy.deepcopy(item.message)
+        TurnedImu(roll=self.roll * done)(message)
+        if done < 1.0:
+            rates = field_of(message, "gyro") + [self.roll / self.within, 0.0, 0.0]
+            message = with_field(message, "gyro", rates)
+        yield item._replace(message=message)
 
 
 FAULT_KINDS: dict[str, tuple[Fault, ...]] = {

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pinocchio as pin
 
 from .stream import Fault, Received
 
@@ -94,6 +95,41 @@ class Lagging(Fault):
         while len(past) > 1 and past[1][0] <= elapsed - self.lag:
             del past[0]
         yield item._replace(message=with_field(item.message, self.field, past[0][1]))
+
+
+@dataclass(frozen=True)
+class Coasting(Fault):
+    """The numbers of a field are those of the beginning, dying away over `time` [s]."""
+
+    field: str = ""
+    time: float = 1.0
+
+    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
+                memory: dict[str, Any]) -> Iterable[Received]:
+        first = memory.setdefault("first", field_of(item.message, self.field))
+        values = first * np.exp((self.begin - elapsed) / self.time)
+        yield item._replace(message=with_field(item.message, self.field, values))
+
+
+@dataclass(frozen=True)
+class InWorld(Fault):
+    """The DVL's velocity (3,) as `change` makes it of that and of R_wb (3, 3), the newest
+    orientation of the IMU."""
+
+    change: Callable[[np.ndarray, np.ndarray], np.ndarray] = lambda velocity, R_wb: velocity
+
+    def concerns(self, item: Received, elapsed: float) -> bool:
+        return item.role == "imu" or super().concerns(item, elapsed)
+
+    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
+                memory: dict[str, Any]) -> Iterable[Received]:
+        if item.role == "imu":
+            memory["orientation"] = field_of(item.message, "orientation")
+        elif "orientation" in memory:
+            R_wb = pin.Quaternion(memory["orientation"]).matrix()
+            velocity = self.change(field_of(item.message, "velocity"), R_wb)
+            item = item._replace(message=with_field(item.message, "velocity", velocity))
+        yield item
 
 
 def altered(field: str, change: Change, begin: float = 0.0, end: float = np.inf) -> Altered:
@@ -220,3 +256,13 @@ def headed(angle: float) -> Change:
 def rounded(step: float) -> Change:
     """As of a coarse sensor."""
     return lambda values, rng: step * np.round(values / step)
+
+
+def clipped(limit: float) -> Change:
+    """No number beyond +- limit."""
+    return lambda values, rng: np.clip(values, -limit, limit)
+
+
+def sometimes(share: float, change: Change) -> Change:
+    """All numbers of a message together, with probability `share`, as `change` makes them."""
+    return lambda values, rng: change(values, rng) if rng.random() < share else values

@@ -80,7 +80,10 @@ class _Search:
 
     def run(self) -> Answer | None:
         """Guess after guess, each with a factorization of its own."""
-        for _ in range(GUESSES):
+        for guess in range(GUESSES):
+            if guess:
+                # Groups may have left the outlier set since: that changes no value.
+                self._slope = self._cost.slope(self._slope.x)
             hessian = self._cost.hessian(self._slope)
             conditions = Conditions.at(
                 self._cones, self._slope.x, hessian, self._active, self._null

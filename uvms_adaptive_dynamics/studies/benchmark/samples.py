@@ -47,28 +47,31 @@ def simulated_samples(seconds: float, seed: int = 1) -> list[Sample]:
     )
     if file.is_file() and file.stat().st_uid == os.getuid():
         with np.load(file) as saved:
-            rows = zip(*(saved[f.name] for f in fields(Sample)))
-            return [_sample(*row) for row in rows]
+            columns = [saved[f.name] for f in fields(Sample)]
+            return [_sample(row) for row in zip(*columns)]
     samples = _simulate(seconds, seed)
     no_doubt = np.full((3, 3), np.nan)      # None has no place in an array
     partial = file.with_suffix(f".{os.getpid()}.npz")
     # Any: to a type checker, what is unpacked could be the flag `allow_pickle` too.
-    columns: dict[str, Any] = {
+    written: dict[str, Any] = {
         f.name: np.array([no_doubt if (value := getattr(s, f.name)) is None else value
                           for s in samples])
         for f in fields(Sample)
     }
     # Without room for them the samples are made again next time.
     with contextlib.suppress(OSError):
-        np.savez(partial, **columns)
+        np.savez(partial, **written)
         partial.replace(file)
     partial.unlink(missing_ok=True)
     return samples
 
 
-def _sample(t: np.floating, *arrays: Any) -> Sample:
-    values = [*arrays[:-1], None if np.isnan(arrays[-1]).any() else arrays[-1]]
-    return Sample(float(t), *values)
+def _sample(row: tuple) -> Sample:
+    values = dict(zip((f.name for f in fields(Sample)), row))
+    doubt = values["down_doubt"]
+    values["down_doubt"] = None if np.isnan(doubt).any() else doubt
+    return Sample(**{name: value.item() if value is not None and value.ndim == 0 else value
+                     for name, value in values.items()})
 
 
 def _simulate(seconds: float, seed: int) -> list[Sample]:
@@ -97,8 +100,8 @@ def _version() -> str:
     for path in sorted(
         [
             *PACKAGE.glob("*.py"),
-            *PACKAGE.glob("signals/*.py"),
-            *PACKAGE.glob("simulation/*.py"),
+            *PACKAGE.glob("signals/**/*.py"),
+            *PACKAGE.glob("simulation/**/*.py"),
             *PACKAGE.glob("robots/*"),
         ]
     ):

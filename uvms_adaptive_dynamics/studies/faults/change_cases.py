@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -37,12 +38,17 @@ from .case import EVERYTHING, VEHICLE, Case, Limits, Said
 # Rows of the first seconds count until a fault that shows by and by is found.
 CORRECTED = Limits(vehicle=0.9, arm=0.9, wrong=0.005, loss=0.02, detect=5.0, recover=None)
 FOUND = Limits(wrong=None, loss=None, detect=45.0, recover=None)
+# Named, and what was learnt since it began is undone.
+UNDONE = replace(FOUND, loss=0.02)
 EITHER = Said("dvl", ("does not fit the IMU|contradicted the IMU",))
+# Until it is found it may look like a change of the robot.
+MEANWHILE = (Said("trust|change"), EITHER)
 
 
 def change_cases(onset: float) -> list[Case]:
     """The cases of kind 'change', from `onset` [s] on."""
     taken, named = "found against another sensor and taken off", "named, since when"
+    undone = "named, since when; not learnt from then on, and what was learnt since is undone"
     found: list[tuple[str, str, Fault, Said, Limits, tuple[Said, ...], str]] = [
         ("gyro off by .05 rad/s", taken, altered("gyro", plus(0.05, -0.03, 0.02), onset),
          Said("imu", ("rates have been off by",)), CORRECTED, (), ""),
@@ -57,28 +63,29 @@ def change_cases(onset: float) -> list[Case]:
          Said("imu", ("specific force changed",)), CORRECTED, (EITHER,), ""),
         ("dvl 15 % fast from then on", named, altered("velocity", times(1.15), onset),
          Said("dvl", ("times those",)), FOUND, (Said("depth", ("DVL's scale",)),), EVERYTHING),
-        ("imu knocked by 10 degrees", named,
+        ("imu knocked by 10 degrees", "turned back, and named",
          Rewritten("imu", onset, change=TurnedImu(roll=math.radians(10.0))),
-         Said("imu", ("tilted by 10|rpy",)), FOUND, (), EVERYTHING),
-        ("dvl turned to the other frame", named,
+         Said("imu", ("tilted by 10|rpy",)), replace(UNDONE, vehicle=0.9, arm=0.9, wrong=0.002), (),
+         ""),
+        ("dvl turned to the other frame", undone,
          altered("velocity", times(1.0, -1.0, -1.0), onset),
-         Said("dvl", ("wrong sign|does not fit the IMU",)), FOUND, (), EVERYTHING),
+         Said("dvl", ("wrong sign|does not fit the IMU",)), UNDONE, MEANWHILE, ""),
         ("dvl repeats its last velocity for 20 s", "cut off from when it froze",
          Frozen("dvl", onset, onset + 20.0), Said("dvl", ("identical",)),
          Limits(arm=0.95, recover=3.0, detect=1.0), (), VEHICLE),
         ("depth drifts by 3 cm/s", "used as it is",
          Drifting("depth", onset, field="pressure", change=_warming), Said("depth"),
          Limits(samples=0.95, vehicle=0.95, arm=0.95, recover=None), (), ""),
-        ("gyro later by .15 s", named, Lagging("imu", onset, field="gyro", lag=0.15),
-         Said("imu", ("earlier than the gyro",)), FOUND, (EITHER,), EVERYTHING),
-        ("two thrusters swapped from then on", named, altered("commands", swapped(1, 2), onset),
-         Said("thrusters", ("swapped",)), FOUND, (), EVERYTHING),
+        ("gyro later by .15 s", undone, Lagging("imu", onset, field="gyro", lag=0.15),
+         Said("imu", ("earlier than the gyro",)), UNDONE, MEANWHILE, ""),
+        ("two thrusters swapped from then on", undone, altered("commands", swapped(1, 2), onset),
+         Said("thrusters", ("swapped",)), UNDONE, MEANWHILE, ""),
         ("sign of an effort from then on", named,
          altered("effort", one_of(1, times(-1.0)), onset),
          Said("joint_states|change", ("sign|effort scale",)), FOUND, (), EVERYTHING),
-        ("sign of a joint's velocity from then on", named,
+        ("sign of a joint's velocity from then on", undone,
          altered("speed", one_of(1, times(-1.0)), onset),
-         Said("joint velocity", ("wrong sign",)), FOUND, (), EVERYTHING),
+         Said("joint velocity", ("wrong sign",)), UNDONE, MEANWHILE, ""),
         ("thrust falls to two thirds in 30 s", "named as one factor",
          Drifting("thrusters", onset, field="commands", change=_weaker),
          Said("trust|change", ("one scale|thrust scale",)), FOUND, (), EVERYTHING),

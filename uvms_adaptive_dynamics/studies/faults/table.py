@@ -23,6 +23,7 @@ from .case import Case
 from .change_cases import change_cases
 from .clock_cases import clock_cases
 from .glitch_cases import glitch_cases, outage_cases
+from .sea_cases import sea_cases
 from .setting_cases import setting_cases
 from .stream_cases import stream_cases
 
@@ -46,7 +47,7 @@ KINDS = {
 def table(onset: float) -> list[Case]:
     """All cases; what begins in the middle of the recording begins at `onset` [s]."""
     return [*clock_cases(onset), *glitch_cases(onset), *outage_cases(onset),
-            *stream_cases(onset), *change_cases(onset), *setting_cases()]
+            *stream_cases(onset), *change_cases(onset), *setting_cases(), *sea_cases(onset)]
 
 
 def chosen(onset: float, kinds: Sequence[str], names: Sequence[str], short: bool) -> list[Case]:

@@ -1,0 +1,66 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A sensor that is found wrong and was right: what was learnt since is undone."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from analytic import AnalyticMotion
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.estimation.estimator import Estimator
+from uvms_adaptive_dynamics.model.robot import RobotModel
+
+# What is in the window counts as not learnt yet.
+CONFIG = Config().with_values({"robot.joints": [], "filter.lowpass": 0.02,
+                               "estimation.horizon": 1})
+CHECKS, WRONG, FOUND = (20, 40), 45, 60      # ticks: sensors found right, wrong wrenches, found
+
+
+@pytest.fixture(scope="module")
+def samples():
+    """A vehicle whose wrench is three times too large from a tick on, which is found later."""
+    robot, motion = RobotModel.from_config(CONFIG), AnalyticMotion(0, config=CONFIG)
+    pi = 1.1 * Estimator(CONFIG, robot=robot, learn=False).pi
+    found = [motion.sample(CONFIG.filter.period * k, robot, pi) for k in range(80)]
+    until = [max((found[k].t for k in CHECKS if k <= tick), default=-np.inf)
+             for tick in range(FOUND)] + [found[CHECKS[0]].t] * (80 - FOUND)
+    return [replace(sample, right_until=until[k], found_wrong=k >= FOUND,
+                    wrench=3.0 * sample.wrench if k >= WRONG else sample.wrench,
+                    valid=sample.valid & (k < FOUND)) for k, sample in enumerate(found)]
+
+
+def test_what_was_learnt_of_wrong_readings_is_undone(samples):
+    """The estimate is again that of the check before the last one, and stays so."""
+    estimator, known = Estimator(CONFIG), {}
+    for k, sample in enumerate(samples):
+        estimator.step(sample)
+        known[k] = estimator.pi, estimator.information.rows_learned
+        if k == FOUND:
+            assert estimator.information.rows_learned == known[CHECKS[0] - 1][1]
+    assert np.abs(known[FOUND - 1][0] - known[WRONG - 1][0]).max() > 0.1
+    # (but for the row that was in the window then)
+    np.testing.assert_allclose(estimator.pi, known[CHECKS[0] - 1][0], rtol=0.1, atol=0.1)
+    assert estimator.undone.startswith("what was learnt since 0 s is undone")
+    assert estimator.information.rows_learned == known[CHECKS[0] - 1][1]
+
+
+def test_without_a_check_before_it_nothing_is_undone(samples):
+    """Nobody knows since when the sensor is wrong; and what does not learn has nothing to undo."""
+    for learn, changes in ((True, {"right_until": -np.inf}), (False, {})):
+        estimator = Estimator(CONFIG, learn=learn)
+        for sample in samples:
+            estimator.add(replace(sample, **changes))
+        assert not estimator.undone

@@ -1,0 +1,90 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""An IMU that is knocked: what it measures is turned back; an attitude that steps alone is not."""
+
+import math
+
+import numpy as np
+
+from uvms_adaptive_dynamics.model.rotations import (
+    from_down,
+    from_rotation_vector,
+    to_rotation_vector,
+)
+from uvms_adaptive_dynamics.signals.filters.imu_integral import ImuIntegral
+from uvms_adaptive_dynamics.signals.filters.mount import KNOCK_TIME, Mount
+
+G, PERIOD, KNOCKED_AT = 9.80665, 0.01, 2.0
+TURN = from_rotation_vector(np.radians([8.0, -5.0, 6.0]))    # sensor axes to body
+
+
+def true_readings():
+    """(t, reading [down, rates, force, heading]) of a body that rolls and turns and accelerates."""
+    R = np.eye(3)
+    for k in range(round((KNOCKED_AT + KNOCK_TIME + 1.0) / PERIOD)):
+        t = k * PERIOD
+        w = np.array([0.2 * math.sin(t), 0.1 * math.cos(2 * t), 0.3])
+        R = R @ from_rotation_vector(PERIOD * w)
+        force = 0.2 * np.sin([t, 2 * t, 3 * t]) - G * R[2]
+        yield t, np.array([*R[2], *w, *force, math.atan2(R[1, 0], R[0, 0])])
+
+
+def knocked(reading, with_force):
+    """The reading of an IMU that is turned by TURN against the body, or of its attitude alone."""
+    R_ns = from_down(reading[:3].tolist(), reading[9]) @ TURN
+    found = reading.copy()
+    found[:3], found[9] = R_ns[2], math.atan2(R_ns[1, 0], R_ns[0, 0])
+    if with_force:
+        found[3:6], found[6:9] = TURN.T @ reading[3:6], TURN.T @ reading[6:9]
+    return found
+
+
+def followed(with_force):
+    """(the mount, its corrected readings less the true ones in the last second)."""
+    mount, imu = Mount(), ImuIntegral(G, 0.6)
+    before, errors = [], []
+    for t, reading in true_readings():
+        measured = knocked(reading, with_force) if t > KNOCKED_AT else reading
+        row = mount.corrected(measured.tolist())
+        imu.add(t, row, (0.0, 0.0, 0.0))
+        if t <= KNOCKED_AT:
+            before = imu.series.last_row.tolist()
+            mount.follow(PERIOD, imu.R_Gb, row[6:9])
+        elif not errors and not mount.is_judging and t < KNOCKED_AT + 0.5:
+            mount.note_step(t, KNOCKED_AT, before, imu)
+        elif mount.is_judging:
+            mount.judge(t, imu, row[6:9])
+        else:
+            errors.append(np.array(row) - reading)
+    return mount, np.abs(errors)
+
+
+def test_an_imu_that_was_knocked_is_turned_back():
+    """All that it measures, to the half degree that a mean of the step is right to."""
+    mount, errors = followed(with_force=True)
+    assert errors[:, :3].max() < 0.01 and errors[:, 6:9].max() < 0.1
+    assert errors[:, 3:6].max() < 0.01 and errors[:, 9].max() < 0.01
+    (said,) = mount.sentences(100.0)
+    assert said.startswith("imu orientation: at 2 s it tilted by ") and "taken off" in said
+    assert abs(float(said.partition("tilted by ")[2].split()[0]) - math.hypot(8.0, 5.0)) < 1.5
+
+
+def test_an_attitude_that_steps_alone_is_said_and_left():
+    """The force does not step with it: it is the driver's."""
+    mount, errors = followed(with_force=False)
+    angle = np.linalg.norm(to_rotation_vector(TURN))
+    assert 0.5 * angle < errors[:, :3].max() < 1.5 * angle
+    (said,) = mount.sentences(100.0)
+    assert "check its driver" in said and "taken off" not in said

@@ -1,0 +1,54 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Values that repeat themselves: a limit and silence are found, a coarse sensor is not."""
+
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.signals.gates.repeats import RepeatGate
+
+RNG = np.random.default_rng(0)
+SIGNAL = np.sin(0.05 * np.arange(2000)) + 0.01 * RNG.standard_normal(2000)
+
+
+def found(values):
+    """(k,) which of the values (k,) are found to repeat themselves."""
+    gate = RepeatGate(1)
+    return np.array([gate.repeated([value], [True])[0] for value in values.tolist()])
+
+
+@pytest.mark.parametrize("limit", [0.0, 0.3])
+def test_a_value_at_a_limit_is_found(limit):
+    """Off, or cut off: all but the first ones of each run, and nothing else."""
+    values = SIGNAL.copy()
+    values[1000:] = np.clip(values[1000:], -limit, limit)
+    at_limit = np.abs(values) == limit
+    repeats = found(values)
+    assert not repeats[~at_limit].any()
+    assert np.sum(at_limit & ~repeats) < 0.1 * at_limit.sum() + 4
+
+
+@pytest.mark.parametrize("step, times", [(0.05, 1), (0.5, 1), (0.0, 5)])
+def test_a_sensor_that_repeats_itself_is_no_fault(step, times):
+    """One in coarse steps, where its signal turns slowly too, and one that is published five times
+    over."""
+    values = np.round(SIGNAL / step) * step if step else SIGNAL
+    assert not found(np.repeat(values, times)).any()
+
+
+def test_what_need_not_change_is_not_judged():
+    """A joint at rest."""
+    gate = RepeatGate(1)
+    assert not any(gate.repeated([0.5], [False])[0] for _ in range(100))

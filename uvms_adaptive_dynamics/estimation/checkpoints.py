@@ -1,0 +1,54 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What was known while the sensors were right, to return to when one is found wrong that was."""
+from __future__ import annotations
+
+import math
+
+from ..model.sample import Sample
+from .believed_change import Known
+
+REMEMBERED = 3      # checks: a fault may have begun before the last one
+
+
+class Checkpoints:
+    """What was known at the last checks that found the sensors right, each with its stamp [s]."""
+
+    def __init__(self) -> None:
+        self._kept: list[tuple[float, Known]] = []
+        self._newest = -math.inf
+        self._found_wrong = False
+
+    def before_fault(self, sample: Sample) -> tuple[float, Known] | None:
+        """What was known, with its stamp, where this sample is the first of a sensor that is found
+        wrong: the newest that was kept while it was right, or else the oldest. None elsewhere, and
+        where nothing was kept."""
+        begins = sample.found_wrong and not self._found_wrong
+        self._found_wrong = sample.found_wrong
+        if not begins or not self._kept:
+            return None
+        right = [kept for kept in self._kept if kept[0] <= sample.right_until]
+        found = right[-1] if right else self._kept[0]
+        self._kept = []
+        return found
+
+    def is_due(self, sample: Sample) -> bool:
+        """Whether what is known is to be kept, as a new check has found the sensors right."""
+        return sample.right_until > self._newest and not sample.found_wrong
+
+    def keep(self, sample: Sample, known: Known) -> None:
+        """Keep what is known."""
+        self._newest = sample.right_until
+        self._kept = [*self._kept, (self._newest, known)][-REMEMBERED:]

@@ -1,0 +1,154 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""An IMU that is knocked: its attitude steps without a turn of its gyro, and stays so.
+
+Where the mount has turned, all of the IMU has: the force has stepped as the attitude has.
+The turn is then the attitude's step, and every reading can be turned back. An attitude that steps
+without the force is the driver's.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...model.rotations import from_down, turned
+from .imu_integral import N3, R_GB, YAW, ImuIntegral
+
+MIN_KNOCK = math.radians(5.0)
+KNOCK_TIME = 3.0          # [s] for which it has to stay so: garbage ends
+MOST_STEPPING = 0.8       # [s] from a step's begin until it is noted; a burst of garbage is longer
+FORCE_TIME = 2.0          # [s] over which the force of before is averaged
+
+
+class _Step(NamedTuple):
+    """A step of the attitude that was over at t, begun at `begin` [s]: the integral's row before it
+    (25,), tilt, heading [rad]."""
+
+    t: float
+    begin: float
+    before: Sequence[float]
+    tilt: float
+    heading: float
+
+
+class Mount:
+    """How the IMU is turned against how it was mounted; times [s] increase."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Mounted as set."""
+        self._turn: np.ndarray | None = None    # (3, 3) what takes its axes to those before
+        self._step: _Step | None = None
+        self._since = -math.inf                 # [s] the step that was taken off last
+        self._odd: Sequence[float] = ()         # the row before an attitude that steps alone
+        self.is_judging = False
+        self._usual: list[float] | None = None  # (3,) mean force in the frame G
+        self._restart()
+
+    def _restart(self) -> None:
+        self._turns = np.zeros((3, 3))                      # sum
+        self._force, self._down = np.zeros(3), np.zeros(3)  # sums in the frame G
+
+    def follow(self, dt: float, R_Gb: Sequence[float], force: Sequence[float]) -> None:
+        """Add the force (3,) of a reading that is not doubted, dt [s] after the last."""
+        now = turned(R_Gb, force)
+        share = dt / (dt + FORCE_TIME)
+        self._usual = list(now) if self._usual is None else [
+            u + share * (f - u) for u, f in zip(self._usual, now)]
+
+    def corrected(self, reading: Sequence[float]) -> Sequence[float]:
+        """A reading [down (3), rates (3), force (3), heading] in the axes that the IMU had."""
+        if self._turn is None:
+            return reading
+        R_nb = from_down(reading[:3], reading[9]) @ self._turn.T
+        vectors = np.reshape(reading[:9], (3, 3)) @ self._turn.T
+        return [*vectors.ravel().tolist(), math.atan2(R_nb[1, 0], R_nb[0, 0])]
+
+    def note_step(self, t: float, begin: float, before: Sequence[float], imu: ImuIntegral) -> None:
+        """The attitude stepped at `begin` [s], after the integral's row `before` (25,), and turns
+        as the gyro says again; where it tilted at once it is judged from now on."""
+        if self._odd and _size(imu.turn_error_since(self._odd)) < MIN_KNOCK:
+            self._odd = ()
+            self._step = None
+            return
+        n0, n1, n2, heading = imu.turn_error_since(before)
+        tilt = math.hypot(n0, n1, n2)
+        is_back = max(tilt, abs(heading)) < MIN_KNOCK
+        returned = self._step is not None and t - self._step.t < KNOCK_TIME
+        self._step = None if is_back or returned else _Step(t, begin, before, tilt, heading)
+        self.is_judging = (self._step is not None and tilt >= MIN_KNOCK
+                           and t - begin < MOST_STEPPING)
+        self._restart()
+
+    def judge(self, t: float, imu: ImuIntegral, force: Sequence[float]) -> bool:
+        """Add the integral's newest reading with its specific force (3,); whether this ends with a
+        turn of the mount, which is taken off the readings that are corrected from now on."""
+        assert self._step is not None
+        row, before = imu.series.last_row.tolist(), self._step.before
+        # The gyro turns with the mount: carried back by it the attitude is that after the step.
+        since = np.reshape(before[R_GB], (3, 3)).T @ np.reshape(row[R_GB], (3, 3))
+        after = from_down(row[N3], row[YAW]) @ since.T
+        self._turns += from_down(before[N3], before[YAW]).T @ after
+        self._force += turned(row[R_GB], force)
+        self._down += turned(row[R_GB], row[N3])
+        if t - self._step.t < KNOCK_TIME:
+            return False
+        self.is_judging = False
+        if not self._force_stepped(_unit(self._down) - turned(before[R_GB], before[N3])):
+            self._odd = before
+            return False
+        U, _, Vt = np.linalg.svd(self._turns)
+        turn = U @ Vt
+        self._turn = turn if self._turn is None else turn @ self._turn
+        self._since = self._step.t
+        self._usual = None
+        imu.turn_axes(turn)
+        return True
+
+    def _force_stepped(self, down: np.ndarray) -> bool:
+        """Whether the force has stepped as the down vector has, by `down` (3,) in G, and not as of
+        an attitude that is another one in the driver alone, or comes back."""
+        if self._usual is None:
+            return False
+        up = _unit(self._force) - _unit(np.array(self._usual))
+        return bool(-up @ down > 0.5 * down @ down)
+
+    def sentences(self, now: float) -> list[str]:
+        """What an operator should know at `now` [s]."""
+        step = self._step
+        if step is None or now - step.t < KNOCK_TIME:
+            return []
+        seen = (f"imu orientation: at {step.begin:.0f} s it tilted by "
+                f"{math.degrees(step.tilt):.0f} degrees and turned by "
+                f"{math.degrees(step.heading):.0f} without a turn of the gyro, and stayed so")
+        if self._since == step.t:
+            return [f"{seen}, as did gravity: the IMU was knocked, which is taken off; mount it as "
+                    "it was, or set imu.rpy"]
+        return [f"{seen}; if the IMU was knocked or mounted anew set imu.rpy, else check its "
+                "driver"]
+
+
+def _unit(x: np.ndarray) -> np.ndarray:
+    return x / np.linalg.norm(x)
+
+
+def _size(error: Sequence[float]) -> float:
+    """[rad] The larger one of tilt and heading of a turn error (4,)."""
+    return max(math.hypot(*error[:3]), abs(error[3]))

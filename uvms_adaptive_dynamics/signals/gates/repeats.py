@@ -1,0 +1,82 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Single values that repeat themselves in every bit, as they did not before: they are at the limit
+of what is measured or published, or not measured any more.
+
+A coarse sensor repeats itself often, and goes on where its signal is slow; one with noise hardly
+ever does. How often is counted: of all neighbours, and of those after a repeat.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+CHANCE = 1e-6       # of a run of repeats, below which it is none
+MEMORY = 1000.0     # pairs of neighbours that are counted; older ones fade
+PRIOR = 2.0         # pairs that are taken for counted before any is
+
+
+class RepeatGate:
+    """Follows values (W floats) that should change, each by itself."""
+
+    def __init__(self, width: int):
+        self._width = width
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all values."""
+        self._last: Sequence[float] = [math.nan] * self._width
+        self._counts = [_Repeats() for _ in range(self._width)]
+
+    def repeated(self, values: Sequence[float], changes: Sequence[bool]) -> list[bool]:
+        """Whether each value is the last of a run of repeats that is no chance; those that need not
+        change (changes: false) are not counted."""
+        last, self._last = self._last, values
+        return [counts.add(value == before, moves) for counts, value, before, moves
+                in zip(self._counts, values, last, changes)]
+
+
+class _Repeats:
+    """Counts of one value's repeats."""
+
+    def __init__(self) -> None:
+        self._run = 0
+        self._pairs = self._repeats = 0.0       # neighbours, and those that were the same
+        self._after = self._again = 0.0         # the same of neighbours after a repeat
+        self._found = False                     # of the present run
+
+    def add(self, same: bool, moves: bool) -> bool:
+        """Whether the run that a value begins (same: false) or goes on with is no chance."""
+        if not moves:
+            self._run, self._found = 0, False
+            return False
+        if same:
+            self._run += 1
+            self._found = self._found or self._log_chance() < math.log(CHANCE)
+            return self._found
+        if not self._found:     # a fault says nothing of how the sensor is
+            kept = (1.0 - 1.0 / MEMORY) ** (self._run + 1)
+            self._pairs = kept * self._pairs + self._run + 1
+            self._repeats = kept * self._repeats + self._run
+            self._after = kept * self._after + self._run
+            self._again = kept * self._again + max(self._run - 1, 0)
+        self._run, self._found = 0, False
+        return False
+
+    def _log_chance(self) -> float:
+        """Of a run so long: a first repeat, and the others after one."""
+        first = (self._repeats + 0.5 * PRIOR) / (self._pairs + PRIOR)
+        again = (self._again + first * PRIOR) / (self._after + PRIOR)
+        return math.log(first) + (self._run - 1) * math.log(again)

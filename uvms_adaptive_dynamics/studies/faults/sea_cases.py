@@ -1,0 +1,284 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What sensors, drivers and actuators do at sea beside the plain faults: lost bottom lock, another
+frame after a restart, steel, vibration, limits, single dropped readings, several faults at once."""
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...simulation.faults.clocks import JitteringStamps
+from ...simulation.faults.delivery import Late, Lost, OnChange, Repeated, Thinned
+from ...simulation.faults.kinds import Slipping, TurnedImu
+from ...simulation.faults.outliers import noise
+from ...simulation.faults.stream import Fault
+from ...simulation.faults.values import (
+    Coasting,
+    Drifting,
+    InWorld,
+    Lagging,
+    Rewritten,
+    altered,
+    at_times,
+    clipped,
+    field_of,
+    filled,
+    headed,
+    huge,
+    one_of,
+    plus,
+    reordered,
+    rounded,
+    sometimes,
+    times,
+    with_field,
+)
+from .case import ARM, EVERYTHING, NONE, VEHICLE, Case, Limits, Said
+from .change_cases import MEANWHILE, UNDONE
+
+LONG, SPAN = 10.0, 5.0      # [s]
+# Costs its own time, as any burst does.
+BURST = Limits(wrong=NONE, recover=3.0)
+# Nothing is to be lost of it.
+HARMLESS = Limits(samples=0.95, vehicle=0.95, arm=0.95, recover=None)
+DOUBTED = ("reject|refus|wrong|implausib|outlier|spike|finite|range|fit|frozen|identical|restart|"
+           "contradict|doubt|turn|rotated|masked",)
+
+STATED = {
+    "dvl coasts to zero for 10 s without a bottom lock":
+        "A velocity that dies away begins as any drift of its offset from the IMU does: the rows "
+        "of a second or two count, 1 % of all. It is said within .6 s and costs no R^2 (.0006).",
+    "imu shaken for 10 s":
+        "Noise on all axes at once contradicts nothing: the rows are noisier, 4 % of them by six "
+        "times, and the DVL, which fits no integral of noise, is doubted in its place. The "
+        "estimate bears it (.0007).",
+    "gyro at its limit of .1 rad/s for 10 s":
+        "A range far below what the vehicle turns at looks like a bias that comes and goes: 1 % of "
+        "the rows are wrong. It is said after 2 s; the estimate bears it (.0007).",
+    "the thrusters do not follow their commands for 5 s":
+        "It is a force on the vehicle as any other, a tether's or a hand's: most rows of these "
+        "seconds are wrong, 2.8 % of all. It is taken for a change of the vehicle's inertia, which "
+        "is withdrawn when it is over (.0003).",
+    "dvl five times as noisy from then on":
+        "The noise by which velocities are averaged is learnt from the first seconds of it: .3 % "
+        "of the rows are wrong. The estimate bears it (.0004).",
+    "efforts without a sign from then on":
+        "Only where efforts pass zero often does it show that their sign is missing. Here it is "
+        "taken for changes of the friction, and the state of the joints is `wrong` (1.05).",
+    "commands .2 s late from then on":
+        "The delay is that of the last minute, every half minute: it is found after 30 s, too "
+        "small, and what was learnt since is not undone.",
+}
+
+
+def sea_cases(onset: float) -> list[Case]:
+    """The cases, each of one of the other kinds; what begins in the middle begins at `onset` [s].
+    """
+    cases = [*_bursts(onset), *_harmless(onset), *_changes(onset), *_several(onset)]
+    return [replace(case, stated=STATED.get(case.name, "")) for case in cases]
+
+
+def _bursts(onset: float) -> list[Case]:
+    masked = "rows reconstructed from it are masked"
+    found: list[tuple[str, Fault | tuple[Fault, ...], Said | None, Limits, str]] = [
+        ("dvl coasts to zero for 10 s without a bottom lock",
+         Coasting("dvl", onset, onset + LONG, field="velocity", time=2.0), Said("dvl", DOUBTED),
+         replace(BURST, detect=2.0, wrong=0.002), VEHICLE),
+        ("dvl says zero for 10 s", altered("velocity", filled(0.0), onset, onset + LONG),
+         Said("dvl", DOUBTED), replace(BURST, detect=2.0), VEHICLE),
+        ("dvl tracks the water for 10 s in a current of .3 m/s",
+         InWorld("dvl", onset, onset + LONG, change=_current), Said("dvl", DOUBTED),
+         replace(BURST, detect=2.0), VEHICLE),
+        ("dvl's heave NaN for 5 s",
+         altered("velocity", one_of(2, filled(math.nan)), onset, onset + SPAN),
+         Said("dvl", ("finite|NaN",)), BURST, VEHICLE),
+        ("accelerometer reversed for 5 s",
+         altered("accelerometer", times(-1.0), onset, onset + SPAN), Said("imu", DOUBTED), BURST,
+         VEHICLE),
+        ("accelerometer without gravity for 5 s",
+         Rewritten("imu", onset, onset + SPAN, _without_gravity), Said("imu", DOUBTED), BURST,
+         VEHICLE),
+        ("imu shaken for 10 s",
+         (altered("gyro", noise(0.2), onset, onset + LONG),
+          altered("accelerometer", noise(2.0), onset, onset + LONG)), None,
+         replace(BURST, wrong=0.002), VEHICLE),
+        ("gyro at its limit of .1 rad/s for 10 s",
+         altered("gyro", clipped(0.1), onset, onset + LONG), Said("imu", DOUBTED),
+         replace(BURST, wrong=0.002), VEHICLE),
+        ("joint velocities zero for 5 s", altered("speed", filled(0.0), onset, onset + SPAN),
+         Said("joint_states", DOUBTED), replace(BURST, wrong=0.002), ARM),
+        ("a joint wraps by a turn for 5 s",
+         altered("position", one_of(0, plus(2 * math.pi)), onset, onset + SPAN),
+         Said("joint_states", DOUBTED), BURST, ARM),
+        ("efforts zero for 5 s", altered("effort", filled(0.0), onset, onset + SPAN),
+         Said("joint_states", ("effort",)), replace(BURST, wrong=0.002, detect=2.0), ARM),
+        ("efforts at a limit of .3 N m for 10 s",
+         altered("effort", clipped(0.3), onset, onset + LONG), None,
+         replace(BURST, wrong=0.002), ARM),
+        ("the thrusters do not follow their commands for 5 s",
+         Lagging("thrusters", onset, onset + SPAN, field="commands", lag=4.0), None,
+         replace(BURST, wrong=0.02), VEHICLE),
+    ]
+    return [Case(name, "glitch", masked, fault if isinstance(fault, tuple) else (fault,), said,
+                 limits, touches=touches)
+            for name, fault, said, limits, touches in found]
+
+
+def _harmless(onset: float) -> list[Case]:
+    used = "used as it is"
+    found: list[tuple[str, str, tuple[Fault, ...], Limits, str]] = [
+        ("imu stamps jitter by 5 ms", "clock", (JitteringStamps("imu", most=0.005),),
+         HARMLESS, ""),
+        ("joint stamps jitter by 10 ms", "clock",
+         (JitteringStamps("joint_states", most=0.01),), HARMLESS, ""),
+        ("encoder of a joint drops to zero in 1 % of messages", "outliers",
+         (altered("position", one_of(1, at_times(0.01, filled(0.0)))),), HARMLESS, ""),
+        ("all joint readings drop to zero in 1 % of messages", "outliers",
+         tuple(altered(field, sometimes(0.01, filled(0.0)))
+               for field in ("position", "speed", "effort")), replace(HARMLESS, arm=0.9), ""),
+        ("commands when they change alone", "rate", (OnChange("thrusters", 0.0, math.inf,
+                                                              "commands", 4.0),), HARMLESS, ""),
+        ("depth set anew by .3 m", "change", (altered("pressure", plus(3000.0), onset),), HARMLESS,
+         ""),
+        ("quaternion of either sign", "structure",
+         (altered("orientation", sometimes(0.5, times(-1.0))),), HARMLESS, ""),
+        ("imu at half its rate from then on", "rate", (Thinned("imu", onset, each=2),), HARMLESS,
+         ""),
+        ("joint_states at a fifth of their rate from then on", "rate",
+         (Thinned("joint_states", onset, each=5),),
+         replace(HARMLESS, vehicle=0.9, arm=0.9), ""),
+        ("imu messages twice and out of order", "order",
+         (Late("imu", share=0.1, wait=0.015), Repeated("imu")), HARMLESS, ""),
+        ("efforts in steps of .05 N m", "structure", (altered("effort", rounded(0.05)),), HARMLESS,
+         ARM),
+        ("dvl five times as noisy from then on", "change",
+         (altered("velocity", noise(0.05), onset),), HARMLESS, VEHICLE),
+        ("pressure a hundred times as noisy from then on", "change",
+         (altered("pressure", noise(2000.0), onset),), HARMLESS, ""),
+        ("heading drifts by 1 degree a second for 20 s beside steel", "change",
+         (Drifting("imu", onset, field="orientation", change=_steel),),
+         replace(HARMLESS, vehicle=0.5), ""),
+    ]
+    return [Case(name, kind, used, faults, None, limits, touches=touches)
+            for name, kind, faults, limits, touches in found]
+
+
+def _changes(onset: float) -> list[Case]:
+    named = ("named, though it may be taken for a change of the robot before; not learnt from then "
+             "on, and what was learnt since it began is undone")
+    found: list[tuple[str, Fault, Said]] = [
+        ("dvl in the world's axes from then on", InWorld("dvl", onset, change=_to_world),
+         Said("dvl|imu", DOUBTED)),
+        ("dvl's sway reversed from then on",
+         altered("velocity", times(1.0, -1.0, 1.0), onset), Said("dvl", ("sway|mirror|sign",))),
+        ("dvl mounted the other way round from then on",
+         altered("velocity", times(-1.0, -1.0, 1.0), onset), Said("dvl", ("180",))),
+        ("dvl's axes swapped from then on", altered("velocity", reordered(1, 0, 2), onset),
+         Said("dvl", ("axes",))),
+        ("imu in another frame from then on",
+         Rewritten("imu", onset, change=TurnedImu(roll=math.pi)), Said("imu", ("frame|rpy",))),
+        ("imu mounted turned by 90 degrees from then on",
+         Rewritten("imu", onset, change=TurnedImu(yaw=math.pi / 2)),
+         Said("imu|dvl", ("rpy|turn",))),
+        ("gyro's pitch and yaw reversed from then on",
+         altered("gyro", times(1.0, -1.0, -1.0), onset), Said("imu", ("sign|-z",))),
+        ("quaternion with w first from then on",
+         altered("orientation", reordered(3, 0, 1, 2), onset), Said("imu", ("quaternion",))),
+        ("imu slips by 10 degrees in half a second",
+         Slipping("imu", onset, roll=math.radians(10.0), within=0.5), Said("imu|dvl", DOUBTED)),
+        ("efforts of joints permuted from then on", altered("effort", reordered(1, 2, 3, 0), onset),
+         Said("joint effort|change", ("order|effort",))),
+        ("efforts a third from then on", altered("effort", times(1 / 3), onset),
+         Said("change|trust", ("scale",))),
+        ("efforts without a sign from then on", altered("effort", _sizes, onset),
+         Said("joint effort|joint_states|change", ("sign|effort",))),
+        ("a thruster reversed from then on", altered("commands", one_of(2, _mirrored), onset),
+         Said("thrusters", ("3",))),
+        ("a thruster gives 60 % from then on", altered("commands", one_of(2, _weak(0.6)), onset),
+         Said("thrusters", ("3",))),
+        ("a thruster gives 30 % from then on", altered("commands", one_of(2, _weak(0.3)), onset),
+         Said("thrusters", ("3",))),
+        ("commands .2 s late from then on",
+         Lagging("thrusters", onset, field="commands", lag=0.2), Said("thrusters", ("delay",))),
+        ("efforts later by .15 s from then on",
+         Lagging("joint_states", onset, field="effort", lag=0.15), Said("joint effort", ("late",))),
+    ]
+    return [Case(name, "change", named, (fault,), said, UNDONE, others=MEANWHILE)
+            for name, fault, said in found]
+
+
+def _several(onset: float) -> list[Case]:
+    masked = "each as by itself"
+    times_of = np.arange(10.0, 2.1 * onset, 20.0)
+    found: list[tuple[str, str, tuple[Fault, ...], Limits, str]] = [
+        ("imu and dvl silent for 5 s", "outage",
+         (Lost("imu", onset, onset + SPAN), Lost("dvl", onset, onset + SPAN)), BURST, VEHICLE),
+        ("imu and joints silent for 5 s", "outage",
+         (Lost("imu", onset, onset + SPAN), Lost("joint_states", onset, onset + SPAN)), BURST,
+         EVERYTHING),
+        ("dvl silent while the gyro is off by 2 rad/s for .6 s", "glitch",
+         (Lost("dvl", onset, onset + SPAN),
+          altered("gyro", plus(2.0), onset + 2.0, onset + 2.6)), BURST, VEHICLE),
+        ("gyro off by 2 rad/s for .6 s every 20 s", "glitch",
+         tuple(altered("gyro", plus(2.0), t, t + 0.6) for t in times_of), BURST, ""),
+        ("dvl of 1e6 for .6 s every 20 s", "glitch",
+         tuple(altered("velocity", huge(1e6), t, t + 0.6) for t in times_of), BURST, ""),
+        ("efforts of 1e6 for .6 s every 20 s", "glitch",
+         tuple(altered("effort", huge(1e6), t, t + 0.6) for t in times_of), BURST, ""),
+    ]
+    return [Case(name, kind, masked, faults, None, limits, touches=touches)
+            for name, kind, faults, limits, touches in found]
+
+
+# --- changes of numbers and messages --------------------------------------------------------------
+
+def _current(velocity: np.ndarray, R_wb: np.ndarray) -> np.ndarray:
+    """Through the water, which goes east."""
+    return velocity - R_wb.T @ np.array([0.3, 0.0, 0.0])
+
+
+def _to_world(velocity: np.ndarray, R_wb: np.ndarray) -> np.ndarray:
+    """A driver that gives north, east and down."""
+    return np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]]) @ R_wb @ velocity
+
+
+def _without_gravity(message: Any) -> None:
+    """As of a driver that publishes linear acceleration."""
+    x, y, z, w = field_of(message, "orientation")
+    up = np.array([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)])
+    changed = with_field(message, "accelerometer", field_of(message, "accelerometer") - 9.81 * up)
+    vars(message).update(vars(changed))
+
+
+def _steel(orientation: np.ndarray, seconds: float) -> np.ndarray:
+    angle = math.radians(min(seconds, 20.0))
+    return headed(angle)(orientation, np.random.default_rng(0))
+
+
+def _sizes(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return np.abs(values)
+
+
+def _mirrored(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return 3000.0 - values
+
+
+def _weak(share: float) -> Any:
+    """Commands of which a share acts; thrust goes about with the square of the command."""
+    return lambda values, rng: np.clip(1500.0 + (values - 1500.0) / math.sqrt(share), 1100.0,
+                                       1900.0)
