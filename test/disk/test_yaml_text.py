@@ -29,10 +29,10 @@ PLAIN = st.recursive(
 
 
 def refusal(text):
-    begin = time.monotonic()
+    begin = time.process_time()     # whatever else runs
     with pytest.raises(ConfigError) as caught:
         parse_yaml(text, "x", ConfigError, "Do this.")
-    assert time.monotonic() - begin < 1.0 and "\n" not in str(caught.value)
+    assert time.process_time() - begin < 1.0 and "\n" not in str(caught.value)
     return str(caught.value)
 
 

@@ -117,14 +117,14 @@ def test_a_deadline_that_has_passed_is_an_error_or_a_feasible_point(name):
     problem = make_problem(make_table(4), np.random.default_rng(5), N=40)
     solver = SOLVERS[name]()
     solver.solve(problem)
-    begin = time.perf_counter()
+    begin = time.process_time()     # whatever else runs
     try:
         solution = solver.solve(problem, 0.0)
         assert solution.status == "deadline" and problem.physical.violation(solution.pi) < 1e-9
         assert solution.gap is not None
     except SolverError as error:
         assert error.status == "deadline"
-    assert time.perf_counter() - begin < 0.2
+    assert time.process_time() - begin < 0.2
 
 
 def test_at_the_deadline_the_best_feasible_point_is_returned_with_its_gap():
