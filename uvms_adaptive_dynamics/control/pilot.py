@@ -226,6 +226,10 @@ class Pilot:
                     + ahead * state.place_growth)
         return SURE * math.sqrt(max(variance, 0.0))
 
+    def doubt_after(self, t: float, state: MotionState, duration: float) -> float:
+        """The same when a motion of `duration` [s], behind the one at hand, has been flown."""
+        return self.doubt(state, self.time_left(t) + duration)
+
     # --- what goes out ----------------------------------------------------------------------------
 
     def commands(self, t: float, state: MotionState | None) -> Commands | None:

@@ -99,8 +99,7 @@ class Flight:
         with self.lock:
             if self.t is None or self._state is None:
                 return 0.0
-            left = self.pilot.time_left(self.t) + self._config.excitation.duration
-            return self.pilot.doubt(self._state, left)
+            return self.pilot.doubt_after(self.t, self._state, self._config.excitation.duration)
 
     def renew(self) -> None:
         """The operator is still there, and the longest time begins anew."""

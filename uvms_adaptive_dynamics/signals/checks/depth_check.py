@@ -41,7 +41,6 @@ MIN_DEPTH_RMS = 0.03      # [m] of the change over CHANGE_WINDOW, below which de
 # more where the vehicle moves for a part of the time alone.
 LARGEST_NOISE = 0.1
 MIN_WINDOWS = 100
-# Of the depth's change, within which it is right: sea water is 3 % denser than fresh.
 PRESSURE_UNITS = {1 / pascal: unit for unit, pascal in PASCAL.items()}  # by a Pa in them
 
 

@@ -44,7 +44,6 @@ MIN_VELOCITY_RMS = 0.05   # [m/s] of the change over CHANGE_WINDOW of a judged a
 # robot that hardly moves is noise.
 MIN_EXPLAINED = 0.5
 DVL_GAIN = 0.6, 1.6       # of the velocities, within which their unit is right
-# Factor of the velocities that is worth a finding: sound is 3 % faster in the sea than in a pool.
 AXES_ODDS = 1000.0        # odds of signed axes against each of the others
 MAX_OFF_AXES = 0.35       # distance from signed axes, beyond which the axes are tilted
 MIN_TILT = math.radians(5.0)   # that is worth a finding: brackets are mounted by hand

@@ -42,16 +42,32 @@ Change = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 
 
 @dataclass(frozen=True)
-class Altered(Fault):
-    """The numbers of a field (k,) as `change` makes them."""
+class FieldFault(Fault):
+    """A fault of the numbers of one field; `spoiled_values` says what becomes of them."""
 
     field: str = ""
-    change: Change = lambda values, rng: values
 
     def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
                 memory: dict[str, Any]) -> Iterable[Received]:
-        values = self.change(field_of(item.message, self.field).copy(), rng)
+        values = self.spoiled_values(field_of(item.message, self.field), elapsed, rng, memory)
         yield item._replace(message=with_field(item.message, self.field, values))
+
+    def spoiled_values(self, values: np.ndarray, elapsed: float, rng: np.random.Generator,
+                       memory: dict[str, Any]) -> np.ndarray:
+        """(k,) what comes in place of the numbers (k,), which stay as they are; others as of
+        `Fault.spoiled`."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Altered(FieldFault):
+    """The numbers of a field (k,) as `change` makes them."""
+
+    change: Change = lambda values, rng: values
+
+    def spoiled_values(self, values: np.ndarray, elapsed: float, rng: np.random.Generator,
+                       memory: dict[str, Any]) -> np.ndarray:
+        return self.change(values.copy(), rng)
 
 
 @dataclass(frozen=True)
@@ -68,47 +84,41 @@ class Rewritten(Fault):
 
 
 @dataclass(frozen=True)
-class Drifting(Fault):
+class Drifting(FieldFault):
     """The numbers of a field (k,) as `change` makes them of those and of the seconds since the
     fault began."""
 
-    field: str = ""
     change: Callable[[np.ndarray, float], np.ndarray] = lambda values, seconds: values
 
-    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
-                memory: dict[str, Any]) -> Iterable[Received]:
-        values = self.change(field_of(item.message, self.field).copy(), elapsed - self.begin)
-        yield item._replace(message=with_field(item.message, self.field, values))
+    def spoiled_values(self, values: np.ndarray, elapsed: float, rng: np.random.Generator,
+                       memory: dict[str, Any]) -> np.ndarray:
+        return self.change(values.copy(), elapsed - self.begin)
 
 
 @dataclass(frozen=True)
-class Lagging(Fault):
+class Lagging(FieldFault):
     """The numbers of a field are those of `lag` [s] before."""
 
-    field: str = ""
     lag: float = 0.1
 
-    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
-                memory: dict[str, Any]) -> Iterable[Received]:
+    def spoiled_values(self, values: np.ndarray, elapsed: float, rng: np.random.Generator,
+                       memory: dict[str, Any]) -> np.ndarray:
         past = memory.setdefault("past", [])
-        past.append((elapsed, field_of(item.message, self.field)))
+        past.append((elapsed, values))
         while len(past) > 1 and past[1][0] <= elapsed - self.lag:
             del past[0]
-        yield item._replace(message=with_field(item.message, self.field, past[0][1]))
+        return past[0][1]
 
 
 @dataclass(frozen=True)
-class Coasting(Fault):
+class Coasting(FieldFault):
     """The numbers of a field are those of the beginning, dying away over `time` [s]."""
 
-    field: str = ""
     time: float = 1.0
 
-    def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
-                memory: dict[str, Any]) -> Iterable[Received]:
-        first = memory.setdefault("first", field_of(item.message, self.field))
-        values = first * np.exp((self.begin - elapsed) / self.time)
-        yield item._replace(message=with_field(item.message, self.field, values))
+    def spoiled_values(self, values: np.ndarray, elapsed: float, rng: np.random.Generator,
+                       memory: dict[str, Any]) -> np.ndarray:
+        return memory.setdefault("first", values) * np.exp((self.begin - elapsed) / self.time)
 
 
 @dataclass(frozen=True)

@@ -222,9 +222,8 @@ class _Loop:
         if isinstance(wanted, Cause):
             self._pilot.stop(wanted)
         elif wanted is not None:
-            left = self._pilot.time_left(t) + self._config.excitation.duration
             self._design(t, wanted if state is None else wanted._replace(
-                doubt=self._pilot.doubt(state, left)))
+                doubt=self._pilot.doubt_after(t, state, self._config.excitation.duration)))
         if self._due is not None and t >= self._due[0]:
             self._guide.designed(self._due[1])
             self._due = None
