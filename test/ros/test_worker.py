@@ -15,6 +15,7 @@
 """The worker's thread: every sample is taken, the latest is solved for, and nothing that is raised
 ends it."""
 import gc
+import sys
 import threading
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
@@ -308,11 +309,12 @@ def test_no_full_collection_happens_over_ticks(made):
     assert generations and 2 not in generations
 
 
-def test_the_process_collects_as_before_when_the_worker_has_stopped():
-    """Whoever runs a node inside another program gets it back as it was."""
-    before = gc.get_threshold()
+def test_the_process_is_as_before_when_the_worker_has_stopped():
+    """Whoever runs a node inside another program gets it back as it was: its collections, and how
+    soon its threads give way."""
+    before, switched_after = gc.get_threshold(), sys.getswitchinterval()
     worker = Worker(SlowEstimator(), 0.02, lambda p: None, lambda e: None, lambda e: None)
     worker.start()
-    assert gc.get_threshold() != before
+    assert gc.get_threshold() != before and sys.getswitchinterval() < switched_after
     worker.stop()
-    assert gc.get_threshold() == before
+    assert gc.get_threshold() == before and sys.getswitchinterval() == switched_after

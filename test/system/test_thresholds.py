@@ -80,7 +80,7 @@ NO_THRESHOLDS = {
     "signals/checks/finding.py": "CHANGE_WINDOW",
     "signals/checks/fits.py": "RIDGE_SHARE SHIFTS SIGNED_AXES",
     "signals/checks/frames.py": "FIRST_CHECK CHECK_PERIOD EARLY_CHECKS LATE_CHECK_PERIOD "
-                                "LOG_LENGTH RECENT",
+                                "LOG_LENGTH RECENT STEP_S",
     "signals/checks/imu_check.py": "TURN_WINDOW FORCE_BATCH",
     "signals/checks/joint_check.py": "JOINT_WINDOW EFFORT_WINDOW",
     "signals/checks/thruster_check.py": "MAX_THRUSTERS MIRRORED MOST_ALIKE REWEIGHTED",

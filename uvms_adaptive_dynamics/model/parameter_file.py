@@ -43,7 +43,11 @@ LIMIT = 4_000_000
 WIDTH = 110     # of a line in it [characters]
 
 
-class _Dumper(yaml.SafeDumper):
+# libyaml's where PyYAML has it: it holds up the other threads of a node a third as long.
+_BASE: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+class _Dumper(_BASE):
     """Writes what stands in two places twice, since no alias is read."""
 
     def ignore_aliases(self, data: Any) -> bool:

@@ -42,6 +42,7 @@ COPY_TIMEOUT_S = 10.0     # of the worker, as for a service
 EXIT_TIMEOUT_S = 3.0
 # That a start waits for another node of the folder: one that is just ending takes at most so long.
 LOCK_TIMEOUT_S = 2.0
+RECENT = 20     # saves, by the longest of which the next one begins early
 
 
 class Log(Protocol):
@@ -176,7 +177,8 @@ class Memory:
                 self._say(f"the state was not saved: {error}")
 
     def _run(self) -> None:
-        due = time.monotonic() + self._config.output.save_period
+        # How long the first save takes is not known, so that it begins early.
+        due, took = time.monotonic() + self._config.output.save_period / 2, deque([0.0], RECENT)
         while not self._stopped:
             period = self._config.output.save_period
             due = min(due, time.monotonic() + period)
@@ -186,8 +188,12 @@ class Memory:
                 if self._kept:
                     self.save()
             else:
+                begin = time.monotonic()
                 self.save()
-                due = time.monotonic() + period
+                took.append(time.monotonic() - begin)
+                # A kill just before the next file is there costs all since the copy in this one:
+                # the interval is from a copy to the end of the next save.
+                due = begin + max(period - max(took), max(took))
 
     def _take_lock(self, timeout: float = 0.0) -> bool:
         """Whether the folder is ours now, within `timeout` [s]; why not is said."""

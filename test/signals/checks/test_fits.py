@@ -119,13 +119,12 @@ def test_a_lag_comes_with_its_error(lag):
         now, late = (np.sin(2 * np.pi * f * at[:, None, None] + phase).sum(axis=1)
                      for at in (t, t - lag))
         values = late[:, :2] + 0.2 * rng.standard_normal((len(t), 2))
-        features = [now[:, [k, 2]] for k in range(2)]
-        found, error = lag_of(t, features, values, 1.0)
+        found, error = lag_of(t, now, values, 1.0, [[0, 2], [1, 2]])
         assert abs(found - lag) < 3.3 * error + 0.002 and error < 0.02     # (the grid's parabola)
 
 
 def test_a_lag_at_the_edge_is_none():
     """Nothing is claimed where the best shift is the last that was tried, or rows are missing."""
     t = np.arange(0.0, 30.0, 0.05)
-    assert lag_of(t, [np.sin(t)[:, None]], np.sin(t - 1.0)[:, None], 1.0)[1] == np.inf
-    assert lag_of(t[:3], [np.sin(t[:3])[:, None]], np.sin(t[:3])[:, None], 1.0)[1] == np.inf
+    assert lag_of(t, np.sin(t)[:, None], np.sin(t - 1.0)[:, None], 1.0)[1] == np.inf
+    assert lag_of(t[:3], np.sin(t[:3])[:, None], np.sin(t[:3])[:, None], 1.0)[1] == np.inf

@@ -63,19 +63,21 @@ def relation(x: np.ndarray, y: np.ndarray, overlap: float) -> tuple[np.ndarray, 
     return A, np.sqrt(np.outer(np.diagonal(np.linalg.inv(N + _ridge(N))), variance))
 
 
-def lag_of(t: np.ndarray, features: Sequence[np.ndarray], values: np.ndarray,
-           overlap: float) -> tuple[float, float]:
+def lag_of(t: np.ndarray, features: np.ndarray, values: np.ndarray, overlap: float,
+           uses: Sequence[Sequence[int]] | None = None) -> tuple[float, float]:
     """(seconds by which values (k, m) come later than what makes them, its standard error).
 
-    features: of each of the m values (k, p), on which it depends linearly, at the times t (k,)
-    [s]; overlap: as above. The likelihood of all m together is tried at SHIFTS and refined by a
-    parabola; the error is infinite where the best shift is the first or the last.
+    features (k, p): on which the values depend linearly, each on the columns that `uses` names (m
+    lists, by default all), at the times t (k,) [s]; overlap: as above. The likelihood of all m
+    together is tried at SHIFTS and refined by a parabola; the error is infinite where the best
+    shift is the first or the last.
     """
+    uses = [range(features.shape[1])] * values.shape[1] if uses is None else uses
     inside = (t > t[0] + SHIFTS[-1]) & (t < t[-1] + SHIFTS[0])
-    if inside.sum() < 2 * max(x.shape[1] for x in features):
+    if inside.sum() < 2 * max(map(len, uses)):
         return 0.0, math.inf
     # twice the negative log likelihood
-    cost = np.array([sum(_left(t, x, y, inside, shift) for x, y in zip(features, values.T))
+    cost = np.array([_left(_earlier(t, features, t[inside] - shift), values[inside], uses)
                      for shift in SHIFTS]) * inside.sum() / overlap
     k = int(np.argmin(cost))
     if k in (0, len(SHIFTS) - 1):
@@ -86,11 +88,23 @@ def lag_of(t: np.ndarray, features: Sequence[np.ndarray], values: np.ndarray,
     return float(lag), float(step * math.sqrt(2.0 / curvature))
 
 
-def _left(t: np.ndarray, x: np.ndarray, y: np.ndarray, inside: np.ndarray, shift: float) -> float:
-    """Logarithm of the mean square that y (k,) leaves on x (k, p) of `shift` [s] before."""
-    earlier = np.column_stack([np.interp(t[inside] - shift, t, column) for column in x.T])
-    left = y[inside] - earlier @ _solve(earlier, y[inside])
-    return math.log(max(float(left @ left) / len(left), 1e-300))
+def _earlier(t: np.ndarray, x: np.ndarray, when: np.ndarray) -> np.ndarray:
+    """x (k, p) of the times t (k,), linearly between them, at the times `when`."""
+    after = np.clip(np.searchsorted(t, when, side="right"), 1, len(t) - 1)
+    share = ((when - t[after - 1]) / np.maximum(t[after] - t[after - 1], 1e-12))[:, None]
+    return x[after - 1] + share * (x[after] - x[after - 1])
+
+
+def _left(x: np.ndarray, values: np.ndarray, uses: Sequence[Sequence[int]]) -> float:
+    """Sum of the logarithms of the mean squares that the columns of values (k, m) leave on those of
+    x (k, p) which they use."""
+    N, xy, left = x.T @ x, x.T @ values, values.copy()
+    for m, used in enumerate(uses):
+        part = N[np.ix_(used, used)]
+        b = np.zeros(x.shape[1])
+        b[list(used)] = np.linalg.solve(part + _ridge(part), xy[list(used), m])
+        left[:, m] -= x @ b
+    return float(np.sum(np.log(np.maximum(np.mean(left ** 2, axis=0), 1e-300))))
 
 
 def _solve(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -40,6 +40,7 @@ from .thruster_check import thruster_findings
 # [s] of data at the first evaluation, between evaluations, and after which they become rarer.
 FIRST_CHECK, CHECK_PERIOD, EARLY_CHECKS = 30.0, 10.0, 60.0
 LATE_CHECK_PERIOD = 20.0                # [s]
+STEP_S = 0.02       # [s] between steps of a check, or a node's estimator would wait for several
 LOG_LENGTH = 60.0                       # [s] of the newest data that are evaluated
 RECENT = 30.0                           # [s] of the newest data that are evaluated once more
 MIN_LOG_ROWS = 50
@@ -59,7 +60,7 @@ class FrameChecks:
     be knocked, and a driver restart with other settings, at any time.
 
     Times [s] are the front end's. A check of everything takes a fifth of a second, in which a node
-    would hear nothing: each row that is added takes it a step further.
+    would hear nothing: rows that are added take it a step further, every STEP_S.
     """
 
     def __init__(self, config: Config, robot: RobotModel):
@@ -88,6 +89,7 @@ class FrameChecks:
         self._next_check = FIRST_CHECK
         self._checked_at = -math.inf                # [s] the last check
         self._steps: Iterator[None] | None = None    # what is left of a check
+        self._stepped_at = -math.inf
         self._begin: float | None = None
         self._logs: dict[str, list[np.ndarray]] = {name: [] for name in LOGS}
         self._saturated_commands = self._commands = 0
@@ -144,8 +146,10 @@ class FrameChecks:
         elapsed = t - self._begin
         if self._steps is None and elapsed > self._next_check:
             self._steps = self._check(t, elapsed)
-        if self._steps is not None and next(self._steps, True):
-            self._steps = None
+        if self._steps is not None and t >= self._stepped_at + STEP_S:
+            self._stepped_at = t
+            if next(self._steps, True):
+                self._steps = None
 
     def add_command(self, saturated: bool) -> None:
         """Count a thruster command, which may lie at the end of the thrust curve."""

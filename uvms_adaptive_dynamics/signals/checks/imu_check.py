@@ -21,7 +21,7 @@ import numpy as np
 
 from ...config import Config
 from ...model.normal import Z999
-from ...model.rotations import from_rpy, to_rotation_vector
+from ...model.rotations import many_from_rpy, many_to_rotation_vectors
 from .depth_check import depth_fit
 from .finding import (
     CONSISTENT,
@@ -146,11 +146,10 @@ def _pitch_is_reversed(logs: dict[str, np.ndarray], config: Config) -> bool:
 def check_rates(imu: np.ndarray) -> CheckResult:
     """The gyro against the derivative of the orientation; `imu` rows as in `frames`."""
     t, n3, R_G, yaw = imu[:, 0], imu[:, 1:4], imu[:, 10:19].reshape(-1, 3, 3), imu[:, 19]
-    R_nb = np.array([from_rpy(np.arctan2(n[1], n[2]), -np.arcsin(np.clip(n[0], -1, 1)), y)
-                     for n, y in zip(n3, yaw)])
+    R_nb = many_from_rpy(np.arctan2(n3[:, 1], n3[:, 2]), -np.arcsin(np.clip(n3[:, 0], -1, 1)), yaw)
     lag = max(1, round(TURN_WINDOW / np.median(np.diff(t))))
-    gyro = np.array([to_rotation_vector(a.T @ b) for a, b in zip(R_G[:-lag], R_G[lag:])])
-    attitude = np.array([to_rotation_vector(a.T @ b) for a, b in zip(R_nb[:-lag], R_nb[lag:])])
+    gyro, attitude = (many_to_rotation_vectors(R[:-lag].transpose(0, 2, 1) @ R[lag:])
+                      for R in (R_G, R_nb))
     # Across a gap the gyro's integral means nothing.
     small = ((np.linalg.norm(attitude, axis=1) < MAX_TURN)
              & (t[lag:] - t[:-lag] < 1.5 * TURN_WINDOW))
@@ -192,7 +191,7 @@ def _late_orientation(t: np.ndarray, gyro: np.ndarray, attitude: np.ndarray,
     over the windows that end at t (k,)."""
     if np.sqrt(np.mean(gyro ** 2)) < MIN_TURN:
         return []
-    lag, error = lag_of(t, [gyro] * 3, attitude, overlap)
+    lag, error = lag_of(t, gyro, attitude, overlap)
     if abs(lag) - Z999 * error < MIN_ORIENTATION_LAG:
         return []
     side = "later" if lag > 0 else "earlier"

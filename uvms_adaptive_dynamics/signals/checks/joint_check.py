@@ -199,9 +199,10 @@ def _late_efforts(t: np.ndarray, speed: np.ndarray, effort: np.ndarray, posture:
     used = np.flatnonzero(moving.sum(axis=0) >= MANY_MOVING_READINGS)
     if not used.size:
         return []
-    features = [np.column_stack([speed[:, j], np.sign(speed[:, j]) * moving[:, j], posture])
-                for j in used]
-    lag, error = lag_of(t, features, effort[:, used], overlap)
+    n, common = speed.shape[1], range(2 * speed.shape[1], 2 * speed.shape[1] + posture.shape[1])
+    features = np.hstack([speed, np.sign(speed) * moving, posture])
+    lag, error = lag_of(t, features, effort[:, used], overlap,
+                        [[j, n + j, *common] for j in used.tolist()])
     if lag - Z999 * error < MIN_EFFORT_LAG:
         return []
     return [Finding("joint effort", (

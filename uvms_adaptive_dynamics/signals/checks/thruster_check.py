@@ -143,19 +143,18 @@ def _wirings(allocation: np.ndarray, fit: _Fit) -> Iterator[_Wiring]:
     swaps = list(itertools.combinations(places, 2))
     # Each of the simple ones might have come out best by chance.
     certain = _certain(2 ** len(places) - 1 + len(swaps))
-    for signs in itertools.product((1.0, -1.0), repeat=len(places)):
-        if min(signs, default=1.0) > 0:
-            continue
-        all_signs = np.ones(allocation.shape[1])
-        all_signs[places] = signs
-        reversed_ones = ", ".join(str(k + 1) for k in np.flatnonzero(all_signs < 0))
-        yield _Wiring(_deviation(allocation * all_signs, fit), certain, Finding(
+    directions = np.ones((2 ** len(places), allocation.shape[1]))
+    directions[:, places] = list(itertools.product((1.0, -1.0), repeat=len(places)))
+    directions = directions[1:]         # the first is as set
+    for signs, deviation in zip(directions, _deviations(allocation * directions[:, None], fit)):
+        reversed_ones = ", ".join(str(k + 1) for k in np.flatnonzero(signs < 0))
+        yield _Wiring(deviation, certain, Finding(
             "thrusters.signs", f"thruster {reversed_ones} pushes against its setting; change its "
                                "sign in thrusters.signs",
-            {"thrusters.signs": tuple(all_signs.tolist())}))
-    for a, b in swaps:
-        order = _swapped(range(allocation.shape[1]), a, b)
-        yield _Wiring(_deviation(allocation[:, order], fit), certain, Finding(
+            {"thrusters.signs": tuple(signs.tolist())}))
+    orders = [_swapped(range(allocation.shape[1]), a, b) for a, b in swaps]
+    for (a, b), order, deviation in zip(swaps, orders, _of_orders(allocation, fit, orders)):
+        yield _Wiring(deviation, certain, Finding(
             "thrusters.allocation", f"thrusters {a + 1} and {b + 1} seem to be swapped; "
                                     f"{_to_paste(allocation, order)}",
             {"thrusters.allocation": _numbers(allocation, order)}))
@@ -209,9 +208,8 @@ def _exchanged(allocation: np.ndarray, fit: _Fit, places: Sequence[int],
     """(deviation, order) once no exchange of two makes it smaller."""
     best = _deviation(allocation[:, order], fit), order
     while True:
-        found = min(((_deviation(allocation[:, other], fit), other)
-                     for a, b in itertools.combinations(places, 2)
-                     for other in [_swapped(best[1], a, b)]), default=best)
+        others = [_swapped(best[1], a, b) for a, b in itertools.combinations(places, 2)]
+        found = min(zip(_of_orders(allocation, fit, others), others), default=best)
         if found[0] >= best[0]:
             return best
         best = found
@@ -293,16 +291,25 @@ def _thrust_of_acceleration(thrust: np.ndarray, dvl: np.ndarray) -> _Fit | None:
     return _Fit(gain, variance, excited)
 
 
+def _of_orders(allocation: np.ndarray, fit: _Fit, orders: Sequence[Sequence[int]]) -> list[float]:
+    """`_deviations` with the thrusters in each of these orders."""
+    return _deviations(np.array([allocation[:, order] for order in orders]), fit) if orders else []
+
+
 def _deviation(allocation: np.ndarray, fit: _Fit) -> float:
-    """-2 log likelihood (but for a constant) that allocation times gain (6, 6) is a mass matrix.
+    return _deviations(allocation[None], fit)[0]
+
+
+def _deviations(allocations: np.ndarray, fit: _Fit) -> list[float]:
+    """-2 log likelihood (but for a constant) that an allocation times gain (6, 6) is a mass matrix,
+    of each of allocations (k, 6, N).
 
     Normalized by what all thrusters together can contribute it is near one on the diagonal and near
     zero beside it. Entries count by their standard errors: what was not excited counts for nothing.
     """
-    mass = allocation @ fit.gain
-    most = np.maximum(np.sum(np.abs(allocation) * np.abs(fit.gain.T), axis=1), 1e-9)
-    size = np.sqrt(np.outer(most, most))
-    with np.errstate(invalid="ignore"):
-        variance = allocation ** 2 @ np.where(np.isinf(fit.variance), 1e12, fit.variance)
+    mass = allocations @ fit.gain
+    most = np.maximum(np.sum(np.abs(allocations) * np.abs(fit.gain.T), axis=2), 1e-9)
+    size = np.sqrt(most[:, :, None] * most[:, None])
+    variance = allocations ** 2 @ np.where(np.isinf(fit.variance), 1e12, fit.variance)
     away = (mass / size - np.eye(6)) ** 2 / (COUPLING ** 2 + variance / size ** 2)
-    return float(np.sum(np.minimum(away, CAP)))
+    return np.minimum(away, CAP).sum(axis=(1, 2)).tolist()
