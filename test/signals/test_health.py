@@ -24,11 +24,12 @@ from uvms_adaptive_dynamics.signals.health import UNLEARNT, frames_status, signa
 LATE = "thrusters.delay: over the last minute the vehicle followed its thrusters 0.30 s later"
 
 
-def warnings(settings=(), late="", restarts=0, force=(), changed=()):
+def warnings(settings=(), late="", restarts=0, force=(), changed=(), has_checked=True):
     frames = SimpleNamespace(
         findings=[(Finding(s, "is wrong"), 30.2) for s in settings],
         consistent_at=lambda s: None,
         has_changed=lambda s: s in changed,
+        has_checked=has_checked,
     )
     return signal_warnings([], frames, SimpleNamespace(warning=late), list(force), restarts)
 
@@ -49,6 +50,11 @@ def test_the_cause_is_named_and_its_consequences_are_not(settings, late, restart
     found = warnings(settings, late, restarts)
     assert len(found) == len(begins)
     assert all(text.startswith(begin) for text, begin in zip(found, begins))
+
+
+def test_what_a_wrong_frame_may_cause_waits_for_the_first_check():
+    """Or the operator looks for a bottom lock where the IMU is mounted turned."""
+    assert not warnings(restarts=2, has_checked=False)
 
 
 @pytest.mark.parametrize("setting, told", [("dvl.frame", 0), ("imu.rpy", 0), ("depth unit", 1)])

@@ -123,6 +123,15 @@ def test_most_channels_silent_is_not_usable():
     assert "surge, sway, heave, roll, pitch, yaw (masked for 'no dvl')" in judged.reasons[0]
 
 
+def test_what_was_not_judged_is_not_called_good():
+    """Of no channel it is known whether its intervals hold."""
+    silent = {name: channel(seconds=1.0) for name in ROBOT.channels}
+    judged = {answer.question: answer for answer in verdict(evidence(silent)).answers}
+    assert judged["Does it fit?"].verdict == NOT_USABLE
+    assert judged["Is it calibrated?"].verdict == USABLE
+    assert judged["Is it calibrated?"].sentence == "nothing could be judged"
+
+
 def test_unmeasured_parts_are_named_with_the_motion_that_shows_them():
     """In the verdict, and in the statement's list."""
     words = np.array(MEASURED, object)

@@ -42,7 +42,7 @@ COPY_TIMEOUT_S = 10.0     # of the worker, as for a service
 EXIT_TIMEOUT_S = 3.0
 # That a start waits for another node of the folder: one that is just ending takes at most so long.
 LOCK_TIMEOUT_S = 2.0
-RECENT = 20     # saves, by the longest of which the next one begins early
+RECENT = 20     # saves, by twice the longest of which the next one begins early
 
 
 class Log(Protocol):
@@ -192,8 +192,9 @@ class Memory:
                 self.save()
                 took.append(time.monotonic() - begin)
                 # A kill just before the next file is there costs all since the copy in this one:
-                # the interval is from a copy to the end of the next save.
-                due = begin + max(period - max(took), max(took))
+                # the interval is from a copy to the end of the next save, which may take longer
+                # than any of late.
+                due = begin + max(period - 2 * max(took), max(took))
 
     def _take_lock(self, timeout: float = 0.0) -> bool:
         """Whether the folder is ours now, within `timeout` [s]; why not is said."""

@@ -31,7 +31,7 @@ def signal_warnings(inputs: list[str], frames: FrameChecks, delay: DelayMonitor,
 
     `inputs`: those about clocks, rates and the attitude, which are told first; `force`: that the
     specific force left the DVL's velocity. A wrong frame upsets that, the delay and the DVL gate
-    too, so those are reported only without one.
+    too, so those are reported only without one, the gate's not before one was looked for.
     """
     delay_warning = delay.warning
     warnings = [
@@ -41,7 +41,7 @@ def signal_warnings(inputs: list[str], frames: FrameChecks, delay: DelayMonitor,
         if not (delay_warning and finding.setting in THRUSTER_SETTINGS)]
     if delay_warning and not warnings:
         warnings.append(delay_warning)
-    if dvl_gate_restarts and not warnings:
+    if dvl_gate_restarts and not warnings and frames.has_checked:
         times = "once" if dvl_gate_restarts == 1 else f"{dvl_gate_restarts} times"
         warnings.append(
             "dvl: velocities contradicted the IMU for seconds but agreed with each other, and were "

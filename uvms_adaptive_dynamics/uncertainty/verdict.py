@@ -253,8 +253,10 @@ def _calibrated(evidence: Evidence) -> Answer:
         elif ratio > WIDEST and share > MATTERS:
             found.append((USABLE, f"{name}: the intervals are {ratio:.1f} times as wide as the "
                                   f"errors ask for ({held:.0%} inside); more motion narrows them"))
-    sentence = "nothing could be judged" if not coverage else (
-        f"95 % intervals hold {min(coverage):.1%} to {max(coverage):.1%} of the rows")
+    if not judged:      # why, the answer to whether it fits says
+        return Answer("Is it calibrated?", USABLE, "nothing could be judged")
+    sentence = (f"95 % intervals hold {min(coverage):.1%} to {max(coverage):.1%} of the rows"
+                if coverage else "there are no intervals")
     return _answer("Is it calibrated?", found, sentence)
 
 

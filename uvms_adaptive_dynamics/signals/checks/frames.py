@@ -131,6 +131,11 @@ class FrameChecks:
         return setting in self._changed
 
     @property
+    def has_checked(self) -> bool:
+        """Whether the first check has been made."""
+        return self._checked_at > -math.inf
+
+    @property
     def waiting_for(self) -> list[str]:
         """What has not shown enough motion to be judged."""
         return [name for name, result in self._results.items() if not result.complete]
