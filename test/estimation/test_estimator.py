@@ -435,7 +435,9 @@ def test_a_stamp_that_comes_twice_is_refused_and_costs_nothing(robot, data):
     for sample in data[:150]:
         once.step(sample)
         last = twice.step(sample)
-    assert twice.step(data[149]) is None and twice.repeated_stamps == 1
+    late = replace(data[149], t=data[149].t + 0.4 * Config().filter.period)
+    assert twice.step(late) is None and twice.repeated_stamps == 1
+    np.testing.assert_array_equal(*(one.snapshot().progress.row_age for one in (once, twice)))
     assert twice.snapshot().window_filled == once.snapshot().window_filled == 100
     assert np.array_equal(twice.step(data[150]).pi, once.step(data[150]).pi) and last is not None
 

@@ -225,7 +225,6 @@ class Estimator:
             self._accept(problem, solution.pi)
             self._progress.note_solve()
             self.status, seconds = solution.status, solution.seconds
-            self._failed_in_a_row = 0
         except SolverError as error:
             self._keep_last(error)
             seconds = time.perf_counter() - begin_solve
@@ -275,11 +274,11 @@ class Estimator:
         refused."""
         last = self._last_t
         if last is not None:
-            self._progress.advance(t - last)
             ticks = (t - last) / self.config.filter.period
             if abs(ticks) < STAMP_JITTER:
                 self.repeated_stamps += 1
                 return False
+            self._progress.advance(t - last)
             if not 0 < ticks < 1 + STAMP_JITTER:
                 self._break_off(close_window=not 0 < t - last < self.config.filter.gap)
         if self._first_t is None:
@@ -361,12 +360,11 @@ class Estimator:
 
     def _keep_last(self, error: SolverError) -> None:
         self.solver_failures += 1
-        self._failed_in_a_row += 1
-        self._progress.note_failure()
+        failed = self._progress.note_failure()
         self.status = f"kept the last estimate: {error}"
         t = self.prediction.t if self.prediction is not None else 0.0
         log.warning("solve at t = %.2f s failed, the last estimate is kept: %s", t, error)
-        if self._failed_in_a_row >= RECOVER_AFTER:
+        if failed % RECOVER_AFTER == 0:
             self.recoveries += 1
             self._values_jump("recovery after solves that failed in a row")
             self._note(
@@ -376,7 +374,6 @@ class Estimator:
             noise = self.information.noise
             self.information.restart(self._knowledge(self.pi, known), noise.lasting_stddev,
                                      noise.long_run, self._uncertainty.systematic)
-            self._failed_in_a_row = 0
             self._detector.break_off()
 
     # --- knowledge --------------------------------------------------------------------------------
@@ -417,7 +414,6 @@ class Estimator:
         self._low_pass.reset()
         self._last_t = self._first_t = None
         self._checkpoints, self.undone = Checkpoints(), ""
-        self._failed_in_a_row = 0
         self.prediction = None
         self.status, self.solved = "", False
         self._progress.restart("a saved estimate" if known.saved else origin)

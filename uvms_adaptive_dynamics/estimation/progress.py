@@ -56,9 +56,10 @@ class Progress:
         """A solve of this tick has given new values."""
         self._solve_age, self._failed_in_a_row = 0.0, 0
 
-    def note_failure(self) -> None:
-        """A solve of this tick has failed."""
+    def note_failure(self) -> int:
+        """A solve of this tick has failed; how many in a row have."""
         self._failed_in_a_row += 1
+        return self._failed_in_a_row
 
     def note_jump(self, reason: str) -> None:
         """The values are, or are about to be, others than learning would have made them."""
