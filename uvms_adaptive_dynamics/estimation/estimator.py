@@ -645,17 +645,15 @@ class Estimator:
     def identifiability(self) -> Identifiability:
         """What the data seen so far determine: rank, conditioning, blocks, and sentences and
         warnings for people."""
-        return identifiability(self.table, self.free, self._data_information(),
+        return identifiability(self.table, self.free, self.information.data_information(self.pi),
                                self.information.rows_learned, self.pi, self.covariance,
                                self._uncertainty.prior_stddev, self.known_from())
 
     def identifiable_rank(self) -> int:
         """How many directions of the free parameters the data seen so far determine, after the
         symmetry equalities."""
-        return directions(self.table, self.free, self._data_information()).rank
-
-    def _data_information(self) -> np.ndarray:
-        return self.information.data_information(self.pi)
+        return directions(self.table, self.free,
+                          self.information.data_information(self.pi)).rank
 
     def _note(self, *messages: str) -> None:
         for message in messages:

@@ -282,7 +282,7 @@ class InformationState:
     @property
     def row_noise(self) -> np.ndarray:
         """(C,) noise that weighs rows, without what held parameters add to it."""
-        return self._noise if self.holds else 1 / self.scale
+        return self._noise
 
     @property
     def holds(self) -> bool:

@@ -107,12 +107,6 @@ class RowExcitation:
         self._still = np.where(fresh, 0, self._still + valid)
         return Excited(valid & (self._still <= self._linger), moves)
 
-    @property
-    def variation(self) -> np.ndarray:
-        """(C,) variation of each row [N, N m]: the reference or that of the last second, whichever
-        is larger."""
-        return np.sqrt(np.maximum(self._reference, self._variation))
-
     def _effort(self, away: np.ndarray, pi: np.ndarray) -> np.ndarray:
         """(..., C) sum of the blocks' squared efforts for regressors (..., C, p)."""
         effort = (away * pi) @ self._blocks
