@@ -13,6 +13,7 @@
 # limitations under the License.
 
 """The documentation against the checkout: what pages name exists, and what code cites of them."""
+import ast
 import re
 from functools import cache
 from pathlib import Path
@@ -161,3 +162,32 @@ def test_every_page_is_reached_from_the_readme():
             waiting += [(page.parent / link.partition("#")[0]).resolve()
                         for link in LINK.findall(page.read_text()) if "://" not in link]
     assert [relative(page) for page in PAGES if page not in seen] == []
+
+
+def equations() -> list[list[str]]:
+    """Cells of the table that leads from an equation to its file and to its tests."""
+    table = (ROOT / "docs/mathematics.md").read_text().partition("## Equation, file, test")[2]
+    rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")]
+    return rows[1:]
+
+
+def test_every_displayed_equation_has_a_number_and_a_row():
+    """In order from 1, each with a file and a test in its folder; a row without a number links."""
+    text = (ROOT / "docs/mathematics.md").read_text()
+    tags = [int(tag) for tag in re.findall(r"^\\tag\{(\d+)\}$", text, re.MULTILINE)]
+    assert tags == list(range(1, len(tags) + 1)) and text.count("\n$$\n") == 2 * len(tags)
+    numbers = [{int(found) for found in re.findall(r"\((\d+)\)", row[0])} for row in equations()]
+    assert set().union(*numbers) == set(tags)
+    assert all(len(row) == 4 for row in equations())
+    assert [row[0] for row, found in zip(equations(), numbers) if not found and "](" not in row[0]
+            ] == []
+    tests = [name for row in equations() for name in re.findall(r"`([^`]*test_\w+\.py)`", row[3])]
+    assert tests and [name for name in tests if not (ROOT / name).is_file()] == []
+
+
+def test_files_of_equations_name_the_page():
+    """The way back: whoever opens the file finds the equation."""
+    files = {name for row in equations() for name in re.findall(r"`([\w/]+\.py)`", row[2])}
+    silent = [name for name in sorted(files) if "docs/" not in
+              (ast.get_docstring(ast.parse((PACKAGE / name).read_text())) or "")]
+    assert files and silent == []

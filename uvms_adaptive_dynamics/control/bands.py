@@ -16,7 +16,7 @@
 
 Five causes, each carried by the error's linear equation (`model/error_covariance.py`): the start,
 the parameters, what the model leaves unexplained for as long as it is alike, the noise of measured
-joint efforts, and friction at rest.
+joint efforts, and friction at rest. docs/twin.md.
 """
 from __future__ import annotations
 

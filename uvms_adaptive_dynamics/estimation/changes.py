@@ -20,7 +20,7 @@ these for outliers: the estimate would not follow for minutes. So every half sec
 the last seconds are explained by each hypothesis in turn (`change_evidence`). One is believed where
 its evidence is overwhelming and what it says predicts the next rows. What was known before is kept:
 where it predicts better again, because a payload was put down or the change never was, it is
-restored. docs/uncertainty.md, "Changes of the robot".
+restored. docs/mathematics.md and docs/uncertainty.md, "Changes of the robot".
 """
 from __future__ import annotations
 

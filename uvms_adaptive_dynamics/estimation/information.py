@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The one state of knowledge: everything that is learned, and the few ways in which it changes.
+"""The one state of knowledge: everything that is learned, and the ways in which it changes.
 
 Rows are kept in SI units and per channel. The weights by channel noise are applied when a problem
 is formed: a row's weight is never frozen at what the noise happened to be when it came, and what is
@@ -69,8 +69,10 @@ class InformationRecord(NamedTuple):
 class InformationState:
     """Window, old data, prior, gradient covariance, excitation and noise, kept in step.
 
-    Verbs: `add_row`, `forget`, `marginalize`, `hold`, `break_off`, `restart`. Questions: `problem`,
-    `gradient_covariance`, `data_information`. `record` and `put_back` return to an earlier state.
+    At every row: `observe`, `add_row`, `forget`, `learn_noise`, `refresh_weights`; at a solution:
+    `note_solution`. At a change of the robot: `age_window`, `marginalize`, `drop_window`; `record`
+    and `put_back` return to an earlier state. Else: `hold`, `break_off`, `restart`. Questions:
+    `problem`, `cost`, `gradient_covariance`, `systematic_gradient`, `data_information`.
     """
 
     def __init__(self, config: Config, physical: PhysicalSet, kernel: np.ndarray,

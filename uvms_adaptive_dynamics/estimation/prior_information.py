@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """What the estimate starts from: a prior with standard deviations, or a saved estimate with its
-covariance."""
+covariance (docs/mathematics.md, "Restart from a saved estimate")."""
 from __future__ import annotations
 
 from dataclasses import dataclass

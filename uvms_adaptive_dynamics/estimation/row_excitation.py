@@ -19,7 +19,7 @@ White noise would be averaged out; offsets of sensors, dead bands and what the m
 So a calm must neither count as thousands of independent rows, nor its small residuals as the noise
 that rows in motion have. Nor may a motion that no known effort causes: a tether or a swell moves
 the robot, the efforts are zero, and a robot without inertia or damping explains that without any
-residual (docs/uncertainty.md, "Calm periods")."""
+residual (docs/mathematics.md, "Rows that count"; docs/uncertainty.md, "Calm periods")."""
 from __future__ import annotations
 
 from typing import NamedTuple

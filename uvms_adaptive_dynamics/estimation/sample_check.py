@@ -15,7 +15,8 @@
 """Samples are checked once, here: shapes and types are refused, values that cannot be are masked.
 
 Rows are linear in accelerations and cubic in speeds at most, so one absurd value would outweigh
-minutes of data. The limits are those of any vehicle and arm of this kind (`limits` settings)."""
+minutes of data. The limits are those of any vehicle and arm of this kind (`limits` settings).
+docs/mathematics.md, "Leverage bound" and "Unknown attitude"."""
 from __future__ import annotations
 
 import math

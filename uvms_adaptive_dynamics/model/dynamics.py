@@ -14,7 +14,7 @@
 
 """Use of an estimate: inverse and forward dynamics of the coupled robot, with covariance.
 
-Paper, "Use Cases".
+Paper, "Use Cases"; docs/mathematics.md, "Use of the estimate".
 """
 from __future__ import annotations
 

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Covariance of a simulated state's error, carried along the motion (docs/mathematics.md).
+"""Covariance of a simulated state's error, carried along the motion (docs/mathematics.md,
+"Forward bands").
 
 State x = (position, attitude, nu, mu, mu_dot); its error is the tangent vector (position NED (3),
 attitude body (3), nu (6), mu (n), mu_dot (n)), without the first twelve where there is no vehicle.

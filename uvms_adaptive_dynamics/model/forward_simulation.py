@@ -14,7 +14,8 @@
 
 """Simulation forward in time with the bands that an estimate's covariance gives it.
 
-Paper, "Forward Dynamics". State and error are those of `error_covariance`.
+Paper, "Forward Dynamics"; docs/mathematics.md, "Forward bands". State and error are those of
+`error_covariance`.
 """
 from __future__ import annotations
 

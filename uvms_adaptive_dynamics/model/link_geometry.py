@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Links as cylinders in the water: what their drag does to joints and vehicle, per coefficient."""
+"""Links as cylinders in the water: what their drag does to joints and vehicle, per coefficient
+(docs/mathematics.md, "Further terms")."""
 from __future__ import annotations
 
 import numpy as np

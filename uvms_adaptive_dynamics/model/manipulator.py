@@ -16,7 +16,7 @@
 
 The arm hangs on a free-flyer placed at the vehicle's body origin in FRD axes, in a NED world, so
 that the first six rows of Pinocchio's joint-torque regressor are the wrench which the vehicle must
-supply.
+supply. docs/mathematics.md, "Manipulator".
 """
 from __future__ import annotations
 

@@ -16,6 +16,7 @@
 
 Friction and damping make the motion stiff; the step is the two-stage Rosenbrock method ROS2, which
 is L-stable: a fast decay never overshoots (Verwer et al., SIAM J. Sci. Comput. 20, 1999).
+docs/mathematics.md, "Forward bands".
 """
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ ones of the joints], the further ones in the order of `term_sets` (setting `robo
 
 Paper, "Lumped Parameterization" and "Link-Level Parameters". Names, units, slices, bounds, the
 matrices M_v(pi) and J_j(pi), files and messages derive from it; nothing else in the package knows
-an index.
+an index. docs/mathematics.md, "Parameter vector".
 """
 from __future__ import annotations
 

@@ -16,6 +16,7 @@
 
 M_v is symmetric by tying its two pairs of parameters (they are one variable), and splits into two
 2x2 blocks and two scalars, because no other entry couples them.
+docs/mathematics.md, "Physically consistent set".
 """
 from __future__ import annotations
 

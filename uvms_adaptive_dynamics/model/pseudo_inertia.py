@@ -15,7 +15,7 @@
 """A link's pseudo-inertia J = [[tr(I)/2 1 - I, ml], [ml^T, m]] as a linear map of its parameters.
 
 Traversaro et al. 2016, Wensing et al. 2018: ten rigid parameters belong to a body exactly where J
-is positive definite.
+is positive definite. docs/mathematics.md, "Physically consistent set".
 """
 from __future__ import annotations
 

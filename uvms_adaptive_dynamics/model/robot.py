@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The robot as the estimator sees it: parameter table, channels, one raw regressor per sample."""
+"""The robot as the estimator sees it: parameter table, channels, one raw regressor per sample
+(docs/mathematics.md, "Coupling")."""
 from __future__ import annotations
 
 import hashlib

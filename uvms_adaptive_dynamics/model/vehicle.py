@@ -15,6 +15,7 @@
 """Vehicle regressor in closed form: tau_v + tau_mv = M nu_dot + C(nu) nu + D(nu) nu + g = Y_v pi_v.
 
 Paper, eq. (vehicle_dynamics_uncertain_linear); Fossen's C(nu) = [[0, -S(a)], [-S(a), -S(b)]].
+docs/mathematics.md, "Vehicle".
 """
 from __future__ import annotations
 

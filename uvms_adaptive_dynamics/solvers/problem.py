@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """The moving horizon problem: what is minimised over P at a tick (paper, eq.
-(adapt_optimization); docs/mathematics.md).
+(adapt_optimization); docs/mathematics.md, "Horizon problem").
 
     minimise  pi^T H pi - 2 g^T pi + c  +  sum_k weight_k phi_rho(r_k),   r = scale (tau - Y pi)
 

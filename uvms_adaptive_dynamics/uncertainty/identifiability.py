@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """What the data determine: rank and conditioning, measured or not, and the null space in words
-(docs/uncertainty.md).
+(docs/mathematics.md, "Identifiability").
 
 Everything is found from the rows that were seen: which parameters act at all, which only in
 combination, which block is known."""

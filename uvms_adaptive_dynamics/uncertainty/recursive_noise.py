@@ -13,7 +13,8 @@
 # limitations under the License.
 
 """The paper's noise of a channel, an exponentially weighted squared residual, beside the calibrated
-one (paper, "Inverse Dynamics": "estimated from residual statistics")."""
+one (paper, "Inverse Dynamics": "estimated from residual statistics";
+docs/mathematics.md, "Prediction")."""
 from __future__ import annotations
 
 import numpy as np

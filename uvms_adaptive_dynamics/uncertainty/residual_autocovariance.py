@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """Autocovariance of each channel's residual, as a sum of white and AR(1) noises behind the rows'
-low-pass."""
+low-pass (docs/mathematics.md, "Residual autocovariance")."""
 from __future__ import annotations
 
 import numpy as np

@@ -17,7 +17,7 @@
 Bayesian D-optimality (Chaloner and Verdinelli, 1995): log det(I + R^T J R), where P = R R^T is the
 present covariance of the free parameters and J = sum Y^T Sigma^-1 Y the motion's information. A
 direction counts by the factor in deviation that it gains: what is known, and what no motion shows,
-adds nothing.
+adds nothing. docs/excitation.md.
 """
 from __future__ import annotations
 

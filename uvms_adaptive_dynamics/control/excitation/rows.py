@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Regressors of a motion at many instants, and how a function of them changes with the motion."""
+"""Regressors of a motion at many instants, and how a function of them changes with the motion
+(docs/excitation.md)."""
 from __future__ import annotations
 
 import numpy as np

@@ -13,7 +13,8 @@
 # limitations under the License.
 
 """Sets of parameters beyond the paper's, by name, in the order of the parameter table: first those
-of the vehicle, then those of the joints. Setting `robot.terms` chooses; docs/terms.md."""
+of the vehicle, then those of the joints. Setting `robot.terms` chooses; docs/terms.md, equations:
+docs/mathematics.md, "Further terms"."""
 from __future__ import annotations
 
 from .declaration import Inequality, Instant, Parameter, Sizes, TermSet

@@ -21,7 +21,7 @@ vector from the last that was seen, and its covariance, are
 
 with mean, covariance and autocorrelation rho of the last minute: at first the last attitude, later
 the mean one. A joint feels gravity and acceleration as one, g n3 - a: what acceleration there may
-be is the same as a tilt.
+be is the same as a tilt. docs/mathematics.md, "Unknown attitude".
 """
 from __future__ import annotations
 

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """Newton's method on the optimality conditions with a guessed active set: what the previous
-tick knows, verified.
+tick knows, verified (docs/mathematics.md, "Optimality conditions").
 
 At the optimum some bounds hold with equality and some matrix inequalities are singular, and
 from one tick to the next these are nearly always the same ones. Given them, F_k >= 0 is locally

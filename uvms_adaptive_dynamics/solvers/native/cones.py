@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """P in a solver's free coordinates: single-variable bounds and small matrix inequalities,
-batched."""
+batched (docs/mathematics.md, "Physically consistent set")."""
 
 from __future__ import annotations
 

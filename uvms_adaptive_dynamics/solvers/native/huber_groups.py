@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """The window's Huber groups in a solver's coordinates, kept from tick to tick, and the set of
-possible outliers among them.
+possible outliers among them (docs/mathematics.md, "Huber groups").
 
 From one tick to the next one instant enters the window, one leaves, and the estimate hardly
 moves. The rows stay where they are in memory, and the cost is evaluated with the few groups of

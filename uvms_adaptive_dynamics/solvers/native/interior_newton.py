@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Newton's equations of the interior-point method at a point, and Mehrotra's step from them."""
+"""Newton's equations of the interior-point method at a point, and Mehrotra's step from them
+(docs/mathematics.md, "Optimality conditions")."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """A primal-dual interior-point method for the robust cost over P's cones, written for this
-problem's shape.
+problem's shape (docs/mathematics.md, "Optimality conditions").
 
 HKM direction with Mehrotra's predictor and corrector (Helmberg, Rendl, Vanderbei and Wolkowicz,
 1996; Mehrotra, 1992). The smooth robust cost enters with its own gradient and Hessian at every

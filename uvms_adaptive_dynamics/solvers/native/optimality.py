@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """The optimality conditions of the robust cost over P's cones for a given active set:
-residuals, and Newton's equations.
+residuals, and Newton's equations (docs/mathematics.md, "Optimality conditions").
 
 Unknown are x (m,) and the multipliers of the active constraints. An inequality F >= 0 of rank
 deficiency r is, in the eigenvectors of F where the factorization was made, the condition that

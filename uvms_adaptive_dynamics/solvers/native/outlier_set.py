@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """The Huber groups beyond rho or close to it, and what they add to the quadratic of all rows as
-inliers."""
+inliers (docs/mathematics.md, "Huber groups")."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """Value, gradient and Hessian of the horizon problem's robust cost in the solver's free
-coordinates.
+coordinates (docs/mathematics.md, "Horizon problem").
 
 The cost is convex and once differentiable. All rows are condensed in one quadratic as if they
 were inliers; a group beyond rho takes its quadratic's share out again and puts 2 rho |r| -

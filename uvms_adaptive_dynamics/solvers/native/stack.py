@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The whole window as one Huber group (grouping 'horizon')."""
+"""The whole window as one Huber group (grouping 'horizon'; docs/mathematics.md, "Huber groups").
+"""
 
 from __future__ import annotations
 
