@@ -14,8 +14,8 @@
 
 """The estimator: samples in, physically consistent parameters with covariance and predictions out.
 
-The node, `evaluate` and the library use this one class. docs/mathematics.md has the equations in
-the order of `add` and `solve`."""
+The node, `evaluate` and the library use this one class. docs/architecture.md has `add` and `solve`
+line by line ("What a tick does"), docs/mathematics.md the equations."""
 from __future__ import annotations
 
 import logging
@@ -76,11 +76,12 @@ STAMP_JITTER = 0.5  # share of a period within which two stamps are the same ins
 class Estimator:
     """Moving horizon estimation of all parameters of a robot.
 
-    `step(sample)` = `add(sample)` and `solve()`. With learn=False nothing is estimated: `add`
-    predicts only, with the noise that came with the parameters. pi (p,): the present estimate,
-    read-only; prior: what it began from; prediction: of the last row, moves and counts (C,) bool:
-    whether it was in motion, and whether it was learnt; status: of the last solve; solved: whether
-    there was one since it began; undone: what was unlearnt last, in words."""
+    `step(sample)` = `add(sample)` and `solve()`. learn: without it nothing is estimated, and `add`
+    predicts only, with the noise that came with the parameters; where intervals adapt, these go on
+    following residuals. It may change between two ticks. pi (p,): the present estimate, read-only;
+    prior: what it began from; prediction: of the last row, moves and counts (C,) bool: whether it
+    was in motion, and whether it was learnt; status: of the last solve; solved: whether there was
+    one since it began; undone: what was unlearnt last, in words."""
 
     pi: np.ndarray
     moves: np.ndarray
@@ -147,7 +148,8 @@ class Estimator:
     # --- a tick -----------------------------------------------------------------------------------
 
     def step(self, sample: Sample) -> Estimate | None:
-        """Add a sample and solve; None while the low-pass fills."""
+        """Add a sample and solve; None where `add` or `solve` gives none: while the low-pass fills,
+        for a repeated stamp, and without `learn`. Raises as `add`."""
         begin = time.perf_counter()
         if self.add(sample) is None:
             return None
@@ -164,43 +166,39 @@ class Estimator:
             return None
         self._follow_sensors(sample)
         sample = self._corrected(sample)
-        # tau = Y pi + known, of the rows that can be believed
         raw = self.robot.raw_rows(sample, self.pi).scaled(self.effort_factor)
         valid = sample.valid & self._believable(sample, raw)
         if sample.down_doubt is not None:
-            # An IMU that is found to be wrong was so before: that is no evidence of a change.
+            # The attitude is a guess while the IMU is silent or wrong, and one that is found to be
+            # wrong was so before: residuals of either are no evidence of a change.
             self._detector.break_off()
         if self.learn:
             # for the hypothesis that a velocity has another scale
             raw = replace(raw, by_velocity=self.robot.by_velocity(sample, self.pi))
-        # one linear low-pass on every column of Y and on tau alike
+        # the same linear filter on both sides of tau = Y pi, which stays exact
         row = self._low_pass.add_row(sample.t, raw, valid,
                                      sample.nu_dot if self.table.vehicle else None)
         if row is None:
             return None
-        # the prediction uses nothing of this row but its regressor
+        # before the row is used for anything: what it is compared with must not have seen it
         prediction = predict(row, self.pi, self._uncertainty.covariance, self.information.noise,
                              self.trust.levels)
         self.prediction = prediction
-        # which rows say something new
         excited = self.information.observe(prediction)
-        # whether the residuals are what the noise explains
         self._judge(prediction, excited)
         self.moves, self.counts = excited.moves, excited.counts
         self._residual_mean.add_row(prediction.residual, excited.moves)
         if self.learn:
-            # the window, the old data and the gradient's covariance
             self.information.add_row(prediction, excited)
             self._progress.note_rows(excited.counts, self.config.filter.period)
-            # what is held, against what was known before the grip
             self.payload.add_row(prediction, excited.counts, self.information)
-            # the part of the robot that has changed, if any, is re-estimated
             change = self._detector.judge(prediction, excited, self.information)
             if change is not None:
                 self.follow(change, row.t)
-            # what new data replace is forgotten
             self.information.forget()
-        # the noise that weighs rows and makes intervals
+        # Parameters that stay as they are may have intervals that follow (`evaluate --frozen
+        # --adapt-intervals`, `~/enable` false). After the detector, which judges residuals by a
+        # noise that does not hold this one, and puts it back to that before a change it believes.
         if self._adapt_intervals:
             self.information.learn_noise(prediction, excited)
             self.information.refresh_weights()
@@ -210,7 +208,8 @@ class Estimator:
         """Minimize the horizon's cost over P as it stands; a failed solve keeps the last good
         estimate.
 
-        begin: `time.perf_counter()` at which the tick began, for `update_ms`.
+        begin: `time.perf_counter()` at which the tick began, for `update_ms`. None before the first
+        prediction, and without `learn`.
         """
         if self.prediction is None or not self.learn:
             return None

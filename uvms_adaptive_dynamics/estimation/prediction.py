@@ -150,7 +150,8 @@ class Estimate:
 
     @property
     def valid(self) -> np.ndarray:
-        """(C,) rows that count."""
+        """(C,) rows that may be compared with what was predicted: neither they nor too many around
+        them are masked. Fewer are learnt: `Estimator.counts`."""
         return self.prediction.valid
 
 

@@ -60,8 +60,9 @@ SPEAK_S = 0.5     # between looks at the inputs: what happens is in the log with
 
 
 class EstimatorNode(rclpy.node.Node):
-    """Three threads: `inputs` reads messages and makes samples of them, the worker estimates and
-    publishes, everything else runs on the executor.
+    """Threads: `inputs` reads messages and makes samples of them, the worker estimates and
+    publishes, `status` says what no tick would show, `memory` saves the state, `sync` a recording;
+    everything else runs on the executor (docs/architecture.md, "Threads").
 
     Create it, call `begin()`, spin it on a SingleThreadedExecutor, and `close()` it.
     """
@@ -102,7 +103,8 @@ class EstimatorNode(rclpy.node.Node):
                               self.get_name(), self.robot)
         memory = self.memory = Memory(config, self.robot, folder, self.get_logger())
         start = memory.start()
-        # Nothing but the worker keeps the estimator: other threads read what the worker publishes.
+        # From worker.start() on the estimator is the worker's alone: other threads read what it
+        # publishes, or send it a request. The stages that have it run on the worker's thread.
         estimator = Estimator(config, robot=self.robot, real_time=True, start=start.parameters)
         node_name = self.get_fully_qualified_name().lstrip("/")
         stages = self._stages = NodeStages(estimator, self._outputs.publish,
