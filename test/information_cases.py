@@ -29,7 +29,8 @@ def state_of(table, prior, stddev, noise=None, free=None, physical=None, **estim
     settings = {"adapt_noise": False, **estimation}
     config = Config().with_values({f"estimation.{name}": value for name, value in settings.items()})
     noise = np.ones(table.channels) if noise is None else noise
-    state = InformationState(config, physical or Unconstrained(table), np.ones(1), noise)
+    state = InformationState(config, physical or Unconstrained(table), np.ones(1), noise,
+                             np.zeros(table.size))
     free = np.ones(table.size, bool) if free is None else free
     state.restart(
         PriorInformation.from_stddev(np.array(prior, float), np.array(stddev, float), free))

@@ -41,7 +41,7 @@ def test_rows_at_rest_stop_counting():
     """Within a few seconds of standing still rows no longer count nor tell of noise."""
     robot = RobotModel.from_config(Config())
     table = robot.table
-    excitation = RowExcitation(table, PERIOD)
+    excitation = RowExcitation(table, PERIOD, np.zeros(table.size))
     pi, valid, noise_stddev = np.array(table.scale), np.ones(table.channels,
                                                              bool), np.full(table.channels, .05)
     seen = seen_of(excitation, rows(robot, table, 700), pi, valid, noise_stddev)
@@ -54,7 +54,7 @@ def test_a_row_counts_where_it_has_not_been_however_slowly_it_comes_there():
     the noise. At its end it rests."""
     robot = RobotModel.from_config(Config())
     table = robot.table
-    excitation = RowExcitation(table, PERIOD)
+    excitation = RowExcitation(table, PERIOD, np.zeros(table.size))
     pi, valid, noise_stddev = np.array(table.scale), np.ones(table.channels,
                                                              bool), np.full(table.channels, .05)
     first, *moving = rows(robot, table, 700, 700)
@@ -75,7 +75,7 @@ def test_calm_start_tells_nothing_of_the_noise():
     second only."""
     robot = RobotModel.from_config(Config())
     table = robot.table
-    excitation = RowExcitation(table, PERIOD)
+    excitation = RowExcitation(table, PERIOD, np.zeros(table.size))
     seen = seen_of(excitation, rows(robot, table, 0, 300), np.array(table.scale),
                    np.ones(table.channels, bool), np.full(table.channels, .05))
     assert not any(e.moves.any()
@@ -87,7 +87,7 @@ def test_the_reference_is_seen_with_the_present_estimate():
     ever is again, and its correction like a jump: the same motion goes on counting."""
     robot = RobotModel.from_config(Config())
     table = robot.table
-    excitation = RowExcitation(table, PERIOD)
+    excitation = RowExcitation(table, PERIOD, np.zeros(table.size))
     valid, noise_stddev = np.ones(table.channels, bool), np.full(table.channels, .05)
     seen = [
         excitation.add_row(Y, 10.0 * Y[:, 0],
@@ -109,7 +109,7 @@ def test_motion_that_no_effort_causes_does_not_count():
     moving = list(rows(robot, table, 3000, 1500))
     zero = np.zeros(table.channels)
 
-    swell, with_arm, thrust = (RowExcitation(table, PERIOD) for _ in range(3))
+    swell, with_arm, thrust = (RowExcitation(table, PERIOD, np.zeros(table.size)) for _ in range(3))
     alone = [swell.add_row(Y * vehicle, zero, pi, valid, noise) for Y in moving]
     assert not np.any([e.counts[:6] for e in alone[60:]]) and not np.any([e.moves for e in alone])
     carried = [with_arm.add_row(Y, zero, pi, valid, noise) for Y in moving]

@@ -83,7 +83,8 @@ NO_THRESHOLDS = {
                                 "LOG_LENGTH RECENT STEP_S",
     "signals/checks/imu_check.py": "TURN_WINDOW FORCE_BATCH",
     "signals/checks/joint_check.py": "JOINT_WINDOW EFFORT_WINDOW",
-    "signals/checks/thruster_check.py": "MAX_THRUSTERS MIRRORED MOST_ALIKE REWEIGHTED",
+    "signals/checks/thruster_check.py": "MAX_THRUSTERS MIRRORED MOST_ALIKE PULL_STEP "
+                                        "REWEIGHTED",
     "signals/checks/velocity_map.py": "UNKNOWNS",
     "signals/decode/clocks.py": "REVIEW_PERIOD",
     "signals/decode/input_state.py": "OK WARN ERROR MOST_DOUBTS",

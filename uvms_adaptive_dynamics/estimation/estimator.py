@@ -123,8 +123,10 @@ class Estimator:
         self._low_pass = RowFilter(config.filter, self.table.channels, self.table.size)
         # White noise is so much larger before the low-pass.
         self._raw_noise_ratio = np.sqrt(self._low_pass.correlation_length)
-        self.information = InformationState(config, self.physical, self._low_pass.kernel,
-                                            self.robot.default_noise(config))
+        self._given = prior or prior_from_config(config, self.robot)
+        self.information = InformationState(
+            config, self.physical, self._low_pass.kernel, self.robot.default_noise(config),
+            self._given.for_table(self.table, "prior").values)
         self._uncertainty = EstimateUncertainty(config, self.physical, self.information,
                                                 self._free_set)
         self.trust = ChannelTrust(self.table.channels, config.filter.period,
@@ -140,7 +142,6 @@ class Estimator:
         self.tilted = 0             # rows of an attitude that nobody knows well enough
         self.repeated_stamps = 0    # samples whose instant had come before
         self.recoveries = 0         # restarts after solves that failed in a row
-        self._given = prior or prior_from_config(config, self.robot)
         self.restart(start)
         if learn:
             self._solver.warm_up(self.physical, self.free, self.pi)

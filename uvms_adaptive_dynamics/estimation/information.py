@@ -76,11 +76,13 @@ class InformationState:
     """
 
     def __init__(self, config: Config, physical: PhysicalSet, kernel: np.ndarray,
-                 noise: np.ndarray):
-        """kernel (K,): the rows' low-pass; noise (C,): assumed at first [N, N m]."""
+                 noise: np.ndarray, presumed: np.ndarray):
+        """kernel (K,): the rows' low-pass; noise (C,): assumed at first [N, N m]; presumed (p,):
+        parameters of such a robot (see `RowExcitation`)."""
         self._settings, self._physical, self._table = config.estimation, physical, physical.table
         self._uncertainty = config.uncertainty
         self._kernel, self._period = kernel, config.filter.period
+        self._presumed = presumed
         self._current_time = config.robot.current_time
         settings = config.estimation
         memory = 1 / max(1 - settings.forgetting, 1e-6)
@@ -119,7 +121,7 @@ class InformationState:
             # What moves the values by this much has this gradient in the cost that goes on.
             root = prior.rows[:, :-1]
             self.systematic.restart(systematic @ root.T @ root)
-        self.excitation = RowExcitation(table, self._period)
+        self.excitation = RowExcitation(table, self._period, self._presumed)
         self._robust = RobustWeight(settings)
         self.rows_learned = self._ticks = 0
         self._unfinished: Iterator[None] | None = None

@@ -59,9 +59,10 @@ class RowExcitation:
     A row is driven by the variation of its own effort, of which a share is left that falls by e in
     COASTING, and the vehicle's by that of the arm's efforts on it as well."""
 
-    def __init__(self, table: ParameterTable, period: float):
-        """period [s] of the rows."""
-        self._blocks = _blocks(table)
+    def __init__(self, table: ParameterTable, period: float, presumed: np.ndarray):
+        """period [s] of the rows; presumed (p,): parameters of such a robot, by which it is seen to
+        move where an estimate that is wrong says that its motion takes no effort."""
+        self._blocks, self._presumed = _blocks(table), presumed
         self._arm = np.zeros((table.channels, table.size))      # what acts on the vehicle of it
         self._arm[:table.channels - table.n, table.vehicle_slice.stop:] = 1.0
         # squared, it falls twice as fast
@@ -69,8 +70,8 @@ class RowExcitation:
         self._linger, self._spacing = int(round(RECENT / period)), max(
             1, int(round(SPACING / period)))
         C = table.channels
-        self._mean, self._variation, self._reference = np.zeros(
-            (C, table.size)), np.zeros(C), np.zeros(C)
+        self._mean = np.zeros((C, table.size))
+        self._variation, self._motion, self._reference = np.zeros((3, C))
         self._effort_mean, self._coasting_mean, self._drive = np.zeros((3, C))
         self._kept, self._number = np.zeros((KEPT, C, table.size)), np.zeros(C, int)
         self._moved, self._seen, self._still = np.zeros((3, C), int)
@@ -86,13 +87,17 @@ class RowExcitation:
         away = Y - self._mean
         self._mean += rate[:, None] * away
         # A first row has not moved: its distance from the initial mean is no motion.
-        self._variation += rate * ((self._seen > 0) * self._effort(away, pi) - self._variation)
+        taken = self._effort(away, pi)
+        self._variation += rate * ((self._seen > 0) * taken - self._variation)
+        taken = np.maximum(taken, self._effort(away, self._presumed))
+        self._motion += rate * ((self._seen > 0) * taken - self._motion)
         self._effort_mean += rate * (effort - self._effort_mean)
         self._follow_drive(effort, away, pi, valid)
         self._seen += valid
         driven = (IN_MOTION * noise) ** 2
-        least = np.maximum(driven, AT_REST ** 2 * self._reference)
-        moves = valid & (self._variation > least) & (self._drive > driven)
+        rests = AT_REST ** 2 * self._reference
+        moves = (valid & (self._motion > driven) & (self._variation > rests)
+                 & (self._drive > driven))
         self._keep(away, moves & (self._seen > 1))
         if self._ticks % self._spacing == 0:
             self._reference = self._effort(self._kept, pi).sum(axis=0) / np.clip(
@@ -100,7 +105,7 @@ class RowExcitation:
         self._ticks += 1
         # Too slow to be seen within a second, a tilt comes to other places all the same.
         way = self._mean - self._place
-        elsewhere = valid & (self._effort(way, pi) > least) & (
+        elsewhere = valid & (self._effort(way, pi) > np.maximum(driven, rests)) & (
             self._driving(self._effort_mean - self._place_effort, way, pi) > driven)
         fresh = moves | elsewhere
         self._place[fresh], self._place_effort[fresh] = self._mean[fresh], self._effort_mean[fresh]

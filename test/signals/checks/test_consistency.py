@@ -145,6 +145,15 @@ def joints_log(seed, sign=1.0, friction=0.5, lowering=False):
     return np.column_stack([t, mu, speed, effort + 0.05 * rng.normal(size=t.size)])
 
 
+def test_zeros_of_a_driver_that_starts_are_no_wrong_velocity():
+    """Silent for 3 s, then a second of zeros: neither the jumps nor the gap are motion."""
+    log = joints_log(0)
+    log[:, 1] += 3.0
+    t = log[:, 0]
+    log[(t >= 33.0) & (t < 34.0), 1:] = 0.0
+    assert not said(log[(t < 30.0) | (t >= 33.0)])
+
+
 def said(log):
     wide = np.array([10.0])
     return check_joints(log, ["joint"], -wide, wide, wide).findings

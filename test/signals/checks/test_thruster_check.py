@@ -26,9 +26,10 @@ DRAG = np.array([13.0, 15.0, 20.0, 0.5, 0.5, 0.5])
 STEP, STRIDE = 0.02, 5
 
 
-def logs(share, seconds=40.0, seed=0, allocation=ALLOCATION):
+def logs(share, seconds=40.0, seed=0, allocation=ALLOCATION, pull=(), pulled=(15.0, 30.0)):
     """(thrust, dvl) as the frame checks log them, of a level vehicle whose thrusters give these
-    shares (N,) of what is commanded, by a controller that knows nothing of it."""
+    shares (N,) of what is commanded, by a controller that knows nothing of it; pull (6,) [N, N m]
+    acts on it from one time to another [s]."""
     rng = np.random.default_rng(seed)
     frequency, phase = rng.uniform(0.5, 2.0, (2, 6)), rng.uniform(0.0, 6.0, (2, 6))
     size = np.array([0.3, 0.3, 0.3, 0.15, 0.15, 0.3])
@@ -42,7 +43,8 @@ def logs(share, seconds=40.0, seed=0, allocation=ALLOCATION):
             noise = np.repeat([0.005, 0.001], 3) * rng.standard_normal(6)
             dvl.append([t, *(nu + noise), *np.zeros(12), 0.0, 0.0, 1.0])
         impulse = impulse + STEP * force
-        nu = nu + STEP * (allocation @ (share * force) - DRAG * nu) / MASS
+        outer = np.array(pull) if len(pull) and pulled[0] < t < pulled[1] else 0.0
+        nu = nu + STEP * (allocation @ (share * force) + outer - DRAG * nu) / MASS
     return np.array(thrust), np.array(dvl)
 
 
@@ -51,6 +53,15 @@ def test_a_dead_thruster_is_named(dead):
     """By the wrench that is missing, which lies along its column of the allocation."""
     (finding,) = thruster_findings(*logs(np.arange(8) != dead), ALLOCATION)
     assert f"thruster {dead + 1} gives little or none" in finding.sentence
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("pull", [(18, 8, 0), (5, -20, 0), (0, 0, -15), (10, 10, -10)])
+def test_a_tether_that_pulls_is_no_thrusters_fault(pull, seed):
+    """For a third of the time, and the controller pushes against it; without `pulls` the second of
+    these was two thrusters of a wrong sign."""
+    made = logs(np.ones(8), seconds=60.0, seed=seed, pull=(*pull, 0, 0, 0), pulled=(21.0, 41.0))
+    assert thruster_findings(*made, ALLOCATION) == []
 
 
 def test_thrusters_that_explain_it_alike_are_both_named():

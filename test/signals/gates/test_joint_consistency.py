@@ -55,6 +55,20 @@ def test_a_position_that_jumps_counts_again_once_it_is_back_or_stays(readings, b
     assert not fits[500:jumped].any() and fits[jumped + 10:].mean() > 0.999
 
 
+def test_zeros_of_a_driver_that_starts_are_no_place_of_the_joints():
+    """After a gap zeros come, then what was there before: no slip, and the zeros were wrong."""
+    check = JointConsistency(2, 0.001)
+    away = POSITION + [2.0, -1.5]
+    for k in range(500):
+        check.fits(T[k], away[k], VELOCITY[k])
+    check.restart()
+    for k in range(650, 700):
+        assert check.fits(T[k], np.zeros(2), np.zeros(2))
+    assert not check.fits(T[700], away[700], VELOCITY[700]) and check.wrong_since == T[650]
+    assert all(check.fits(T[k], away[k], VELOCITY[k]) for k in range(701, 1900))
+    assert not check.slips
+
+
 @pytest.mark.parametrize("size", [np.radians(5.0), -0.5])
 def test_an_encoder_that_slips_is_named_with_its_size(size):
     """Five degrees, and half a radian back: a jump at once, the new zero after fifteen seconds."""

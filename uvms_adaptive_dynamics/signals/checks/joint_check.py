@@ -22,6 +22,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from ...model.normal import Z999
+from ..gates.joint_consistency import JUMP_SPEED
 from .finding import CheckResult, Finding, outside
 from .fits import lag_of, regression, relation
 
@@ -31,6 +32,7 @@ MOVING_SPEED = 0.05          # [rad/s]
 MIN_MOVING_READINGS = 100    # below which a joint's effort is not judged
 MANY_MOVING_READINGS = 300   # from which that judgement is final
 EFFORT_WINDOW = 0.5          # [s] over which the error of an effort's fit repeats itself
+MOST_SMOOTH = 0.5            # share of windows without a jump, from which those are judged alone
 LIMIT_MARGIN = 0.2           # [rad]
 VELOCITY_GAIN = 0.6, 1.6     # of the velocities, within which they are right
 # [s] by which efforts are late that is worth a finding: as late as velocities of drivers are, and
@@ -87,6 +89,13 @@ def _check_velocities(names: Sequence[str], t: np.ndarray, mu: np.ndarray,
     path = np.vstack([np.zeros(len(names)), np.cumsum(steps, axis=0)])
     lag = max(1, round(JOINT_WINDOW / np.median(np.diff(t))))
     by_position, by_velocity = mu[lag:] - mu[:-lag], path[lag:] - path[:-lag]
+    # A position that jumps, as of a driver that starts with zeros, is no motion of any speed, and
+    # of what happened in a gap the velocities say nothing.
+    jumps = (np.abs(np.diff(mu, axis=0)) > JUMP_SPEED * np.diff(t)[:, None]).any(axis=1)
+    passed = np.concatenate([[0], np.cumsum(jumps)])
+    smooth = (passed[lag:] == passed[:-lag]) & (t[lag:] - t[:-lag] < 1.5 * JOINT_WINDOW)
+    if smooth.mean() > MOST_SMOOTH:
+        by_position, by_velocity = by_position[smooth], by_velocity[smooth]
     A, error = relation(by_velocity, by_position, lag)
     scale = np.sqrt(np.mean(by_velocity ** 2, axis=0))
     moved = np.sqrt(np.mean(by_position ** 2, axis=0)) >= MIN_JOINT_MOVE

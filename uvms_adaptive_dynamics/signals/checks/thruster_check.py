@@ -47,6 +47,7 @@ CAP = 25.0            # of a squared deviation: one entry alone proves nothing
 # product of the residual variances of all axes falls fifty-fold. Of the simulated robot one that is
 # dead reaches 6; what a tether and waves do looks like one thruster by up to 2.7.
 WEAK_GAIN = 4.0
+PULL_STEP = 10.0      # [s] in which what pulls at the vehicle from outside may change
 MOST_ALIKE = 2        # thrusters that explain a loss of thrust alike and are named together
 MIRRORED = np.array([1.0, -1.0, -1.0, 1.0, -1.0, -1.0])   # a wrench FRD as one FLU
 WIRING_ODDS = 1000.0  # odds against the wiring as it is set, beside any other one
@@ -105,11 +106,13 @@ def _weak_thruster(thrust: np.ndarray, dvl: np.ndarray, allocation: np.ndarray) 
                       for k in range(allocation.shape[1])])
     order = np.argsort(-gains)
     certain = _certain(len(gains)) * lag / len(x)
+    least = max(WEAK_GAIN, _gain_without_pull(dvl[lag:, 0][_inside(thrust, dvl, lag)], basis,
+                                              wrench, before))
     for count in range(1, MOST_ALIKE + 1):
         named, others = order[:count], order[count:]
-        if gains[named].min() > WEAK_GAIN and gains[named].min() - gains[others].max() > certain:
+        if gains[named].min() > least and gains[named].min() - gains[others].max() > certain:
             names = " or ".join(str(k + 1) for k in sorted(named))
-            return [Finding("thrusters", (
+            return [Finding("thrusters.efficiency", (
                 f"thruster {names} gives little or none of the thrust that is commanded, while the "
                 "others do; check it for a broken propeller, a rope, its speed controller and its "
                 "cable"))]
@@ -126,6 +129,20 @@ def _gain_without(part: np.ndarray, wrench: np.ndarray, before: np.ndarray) -> f
         share = float(np.sum(weight * part * wrench)) / max(size, 1e-12)
         after = np.maximum(np.mean((wrench - share * part) ** 2, axis=0), 1e-12)
     return float(np.sum(np.log(before / after)))
+
+
+def _gain_without_pull(t: np.ndarray, basis: np.ndarray, wrench: np.ndarray,
+                       before: np.ndarray) -> float:
+    """The same for wrench (k, 6) at t (k,) [s] less a constant wrench over the best stretch of
+    time, of a snagged tether, the floor or a hand. basis (k, m): what was fitted before,
+    orthonormal."""
+    cuts = np.arange(t[0], t[-1] + PULL_STEP, PULL_STEP)
+    begin, end = np.triu_indices(len(cuts), 1)
+    pulls = ((t[:, None] >= cuts[begin]) & (t[:, None] < cuts[end])).astype(float)
+    pulls -= basis @ (basis.T @ pulls)
+    explained = (pulls.T @ wrench) ** 2 / np.maximum(np.sum(pulls ** 2, axis=0), 1.0)[:, None]
+    after = np.maximum(before - explained / len(wrench), 1e-12)
+    return float(np.log(before / after).sum(axis=1).max())
 
 
 class _Wiring(NamedTuple):
@@ -258,14 +275,17 @@ def _inside(thrust: np.ndarray, dvl: np.ndarray, lag: int) -> np.ndarray:
 
 
 def _windows(thrust: np.ndarray, dvl: np.ndarray) -> tuple[np.ndarray, np.ndarray, int] | None:
-    """(change of velocity and what else moves slowly (k, 19), impulse (k, N), rows that overlap)
+    """(change of velocity and what else moves slowly (k, m), impulse (k, N), rows that overlap)
     over windows of a second; None with too little motion to tell."""
     t, nu, n3 = dvl[:, 0], dvl[:, 1:7], dvl[:, 19:22]
     lag = max(1, round(CHANGE_WINDOW / np.median(np.diff(t))))
     inside = _inside(thrust, dvl, lag)
     if inside.sum() < MIN_THRUST_WINDOWS or np.all(nu.std(axis=0) < MIN_VELOCITY_STDDEV):
         return None
-    slow = np.hstack([nu, n3, np.cross(nu[:, 3:], nu[:, :3]), np.ones((len(t), 1))])
+    # A tether, the floor or a hand pulls for a while: it is no thruster's fault.
+    knots = np.arange(t[0], t[-1] + PULL_STEP, PULL_STEP)
+    pulls = np.maximum(1.0 - np.abs(t[:, None] - knots) / PULL_STEP, 0.0)
+    slow = np.hstack([nu, n3, np.cross(nu[:, 3:], nu[:, :3]), pulls])
     steps = 0.5 * (slow[1:] + slow[:-1]) * np.diff(t)[:, None]
     path = np.vstack([np.zeros(slow.shape[1]), np.cumsum(steps, axis=0)])
     x = np.hstack([nu[lag:] - nu[:-lag], path[lag:] - path[:-lag]])[inside]

@@ -183,7 +183,8 @@ class JointFilter:
         if t - self._series.last_time > self._longest_gap():
             self._consistency.restart()
         if not self._consistency.fits(t, row[:n], row[n:2 * n]):
-            self._contradictions.add(self._series.last_time, t)
+            self._contradictions.add(
+                min(self._series.last_time, self._consistency.wrong_since), t)
             self._on_reject("joint_states", "positions and velocities do not fit each other")
         elif self._contradictions.is_open and t - self._contradictions.last > QUIET:
             self._contradictions.close()

@@ -54,7 +54,8 @@ class _Reading(NamedTuple):
 class JointConsistency:
     """Judges readings by the change of position less the integral of velocity, of every joint.
 
-    `slips`: of joints whose positions have jumped and stayed, by how much [rad or m].
+    `slips`: of joints whose positions have jumped and stayed, by how much [rad or m]; `wrong_since`
+    [s]: from when on readings were wrong that fitted each other, infinite where none were.
     """
 
     def __init__(self, joints: int, position_stddev: float):
@@ -65,11 +66,15 @@ class JointConsistency:
     def reset(self) -> None:
         """Forget all readings and the scale."""
         self._scale = MedianScale([self._floor] * self._n, SCALE_STEP)
+        self._past: deque[_Reading] = deque()
         self.restart()
 
     def restart(self) -> None:
-        """Forget the readings, as across a gap; the scale stays."""
-        self._past: deque[_Reading] = deque()
+        """Forget the readings, as across a gap, but for the place of the joints; the scale stays.
+        """
+        self._before_gap = self._past[-1] if self._past else None
+        self._after_gap, self.wrong_since = math.inf, math.inf    # [s]
+        self._past = deque()
         self._before_jump: _Reading | None = None      # the last before it, until it is over
         self._jump: Sequence[float] = ()               # (n,) [rad or m] its size
 
@@ -84,6 +89,7 @@ class JointConsistency:
             integral = [i + 0.5 * (t - last.t) * (u + v)
                         for i, u, v in zip(last.integral, last.velocity, velocity)]
         self._past.append(_Reading(t, position, velocity, integral))
+        self._after_gap, self.wrong_since = min(self._after_gap, t), math.inf
         if self._displaced():
             return False
         while len(self._past) > 2 and self._past[1].t <= t - SPAN:
@@ -106,6 +112,9 @@ class JointConsistency:
             self._jump = _difference(last, now)
             if not self._has_jumped(last, now):
                 return False
+            if self._returns_over_gap(last, now):
+                self.wrong_since, self._past = self._after_gap, deque([now])
+                return True
             self._before_jump = last
         since = now.t - self._before_jump.t
         jump = _difference(self._before_jump, now)
@@ -120,6 +129,16 @@ class JointConsistency:
             self._before_jump = None
             self._past = deque([now])
         return not back
+
+    def _returns_over_gap(self, last: _Reading, now: _Reading) -> bool:
+        """Whether a jump leads back to where the joints were before a gap. Readings since then were
+        none: a driver that starts publishes zeros until its first answer comes."""
+        before, self._before_gap = self._before_gap, None
+        if before is None or now.t > self._after_gap + REHOMED:
+            return False
+        way, jump = (max(abs(p - q) for p, q in zip(now.position, other.position))
+                     for other in (before, last))
+        return way < UNDONE * jump
 
     def _has_jumped(self, last: _Reading, now: _Reading) -> bool:
         """Whether `_jump` is more than a joint can do between two readings."""
