@@ -68,6 +68,15 @@ def test_right_sensors_give_no_finding(seed):
         assert check_velocity({"dvl": log}, Config(), False)[0].findings == []
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_late_dvl_is_not_told_a_scale_as_well(seed):
+    """What a lag of .3 s leaves in a fit of the first order makes velocities look too small."""
+    log, *_ = dvl_log(seed)
+    late = np.column_stack([log[3:, 0], log[:-3, 1:4], log[3:, 4:]])
+    found = check_velocity({"dvl": late}, Config(), False)[0].findings
+    assert [finding.setting for finding in found] == ["dvl.delay"]
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_depth_is_not_judged_by_a_dvls_noise(seed):
     """A vehicle that keeps its depth beside a DVL of 8 cm/s says nothing of the depth sensor. One

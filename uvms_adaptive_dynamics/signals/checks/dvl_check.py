@@ -117,8 +117,10 @@ def _axes_of(Q: np.ndarray) -> np.ndarray:
 
 def _small_errors(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> CheckResult:
     """The result where the axes are roughly right: a lag, a tilt, a scale, a lever arm."""
-    found = [*_late(fit, config).findings, *_tilted(fit, config, bearable=True).findings,
-             *_scaled(fit, logs, config).findings]
+    late = _late(fit, config).findings
+    # A lag is fitted to first order only, and what is left of it makes the scale too small.
+    found = [*late, *_tilted(fit, config, bearable=True).findings,
+             *([] if late else _scaled(fit, logs, config).findings)]
     return CheckResult(found, True) if found else _lever_arm(fit.lever, fit.errors[9:12])
 
 
