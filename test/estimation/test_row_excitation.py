@@ -70,6 +70,19 @@ def test_a_row_counts_where_it_has_not_been_however_slowly_it_comes_there():
     assert not any(e.counts.any() for e in tilt[5200:])
 
 
+def test_a_wrong_estimate_cannot_keep_a_row_at_rest():
+    """One by which a motion takes no effort: the prior says that it does, and a row at rest rests
+    by both."""
+    robot = RobotModel.from_config(Config())
+    table = robot.table
+    wrong, valid, noise = np.zeros(table.size), np.ones(table.channels, bool), np.full(
+        table.channels, .05)
+    excitation = RowExcitation(table, PERIOD, np.array(table.scale))
+    seen = seen_of(excitation, rows(robot, table, 700, 2500), wrong, valid, noise)
+    assert all(e.counts.all() and e.moves.all() for e in seen[100:700])
+    assert not any(e.counts.any() or e.moves.any() for e in seen[2200:])
+
+
 def test_calm_start_tells_nothing_of_the_noise():
     """Before anything has moved no residual is taken for the noise, and rows count for the first
     second only."""

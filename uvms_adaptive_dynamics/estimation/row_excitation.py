@@ -96,7 +96,7 @@ class RowExcitation:
         self._seen += valid
         driven = (IN_MOTION * noise) ** 2
         rests = AT_REST ** 2 * self._reference
-        moves = (valid & (self._motion > driven) & (self._variation > rests)
+        moves = (valid & (self._motion > driven) & (self._variation >= rests)
                  & (self._drive > driven))
         self._keep(away, moves & (self._seen > 1))
         if self._ticks % self._spacing == 0:
