@@ -27,8 +27,6 @@ from uvms_adaptive_dynamics.model.rotations import (
     from_quaternion,
     from_rotation_vector,
     from_rpy,
-    many_from_rpy,
-    many_to_rotation_vectors,
     skew,
     to_quaternion,
     to_rotation_vector,
@@ -71,17 +69,6 @@ def test_half_a_turn_has_one_of_its_two_rotation_vectors(axis):
     phi = np.pi * np.eye(3)[axis]
     got = np.array(to_rotation_vector(from_rotation_vector(phi)))
     np.testing.assert_allclose(np.abs(got), np.abs(phi), atol=1e-6)
-
-
-@pytest.mark.parametrize("angle", [0.0, 1e-12, 1e-7, 1.0, 3.0, np.pi - 1e-4, np.pi - 1e-9])
-def test_many_at_once_are_those_one_by_one(angle):
-    """Angles and rotation vectors, also near none and half a turn."""
-    rpy = np.random.default_rng(0).uniform(-3.0, 3.0, (5, 3))
-    R = many_from_rpy(*rpy.T)
-    np.testing.assert_allclose(R, [from_rpy(*angles) for angles in rpy], atol=1e-15)
-    R[2] = from_rotation_vector(angle * np.array([2.0, -1.0, 2.0]) / 3)
-    np.testing.assert_allclose(many_to_rotation_vectors(R), [to_rotation_vector(one) for one in R],
-                               atol=1e-14)
 
 
 @given(VECTORS)

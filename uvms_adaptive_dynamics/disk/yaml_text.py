@@ -30,6 +30,8 @@ from .kinds import reason_of
 
 # libyaml's parser where PyYAML has it: 16 times as fast on our own files (20 kB: 1.5 ms for 25).
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# Its emitter: it holds up the other threads of a node a third as long.
+DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 # Our files nest 4 deep. PyYAML composes by recursion: Python's ends below 1000, and that of
 # libyaml's wrapper in a crash of the process somewhere below 5000.
 DEEPEST = 100

@@ -29,7 +29,7 @@ import yaml
 from .. import __version__
 from ..disk.reading import read_text
 from ..disk.writing import write_file
-from ..disk.yaml_text import number_list, parse_yaml
+from ..disk.yaml_text import DUMPER, number_list, parse_yaml
 from ..errors import ParameterError, brief
 from .parameter_checks import check_numbers, check_robot
 from .parameters import ParameterTable
@@ -43,11 +43,7 @@ LIMIT = 4_000_000
 WIDTH = 110     # of a line in it [characters]
 
 
-# libyaml's where PyYAML has it: it holds up the other threads of a node a third as long.
-_BASE: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-
-
-class _Dumper(_BASE):
+class _Dumper(DUMPER):
     """Writes what stands in two places twice, since no alias is read."""
 
     def ignore_aliases(self, data: Any) -> bool:

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -40,19 +39,11 @@ NEAR_HALF_TURN = 1e-3  # [rad] from pi: the axis comes from the symmetric part
 
 def from_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:
     """R = Rz(yaw) Ry(pitch) Rx(roll) (3, 3), the URDF's and Fossen's convention [rad]."""
-    return np.array(_rpy_rows(*(f(a) for a in (roll, pitch, yaw) for f in (math.cos, math.sin))))
-
-
-def many_from_rpy(roll: np.ndarray, pitch: np.ndarray, yaw: np.ndarray) -> np.ndarray:
-    """`from_rpy` of angles (k,): (k, 3, 3)."""
-    rows = _rpy_rows(*(f(a) for a in (roll, pitch, yaw) for f in (np.cos, np.sin)))
-    return np.moveaxis(np.array(rows), -1, 0)
-
-
-def _rpy_rows(cr: Any, sr: Any, cp: Any, sp: Any, cy: Any, sy: Any) -> list[list[Any]]:
-    return [[cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr]]
+    cr, sr, cp, sp, cy, sy = (f(a) for a in (roll, pitch, yaw) for f in (math.cos, math.sin))
+    return np.array([
+        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+        [-sp, cp * sr, cp * cr]])
 
 
 def from_down(down: Sequence[float], heading: float) -> np.ndarray:
@@ -80,18 +71,6 @@ def to_rotation_vector(R: np.ndarray) -> np.ndarray:
     axis = 0.5 * (R[:, k] + R[k])
     axis[k] -= cosine
     return math.copysign(angle / math.sqrt(float(axis @ axis)), float(axis @ s)) * axis
-
-
-def many_to_rotation_vectors(R: np.ndarray) -> np.ndarray:
-    """`to_rotation_vector` of each of R (k, 3, 3): (k, 3)."""
-    s = 0.5 * np.column_stack([R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0],
-                               R[:, 1, 0] - R[:, 0, 1]])
-    sine = np.linalg.norm(s, axis=1)
-    angle = np.arctan2(sine, (np.trace(R, axis1=1, axis2=2) - 1) / 2)
-    found = s * np.where(angle < SMALL, 1.0, angle / np.maximum(sine, SMALL ** 2))[:, None]
-    for k in np.flatnonzero(math.pi - angle <= NEAR_HALF_TURN):
-        found[k] = to_rotation_vector(R[k])
-    return found
 
 
 def to_quaternion(R: np.ndarray) -> tuple[float, float, float, float]:

@@ -34,7 +34,7 @@ from .finding import (
     mismatch,
     outside,
 )
-from .fits import regression
+from .fits import integral, regression
 
 MIN_DEPTH_RMS = 0.03      # [m] of the change over CHANGE_WINDOW, below which depth is not judged
 # Share of the heave's power that may be the DVL's noise: by so much a scale comes out too small, by
@@ -70,9 +70,7 @@ def depth_fit(logs: dict[str, np.ndarray], turn: np.ndarray, config: Config) -> 
     dvl, depth = logs["dvl"], logs["depth"]
     t, v, w, n3 = dvl[:, 0], dvl[:, 1:4] @ turn.T, dvl[:, 4:7], dvl[:, 19:22]
     lever = FRD_FROM_FLU @ (np.array(config.imu.xyz) - np.array(config.depth.xyz))
-    rate = n3 * (v - np.cross(w, lever))
-    steps = 0.5 * (rate[1:] + rate[:-1]) * np.diff(t)[:, None]
-    path = np.vstack([np.zeros(3), np.cumsum(steps, axis=0)])
+    path = integral(t, n3 * (v - np.cross(w, lever)))
     lag = max(1, round(CHANGE_WINDOW / np.median(np.diff(t))))
     inside = ((t[:-lag] >= depth[0, 0]) & (t[lag:] <= depth[-1, 0])
               & (t[lag:] - t[:-lag] < 1.5 * CHANGE_WINDOW))

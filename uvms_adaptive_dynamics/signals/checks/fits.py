@@ -63,6 +63,13 @@ def relation(x: np.ndarray, y: np.ndarray, overlap: float) -> tuple[np.ndarray, 
     return A, np.sqrt(np.outer(np.diagonal(np.linalg.inv(N + _ridge(N))), variance))
 
 
+def integral(t: np.ndarray, rate: np.ndarray) -> np.ndarray:
+    """(k, ...) integral of rate (k, ...) from the first of the times t (k,) [s], by trapezoids."""
+    dt = np.diff(t).reshape(-1, *[1] * (rate.ndim - 1))
+    steps = np.cumsum(0.5 * (rate[1:] + rate[:-1]) * dt, axis=0)
+    return np.concatenate([np.zeros((1, *rate.shape[1:])), steps])
+
+
 def lag_of(t: np.ndarray, features: np.ndarray, values: np.ndarray, overlap: float,
            uses: Sequence[Sequence[int]] | None = None) -> tuple[float, float]:
     """(seconds by which values (k, m) come later than what makes them, its standard error).
@@ -101,9 +108,7 @@ def _left(x: np.ndarray, values: np.ndarray, uses: Sequence[Sequence[int]]) -> f
     N, xy, left = x.T @ x, x.T @ values, values.copy()
     for m, used in enumerate(uses):
         part = N[np.ix_(used, used)]
-        b = np.zeros(x.shape[1])
-        b[list(used)] = np.linalg.solve(part + _ridge(part), xy[list(used), m])
-        left[:, m] -= x @ b
+        left[:, m] -= x[:, used] @ np.linalg.solve(part + _ridge(part), xy[used, m])
     return float(np.sum(np.log(np.maximum(np.mean(left ** 2, axis=0), 1e-300))))
 
 

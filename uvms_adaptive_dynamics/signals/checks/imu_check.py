@@ -18,10 +18,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from ...config import Config
 from ...model.normal import Z999
-from ...model.rotations import many_from_rpy, many_to_rotation_vectors
 from .depth_check import depth_fit
 from .finding import (
     CONSISTENT,
@@ -145,11 +145,12 @@ def _pitch_is_reversed(logs: dict[str, np.ndarray], config: Config) -> bool:
 
 def check_rates(imu: np.ndarray) -> CheckResult:
     """The gyro against the derivative of the orientation; `imu` rows as in `frames`."""
-    t, n3, R_G, yaw = imu[:, 0], imu[:, 1:4], imu[:, 10:19].reshape(-1, 3, 3), imu[:, 19]
-    R_nb = many_from_rpy(np.arctan2(n3[:, 1], n3[:, 2]), -np.arcsin(np.clip(n3[:, 0], -1, 1)), yaw)
+    t, n3, yaw = imu[:, 0], imu[:, 1:4], imu[:, 19]
+    R_G = Rotation.from_matrix(imu[:, 10:19].reshape(-1, 3, 3))
+    R_nb = Rotation.from_euler("ZYX", np.column_stack([
+        yaw, -np.arcsin(np.clip(n3[:, 0], -1, 1)), np.arctan2(n3[:, 1], n3[:, 2])]))
     lag = max(1, round(TURN_WINDOW / np.median(np.diff(t))))
-    gyro, attitude = (many_to_rotation_vectors(R[:-lag].transpose(0, 2, 1) @ R[lag:])
-                      for R in (R_G, R_nb))
+    gyro, attitude = ((R[:-lag].inv() * R[lag:]).as_rotvec() for R in (R_G, R_nb))
     # Across a gap the gyro's integral means nothing.
     small = ((np.linalg.norm(attitude, axis=1) < MAX_TURN)
              & (t[lag:] - t[:-lag] < 1.5 * TURN_WINDOW))

@@ -24,7 +24,7 @@ from scipy.optimize import linear_sum_assignment
 from ...model.normal import Z999
 from ..gates.joint_consistency import JUMP_SPEED
 from .finding import CheckResult, Finding, outside
-from .fits import lag_of, regression, relation
+from .fits import integral, lag_of, regression, relation
 
 MIN_JOINT_MOVE = 0.02        # [rad] RMS of the change over JOINT_WINDOW of a judged joint
 JOINT_WINDOW = 0.5           # [s]
@@ -85,8 +85,7 @@ def _check_positions(names: Sequence[str], mu: np.ndarray, low: np.ndarray,
 def _check_velocities(names: Sequence[str], t: np.ndarray, mu: np.ndarray,
                       speed: np.ndarray) -> tuple[list[Finding], bool]:
     """(velocities that are not the derivative of position, whether every joint moved)."""
-    steps = 0.5 * (speed[1:] + speed[:-1]) * np.diff(t)[:, None]
-    path = np.vstack([np.zeros(len(names)), np.cumsum(steps, axis=0)])
+    path = integral(t, speed)
     lag = max(1, round(JOINT_WINDOW / np.median(np.diff(t))))
     by_position, by_velocity = mu[lag:] - mu[:-lag], path[lag:] - path[:-lag]
     # A position that jumps, as of a driver that starts with zeros, is no motion of any speed, and

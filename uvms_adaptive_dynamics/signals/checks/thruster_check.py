@@ -31,7 +31,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ...model.normal import chi_squared
 from .finding import CHANGE_WINDOW, Finding
-from .fits import relation
+from .fits import integral, relation
 
 MAX_THRUSTERS = 10    # of which all directions are tried
 MIN_THRUST_WINDOWS = 150
@@ -56,13 +56,25 @@ MIRRORED = np.array([1.0, -1.0, -1.0, 1.0, -1.0, -1.0])   # a wrench FRD as one 
 WIRING_ODDS = 1000.0  # odds against the wiring as it is set, beside any other one
 
 
+class _Windows(NamedTuple):
+    """Windows of a second: slow (k, m), change of velocity and what else moves slowly; impulse
+    (k, N) [N s]; lag: rows of the DVL's log in one, so many overlap; inside: whether the window
+    that begins at each of its rows is one of them."""
+
+    slow: np.ndarray
+    impulse: np.ndarray
+    lag: int
+    inside: np.ndarray
+
+
 class _Fit(NamedTuple):
     """gain (N, 6): thrust per acceleration of each axis; variance (N, 6) of its entries; excited
-    (N,) bool: thrusters that were used."""
+    (N,) bool: thrusters that were used; windows: what was fitted."""
 
     gain: np.ndarray
     variance: np.ndarray
     excited: np.ndarray
+    windows: _Windows
 
 
 def thruster_findings(thrust: np.ndarray, dvl: np.ndarray,
@@ -83,24 +95,20 @@ def thruster_findings(thrust: np.ndarray, dvl: np.ndarray,
     likely = [wiring for wiring in _wirings(allocation, fit)
               if as_set - wiring.deviation > wiring.certain and wiring.deviation < explained]
     if not likely:
-        return _weak_thruster(thrust, dvl, allocation)
+        return _weak_thruster(fit.windows, dvl, allocation)
     # Of two that fit alike, the one of a smaller family is the likelier.
     return [min(likely, key=lambda w: w.deviation + w.certain).finding]
 
 
-def _weak_thruster(thrust: np.ndarray, dvl: np.ndarray, allocation: np.ndarray) -> list[Finding]:
+def _weak_thruster(windows: _Windows, dvl: np.ndarray, allocation: np.ndarray) -> list[Finding]:
     """The thruster without which the wrench is explained by the motion far better: one that gives
     little of what is commanded. Its residual lies along its column of the allocation."""
-    windows = _windows(thrust, dvl)
-    assert windows is not None      # as before
-    x, impulse, lag = windows
-    speed = dvl[:, 1:7]
+    slow, impulse, lag, inside = windows
+    t, speed = dvl[:, 0], dvl[:, 1:7]
     if (speed.std(axis=0) < MIN_VELOCITY_STDDEV).any():
         return []                   # on an axis at rest it is a tether that thrust works against
-    drag = np.abs(speed) * speed
-    steps = 0.5 * (drag[1:] + drag[:-1]) * np.diff(dvl[:, 0])[:, None]
-    path = np.vstack([np.zeros(6), np.cumsum(steps, axis=0)])
-    x = np.hstack([x, (path[lag:] - path[:-lag])[_inside(thrust, dvl, lag)]])
+    drag = integral(t, np.abs(speed) * speed)
+    x = np.hstack([slow, (drag[lag:] - drag[:-lag])[inside]])
     basis = np.linalg.qr(x / np.maximum(np.sqrt(np.mean(x ** 2, axis=0)), 1e-9))[0]
     unexplained = impulse - basis @ (basis.T @ impulse)
     wrench = unexplained @ allocation.T
@@ -109,8 +117,7 @@ def _weak_thruster(thrust: np.ndarray, dvl: np.ndarray, allocation: np.ndarray) 
                       for k in range(allocation.shape[1])])
     order = np.argsort(-gains)
     certain = _certain(len(gains)) * lag / len(x)
-    least = max(WEAK_GAIN, _gain_without_pull(dvl[lag:, 0][_inside(thrust, dvl, lag)], basis,
-                                              wrench, before))
+    least = max(WEAK_GAIN, _gain_without_pull(t[lag:][inside], basis, wrench, before))
     for count in range(1, MOST_ALIKE + 1):
         named, others = order[:count], order[count:]
         if gains[named].min() > least and gains[named].min() - gains[others].max() > certain:
@@ -277,9 +284,8 @@ def _inside(thrust: np.ndarray, dvl: np.ndarray, lag: int) -> np.ndarray:
     return inside
 
 
-def _windows(thrust: np.ndarray, dvl: np.ndarray) -> tuple[np.ndarray, np.ndarray, int] | None:
-    """(change of velocity and what else moves slowly (k, m), impulse (k, N), rows that overlap)
-    over windows of a second; None with too little motion to tell."""
+def _windows(thrust: np.ndarray, dvl: np.ndarray) -> _Windows | None:
+    """None with too little motion to tell."""
     t, nu, n3 = dvl[:, 0], dvl[:, 1:7], dvl[:, 19:22]
     lag = max(1, round(CHANGE_WINDOW / np.median(np.diff(t))))
     inside = _inside(thrust, dvl, lag)
@@ -289,11 +295,10 @@ def _windows(thrust: np.ndarray, dvl: np.ndarray) -> tuple[np.ndarray, np.ndarra
     knots = np.arange(t[0], t[-1] + PULL_STEP, PULL_STEP)
     pulls = np.maximum(1.0 - np.abs(t[:, None] - knots) / PULL_STEP, 0.0)
     slow = np.hstack([nu, n3, np.cross(nu[:, 3:], nu[:, :3]), pulls])
-    steps = 0.5 * (slow[1:] + slow[:-1]) * np.diff(t)[:, None]
-    path = np.vstack([np.zeros(slow.shape[1]), np.cumsum(steps, axis=0)])
-    x = np.hstack([nu[lag:] - nu[:-lag], path[lag:] - path[:-lag]])[inside]
-    integral = np.column_stack([np.interp(t, thrust[:, 0], column) for column in thrust.T[1:]])
-    return x, (integral[lag:] - integral[:-lag])[inside], lag
+    path = integral(t, slow)
+    change = np.hstack([nu[lag:] - nu[:-lag], path[lag:] - path[:-lag]])[inside]
+    total = np.column_stack([np.interp(t, thrust[:, 0], column) for column in thrust.T[1:]])
+    return _Windows(change, (total[lag:] - total[:-lag])[inside], lag, inside)
 
 
 def _thrust_of_acceleration(thrust: np.ndarray, dvl: np.ndarray) -> _Fit | None:
@@ -301,7 +306,7 @@ def _thrust_of_acceleration(thrust: np.ndarray, dvl: np.ndarray) -> _Fit | None:
     windows = _windows(thrust, dvl)
     if windows is None:
         return None
-    x, impulse, lag = windows
+    x, impulse, lag, _ = windows
     nu = dvl[:, 1:7]
     excited = impulse.std(axis=0) > MIN_IMPULSE_STDDEV
     if not excited.any():
@@ -311,7 +316,7 @@ def _thrust_of_acceleration(thrust: np.ndarray, dvl: np.ndarray) -> _Fit | None:
     gain, variance = (gain[:6] / size[:6, None]).T, ((error[:6] / size[:6, None]) ** 2).T
     # What has not moved is not known, however small the residual.
     variance[:, nu.std(axis=0) < MIN_VELOCITY_STDDEV] = np.inf
-    return _Fit(gain, variance, excited)
+    return _Fit(gain, variance, excited, windows)
 
 
 def _of_orders(allocation: np.ndarray, fit: _Fit, orders: Sequence[Sequence[int]]) -> list[float]:

@@ -22,7 +22,7 @@ import numpy as np
 
 from ...model.rotations import skew, to_rotation_vector
 from .finding import CHANGE_WINDOW
-from .fits import ROBUST_QUANTILE, regression
+from .fits import ROBUST_QUANTILE, integral, regression
 
 MIN_WINDOWS = 30          # of three values each, for sixteen unknowns
 UNKNOWNS = 16             # Q, lever arm, lag, and the accelerometer's bias
@@ -93,9 +93,8 @@ def velocity_map(dvl: np.ndarray) -> VelocityMap | None:
     lag = max(1, round(CHANGE_WINDOW / period))
     by_Q = np.einsum("kij,kl->kilj", R, v).reshape(-1, 3, 9)
     acceleration, smooth = _slope(t, C, 3 * period)
-    steps = 0.5 * (R[1:] + R[:-1]) * np.diff(t)[:, None, None]
-    by_bias = np.concatenate([np.zeros((1, 3, 3)), np.cumsum(steps, axis=0)])
-    rows = np.concatenate([by_Q, _rotated_skew(R, w), acceleration[:, :, None], by_bias], axis=2)
+    rows = np.concatenate([by_Q, _rotated_skew(R, w), acceleration[:, :, None], integral(t, R)],
+                          axis=2)
     ok = (np.abs(t[lag:] - t[:-lag] - CHANGE_WINDOW) < 0.5) & smooth[lag:] & smooth[:-lag]
     if ok.sum() < MIN_WINDOWS:
         return None
