@@ -197,8 +197,8 @@ def kill_once(folder: Path, samples, recording: float, interval: float, first: i
     child.join()
     if done is None or not done.at:
         return None, first
-    if done.at + after > len(samples):
-        return None, done.at   # too near the recording's end for a comparison
+    if done.at + max(after, 1) > len(samples):
+        return None, done.at   # at the recording's end, or too near it for a comparison
     at, said = done.at, done.said.read_text()
     if expected and "started from" not in said:
         raise AssertionError(f"a restart did not go on from the saved state: {said}")
@@ -278,10 +278,12 @@ def main() -> int:
     parser.add_argument("--interval", type=float, default=1.0, help="output.save_period [s]")
     parser.add_argument("--seconds", type=float, default=60.0, help="of each recording [s]")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--after", type=float, default=AFTER_S,
+                        help="over which R^2 is compared [s]; 0: it is not, in a third of the time")
     given = parser.parse_args()
     begin = time.monotonic()
     found = campaign(given.kills, given.interval, given.seconds, given.seed,
-                     lambda line: print(line, flush=True))
+                     lambda line: print(line, flush=True), after_s=given.after)
     worst = max(abs(one.r2 - one.r2_spared) for one in found)
     print(f"{len(found)} kills in {time.monotonic() - begin:.0f} s: at most "
           f"{max(one.seconds_lost for one in found):.2f} s lost with an interval of "

@@ -34,8 +34,8 @@ class Output(Section):
         "robot.")
     file: str = setting("parameters.yaml", "File of ~/save and ~/load in the robot's folder.")
     save_period: float = setting(
-        20.0, "Time between saves of the state; the last one is at exit. 0: never.", "s", 0.0,
-        3600.0)
+        20.0, "What a kill or a power cut may cost: the state is saved twice in that time, and at "
+              "exit. 0: never.", "s", 0.0, 3600.0)
     record: str = setting(
         "", "Record what the node receives into this bag (a folder that does not exist yet; "
             "'{time}' in it is the time of the start); 'auto': recordings/{time} in the robot's "

@@ -42,7 +42,6 @@ COPY_TIMEOUT_S = 10.0     # of the worker, as for a service
 EXIT_TIMEOUT_S = 3.0
 # That a start waits for another node of the folder: one that is just ending takes at most so long.
 LOCK_TIMEOUT_S = 2.0
-RECENT = 20     # saves, by twice the longest of which the next one begins early
 
 
 class Log(Protocol):
@@ -177,11 +176,10 @@ class Memory:
                 self._say(f"the state was not saved: {error}")
 
     def _run(self) -> None:
-        # How long the first save takes is not known, so that it begins early.
-        due, took = time.monotonic() + self._config.output.save_period / 2, deque([0.0], RECENT)
+        due = time.monotonic() + self._config.output.save_period / 2
         while not self._stopped:
             period = self._config.output.save_period
-            due = min(due, time.monotonic() + period)
+            due = min(due, time.monotonic() + period / 2)
             # Without a period until something changes.
             if self._woken.wait(max(due - time.monotonic(), 0.0) if period else None):
                 self._woken.clear()
@@ -190,11 +188,11 @@ class Memory:
             else:
                 begin = time.monotonic()
                 self.save()
-                took.append(time.monotonic() - begin)
                 # A kill just before the next file is there costs all since the copy in this one:
-                # the interval is from a copy to the end of the next save, which may take longer
-                # than any of late.
-                due = begin + max(period - 2 * max(took), max(took))
+                # half an interval and what the next save takes, for which the other half is left.
+                # A disk that is slower than that is used half of the time.
+                end = time.monotonic()
+                due = max(begin + period / 2, end + (end - begin))
 
     def _take_lock(self, timeout: float = 0.0) -> bool:
         """Whether the folder is ours now, within `timeout` [s]; why not is said."""
