@@ -57,7 +57,7 @@ def markdown(seeds: dict[str, Any]) -> str:
     """The tables of a page."""
     found = summary(seeds)
     count = f"{len(seeds)} seeds" if len(seeds) > 1 else "one seed"
-    lines = [f"RMS tracking error, {count}:", "",
+    lines = [f"RMS tracking error, {count}; `all` is over the three windows together:", "",
              "| feedforward | error | before the payload | with it | after it | all |",
              "|---|---|---|---|---|---|"]
     for variant, errors in found["errors"].items():
