@@ -29,6 +29,7 @@ from uvms_adaptive_dynamics.model.parameter_file import (
 )
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.sample import Misread
 from uvms_adaptive_dynamics.solvers.problem import Solution
 from uvms_adaptive_dynamics.studies.linear_data import linear_samples
 
@@ -672,3 +673,16 @@ def test_an_axis_that_nothing_drives_is_not_learnt():
             assert off() < 3.0 and estimator.information.noise.long_run[heave] > 1.0
     assert estimator.changes == 0 and off() < 3.0
     assert estimator.pi[mass] == pytest.approx(truth.values[mass], rel=.1)
+
+
+def test_what_is_found_wrong_reaches_the_channels_trust(robot, data, saved):
+    """For as long as samples say so, and the cause is named."""
+    samples = data[:200]
+    estimator = Estimator(settings(), robot=robot, start=saved)
+    wrong = (Misread("dvl.frame", (0, 1)),)
+    for k, sample in enumerate(samples):
+        estimator.step(replace(sample, misread=wrong if k < 100 else ()))
+        if k in (99, 199):
+            said = estimator.snapshot()
+            assert [name == "doubtful" for name in said.trust[:2]] == [k == 99] * 2
+            assert ("surge, sway doubtful because of dvl.frame" in said.trust_cause) == (k == 99)

@@ -110,3 +110,21 @@ def test_a_pause_does_not_make_the_effort_small():
     y[1500:] = y[1500]
     valid = np.arange(y.size) < 2000
     assert judged(y + noise(y.size, 6), y, valid=valid).max() == OK
+
+
+def test_a_channel_whose_readings_are_found_wrong_is_doubtful_at_best():
+    """However well its parameters explain them, through restarts too, until they are right again;
+    the other channels are not concerned."""
+    trust = ChannelTrust(2, PERIOD, LENGTH)
+    trust.restart(np.full(2, 0.1), known=True)
+    trust.misread([1])
+    assert trust.levels.tolist() == [OK, DOUBTFUL]
+    y = effort(20)
+    for k, error in enumerate(noise(y.size, 4)):
+        trust.add_row(np.full(2, y[k] + error), np.full(2, y[k]), np.ones(2, bool),
+                      np.ones(2, bool), np.zeros(2), np.full(2, 0.1))
+    assert trust.levels.tolist() == [OK, DOUBTFUL]
+    trust.restart(np.full(2, 0.1), known=True)
+    assert trust.levels.tolist() == [OK, DOUBTFUL]
+    trust.misread([])
+    assert trust.levels.tolist() == [OK, OK]

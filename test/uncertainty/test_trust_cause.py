@@ -16,6 +16,7 @@
 import numpy as np
 import pytest
 
+from uvms_adaptive_dynamics.model.sample import Misread
 from uvms_adaptive_dynamics.uncertainty.trust import ChannelTrust
 from uvms_adaptive_dynamics.uncertainty.trust_cause import (
     Slope,
@@ -94,3 +95,15 @@ def test_slopes_have_the_error_that_they_say():
 def test_a_scale_of_one_is_none():
     """Healthy channels have no scale to report."""
     assert common_scale(slopes(trusted(np.ones(C)).batches), np.arange(C)) is None
+
+
+def test_what_is_found_wrong_is_the_cause_and_no_other_is_looked_for():
+    """The joints' scale is still named beside it."""
+    factor = np.where(VEHICLE, 1 / 1.3, 2.0)
+    trust = trusted(factor)
+    found = (Misread("dvl.frame", tuple(range(6))), Misread("dvl unit", tuple(range(6))))
+    sentence = likely_cause(CHANNELS, 6, trust.levels, trust.batches, found)
+    first, second = sentence.split("; ", 1)
+    assert first.startswith("surge, sway, heave, roll, pitch, yaw ")
+    assert first.endswith(" because of dvl.frame, dvl unit")
+    assert second.startswith("joints") and "one scale" in second

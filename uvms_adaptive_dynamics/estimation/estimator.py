@@ -32,7 +32,7 @@ from ..model.parameter_file import ParameterSet
 from ..model.physical_set import PhysicalSet
 from ..model.prior import prior_from_config, prior_stddev
 from ..model.robot import RawRows, RobotModel
-from ..model.sample import Sample
+from ..model.sample import Misread, Sample
 from ..solvers import choose_solver, projection_problem
 from ..solvers.problem import HorizonProblem, Solution
 from ..uncertainty.constant_residual import ResidualMean, noise_findings
@@ -132,6 +132,7 @@ class Estimator:
         self.trust = ChannelTrust(self.table.channels, config.filter.period,
                                   self._low_pass.correlation_length)
         self._cause: tuple[np.ndarray | None, str] = None, ""
+        self._misread: tuple[Misread, ...] = ()
         self._progress = Progress(self.table.channels)
         self.payload = PayloadTracker(self.table, config.filter.period,
                                       config.filter.period * len(self._low_pass.kernel),
@@ -235,6 +236,9 @@ class Estimator:
     def _follow_sensors(self, sample: Sample) -> None:
         """Keep what is known when the sensors are found right, and return to it when one of them is
         found wrong that was right: what was learnt since may be of wrong readings."""
+        if sample.misread != self._misread:
+            self._misread = sample.misread
+            self.trust.misread(place for one in sample.misread for place in one.places)
         if not self.learn:
             return
         found = self._checkpoints.before_fault(sample)
@@ -606,7 +610,7 @@ class Estimator:
         levels = self.trust.levels
         if self._cause[0] is not levels:     # new ones twice a second, snapshots at every tick
             self._cause = levels, likely_cause(self.robot.channels, 6 if self.table.vehicle else 0,
-                                               levels, self.trust.batches)
+                                               levels, self.trust.batches, self._misread)
         return self._cause[1]
 
     @property

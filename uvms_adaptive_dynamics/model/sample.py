@@ -17,11 +17,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 VEHICLE_CHANNELS = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 VEHICLE_UNITS = ("N", "N", "N", "N m", "N m", "N m")
+
+
+class Misread(NamedTuple):
+    """What stands between the robot and its readings: a setting, or a sensor, that is found wrong,
+    and the places of the channels whose parameters take it in."""
+
+    setting: str
+    places: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -39,6 +48,8 @@ class Sample:
 
     down_doubt (3, 3): where nobody has measured the attitude and R_nb is an expected one, the
     covariance of its down vector in body axes, of R_nb's third row; None where it is measured.
+
+    misread: what is found wrong with sensors and settings at present.
     """
 
     t: float
@@ -54,6 +65,7 @@ class Sample:
     down_doubt: np.ndarray | None = None
     right_until: float = -math.inf
     found_wrong: bool = False
+    misread: tuple[Misread, ...] = ()
 
 
 def channel_names(vehicle: bool, joints: tuple[str, ...]) -> tuple[str, ...]:

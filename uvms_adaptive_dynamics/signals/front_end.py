@@ -246,7 +246,8 @@ class SignalFrontEnd:
         valid = self._masks.valid(stamp, [vehicle_reason] * vehicle_rows + arm_reasons)
         return Sample(stamp, motion.R_nb, motion.nu, motion.nu_dot, arm.mu, arm.mu_dot,
                       arm.mu_ddot, wrench, arm.effort, valid, motion.down_doubt,
-                      origin + frames.right_until, frames.vehicle_is_wrong or frames.arm_is_wrong)
+                      origin + frames.right_until, frames.vehicle_is_wrong or frames.arm_is_wrong,
+                      frames.misread + self.delay.misread)
 
     def _vehicle_motion(self, t: float) -> Motion | None:
         if not self.config.robot.vehicle:

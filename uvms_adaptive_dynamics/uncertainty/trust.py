@@ -19,6 +19,8 @@ the long-run noise while learning from nothing (docs/uncertainty.md, "Trust").
 """
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from scipy.special import stdtrit
 
@@ -56,6 +58,9 @@ class ChannelTrust:
     Parameters that are not learned excuse nothing: v counts only while learning. Nor does a noise
     that is merely assumed where half of the effort is left.
 
+    A channel whose readings are found wrong is `doubtful` at best, however well its parameters
+    explain them: they are those of another scale, axis or time.
+
     levels (C,): the states; judged: whether any channel has been judged since the parameters were
     last replaced.
     """
@@ -64,6 +69,7 @@ class ChannelTrust:
         """period [s] of rows; correlation_length: low-passed rows that count as one."""
         self._block = max(1, round(BLOCK_TIME / period))
         self._channels, self._correlation_length = channels, correlation_length
+        self._at_best = np.full(channels, OK)
         self.restart(None)
 
     def restart(self, reference: np.ndarray | None, assumed: bool = False,
@@ -73,8 +79,8 @@ class ChannelTrust:
         so that a channel is `ok` until it is not."""
         C, self._assumed = self._channels, assumed
         self._reference = None if reference is None else np.array(reference, float)
-        self.levels = np.full(C, OK if known else DOUBTFUL)
-        self.levels.setflags(write=False)
+        self._by_residuals = np.full(C, OK if known else DOUBTFUL)
+        self._set_levels()
         self.judged = False
         self._effort, self._moving = np.zeros((2, C)), np.zeros(C)   # mean, mean square; rows
         self.break_off()
@@ -107,6 +113,16 @@ class ChannelTrust:
             self.batches = np.concatenate([self.batches, self._open[None]])[-BLOCKS:]
             self._open, self._count = np.zeros_like(self._open), 0
             self._judge()
+
+    def misread(self, places: Iterable[int]) -> None:
+        """Say at which places of the channels readings are found wrong, until it is said anew."""
+        self._at_best = np.full(self._channels, OK)
+        self._at_best[list(places)] = DOUBTFUL
+        self._set_levels()
+
+    def _set_levels(self) -> None:
+        self.levels = np.maximum(self._by_residuals, self._at_best)
+        self.levels.setflags(write=False)
 
     def _follow_effort(self, measured: np.ndarray, moves: np.ndarray) -> None:
         """Mean and mean square of the effort in motion: a pause does not make it smaller."""
@@ -152,9 +168,9 @@ class ChannelTrust:
             certain = mean / (1 + T999[count] * error / mean)
         worse = self._levels(certain, left, admitted, 0)
         stays = self._levels(mean, left, admitted, 1)
-        levels = np.where(judged, np.maximum(worse, np.minimum(self.levels, stays)), self.levels)
-        levels.setflags(write=False)
-        self.levels = levels
+        last = self._by_residuals
+        self._by_residuals = np.where(judged, np.maximum(worse, np.minimum(last, stays)), last)
+        self._set_levels()
 
     def _levels(self, power: np.ndarray, left: np.ndarray, admitted: np.ndarray,
                 leaving: int) -> np.ndarray:

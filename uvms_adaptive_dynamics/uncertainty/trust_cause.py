@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..model.normal import Z999, chi_squared
+from ..model.sample import Misread
 from .trust import MM, MP, OK, PP, ROWS, STATES, M, P
 
 MIN_BATCHES = 8         # with rows, below which a slope has no error that could be relied on
@@ -65,17 +66,20 @@ def _slope(sums: np.ndarray) -> np.ndarray:
 
 
 def likely_cause(channels: Sequence[str], vehicle_rows: int, levels: np.ndarray,
-                 batches: np.ndarray) -> str:
+                 batches: np.ndarray, misread: Sequence[Misread] = ()) -> str:
     """A sentence on the channels whose level (C,) is not `ok`; '' where all are.
 
-    vehicle_rows: how many of the channels, the first ones, are the vehicle's."""
+    vehicle_rows: how many of the channels, the first ones, are the vehicle's; misread: what is
+    found wrong with their sensors and settings, which needs no other cause."""
     if (levels == OK).all():
         return ""
     found = slopes(batches)
     vehicle, joints = np.split(np.arange(len(channels)), [vehicle_rows])
     groups = [("all channels", np.arange(len(channels)), "what all efforts share")]
     groups += [("vehicle", vehicle, THRUST), ("joints", joints, EFFORT)]
-    said, left = [], levels > OK
+    said, left = _of_misread(channels, levels, misread), levels > OK
+    for one in misread:
+        left[list(one.places)] = False
     for name, places, sensor in groups:
         bad = left[places].sum()
         if bad < 2 or (name == "all channels" and not (left[vehicle].any() and left[joints].any())):
@@ -96,6 +100,17 @@ def likely_cause(channels: Sequence[str], vehicle_rows: int, levels: np.ndarray,
         alone = " alone" if left.sum() == 1 and not said else ""
         said.append(f"{channels[c]}{alone} {STATES[levels[c]]}{_factor(found, c)}")
     return "; ".join(said)
+
+
+def _of_misread(channels: Sequence[str], levels: np.ndarray,
+                misread: Sequence[Misread]) -> list[str]:
+    """A sentence for each set of channels that something is found wrong with."""
+    settings: dict[tuple[int, ...], list[str]] = {}
+    for one in misread:
+        settings.setdefault(one.places, []).append(one.setting)
+    return [f"{', '.join(channels[c] for c in places)} "
+            f"{STATES[max(int(levels[c]) for c in places)]} because of {', '.join(names)}"
+            for places, names in settings.items()]
 
 
 def _factor(found: Slope, c: int) -> str:

@@ -207,7 +207,7 @@ def _fits(evidence: Evidence) -> Answer:
             found.append((USABLE, f"{name}: {_share(unexplained)} of the effort's power is not "
                                   "explained; the model lacks something that acts on this axis "
                                   "(tether, current, drag of the arm), or it moved too little"))
-        elif channel.trust == "doubtful":
+        elif channel.trust == "doubtful" and not misset:
             found.append((USABLE, f"{name}: doubtful at the end; see its residuals, move it more"))
     least = min(judged, key=lambda name: judged[name].figures["r2"], default=None)
     sentence = "nothing could be judged" if least is None else (

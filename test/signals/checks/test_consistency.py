@@ -77,6 +77,20 @@ def test_a_late_dvl_is_not_told_a_scale_as_well(seed):
     assert [finding.setting for finding in found] == ["dvl.delay"]
 
 
+@pytest.mark.parametrize("rows, before, setting, value", [
+    (2, {}, "dvl.delay", 0.2), (-2, {}, "imu.delay", 0.2),
+    (-2, {"dvl.delay": 0.25}, "dvl.delay", 0.05), (2, {"imu.delay": 0.2}, "imu.delay", 0.0)])
+def test_the_sensor_whose_stamps_are_later_is_the_late_one(rows, before, setting, value):
+    """Nothing is measured before it happens; but a setting may have taken away too much."""
+    log, *_ = dvl_log(0)
+    here, there = slice(rows, None) if rows > 0 else slice(None, rows), slice(
+        None, -rows) if rows > 0 else slice(-rows, None)
+    shifted = np.column_stack([log[here, 0], log[there, 1:4], log[here, 4:]])
+    found = check_velocity({"dvl": shifted}, Config().with_values(before), False)[0].findings
+    assert [finding.setting for finding in found] == [setting]
+    assert found[0].values[setting] == pytest.approx(value, abs=0.02)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_depth_is_not_judged_by_a_dvls_noise(seed):
     """A vehicle that keeps its depth beside a DVL of 8 cm/s says nothing of the depth sensor. One

@@ -53,6 +53,8 @@ def test_delay_is_found_within_20_ms_and_warned_of(true, messages):
     assert abs(thruster_delay(samples, robot, config).delay - true) < 0.02
     assert abs(front.delay.found.delay - true) < 0.03
     assert any("thrusters.delay" in text for text in front.warnings) == (true > 0.05)
+    # More than what intervals allow for is taken in by the vehicle's parameters.
+    assert [one.places for one in samples[-1].misread] == [tuple(range(6))] * (true > 0.05)
 
 
 def test_the_setting_takes_the_delay_away(messages):

@@ -168,3 +168,25 @@ def test_checks_hold_no_message_up(messages, monkeypatch):
         front.samples()
         most = max(most, len(done) - before)
     assert most == 1 and len(done) == 4
+
+
+@pytest.mark.parametrize(
+    "name, concerned",
+    [
+        ("dvl.frame", set(range(6))),
+        ("imu turned by 90", set(range(10))),
+        ("effort's sign", {9}),
+        ("joint velocity's sign", {6, 7, 8, 9}),
+        ("depth's sign", set()),
+    ],
+)
+def test_samples_say_which_channels_take_in_what_is_wrong(name, concerned, messages):
+    """What the arm feels of the attitude, too; the depth enters no row."""
+    settings, change, _ = CASES[name]
+    config = Config().with_values(settings)
+    front, samples = SignalFrontEnd(config, RobotModel.from_config(config)), []
+    for role, message, t in messages:
+        front.add_message(role, message if change is None else change(role, message), t)
+        samples += front.samples()
+    assert samples[0].misread == ()
+    assert {place for one in samples[-1].misread for place in one.places} == concerned

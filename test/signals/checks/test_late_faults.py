@@ -79,6 +79,7 @@ def test_a_sensor_has_changed_where_it_was_right_before(dvl, onset, changed):
     frames = followed(dvl, until=105.0, onset=onset)
     assert frames.findings
     assert frames.vehicle_is_wrong == changed and not frames.arm_is_wrong
+    assert {place for one in frames.misread for place in one.places} == set(range(6))
     if changed:
         assert 30.0 < frames.right_until < onset + 5.0
 

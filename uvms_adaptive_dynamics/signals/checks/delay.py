@@ -27,10 +27,11 @@ import numpy as np
 
 from ...config import Config
 from ...model.kernel import gaussian_kernel
-from ...model.normal import Z999
+from ...model.normal import Z95, Z999
 from ...model.robot import RobotModel
-from ...model.sample import Sample
+from ...model.sample import VEHICLE_CHANNELS, Misread, Sample
 
+SETTING = "thrusters.delay"
 MIN_SHIFT, MAX_SHIFT, SHIFT_STEP = -0.2, 0.8, 0.02     # [s] of the shifts tried
 ROW_STRIDE = 5           # every fifth row is enough after the low-pass
 MIN_DELAY_ROWS = 100
@@ -76,6 +77,7 @@ class DelayMonitor:
     def __init__(self, config: Config):
         self._config = config
         self._max_rows = round(MONITORED / config.filter.period)
+        self._misread = (Misread(SETTING, tuple(range(len(VEHICLE_CHANNELS)))),)
         self.reset()
 
     def reset(self) -> None:
@@ -102,14 +104,26 @@ class DelayMonitor:
         return _best_shift(t, features, wrench, valid, self._config)
 
     @property
+    def _least(self) -> float:
+        """[s] Error of the delay that is certain to 99.9 %."""
+        found = self.found
+        return 0.0 if found is None else max(abs(found.delay) - Z999 * found.stddev, 0.0)
+
+    @property
+    def misread(self) -> tuple[Misread, ...]:
+        """What parameters take in: a delay that is wrong by more than their intervals allow for."""
+        allowed = Z95 * self._config.uncertainty.delay_stddev
+        return self._misread if self._least > allowed else ()
+
+    @property
     def warning(self) -> str:
         """A sentence if the delay is wrong by more than MAX_DELAY_ERROR with 99.9 %
         certainty, else ''."""
         found = self.found
-        if found is None or abs(found.delay) - Z999 * found.stddev < MAX_DELAY_ERROR:
+        if found is None or self._least < MAX_DELAY_ERROR:
             return ""
         setting, error = self._config.thrusters.delay, found.delay
-        return (f"thrusters.delay: over the last minute the vehicle followed its thrusters "
+        return (f"{SETTING}: over the last minute the vehicle followed its thrusters "
                 f"{abs(error):.3f} +- {found.stddev:.3f} s {'later' if error > 0 else 'earlier'} "
                 "than the setting says; "
                 f"set thrusters.delay to {setting + error:.3f} (now {setting:.3f})")

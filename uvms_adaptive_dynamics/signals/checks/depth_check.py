@@ -31,6 +31,7 @@ from .finding import (
     SCALE_TOLERANCE,
     UNDECIDED,
     CheckResult,
+    Harm,
     mismatch,
     outside,
 )
@@ -109,19 +110,19 @@ def check_depth(logs: dict[str, np.ndarray], config: Config, turn: np.ndarray) -
     if gain + Z999 * error[2] < -0.2:
         return mismatch("depth sign", (
             "depth decreases while the vehicle descends; publish depth positive down, or check "
-            "imu.world"), bearable=True)
+            "imu.world"), harm=Harm.SLIGHT)
     is_pressure = config.depth.type.endswith("FluidPressure")
     if depth_unit(config, is_pressure) == "Pa" and level < -5.0:
         return _pressure_mismatch(level, gain)
     if abs(gain) + Z999 * error[2] < 0.4:
         return mismatch("depth", (
             "depth does not follow the heave velocity; check that the sensor works, and its unit "
-            "(depth.topic)"), bearable=True)
+            "(depth.topic)"), harm=Harm.SLIGHT)
     if fit.is_outside(SCALE_TOLERANCE):
         return mismatch("depth unit", (
             f"depth changes {fit.gain:.2f} +- {fit.error:.2f} times as much as the vehicle moves; "
             "check its unit (metres, or Pa at robot.water_density), and the DVL's scale"),
-            bearable=True)
+            harm=Harm.SLIGHT)
     reversed_axes = [k for k in range(2) if error[k] < MAX_STANDARD_ERROR
                      and by_axis[k] + Z999 * error[k] < 0]
     if len(reversed_axes) == 1:
@@ -139,8 +140,8 @@ def _pressure_mismatch(level: float, gain: float) -> CheckResult:
         return mismatch("robot.surface_pressure", (
             f"depth is {level:.1f} m but follows heave: the pressure is probably relative to the "
             "surface; set robot.surface_pressure to 0"), {"robot.surface_pressure": 0.0},
-            bearable=True)
+            harm=Harm.SLIGHT)
     return mismatch("depth unit", (
         f"depth is {level:.1f} m and changes {gain:.2g} times as much as the vehicle moves: the "
         f"pressure is probably in {PRESSURE_UNITS[nearest]}; set depth.unit to "
-        f"'{PRESSURE_UNITS[nearest]}'"), {"depth.unit": PRESSURE_UNITS[nearest]}, bearable=True)
+        f"'{PRESSURE_UNITS[nearest]}'"), {"depth.unit": PRESSURE_UNITS[nearest]}, Harm.SLIGHT)

@@ -31,6 +31,7 @@ from .finding import (
     UNDECIDED,
     CheckResult,
     Finding,
+    Harm,
     mismatch,
     outside,
 )
@@ -76,7 +77,7 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
     if outside(gain, float(np.median(size[judged] / fit.by_axis[judged])), worst, DVL_GAIN):
         return mismatch("dvl unit", (
             f"DVL velocities are {1 / max(gain, 1e-9):.3g} times those of the integrated IMU; "
-            f"publish m/s{_unit_of(gain)}"), bearable=True), np.eye(3)
+            f"publish m/s{_unit_of(gain)}"), harm=Harm.FOLLOWED), np.eye(3)
     clear = _clear_axes(turned, error[:9].reshape(3, 3).T)
     if (clear is not None and not judged.all() and (fit.by_axis > MIN_EXPLAINED).all()
             and (fit.moved > MIN_VELOCITY_RMS).all()):
@@ -84,7 +85,7 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
     if judged.all():
         axes, off_axes = nearest_axes(turned)
         if axes is None or off_axes > MAX_OFF_AXES:
-            return _tilted(fit, config, bearable=False), _axes_of(Q)
+            return _tilted(fit, config, Harm.CONTRADICTS), _axes_of(Q)
         if np.array_equal(axes, np.eye(3)):
             return _small_errors(fit, logs, config), _axes_of(Q)
         return _other_axes(logs, config, axes), axes
@@ -119,21 +120,28 @@ def _small_errors(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config)
     """The result where the axes are roughly right: a lag, a tilt, a scale, a lever arm."""
     late = _late(fit, config).findings
     # A lag is fitted to first order only, and what is left of it makes the scale too small.
-    found = [*late, *_tilted(fit, config, bearable=True).findings,
+    found = [*late, *_tilted(fit, config, Harm.FOLLOWED).findings,
              *([] if late else _scaled(fit, logs, config).findings)]
     return CheckResult(found, True) if found else _lever_arm(fit.lever, fit.errors[9:12])
 
 
 def _late(fit: VelocityMap, config: Config) -> CheckResult:
-    """The result where the DVL's stamps are later or earlier than the IMU's of the same motion."""
-    if abs(fit.lag) - Z999 * fit.errors[12] < MIN_LAG:
+    """The result where the DVL's stamps are later or earlier than the IMU's of the same motion.
+
+    Nothing is measured before it happens: the later one is late, unless a setting has taken more
+    from the other's stamps than they were late."""
+    lag = abs(fit.lag)
+    least = lag - Z999 * fit.errors[12]
+    if least < MIN_LAG:
         return CONSISTENT
-    set_to = config.dvl.delay + fit.lag
-    return mismatch("dvl.delay", (
-        f"the DVL's stamps are {abs(fit.lag):.2f} +- {fit.errors[12]:.2f} s "
-        f"{'later' if fit.lag > 0 else 'earlier'} than the IMU's of the same motion; synchronize "
-        f"the clocks of both, or set dvl.delay to {set_to:.2f} (now {config.dvl.delay:.2f})"),
-        {"dvl.delay": round(set_to, 2)}, bearable=True)
+    dvl, imu = ("DVL", "dvl.delay", config.dvl.delay), ("IMU", "imu.delay", config.imu.delay)
+    late, early = (dvl, imu) if fit.lag > 0 else (imu, dvl)
+    _, setting, now = early if early[2] > least else late
+    set_to = max(now - lag, 0.0) if setting == early[1] else now + lag
+    return mismatch(setting, (
+        f"the {late[0]}'s stamps are {lag:.2f} +- {fit.errors[12]:.2f} s later than the "
+        f"{early[0]}'s of the same motion; synchronize the clocks of both, or set {setting} to "
+        f"{set_to:.2f} (now {now:.2f})"), {setting: round(set_to, 2)}, Harm.FOLLOWED)
 
 
 def _unit_of(gain: float) -> str:
@@ -143,7 +151,7 @@ def _unit_of(gain: float) -> str:
     return " (it is probably knots)" if abs(gain - 0.51) < 0.08 else ""
 
 
-def _tilted(fit: VelocityMap, config: Config, bearable: bool) -> CheckResult:
+def _tilted(fit: VelocityMap, config: Config, harm: Harm) -> CheckResult:
     """The result where the DVL's axes are turned against the IMU's."""
     U, _, Vt = np.linalg.svd(fit.Q)
     if np.linalg.det(U @ Vt) <= 0:
@@ -160,7 +168,7 @@ def _tilted(fit: VelocityMap, config: Config, bearable: bool) -> CheckResult:
         f"the DVL's axes are rotated against the IMU's by about {degrees(phi)}, "
         f"{math.degrees(angle):.1f} +- {math.degrees(error):.1f} degrees in all; set dvl.rpy to "
         f"{_listed(by_dvl)} if the DVL is turned, or imu.rpy to {_listed(by_imu)} if the IMU is"),
-        {"dvl.rpy": by_dvl}, bearable)
+        {"dvl.rpy": by_dvl}, harm)
 
 
 def turned_since(dvl: np.ndarray) -> float | None:
@@ -207,7 +215,7 @@ def _scaled(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> Ch
             and SCALE_TOLERANCE[0] + margin < depth.gain < SCALE_TOLERANCE[1] - margin):
         return mismatch("imu linear acceleration", (
             f"{seen}, while the depth agrees with the DVL ({depth.gain:.2f} +- {depth.error:.2f}); "
-            "the accelerometer's scale is probably wrong"), bearable=True)
+            "the accelerometer's scale is probably wrong"), harm=Harm.FOLLOWED)
     if depth is not None and depth_differs:
         size = max(depth.gain, 1e-3)
         fits_depth = not outside(low / size, high / size, error / size, (1.0, 1.0))
@@ -217,7 +225,8 @@ def _scaled(fit: VelocityMap, logs: dict[str, np.ndarray], config: Config) -> Ch
     elif not imu_differs:
         return CONSISTENT
     return mismatch("dvl unit", (
-        f"{seen}; check the unit, and the speed of sound that the DVL is set to"), bearable=True)
+        f"{seen}; check the unit, and the speed of sound that the DVL is set to"),
+        harm=Harm.FOLLOWED)
 
 
 def _lever_arm(lever: np.ndarray, stddev: np.ndarray) -> CheckResult:
@@ -228,7 +237,7 @@ def _lever_arm(lever: np.ndarray, stddev: np.ndarray) -> CheckResult:
     place = np.array2string(FRD_FROM_FLU @ lever, precision=2)
     return mismatch("dvl.xyz", (
         f"the DVL's velocity shows a lever arm that is wrong by {place} m (FLU); check dvl.xyz and "
-        "imu.xyz"), bearable=True)
+        "imu.xyz"), harm=Harm.SLIGHT)
 
 
 def _other_axes(logs: dict[str, np.ndarray], config: Config, axes: np.ndarray) -> CheckResult:

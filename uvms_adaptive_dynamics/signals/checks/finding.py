@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import IntEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -31,16 +32,26 @@ SCALE_TOLERANCE = 0.95, 1.05
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
+class Harm(IntEnum):
+    """What a mismatch does to the estimate: SLIGHT, some per cent or none, since no row depends on
+    it; FOLLOWED, rows agree with each other and are learnt from, but their parameters are not the
+    robot's; CONTRADICTS, rows fit no parameters."""
+
+    SLIGHT = 0
+    FOLLOWED = 1
+    CONTRADICTS = 2
+
+
 class Finding(NamedTuple):
     """A mismatch: the setting that probably causes it, or, without a dot, what is wrong with a
-    sensor or its driver; a sentence; and the settings, by dotted name, that would mend it, where
-    the data tell their values. bearable: an error of some per cent, one that no row depends on, or
-    one that the estimate follows, so that rows go on being learnt from."""
+    sensor or its driver; a sentence; the settings, by dotted name, that would mend it, where the
+    data tell their values; the harm it does; and the joint whose effort alone it is about."""
 
     setting: str
     sentence: str
     values: Mapping[str, Any] = NOTHING
-    bearable: bool = False
+    harm: Harm = Harm.CONTRADICTS
+    joint: str = ""
 
 
 class CheckResult(NamedTuple):
@@ -55,9 +66,9 @@ UNDECIDED = CheckResult([], False)
 
 
 def mismatch(setting: str, sentence: str, values: Mapping[str, Any] = NOTHING,
-             bearable: bool = False) -> CheckResult:
+             harm: Harm = Harm.CONTRADICTS) -> CheckResult:
     """A complete result with one finding."""
-    return CheckResult([Finding(setting, sentence, values, bearable)], True)
+    return CheckResult([Finding(setting, sentence, values, harm)], True)
 
 
 def outside(low: float, high: float, error: float, bounds: tuple[float, float]) -> bool:

@@ -29,10 +29,11 @@ import numpy as np
 
 from ...config import Config
 from ...model.robot import RobotModel
+from ...model.sample import Misread
 from ..filters.joints import joint_limits
 from .depth_check import check_depth
 from .dvl_check import check_velocity, turned_since
-from .finding import UNDECIDED, CheckResult, Finding, mismatch
+from .finding import UNDECIDED, CheckResult, Finding, Harm, mismatch
 from .imu_check import check_gravity, check_rates
 from .joint_check import check_joints
 from .thruster_check import thruster_findings
@@ -51,6 +52,7 @@ LOGS = ("imu", "dvl", "depth", "joints", "thrust", "doubted")
 MOST_DOUBTED = 0.3
 # Findings that spoil the arm's rows, and of these those that leave the vehicle's as they are.
 OF_ARM, OF_EFFORT = "joint", "joint effort"
+OF_ATTITUDE = "imu"
 # Commands that are late by another time now and then look like another wiring for one check.
 OF_THRUST = "thrusters"
 
@@ -64,7 +66,7 @@ class FrameChecks:
     """
 
     def __init__(self, config: Config, robot: RobotModel):
-        self._config, self._effort_limits = config, robot.effort_limits
+        self._config, self._robot, self._effort_limits = config, robot, robot.effort_limits
         self._allocation = np.array(config.thrusters.allocation).reshape(6, -1)
         self._low, self._high = joint_limits(config, robot)
         vehicle = config.robot.vehicle
@@ -79,6 +81,7 @@ class FrameChecks:
     def reset(self) -> None:
         """Forget all logs and results."""
         self._results = dict.fromkeys(self._checked, UNDECIDED)
+        self.misread: tuple[Misread, ...] = ()      # settings whose harm parameters take in
         # setting -> [s] from the first row: of the check that found it, of the last that did not
         self._since: dict[str, tuple[float, float | None]] = {}
         self._consistent: dict[str, float] = {}     # check -> [s] of the last time
@@ -118,7 +121,7 @@ class FrameChecks:
     @property
     def attitude_is_wrong(self) -> bool:
         """Whether the IMU was right and is not any more."""
-        return any(setting.startswith("imu") for setting in self._changed)
+        return any(setting.startswith(OF_ATTITUDE) for setting in self._changed)
 
     @property
     def right_until(self) -> float:
@@ -190,6 +193,9 @@ class FrameChecks:
         self._since = {setting: self._since.get(setting, (elapsed, before))
                        for setting, before in found.items()}
         self._changed, waits = self._changed_settings(logs, elapsed)
+        self.misread = tuple(Misread(finding.setting, self._places_of(finding))
+                             for result in self._results.values() for finding in result.findings
+                             if finding.harm is not Harm.SLIGHT)
         self._consistent |= {name: elapsed for name, result in self._results.items()
                              if result.complete and not result.findings}
         all_right = not (self._changed or waits or self._is_doubted(logs, t))
@@ -198,6 +204,17 @@ class FrameChecks:
             self._right = [self._right[-1], t]
         self._checked_at = t
         self._next_check += CHECK_PERIOD if self._next_check < EARLY_CHECKS else LATE_CHECK_PERIOD
+
+    def _places_of(self, finding: Finding) -> tuple[int, ...]:
+        """Of the channels whose parameters take in what is wrong."""
+        places = range(len(self._robot.channels))
+        vehicle, arm = places[self._robot.vehicle_rows], places[self._robot.arm_rows]
+        if finding.joint:
+            return (arm[self._config.robot.joints.index(finding.joint)],)
+        if finding.setting.startswith(OF_ARM):
+            return tuple(arm)
+        # The attitude says what gravity does to the arm.
+        return tuple(places if finding.setting.startswith(OF_ATTITUDE) else vehicle)
 
     def _is_doubted(self, logs: dict[str, np.ndarray], t: float) -> bool:
         """Whether more rows of the motion than single outliers were doubted since the last check.
@@ -217,7 +234,7 @@ class FrameChecks:
             for finding in result.findings:
                 if finding.setting in self._changed:
                     found[finding.setting] = self._changed[finding.setting]
-                elif name in self._consistent and not finding.bearable:
+                elif name in self._consistent and finding.harm is Harm.CONTRADICTS:
                     if (finding.setting.startswith(OF_THRUST)
                             and self._since[finding.setting][0] == elapsed):
                         waits = True

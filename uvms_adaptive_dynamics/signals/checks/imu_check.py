@@ -29,6 +29,7 @@ from .finding import (
     UNDECIDED,
     CheckResult,
     Finding,
+    Harm,
     mismatch,
     outside,
 )
@@ -118,7 +119,7 @@ def _force_scale(imu: np.ndarray, g: float) -> Finding | None:
     return Finding("imu linear acceleration", (
         f"specific force along the vertical is {scale:.3f} +- {error:.3f} times gravity on "
         "average; the accelerometer's scale or bias is wrong, calibrate it (or set "
-        "robot.gravity)"), bearable=True)
+        "robot.gravity)"), harm=Harm.SLIGHT)
 
 
 def _force_unit(size: float, along_up: float, g: float) -> Finding:
@@ -183,7 +184,7 @@ def _gyro_bias(gyro: np.ndarray, attitude: np.ndarray, overlap: int) -> list[Fin
     shown = ", ".join(f"{b:.3f} +- {e:.3f}" for b, e in zip(bias, error))
     return [Finding("imu angular velocity", (
         f"rates are off by [{shown}] rad/s (roll, pitch, yaw) against the orientation; calibrate "
-        "the gyro at rest, and check that nothing shakes or heats it"), bearable=True)]
+        "the gyro at rest, and check that nothing shakes or heats it"), harm=Harm.SLIGHT)]
 
 
 def _late_orientation(t: np.ndarray, gyro: np.ndarray, attitude: np.ndarray,
@@ -199,7 +200,8 @@ def _late_orientation(t: np.ndarray, gyro: np.ndarray, attitude: np.ndarray,
     return [Finding("imu orientation", (
         f"the orientation turns {abs(lag):.2f} +- {error:.2f} s {side} than the gyro says; let the "
         "driver publish both of the same instant, without a filter of its own"),
-        bearable=abs(lag) - Z999 * error < 2 * MIN_ORIENTATION_LAG)]
+        harm=Harm.SLIGHT if abs(lag) - Z999 * error < 2 * MIN_ORIENTATION_LAG
+        else Harm.CONTRADICTS)]
 
 
 def _rate_mismatch(A: np.ndarray, wrong: list[int]) -> CheckResult:

@@ -23,7 +23,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ...model.normal import Z999
 from ..gates.joint_consistency import JUMP_SPEED
-from .finding import CheckResult, Finding, outside
+from .finding import CheckResult, Finding, Harm, outside
 from .fits import integral, lag_of, regression, relation
 
 MIN_JOINT_MOVE = 0.02        # [rad] RMS of the change over JOINT_WINDOW of a judged joint
@@ -173,7 +173,8 @@ def _check_efforts(names: Sequence[str], log: np.ndarray,
         if _has_no_sign(effort[moving, j], n):
             findings.append(Finding("joint effort", (
                 f"the effort of {name} has one sign alone and comes near zero all the time: it is "
-                "published without its sign (a current's size?); publish it with it")))
+                "published without its sign (a current's size?); publish it with it"),
+                joint=name))
             continue
         x = np.column_stack([speed[moving, j], posture[moving]])
         b, covariance, _ = regression(x, effort[moving, j], overlap)
@@ -183,11 +184,12 @@ def _check_efforts(names: Sequence[str], log: np.ndarray,
                 f"{_goes_with_speed(name)}{b[0]:.2g} +- "
                 f"{np.sqrt(covariance[0, 0]):.1g} N m s/rad, and friction forbids a negative one: "
                 "it has the wrong sign; make its joint_states.effort_scale negative"),
-                bearable=True))
+                harm=Harm.FOLLOWED, joint=name))
         elif size > 3 * limits[j]:
             findings.append(Finding("joint_states.effort_scale", (
                 f"the effort of {name} is typically {size:.3g} N m, its limit {limits[j]:.3g} N m; "
-                "the unit is probably mN m or mA, set joint_states.effort_scale"), bearable=True))
+                "the unit is probably mN m or mA, set joint_states.effort_scale"),
+                harm=Harm.FOLLOWED, joint=name))
     return findings or _late_efforts(log[:, 0], speed, effort, posture, overlap), complete
 
 
@@ -216,7 +218,7 @@ def _late_efforts(t: np.ndarray, speed: np.ndarray, effort: np.ndarray, posture:
     return [Finding("joint effort", (
         f"the efforts follow the joints' motion {lag:.2f} +- {error:.2f} s late; let the driver "
         "publish positions and efforts of the same instant, with the same filter or none"),
-        bearable=lag - Z999 * error < 2 * MIN_EFFORT_LAG)]
+        harm=Harm.SLIGHT if lag - Z999 * error < 2 * MIN_EFFORT_LAG else Harm.CONTRADICTS)]
 
 
 def _effort_order(speed: np.ndarray, effort: np.ndarray, posture: np.ndarray,

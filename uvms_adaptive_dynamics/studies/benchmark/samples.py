@@ -37,6 +37,9 @@ SMALLEST_OUTLIER, LARGEST_OUTLIER = (
     20.0,
 )  # in standard deviations of the noise that the estimate starts from
 
+# Nothing is wrong with the simulated sensors.
+COLUMNS = [f.name for f in fields(Sample) if f.name != "misread"]
+
 
 def simulated_samples(seconds: float, seed: int = 1) -> list[Sample]:
     """Samples of `seconds` of the simulated robot with the default settings; the same code and
@@ -47,16 +50,16 @@ def simulated_samples(seconds: float, seed: int = 1) -> list[Sample]:
     )
     if file.is_file() and file.stat().st_uid == os.getuid():
         with np.load(file) as saved:
-            columns = [saved[f.name] for f in fields(Sample)]
+            columns = [saved[name] for name in COLUMNS]
             return [_sample(row) for row in zip(*columns)]
     samples = _simulate(seconds, seed)
     no_doubt = np.full((3, 3), np.nan)      # None has no place in an array
     partial = file.with_suffix(f".{os.getpid()}.npz")
     # Any: to a type checker, what is unpacked could be the flag `allow_pickle` too.
     written: dict[str, Any] = {
-        f.name: np.array([no_doubt if (value := getattr(s, f.name)) is None else value
-                          for s in samples])
-        for f in fields(Sample)
+        name: np.array([no_doubt if (value := getattr(s, name)) is None else value
+                        for s in samples])
+        for name in COLUMNS
     }
     # Without room for them the samples are made again next time.
     with contextlib.suppress(OSError):
@@ -67,7 +70,7 @@ def simulated_samples(seconds: float, seed: int = 1) -> list[Sample]:
 
 
 def _sample(row: tuple) -> Sample:
-    values = dict(zip((f.name for f in fields(Sample)), row))
+    values = dict(zip(COLUMNS, row))
     doubt = values["down_doubt"]
     values["down_doubt"] = None if np.isnan(doubt).any() else doubt
     return Sample(**{name: value.item() if value is not None and value.ndim == 0 else value
