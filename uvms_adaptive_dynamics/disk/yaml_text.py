@@ -19,7 +19,6 @@ itself, nor be a billion values on a page.
 """
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable
 from typing import Any
 
@@ -38,17 +37,20 @@ DEEPEST = 100
 # No float needs half as many characters, written out in full: 309 digits before the point, or 324
 # behind it and 17 that count. Whole numbers take quadratic time to convert.
 LONGEST_NUMBER = 1000
+LONGEST_REPR = 24   # of a float: sign, 17 digits, point, e, sign, three digits
 NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 
 def number_list(values: Iterable[float], width: int) -> str:
-    """A list of numbers as YAML text in lines of `width` characters, exact to the last bit."""
+    """A list of numbers as YAML text in lines of at most `width` characters, exact to the last bit.
+    """
     # YAML 1.1 reads 1e-05 as text and 1.0e-05 as a number.
     words = [text if "." in text or "e" not in text else text.replace("e", ".0e")
              for text in map(repr, map(float, values))]
-    lines = textwrap.wrap(", ".join(words), width - 3, break_long_words=False,
-                          break_on_hyphens=False)
-    return f"[{(chr(10) + '  ').join(lines)}]"
+    # Lines of equally many: filling each takes textwrap most of what a state takes as text.
+    count = max(1, (width - 3) // (LONGEST_REPR + 2))
+    lines = [", ".join(words[k:k + count]) for k in range(0, len(words), count)]
+    return f"[{(',' + chr(10) + '  ').join(lines)}]"
 
 
 def parse_yaml(text: str, what: str, refused: type[UvmsError], advice: str = "") -> Any:
