@@ -127,10 +127,12 @@ class Worker:
 
     def stop(self) -> None:
         """Finish what is queued and join the thread: left running, it would abort the process."""
+        if self._thread.ident is None:
+            return
         if self._thread.is_alive():
             self._queue.put(None)
             self._thread.join()
-            sys.setswitchinterval(self._switched_after)
+        sys.setswitchinterval(self._switched_after)
         self._collections.end()
 
     def submit(self, sample: Sample) -> None:

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.integrate import cumulative_trapezoid
 
 from ...config import Config
 from ...control.twin import start_covariance
@@ -62,7 +63,6 @@ def measured_reality(samples: Sequence[Sample], robot: RobotModel, config: Confi
     """By the front end's motion; positions are integrals of the velocity."""
     states = tuple(State(s.R_nb, s.nu, s.mu, s.mu_dot) for s in samples)
     velocity = np.array([state.R_nb @ state.nu[:3] for state in states])
-    steps = np.diff([s.t for s in samples])[:, None] * (velocity[1:] + velocity[:-1]) / 2
-    position = np.vstack([np.zeros(3), np.cumsum(steps, axis=0)])
+    position = cumulative_trapezoid(velocity, [s.t for s in samples], axis=0, initial=0)
     return Reality(states, position, start_covariance(config, robot),
                    config.dvl.stddev ** 2 * DVL_PERIOD)
