@@ -194,7 +194,7 @@ FAULTS = (
     Fault("the curvature of the constraints counts half", "solvers/native/optimality.py",
           "cones.scattered(curvature + curvature.transpose(0, 2, 1))",
           "cones.scattered(curvature)", OPTIMALITY),
-    Fault("an off-diagonal condition counts once", "solvers/native/optimality.py",
+    Fault("an off-diagonal condition counts once", "solvers/native/faces.py",
           "np.where(i == j, 1.0, 2.0)", "np.where(i == j, 1.0, 1.0)", OPTIMALITY),
     Fault("the curvature of outliers counts half", "solvers/native/huber_groups.py",
           "2 * outliers.rho[chosen]", "outliers.rho[chosen]", GROUPS),

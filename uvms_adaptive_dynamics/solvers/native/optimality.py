@@ -31,16 +31,13 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from .answer import ActiveSet
 from .cones import SIDE, Cones, kronecker
+from .faces import EYE, faces_of
 from .robust_cost import Cost, Slope
 
 SINGULAR = 1e-7  # eigenvalue below which a direction is too flat to divide by
-# added to the regular part, in which a constraint that has just been left is still nearly singular
-FLAT = 1e-9
 NEAR = 1e-6  # eigenvalue that may count as zero where eigenvectors are sorted
 # share of its eigenvalue at the factorization below which a direction is likely to become null
 APPROACHED = 0.5
-_EYE = np.eye(SIDE)
-_UPPER = np.triu(np.ones((SIDE, SIDE), bool))
 
 
 class State(NamedTuple):
@@ -123,17 +120,13 @@ class Conditions:
         if not K:
             self._A = np.zeros((b, m))
             self._A[np.arange(b), self._places] = self._sign
-            self._regular = np.zeros((0, SIDE, SIDE))
             return hessian
         matrices = cones.matrices(x)
         null = np.where(active.rank > 0, null, 0)
         self._V = V = _null_sorted(matrices, active, null)
-        self._rank, self.on_a_face = active.rank.copy(), bool((null > active.rank).any())
-        first, kept = np.arange(SIDE) < null[:, None], np.arange(SIDE) < active.rank[:, None]
-        self._first, self._kept = first[:, None, :].astype(float), kept[:, None, :].astype(float)
-        self._regular = (~first[:, :, None] & ~first[:, None, :]).astype(float)
-        self._across = (~first[:, :, None] & first[:, None, :]).astype(float)
-        self._added = np.where(first[:, :, None], 1.0, FLAT) * _EYE
+        self._rank, self._faces = active.rank, faces_of(active.rank, null)
+        faces = self._faces
+        self.on_a_face = faces.on_a_face
         # V^T M V of every basis matrix, of F and of Z: one product with the Kronecker squares of V
         flat = np.concatenate(
             [cones.flat_basis, matrices.reshape(K, 1, -1), active.Z.reshape(K, 1, -1)], axis=1
@@ -142,20 +135,17 @@ class Conditions:
         self._T = T = turned[:, :-2]
         F, L = turned[:, -2].reshape(V.shape), turned[:, -1].reshape(V.shape)
         self._origin = F - np.matmul(x[cones.variables][:, None, :], T).reshape(F.shape)
-        self._entry = k, i, j = np.nonzero(_UPPER & kept[:, :, None] & first[:, None, :])
-        # An off-diagonal condition stands for two entries of the symmetric multiplier.
-        self._double = np.where(i == j, 1.0, 2.0)
-        self._start = np.concatenate([self._start, L[k, i, j] * self._double])
-        A = np.zeros((b + k.size, m + 1))  # the last column takes what belongs to no variable
+        self._start = np.concatenate([self._start, L.ravel()[faces.entry] * faces.double])
+        A = np.zeros((b + faces.entry.size, m + 1))  # last column: what belongs to no variable
         A[np.arange(b), self._places] = self._sign
-        A[np.arange(b, b + k.size)[:, None], cones.padded[k]] = T[k, :, SIDE * i + j]
+        A[np.arange(b, len(A))[:, None], cones.padded[faces.inequality]] = T[
+            faces.inequality, :, faces.column]
         self._A = A[:, :m]
         # Second derivative of the Schur complements, weighted with the multipliers.
         self._diagonal = diagonal = F.diagonal(axis1=1, axis2=2)
-        inverse = np.where(~first & (diagonal > SINGULAR), 1 / np.maximum(diagonal, SINGULAR), 0.0)
-        lost = self._first - self._kept
-        L = L * (self._first * self._first.transpose(0, 2, 1) - lost * lost.transpose(0, 2, 1))
-        weighted = np.matmul(T, kronecker(L, inverse[:, None, :] * _EYE))
+        divided = faces.regular_diagonal & (diagonal > SINGULAR)
+        inverse = np.where(divided, 1 / np.maximum(diagonal, SINGULAR), 0.0)
+        weighted = np.matmul(T, kronecker(L * faces.null, inverse[:, None, :] * EYE))
         curvature = np.matmul(weighted, T.transpose(0, 2, 1))
         hessian += cones.scattered(curvature + curvature.transpose(0, 2, 1))
         return hessian
@@ -187,17 +177,15 @@ class Conditions:
         if not cones.count:
             none = np.zeros((0, SIDE, SIDE))
             return State(x, multipliers, slacks, slacks[self.bounds], residual[:-1], none, none)
-        F = self._origin + np.matmul(x[cones.variables][:, None, :], self._T).reshape(
-            self._origin.shape
-        )
+        faces, shape = self._faces, self._origin.shape
+        F = self._origin + np.matmul(x[cones.variables][:, None, :], self._T).reshape(shape)
         # F22^-1 F21, zero elsewhere
-        pulled = np.linalg.solve(F * self._regular + self._added, F * self._across)
-        X = self._first * _EYE - pulled
-        k, i, j = self._entry
-        schur = np.matmul(F, X)[k, i, j]
-        L = np.zeros_like(F)
-        L[k, i, j] = multipliers[b:] / self._double
-        L[k, j, i] = L[k, i, j]
+        pulled = np.linalg.solve(F * faces.regular + faces.added, F * faces.across)
+        X = faces.identity - pulled
+        schur = np.matmul(F, X).ravel()[faces.entry]
+        L = np.zeros(F.size)
+        L[faces.entry] = L[faces.mirrored] = multipliers[b:] / faces.double
+        L = L.reshape(shape)
         Z = np.matmul(np.matmul(X, L), X.transpose(0, 2, 1))
         residual[cones.padded] -= np.matmul(self._T, Z.reshape(len(Z), -1, 1))[..., 0]
         return State(
@@ -231,8 +219,8 @@ class Conditions:
         """(Z (K, 4, 4), rank (K,)) of the inequalities' multipliers, what is negative in them
         left out."""
         # ones where nothing is active, so that only what is can be negative
-        others = _EYE * (1.0 - self._kept)
-        L, rank = state.L * (self._kept * self._kept.transpose(0, 2, 1)), self._rank
+        others = self._faces.others
+        L, rank = state.L * self._faces.kept, self._rank
         if (np.linalg.eigvalsh(L + others) < 0).any():
             values, U = np.linalg.eigh(L + others)
             L = np.matmul(U * np.maximum(values, 0.0)[:, None, :], U.transpose(0, 2, 1)) - others
@@ -243,15 +231,14 @@ class Conditions:
         """(K,) how many directions of each inequality are negative, of those that have no
         multiplier. Where the Schur complements are zero these are all that are (Haynsworth, 1968).
         """
-        free = 1.0 - self._kept
-        rest = state.F * (free * free.transpose(0, 2, 1)) + self._kept * _EYE
+        rest = state.F * self._faces.free + self._faces.kept_identity
         return (np.linalg.eigvalsh(rest) < -tolerance).sum(axis=1)
 
     def approached(self, state: State) -> np.ndarray:
         """(K,) how many directions of each inequality's regular part have come much nearer to zero
         than they were where this was factorized."""
         fallen = state.F.diagonal(axis1=1, axis2=2) < APPROACHED * self._diagonal
-        return (fallen & (self._regular.diagonal(axis1=1, axis2=2) > 0)).sum(axis=1)
+        return (fallen & self._faces.regular_diagonal).sum(axis=1)
 
     def doubtful(self, state: State, active_bounds: np.ndarray) -> bool:
         """Whether a multiplier or a constraint has the wrong sign, as far as it shows without
@@ -260,9 +247,12 @@ class Conditions:
             state.slacks[~active_bounds] < 0
         ).any():
             return True
+        if not self._cones.count:
+            return False
+        below = state.F.diagonal(axis1=1, axis2=2) < 0
         return bool(
             (state.L.diagonal(axis1=1, axis2=2) < 0).any()
-            or ((state.F * self._regular).diagonal(axis1=1, axis2=2) < 0).any()
+            or (below & self._faces.regular_diagonal).any()
         )
 
     @staticmethod
