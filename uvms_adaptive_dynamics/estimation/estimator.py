@@ -176,7 +176,7 @@ class Estimator:
             self._detector.break_off()
         if self.learn:
             # for the hypothesis that a velocity has another scale
-            raw = replace(raw, by_velocity=self.robot.by_velocity(sample, self.pi))
+            raw = raw._replace(by_velocity=self.robot.by_velocity(sample, self.pi))
         # the same linear filter on both sides of tau = Y pi, which stays exact
         row = self._low_pass.add_row(sample.t, raw, valid,
                                      sample.nu_dot if self.table.vehicle else None)

@@ -20,7 +20,7 @@ the state. Invalid instants are left out of each row's weighted mean rather than
 weights h_k m_k on both sides the row is exact for any mask m."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,8 +29,7 @@ from ..model.kernel import correlation_length, gaussian_kernel
 from ..model.robot import RawRows
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """Low-passed rows of one instant: tau (C,) = Y (C, p) pi + known (C,); valid (C,); t is the
     instant they belong to; by_velocity (C, 2) as of `RawRows`."""
 
@@ -87,8 +86,8 @@ class RowFilter:
         window = slice(self._place, self._place + K)
         weights = self.kernel[:, None] * self._mask[window]
         share = weights.sum(axis=0)
-        sums = np.einsum("kc,kcp->cp", weights, self._values[window]) / np.maximum(share,
-                                                                                   1e-12)[:, None]
+        sums = np.einsum("kc,kcp->cp", weights, self._values[window])
+        sums /= np.maximum(share, 1e-12)[:, None]
         t_centre, valid_centre, nu_dot_centre = self._instants[(self._place + K // 2) % K]
         return Row(t_centre, sums[:, :-4], sums[:, -2], sums[:, -1],
                    (share >= self.minimum_share) & valid_centre, nu_dot_centre,

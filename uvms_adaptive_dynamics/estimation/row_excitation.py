@@ -63,8 +63,9 @@ class RowExcitation:
         """period [s] of the rows; presumed (p,): parameters of such a robot, by which it is seen to
         move where an estimate that is wrong says that its motion takes no effort."""
         self._blocks, self._presumed = _blocks(table), presumed
-        self._arm = np.zeros((table.channels, table.size))      # what acts on the vehicle of it
-        self._arm[:table.channels - table.n, table.vehicle_slice.stop:] = 1.0
+        # (C, blocks) what acts on the vehicle of the arm
+        self._by_arm = np.zeros((table.channels, self._blocks.shape[1]))
+        self._by_arm[:table.channels - table.n, self._blocks.shape[1] - table.n:] = 1.0
         # squared, it falls twice as fast
         self._rate, self._coasting = min(1.0, period / RECENT), min(1.0, 2 * period / COASTING)
         self._linger, self._spacing = int(round(RECENT / period)), max(
@@ -86,13 +87,17 @@ class RowExcitation:
         rate = np.maximum(self._rate, 1 / (self._seen + 1)) * valid
         away = Y - self._mean
         self._mean += rate[:, None] * away
+        way = self._mean - self._place
+        # squared efforts of the blocks, and the arm's of them that act on the vehicle
+        squares = self._squares(np.array([away * pi, away * self._presumed, way * pi]))
+        taken, presumed, along = squares.sum(axis=-1)
+        by_arm, _, arm_along = (squares * self._by_arm).sum(axis=-1)
         # A first row has not moved: its distance from the initial mean is no motion.
-        taken = self._effort(away, pi)
-        self._variation += rate * ((self._seen > 0) * taken - self._variation)
-        taken = np.maximum(taken, self._effort(away, self._presumed))
-        self._motion += rate * ((self._seen > 0) * taken - self._motion)
+        begun = self._seen > 0
+        self._variation += rate * (begun * taken - self._variation)
+        self._motion += rate * (begun * np.maximum(taken, presumed) - self._motion)
         self._effort_mean += rate * (effort - self._effort_mean)
-        self._follow_drive(effort, away, pi, valid)
+        self._follow_drive(effort, by_arm, valid)
         self._seen += valid
         driven = (IN_MOTION * noise) ** 2
         rests = AT_REST ** 2 * self._reference
@@ -100,39 +105,32 @@ class RowExcitation:
                  & (self._drive > driven))
         self._keep(away, moves & (self._seen > 1))
         if self._ticks % self._spacing == 0:
-            self._reference = self._effort(self._kept, pi).sum(axis=0) / np.clip(
+            self._reference = self._squares(self._kept * pi).sum(axis=(0, -1)) / np.clip(
                 self._number, 1, KEPT)
         self._ticks += 1
         # Too slow to be seen within a second, a tilt comes to other places all the same.
-        way = self._mean - self._place
-        elsewhere = valid & (self._effort(way, pi) > np.maximum(driven, rests)) & (
-            self._driving(self._effort_mean - self._place_effort, way, pi) > driven)
+        elsewhere = valid & (along > np.maximum(driven, rests)) & (
+            (self._effort_mean - self._place_effort) ** 2 + arm_along > driven)
         fresh = moves | elsewhere
         self._place[fresh], self._place_effort[fresh] = self._mean[fresh], self._effort_mean[fresh]
         self._still = np.where(fresh, 0, self._still + valid)
         return Excited(valid & (self._still <= self._linger), moves)
 
-    def _effort(self, away: np.ndarray, pi: np.ndarray) -> np.ndarray:
-        """(..., C) sum of the blocks' squared efforts for regressors (..., C, p)."""
-        effort = (away * pi) @ self._blocks
-        return np.einsum("...cb,...cb->...c", effort, effort)
+    def _squares(self, efforts: np.ndarray) -> np.ndarray:
+        """(..., C, blocks) the blocks' squared efforts, from those of parameters (..., C, p)."""
+        return (efforts @ self._blocks) ** 2
 
-    def _follow_drive(self, effort: np.ndarray, away: np.ndarray, pi: np.ndarray,
-                      valid: np.ndarray) -> None:
-        """What drives each row, squared: the effort's variation, as far as it is left."""
+    def _follow_drive(self, effort: np.ndarray, by_arm: np.ndarray, valid: np.ndarray) -> None:
+        """What drives each row, squared: the variation of its effort (C,), as far as it is left,
+        with what the arm adds (C,)."""
         rate = np.maximum(self._coasting, 1 / (self._seen + 1)) * valid
         change = effort - self._coasting_mean
         self._coasting_mean += rate * change
-        self._drive += rate * ((self._seen > 0) * self._driving(change, away, pi) - self._drive)
-
-    def _driving(self, change: np.ndarray, away: np.ndarray, pi: np.ndarray) -> np.ndarray:
-        """(C,) squared change of efforts (C,), on the vehicle with that of the arm's, as the
-        regressors change by `away` (C, p)."""
-        return change ** 2 + self._effort(self._arm * away, pi)
+        self._drive += rate * ((self._seen > 0) * (change ** 2 + by_arm) - self._drive)
 
     def _keep(self, away: np.ndarray, moves: np.ndarray) -> None:
         """Keep a regressor of each row that has moved for another while."""
-        now = np.flatnonzero(moves & (self._moved % self._spacing == 0))
+        now, = (moves & (self._moved % self._spacing == 0)).nonzero()
         self._moved += moves
         if now.size:
             self._kept[self._number[now] % KEPT, now] = away[now]

@@ -45,14 +45,17 @@ class SampleCheck:
         """gates: false lets everything through that is finite."""
         n, vehicle = table.n, table.vehicle
         self.gates, self._channels = gates, table.channels
-        self._vehicle = vehicle
+        self._vehicle, self._eye = vehicle, np.eye(3)
         self._shapes = {
             "R_nb": (3, 3), "nu": (6, ), "nu_dot": (6, ), "mu": (n, ), "mu_dot": (n, ),
             "mu_ddot": (n, ), "wrench": (6, ), "joint_torque": (n, ), "valid": (table.channels, )
         }
-        self._speed = np.repeat([limits.speed, limits.rate], 3)
-        self._acceleration = np.repeat([limits.acceleration, limits.angular_acceleration], 3)
-        self._joint_speed, self._joint_acceleration = limits.joint_speed, limits.joint_acceleration
+        # of mu, which must be finite, mu_dot and mu_ddot, then of nu and nu_dot
+        self._motion = np.repeat([np.finfo(float).max, limits.joint_speed,
+                                  limits.joint_acceleration], n)
+        if vehicle:
+            self._motion = np.append(self._motion, np.repeat(
+                [limits.speed, limits.rate, limits.acceleration, limits.angular_acceleration], 3))
         self._wrench, self._torque = np.repeat([limits.force, limits.torque], 3), limits.torque
 
     def require_form(self, sample: Sample) -> None:
@@ -85,14 +88,13 @@ class SampleCheck:
         motion masks all rows; an implausible effort masks its own."""
         if not self.gates:
             return self._finite(sample)
-        moves = (_within(sample.mu_dot, self._joint_speed)
-                 and _within(sample.mu_ddot, self._joint_acceleration)
-                 and bool(np.isfinite(sample.mu).all()))
+        motion = [sample.mu, sample.mu_dot, sample.mu_ddot]
+        if self._vehicle:
+            motion += [sample.nu, sample.nu_dot]
+        moves = bool((np.abs(np.concatenate(motion)) <= self._motion).all())    # false for NaN
         if moves:
             R = sample.R_nb
-            moves = bool(np.abs(R @ R.T - np.eye(3)).max() < ORTHONORMAL)
-        if moves and self._vehicle:
-            moves = _within(sample.nu, self._speed) and _within(sample.nu_dot, self._acceleration)
+            moves = bool(np.abs(R @ R.T - self._eye).max() < ORTHONORMAL)
         if not moves:
             return np.zeros(sample.valid.size, bool)
         torque = np.abs(sample.joint_torque) <= self._torque
@@ -137,8 +139,3 @@ def attitude_variance(sample: Sample, robot: RobotModel, pi: np.ndarray) -> np.n
     steps = np.sqrt(np.maximum(variances, 0.0))[:, None] * axes.T
     here = predicted(sample.R_nb[2])
     return np.sum([(predicted(sample.R_nb[2] + step) - here) ** 2 for step in steps], axis=0)
-
-
-def _within(values: np.ndarray, limits: np.ndarray | float) -> bool:
-    """Whether all are finite and within +- limits; false for NaN."""
-    return bool((np.abs(values) <= limits).all())

@@ -43,22 +43,21 @@ class ChannelInformation:
         self._products = np.zeros_like(self._roots)
         self._rows = np.zeros((channels, WAITING, size + 1))
         self._waiting = np.zeros(channels, int)
-        self._each = range(channels)
+        self._each = np.arange(channels)
         self._turn = 0
         self._share = 1.0   # of everything: what fading leaves
 
     def add_row(self, rows: np.ndarray, weight: float = 1.0) -> None:
         """Add one row [Y tau] (p + 1) to each channel, rows (C, p + 1)."""
-        self._rows[np.arange(len(self._waiting)),
-                   self._waiting] = np.sqrt(weight / self._share) * rows
+        self._rows[self._each, self._waiting] = np.sqrt(weight / self._share) * rows
         self._waiting += 1
         # One channel's transformation at a time, so that no single tick pays for all of them.
         self._turn = (self._turn + 1) % WAITING
         channel, due = divmod(self._turn, max(1, WAITING // len(self._each)))
         if due == 0 and channel < len(self._each):
             self._fold(channel)
-        for full in np.flatnonzero(self._waiting == WAITING):
-            self._fold(int(full))
+        for full in (self._waiting == WAITING).nonzero()[0].tolist():
+            self._fold(full)
 
     def fade(self, factor: float) -> None:
         """Multiply the weight of everything added so far."""
@@ -76,7 +75,7 @@ class ChannelInformation:
 
         Yields after each channel; until the last one, `weighted` is of no use.
         """
-        for channel in self._each:
+        for channel in self._each.tolist():
             rows = np.concatenate([self.factor(channel) @ matrix, more.factor(channel)])
             self._roots[channel] = triangular(rows)
             self._products[channel] = self._roots[channel].T @ self._roots[channel]

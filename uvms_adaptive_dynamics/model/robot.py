@@ -20,10 +20,10 @@ import hashlib
 import json
 import math
 import re
-from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -62,8 +62,7 @@ def resolve_urdf(address: str) -> str:
         ) from error
 
 
-@dataclass(frozen=True)
-class RawRows:
+class RawRows(NamedTuple):
     """One instant's rows before the low-pass: tau (C,) = Y (C, p) pi + known (C,).
 
     by_velocity (C, 2): see `RobotModel.by_velocity`; None: zero."""
@@ -75,7 +74,7 @@ class RawRows:
 
     def scaled(self, factor: np.ndarray) -> RawRows:
         """The same with the measured efforts times factor (C,)."""
-        return replace(self, tau=self.tau * factor)
+        return self._replace(tau=self.tau * factor)
 
 
 class RobotModel:

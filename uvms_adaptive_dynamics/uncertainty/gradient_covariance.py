@@ -44,7 +44,11 @@ BATCH = 4    # terms that are gathered at once: one product of matrices instead 
 
 class GradientCovariance:
     """cov s, gathered tick by tick with the forgetting of the rows; a slice of the sums at each
-    tick."""
+    tick.
+
+    covariance (p, p), read-only: cov s of a turn ago at most."""
+
+    covariance: np.ndarray
 
     def __init__(self, channels: int, size: int, kernel: np.ndarray, period: float, decay: float,
                  memory: float):
@@ -72,6 +76,7 @@ class GradientCovariance:
         # of the new rows and of the old ones
         self._covariance = np.zeros((2,) + self._new.shape[1:])
         self._forming = np.zeros_like(self._covariance)
+        self._sum_covariance()
         self._mapping = self._consistent = False
         self.break_off()
 
@@ -118,18 +123,20 @@ class GradientCovariance:
                     forming += (share @ sums.reshape(len(sums), -1)).reshape(forming.shape)
         if turn == len(self._slices) - 1 and self._consistent:
             self._covariance[:] = self._forming
+            self._sum_covariance()
 
     def reform(self, weights: np.ndarray, variance: np.ndarray) -> None:
         """Form `covariance` with other weights (C,) at once, without waiting for the next turn."""
         share = self._shares(weights, variance)
         self._covariance[0] = np.tensordot(share, self._new, 1)
         self._covariance[1] = np.tensordot(share, self._old, 1)
+        self._sum_covariance()
         self._consistent = False
 
-    @property
-    def covariance(self) -> np.ndarray:
-        """cov s (p, p), of a turn ago at most."""
-        return self._covariance.sum(axis=0)
+    def _sum_covariance(self) -> None:
+        """Follow what has changed of `covariance`, which is asked for at every tick."""
+        self.covariance = self._covariance.sum(axis=0)
+        self.covariance.setflags(write=False)
 
     def rows_per_independent(self, variance: np.ndarray) -> np.ndarray:
         """(C,) how many neighbouring rows carry the information of one independent residual, at
@@ -155,6 +162,7 @@ class GradientCovariance:
         if close:
             self._covariance[1] += self._covariance[0]
             self._covariance[0] = 0.0
+        self._sum_covariance()
         self._mapping, self._consistent = True, False
         return self._map_slices(T, new)
 
