@@ -26,7 +26,6 @@ from problems import make_problem, make_table
 from uvms_adaptive_dynamics.config import Estimation
 from uvms_adaptive_dynamics.model.coordinates import Coordinates
 from uvms_adaptive_dynamics.model.physical_set import PhysicalSet
-from uvms_adaptive_dynamics.solvers.native import huber_groups as module
 from uvms_adaptive_dynamics.solvers.native.huber_groups import groups_of
 from uvms_adaptive_dynamics.solvers.native.robust_cost import RobustCost
 from uvms_adaptive_dynamics.solvers.native.solver import NativeSolver
@@ -38,12 +37,9 @@ def coordinates_of(problem):
 
 
 @pytest.mark.parametrize("grouping", ["sample", "channel", "horizon"])
-@pytest.mark.parametrize("long", [False, True], ids=["double", "single precision"])
-def test_cost_is_the_definition_with_its_derivatives(grouping, long, monkeypatch):
+def test_cost_is_the_definition_with_its_derivatives(grouping):
     """Value as the problem states it; gradient and Hessian by finite differences; near and far
     from where it was looked at."""
-    if long:
-        monkeypatch.setattr(module, "LONG", 0)
     rng = np.random.default_rng(0)
     problem = make_problem(make_table(), rng, N=40, grouping=grouping, outliers=0.1)
     at = coordinates_of(problem)
@@ -67,12 +63,9 @@ def test_cost_is_the_definition_with_its_derivatives(grouping, long, monkeypatch
 
 
 @pytest.mark.parametrize("grouping", ["sample", "channel"])
-@pytest.mark.parametrize("long", [False, True], ids=["double", "single precision"])
-def test_what_is_kept_from_tick_to_tick_is_right(grouping, long, monkeypatch):
+def test_what_is_kept_from_tick_to_tick_is_right(grouping):
     """While the window slides, fades and is emptied, cost, curvature and solution equal those
     of a problem seen for the first time."""
-    if long:
-        monkeypatch.setattr(module, "LONG", 0)
     rng, table = np.random.default_rng(1), make_table()
     truth = make_problem(table, rng, N=1).pi
     state = state_of(table, truth, np.abs(truth) + 0.1, physical=PhysicalSet(table, Estimation()),

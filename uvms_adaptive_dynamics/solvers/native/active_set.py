@@ -27,6 +27,7 @@ certificate, a bound of its cost above the optimum; else where the search stoppe
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
@@ -108,8 +109,9 @@ class _Search:
             self._steps += 1
             is_first = last == np.inf
             dx, change = conditions.step(state)
-            length = float(np.sqrt(dx @ dx))
-            if not np.isfinite(length) or (is_first and length > min(self._longest, self._astray)):
+            length = math.sqrt(dx @ dx)
+            longest = min(self._longest, self._astray) if is_first else math.inf
+            if not math.isfinite(length) or length > longest:
                 return None
             if length > DIVERGING * last:
                 return self._refreshed(conditions, state, first)
@@ -214,6 +216,6 @@ class _Search:
         complementarity, floor = conditions.complementarity(state), self._cost.floor
         # The floor is a cheap bound; the dear one is worth its time only where steps do not help
         # any more.
-        if floor is not None and length >= STALLED * np.sqrt(state.x @ state.x):
+        if floor is not None and length >= STALLED * math.sqrt(state.x @ state.x):
             return (complementarity + QUARTER * float(r @ (r / floor))) / size
         return (complementarity + self._cost.residual_bound(self._slope, r, GAP * size)) / size

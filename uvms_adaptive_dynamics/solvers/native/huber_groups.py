@@ -23,6 +23,8 @@ another group beyond rho, `refresh` checks all groups and updates the set.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ...model.coordinates import Coordinates
@@ -30,7 +32,6 @@ from ..problem import HorizonProblem
 from .outlier_set import OutlierSet, OutlierTerm
 from .stack import Stack
 
-LONG = 4000  # rows from which a refresh is in single precision: half the memory to read
 ENTER, LEAVE = (
     0.25,
     0.45,
@@ -64,7 +65,7 @@ class Window:
     _slot_weight: np.ndarray  # (N,) of the tick followed last
 
     def __init__(self, problem: HorizonProblem, coordinates: Coordinates):
-        self._at = coordinates
+        self._at, self._all_free = coordinates, bool(coordinates.free.all())
         self._source, self._scale = problem.source, problem.scale.copy()
         self._grouping = problem.grouping
         self._threshold = problem.quantile, problem.rho
@@ -91,9 +92,8 @@ class Window:
         G, m = self._capacity * self._groups_a_slot, self._at.size
         self._born = np.full(self._capacity, -1)
         self._R, self._tau = np.zeros((G, self._rows_a_group, m)), np.zeros((G, self._rows_a_group))
-        self._single = (
-            np.zeros((G, self._rows_a_group, m), np.float32) if self._capacity * C > LONG else None
-        )
+        # for a refresh: half the memory to read
+        self._single = np.zeros((G, self._rows_a_group, m), np.float32)
         self._rho = np.full(G, np.inf)
         self._filled, self._ticks = 0, 0
         self._refreshed_at: np.ndarray | None = None
@@ -105,7 +105,7 @@ class Window:
         if self._capacity < N or self._filled > N:
             self._allocate(problem)
         new = (
-            np.flatnonzero(problem.born != self._born[:N])
+            (problem.born != self._born[:N]).nonzero()[0]
             if problem.born is not None
             else np.arange(N)
         )
@@ -125,7 +125,7 @@ class Window:
             if leaving.size:
                 outliers.remove(leaving)
         Y, tau = problem.Y[new], problem.tau[new]
-        if not self._at.free.all():
+        if not self._all_free:
             tau = tau - Y @ np.where(self._at.free, 0.0, problem.pi)
         tau = problem.scale * tau
         rows = self._at.columns(problem.scale[:, None] * Y).reshape(
@@ -137,8 +137,7 @@ class Window:
         )
         rho = problem.thresholds(self._rows_a_group)[counts]
         self._R[groups], self._tau[groups], self._rho[groups] = rows, tau, rho
-        if self._single is not None:
-            self._single[groups] = rows
+        self._single[groups] = rows
         self._slot_weight = problem.weight
         self._filled = N
         if problem.born is not None:
@@ -157,6 +156,8 @@ class Window:
         residual = outliers.tau - (rows @ x).reshape(outliers.tau.shape)
         norm = np.sqrt(np.einsum("kr,kr->k", residual, residual))
         excess = np.maximum(norm - outliers.rho, 0.0)
+        if not excess.any():
+            return OutlierTerm(0.0, np.zeros(x.size), norm, excess, residual)
         weight = outliers.weight
         isotropic = 2 * excess / np.maximum(norm, 1e-300)
         gradient = ((weight * isotropic)[:, None] * residual).ravel() @ rows
@@ -174,23 +175,20 @@ class Window:
         if self._refreshed_at is None:
             return False
         d = x - self._refreshed_at
-        root = float(np.sqrt(self._slot_weight.min()))
-        return float(np.sqrt(max(d @ P @ d, 0.0))) < (ENTER - ROUNDING - margin) * root
+        root = math.sqrt(self._slot_weight.min())
+        return math.sqrt(max(d @ P @ d, 0.0)) < (ENTER - ROUNDING - margin) * root
 
     def refresh(self, x: np.ndarray, P: np.ndarray) -> None:
         """Update the outlier set for x (m,), unless it covers x."""
         if self.covers(x, P):
             return
         end = self._filled * self._groups_a_slot
-        if self._single is None:
-            residual = self._tau[:end] - (self._R[:end].reshape(-1, x.size) @ x).reshape(end, -1)
-        else:
-            product = self._single[:end].reshape(-1, x.size) @ x.astype(np.float32)
-            residual = self._tau[:end].astype(np.float32) - product.reshape(end, -1)
+        product = self._single[:end].reshape(-1, x.size) @ x.astype(np.float32)
+        residual = self._tau[:end].astype(np.float32) - product.reshape(end, -1)
         below = self._rho[:end] - np.sqrt(np.einsum("gr,gr->g", residual, residual))
         member = self.outliers.place[:end] >= 0
-        entering = np.flatnonzero((below < ENTER) & ~member)
-        leaving = np.flatnonzero((below > LEAVE) & member)
+        entering, = ((below < ENTER) & ~member).nonzero()
+        leaving, = ((below > LEAVE) & member).nonzero()
         self.revision += bool((below[entering] < ROUNDING).any())
         if leaving.size:
             self.outliers.remove(self.outliers.place[leaving])
@@ -220,7 +218,7 @@ class Window:
             moved = at.residual - outliers.residual
             change = np.einsum("kr,kr->k", moved, moved) / np.maximum(at.norm, 1e-100) ** 2
             change[(at.isotropic == 0.0) & (outliers.isotropic == 0.0)] = 0.0
-            chosen = np.flatnonzero(change > CHANGED**2)
+            chosen, = (change > CHANGED**2).nonzero()
             if chosen.size > RECOMPUTED:
                 order = np.argsort(change[chosen])[::-1]
                 # What is not in the sum at all cannot wait.

@@ -111,7 +111,9 @@ class RobustCost:
     def hessian(self, slope: Slope, exact: bool = False) -> np.ndarray:
         """(m, m) a new matrix; unless `exact`, outliers that hardly moved count with the
         curvature they had."""
-        return 2 * self.P - self._groups.curvature(slope.outliers, exact)
+        hessian = 2 * self.P
+        hessian -= self._groups.curvature(slope.outliers, exact)
+        return hessian
 
     def majorizer(self, slope: Slope) -> np.ndarray:
         """(m, m) Hessian of the quadratic that touches the cost at the slope's x and is above

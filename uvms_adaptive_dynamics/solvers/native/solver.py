@@ -99,7 +99,8 @@ class NativeSolver:
             solution, self._warm = solve_warm(problem, warm, clock)
         except (SolverError, np.linalg.LinAlgError) as error:
             solution, self._warm = self._rescued(problem, warm.cones, clock, error)
-        return replace(solution, seconds=clock.elapsed)
+            return replace(solution, seconds=clock.elapsed)
+        return solution
 
     def _rescued(
         self, problem: HorizonProblem, cones: Cones, clock: Clock, error: Exception
