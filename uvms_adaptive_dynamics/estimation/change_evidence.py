@@ -116,7 +116,8 @@ def evidence(hypothesis: Hypothesis, rows: RecentRows,
     columns = columns.reshape(rows.residual.size, -1)
     weighted = rows.weight.reshape(-1, 1) * columns
     D = hypothesis.stddev
-    M = np.eye(D.size) + D[:, None] * (columns.T @ weighted) * D
+    M = D[:, None] * (columns.T @ weighted) * D
+    M.flat[::D.size + 1] += 1.0
     L = np.linalg.cholesky(M)
     u, _ = dtrtrs(L, D * (rows.residual.ravel() @ weighted), lower=1)
     mean = D * dtrtrs(L, u, lower=1, trans=1)[0]

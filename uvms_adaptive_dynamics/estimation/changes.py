@@ -25,6 +25,7 @@ restored. docs/mathematics.md and docs/uncertainty.md, "Changes of the robot".
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -145,10 +146,26 @@ class _Ring:
         measured, predicted, doubt, counts = self._values[:, order]
         if as_then:
             predicted = self._Y[order] @ self._pi[order[0]]
-        # What the parameters' own error does to the rows it does to all of them alike.
-        weight = self.stride * counts / (variance + rows * self.stride * doubt)
+        weight = self._weight(rows, variance, counts, doubt)
         return RecentRows(self._Y[order], predicted, measured - predicted, weight,
                           self._by_velocity[order])
+
+    def newest_of_each(self, lengths: Sequence[int],
+                       variance: np.ndarray) -> dict[int, RecentRows]:
+        """`newest` of several numbers of rows, ascending: all views of the longest."""
+        order = (self._next - lengths[-1] + np.arange(lengths[-1])) % self._length
+        Y, by_velocity = self._Y[order], self._by_velocity[order]
+        measured, predicted, doubt, counts = self._values[:, order]
+        residual = measured - predicted
+        return {rows: RecentRows(Y[-rows:], predicted[-rows:], residual[-rows:],
+                                 self._weight(rows, variance, counts[-rows:], doubt[-rows:]),
+                                 by_velocity[-rows:])
+                for rows in lengths}
+
+    def _weight(self, rows: int, variance: np.ndarray, counts: np.ndarray,
+                doubt: np.ndarray) -> np.ndarray:
+        # What the parameters' own error does to the rows it does to all of them alike.
+        return self.stride * counts / (variance + rows * self.stride * doubt)
 
 
 @dataclass
@@ -231,7 +248,7 @@ class EvidenceChangeDetector:
         variance = information.noise.long_run ** 2
         variance *= information.gradient.rows_per_independent(variance)
         lengths = [rows for rows in self._since if rows <= self._ring.filled]
-        since = {rows: self._ring.newest(rows, variance) for rows in lengths}
+        since = self._ring.newest_of_each(lengths, variance)
         return _Look(since, variance, [])
 
     def _best_since(self, hypothesis: Hypothesis, look: _Look) -> tuple[float, int, np.ndarray]:
