@@ -95,7 +95,7 @@ FAULTS = (
           "self.gradient.break_off()\n        self.systematic.break_off()\n        if close",
           "self.systematic.break_off()\n        if close", INFORMATION),
     Fault("the threshold of an instant is that of one row", "estimation/robust_weight.py",
-          "huber_threshold(int(valid.sum()), *self._threshold)",
+          "huber_threshold(int(np.count_nonzero(valid)), *self._threshold)",
           "huber_threshold(1, *self._threshold)",
           "estimation/test_robust_weight.py"),
     Fault("leverage is not bounded", "estimation/sample_check.py", "~(surprise <= INCONSISTENT)",

@@ -72,7 +72,8 @@ class EstimateUncertainty:
                                len(self._physical.table.equal_pairs), A @ pi - problem.total.g,
                                free)
         systematic = G.times(self._information.systematic_gradient().T).T
-        systematic[:, ~free] = self.systematic[:, ~free]
+        if not free.all():
+            systematic[:, ~free] = self.systematic[:, ~free]
         systematic.setflags(write=False)
         self._inverse, self.systematic = G, systematic
         self._increments.add_increment(before, pi)

@@ -301,14 +301,14 @@ class Estimator:
                                       lambda: np.diagonal(covariance.of_rows(raw.Y)), noise)
             # A regressor is absurd because the motion is, which all rows share.
             believable &= not (sample.valid & suspect).any()
-        self.implausible += int(np.sum(sample.valid & ~believable))
+        self.implausible += int(np.count_nonzero(sample.valid & ~believable))
         if sample.down_doubt is None:
             return believable
         # What is not known of the attitude must not outweigh the noise: such a row would speak of
         # the vehicle's tilt, not of the arm.
         doubt = attitude_variance(sample, self.robot, self.pi)
         level = doubt <= self.information.noise.long_run ** 2
-        self.tilted += int(np.sum(sample.valid & believable & ~level))
+        self.tilted += int(np.count_nonzero(sample.valid & believable & ~level))
         return believable & level
 
     def _judge(self, prediction: Prediction, excited: Excited) -> None:

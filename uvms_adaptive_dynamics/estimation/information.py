@@ -165,7 +165,7 @@ class InformationState:
             if leaving is not None:
                 self._condense(leaving, prediction.pi)
             self.window.add_row(rows, counts)
-            self.rows_learned += int(counts.sum())
+            self.rows_learned += int(np.count_nonzero(counts))
             self._held.add_row(rows[:, :-1], counts)
         # Also where no row counts: its lags are ticks.
         self._add_to_gradient(prediction, rows[:, :-1], residual * counts, excited)

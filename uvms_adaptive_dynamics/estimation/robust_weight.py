@@ -16,6 +16,8 @@
 gradient's covariance (docs/mathematics.md, "Arrival cost")."""
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..config import Estimation
@@ -43,8 +45,10 @@ class RobustWeight:
             rho = huber_threshold(1, *self._threshold)
             return huber_weight(np.abs(residual), np.full(residual.size, rho))
         if self._grouping == "sample":
-            rho = huber_threshold(int(valid.sum()), *self._threshold)
-            return np.full(residual.size, huber_weight(np.sqrt(residual @ residual), rho))
+            rho = huber_threshold(int(np.count_nonzero(valid)), *self._threshold)
+            norm = math.sqrt(residual @ residual)
+            # nearly all are inliers
+            return np.full(residual.size, huber_weight(norm, rho) if norm > rho else 1.0)
         return np.full(residual.size, self._of_stack)
 
 

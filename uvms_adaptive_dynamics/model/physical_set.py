@@ -211,7 +211,7 @@ class PhysicalSet:
         are scaled); its gradient is the eigenvector's quadratic form.
         """
         near = tolerance * self.table.scale
-        bounds = np.flatnonzero((pi - self.lower < near) | (self.upper - pi < near))
+        bounds, = ((pi - self.lower < near) | (self.upper - pi < near)).nonzero()
         at_bounds = np.zeros((bounds.size, self.table.size))
         at_bounds[np.arange(bounds.size), bounds] = 1.0
         if not self.inequalities:

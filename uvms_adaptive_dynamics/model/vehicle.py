@@ -38,21 +38,19 @@ def vehicle_regressor(nu: np.ndarray, nu_dot: np.ndarray, R_nb: np.ndarray) -> n
     nu, nu_dot (6,) body velocity and its derivative in the body frame [m/s, rad/s; per s]; R_nb (3,
     3) maps body FRD to NED (only its third row, the direction of gravity in the body, enters).
     """
-    functions = np.concatenate([nu_dot, nu, np.abs(nu) * nu, R_nb[2], (nu[:, None] * nu).ravel()])
-    return (_COEFFICIENTS @ functions).reshape(6, -1)
+    return (_COEFFICIENTS @ _functions(nu, nu_dot, R_nb[2])).reshape(6, -1)
 
 
 def by_linear_velocity(nu: np.ndarray) -> np.ndarray:
     """(2, 6, 27) S, Q: with the linear velocity times f, Y_v is Y_v + (f - 1) S + (f - 1)^2 Q;
     nu (6,) as of `vehicle_regressor`. The accelerations stay: an IMU measures them."""
-    slope, curvature = np.zeros((2, _FUNCTIONS))
-    slope[_LINEAR:_LINEAR + 3] = nu[:3]
-    curvature[_SQUARE:_SQUARE + 3] = np.abs(nu[:3]) * nu[:3]
-    slope[_SQUARE:_SQUARE + 3] = 2 * curvature[_SQUARE:_SQUARE + 3]
-    products = nu[:, None] * nu
-    slope[_PRODUCTS:] = (_DEGREES * products).ravel()
-    curvature[_PRODUCTS:] = ((_DEGREES == 2) * products).ravel()
-    return (np.array([slope, curvature]) @ _COEFFICIENTS.T).reshape(2, 6, -1)
+    functions = _functions(nu, _ZERO, _ZERO[:3])
+    return ((_CHANGES * functions) @ _COEFFICIENTS.T).reshape(2, 6, -1)
+
+
+def _functions(nu: np.ndarray, nu_dot: np.ndarray, n3: np.ndarray) -> np.ndarray:
+    """(57,) the functions of the state that Y_v is linear in."""
+    return np.concatenate([nu_dot, nu, np.abs(nu) * nu, n3, (nu[:, None] * nu).ravel()])
 
 
 def _coefficients() -> np.ndarray:
@@ -82,4 +80,9 @@ def _coefficients() -> np.ndarray:
 
 
 _COEFFICIENTS = _coefficients()
-_DEGREES = np.add.outer(*2 * [np.array([1.0, 1, 1, 0, 0, 0])])   # of nu_i nu_j in linear velocity
+_ZERO = np.zeros(6)
+_LINEAR_ONES = np.array([1.0, 1, 1, 0, 0, 0])
+# of each function in linear velocity
+_DEGREES = np.concatenate([_ZERO, _LINEAR_ONES, 2 * _LINEAR_ONES, _ZERO[:3],
+                           np.add.outer(_LINEAR_ONES, _LINEAR_ONES).ravel()])
+_CHANGES = np.array([_DEGREES, _DEGREES == 2])      # f^d - 1 = d (f - 1) + [d = 2] (f - 1)^2

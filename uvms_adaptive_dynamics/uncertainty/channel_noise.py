@@ -85,7 +85,7 @@ class LongRunNoise:
         rate = np.maximum(self._rate, 1 /
                           (1 + self._seen - 0.5 * np.minimum(self._seen, FIRST_ROWS))) * telling
         square = (residual / self._initial) ** 2
-        place = np.searchsorted(self._edges, square)
+        place = self._edges.searchsorted(square)
         self._histogram *= (1 - rate)[:, None]
         self._histogram[self._each, place] += rate
         self._seen += telling

@@ -18,6 +18,7 @@ A tick needs it for twenty rows; the matrix is formed when somebody asks for it.
 docs/mathematics.md, "Covariance"."""
 from __future__ import annotations
 
+import math
 from functools import cached_property
 
 import numpy as np
@@ -56,7 +57,9 @@ class ConstrainedInverse:
         if self._free is not None:
             normals, gradient = normals[:, self._free], gradient[self._free]
         self._scale = 1 / np.sqrt(A.diagonal())[:, None]    # A is factorized with a unit diagonal
-        self._factor = _factor(A * (self._scale * self._scale.T))
+        scaled = self._scale * self._scale.T
+        scaled *= A
+        self._factor = _factor(scaled)
         self._narrowed = np.zeros((len(A), 0))
         if len(normals) and len(A):
             self._narrowed, share = self._directions(normals, gradient, B, equalities)
@@ -141,6 +144,6 @@ def share_inside(z: np.ndarray) -> np.ndarray:
     z. Intervals of that width cover an x >= 0 wherever it lies at least as often as without the
     bound, since z + 1.96 share_inside(z) >= 1.96."""
     z = np.minimum(z, 1e6)
-    hazard = np.sqrt(2 / np.pi) / erfcx(z / np.sqrt(2))
+    hazard = math.sqrt(2 / math.pi) / erfcx(z / math.sqrt(2))
     far = np.maximum(z, FAR_OUTSIDE)
     return np.sqrt(np.where(z > FAR_OUTSIDE, 2 / far ** 2 - 10 / far ** 4, 1 + z ** 2 - z * hazard))
