@@ -84,7 +84,9 @@ class RowExcitation:
                 noise: np.ndarray) -> Excited:
         """Rows Y (C, p) and efforts (C,) of an instant, the estimate (p,) that predicted them and
         the noise (C,) known before."""
-        rate = np.maximum(self._rate, 1 / (self._seen + 1)) * valid
+        # a mean at first
+        first, begun = 1 / (self._seen + 1), self._seen > 0
+        rate = np.maximum(self._rate, first) * valid
         away = Y - self._mean
         self._mean += rate[:, None] * away
         way = self._mean - self._place
@@ -93,11 +95,14 @@ class RowExcitation:
         taken, presumed, along = squares.sum(axis=-1)
         by_arm, _, arm_along = (squares * self._by_arm).sum(axis=-1)
         # A first row has not moved: its distance from the initial mean is no motion.
-        begun = self._seen > 0
         self._variation += rate * (begun * taken - self._variation)
         self._motion += rate * (begun * np.maximum(taken, presumed) - self._motion)
         self._effort_mean += rate * (effort - self._effort_mean)
-        self._follow_drive(effort, by_arm, valid)
+        # What drives each row: the variation of its effort, with the arm's, as far as it is left.
+        coasting = np.maximum(self._coasting, first) * valid
+        change = effort - self._coasting_mean
+        self._coasting_mean += coasting * change
+        self._drive += coasting * (begun * (change ** 2 + by_arm) - self._drive)
         self._seen += valid
         driven = (IN_MOTION * noise) ** 2
         rests = AT_REST ** 2 * self._reference
@@ -112,21 +117,14 @@ class RowExcitation:
         elsewhere = valid & (along > np.maximum(driven, rests)) & (
             (self._effort_mean - self._place_effort) ** 2 + arm_along > driven)
         fresh = moves | elsewhere
-        self._place[fresh], self._place_effort[fresh] = self._mean[fresh], self._effort_mean[fresh]
+        np.copyto(self._place, self._mean, where=fresh[:, None])
+        np.copyto(self._place_effort, self._effort_mean, where=fresh)
         self._still = np.where(fresh, 0, self._still + valid)
         return Excited(valid & (self._still <= self._linger), moves)
 
     def _squares(self, efforts: np.ndarray) -> np.ndarray:
         """(..., C, blocks) the blocks' squared efforts, from those of parameters (..., C, p)."""
         return (efforts @ self._blocks) ** 2
-
-    def _follow_drive(self, effort: np.ndarray, by_arm: np.ndarray, valid: np.ndarray) -> None:
-        """What drives each row, squared: the variation of its effort (C,), as far as it is left,
-        with what the arm adds (C,)."""
-        rate = np.maximum(self._coasting, 1 / (self._seen + 1)) * valid
-        change = effort - self._coasting_mean
-        self._coasting_mean += rate * change
-        self._drive += rate * ((self._seen > 0) * (change ** 2 + by_arm) - self._drive)
 
     def _keep(self, away: np.ndarray, moves: np.ndarray) -> None:
         """Keep a regressor of each row that has moved for another while."""
