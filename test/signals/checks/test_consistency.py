@@ -198,6 +198,29 @@ def test_efforts_that_are_missing_now_and_then_are_judged_by_the_others():
     assert said(log) == []
 
 
+@pytest.mark.parametrize("seed", [0, 3])
+def test_noise_of_velocities_makes_no_effort_late(seed):
+    """Between two readings noise is half as large, so that shifts by half a period seemed to fit
+    best: a TIAGo's efforts were told .3 s late. A lag is still seen beside such noise."""
+    log, rng = joints_log(seed), np.random.default_rng(seed)
+    speed = np.gradient(log[:, 1], log[:, 0])
+    log[:, 2] += 0.5 * rng.normal(size=len(log))
+    log[:, 3] = 0.5 * np.sign(speed) + 0.05 * rng.normal(size=len(log))
+    assert said(log[::3]) == []
+    late = np.column_stack([log[10:, :3], log[:-10, 3]])[::3]
+    assert "late" in said(late)[0].sentence
+
+
+def test_a_velocity_that_is_always_zero_is_said_and_efforts_are_judged_without_it():
+    """By the speed of the positions; so are those of drivers that leave velocities out."""
+    log = joints_log(0, sign=-1.0)
+    for none in (0.0, np.nan):
+        log[:, 2] = none
+        found = [finding.sentence for finding in said(log)]
+        assert any("stays the same" in sentence for sentence in found) == (none == 0.0)
+        assert "wrong sign" in found[-1]
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_efforts_without_a_sign_are_named_and_a_load_of_one_sign_is_not(seed):
     """A driver that publishes a current's size; gravity that never lets the effort reach zero."""

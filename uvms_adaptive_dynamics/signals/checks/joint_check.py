@@ -40,6 +40,8 @@ VELOCITY_GAIN = 0.6, 1.6     # of the velocities, within which they are right
 MIN_EFFORT_LAG = 0.03
 ODDS = 1000.0                # for another order of the efforts, beside any other one
 NEAR_ZERO = 0.05      # of the median size, near which an effort passes through zero
+# [s] over which positions make a speed: their noise is none then, and a velocity's is not asked
+SPEED_SPAN = 0.2
 
 
 def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: np.ndarray,
@@ -55,12 +57,32 @@ def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: n
     findings, complete = _check_positions(names, mu, low, high), True
     if np.isfinite(speed).all() and not findings:
         findings, complete = _check_velocities(names, t, mu, speed)
-    known = np.isfinite(effort).all(axis=1)
-    if known.sum() > MIN_MOVING_READINGS and np.isfinite(speed).all() and not findings:
-        findings, efforts_complete = _check_efforts(names, log[known], effort_limits)
-        findings = _with_scales(findings, names, effort_scale)
+    by_position = _speed_of(t, mu)
+    known = np.isfinite(effort).all(axis=1) & np.isfinite(by_position).all(axis=1)
+    if known.sum() > MIN_MOVING_READINGS and all(one.harm is Harm.SLIGHT for one in findings):
+        wrong, efforts_complete = _check_efforts(names, t[known], mu[known], by_position[known],
+                                                 effort[known], effort_limits)
+        findings = findings + _with_scales(wrong, names, effort_scale)
         complete = complete and efforts_complete
     return CheckResult(findings, complete)
+
+
+def _speed_of(t: np.ndarray, mu: np.ndarray) -> np.ndarray:
+    """(k, n) speeds from positions (k, n) on either side of t (k,), NaN at the ends, across gaps
+    and jumps. Velocities are what drivers filter, round or leave at zero; and where they are noisy,
+    features that lag explain an effort as well."""
+    before, after = (np.column_stack([np.interp(t + shift, t, column) for column in mu.T])
+                     for shift in (-0.5 * SPEED_SPAN, 0.5 * SPEED_SPAN))
+    speed = (after - before) / SPEED_SPAN
+    step = np.diff(t, prepend=t[0])
+    broken = (step > SPEED_SPAN) | (
+        np.abs(np.diff(mu, axis=0, prepend=mu[:1])) > JUMP_SPEED * step[:, None]).any(axis=1)
+    near = np.zeros(len(t), bool)
+    for k in np.flatnonzero(broken):
+        near |= (t > t[k - 1] - SPEED_SPAN) & (t < t[k] + SPEED_SPAN)
+    inside = (t - t[0] >= 0.5 * SPEED_SPAN) & (t[-1] - t >= 0.5 * SPEED_SPAN)
+    speed[near | ~inside] = np.nan
+    return speed
 
 
 def _check_positions(names: Sequence[str], mu: np.ndarray, low: np.ndarray,
@@ -103,8 +125,15 @@ def _check_velocities(names: Sequence[str], t: np.ndarray, mu: np.ndarray,
     if moved.all() and elsewhere > 2 and np.unique(follows).size == len(names):
         order = np.argsort(follows)
         return [Finding("joint velocity", _order_sentence("velocities", names, order))], True
+    stuck = moved & (np.ptp(speed, axis=0) == 0.0)
     findings, complete = [], True
-    for j in range(len(names)):
+    if stuck.any():
+        unmeasured = ", ".join(names[j] for j in np.flatnonzero(stuck).tolist())
+        findings.append(Finding("joint velocity", (
+            f"the velocity of {unmeasured} stays the same while the position moves: it is not "
+            "measured, and the positions are used alone; let the driver leave velocities out"),
+            harm=Harm.SLIGHT))
+    for j in np.flatnonzero(~stuck).tolist():
         if not moved[j]:
             complete = False
         elif outside(A[j, j], A[j, j], error[j, j], VELOCITY_GAIN):
@@ -150,17 +179,16 @@ def _goes_with_speed(name: str) -> str:
     return f"the effort of {name} goes with its speed by "
 
 
-def _check_efforts(names: Sequence[str], log: np.ndarray,
-                   limits: np.ndarray) -> tuple[list[Finding], bool]:
-    """(efforts of a wrong sign or unit, whether every joint moved enough).
+def _check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: np.ndarray,
+                   effort: np.ndarray, limits: np.ndarray) -> tuple[list[Finding], bool]:
+    """(efforts (k, n) of a wrong sign or unit, whether every joint moved enough).
 
     Friction opposes: what of the effort follows the joint's own speed, beside what gravity may do
     at any posture, must be positive.
     """
     n = len(names)
-    mu, speed, effort = (log[:, 1 + k * n:1 + (k + 1) * n] for k in range(3))
-    overlap = max(1.0, EFFORT_WINDOW / float(np.median(np.diff(log[:, 0]))))
-    posture = np.hstack([np.ones((len(log), 1)), np.cos(mu), np.sin(mu)])
+    overlap = max(1.0, EFFORT_WINDOW / float(np.median(np.diff(t))))
+    posture = np.hstack([np.ones((len(t), 1)), np.cos(mu), np.sin(mu)])
     order = _effort_order(speed, effort, posture, overlap)
     if order is not None:
         return [Finding("joint effort", _order_sentence("efforts", names, order))], True
@@ -190,7 +218,7 @@ def _check_efforts(names: Sequence[str], log: np.ndarray,
                 f"the effort of {name} is typically {size:.3g} N m, its limit {limits[j]:.3g} N m; "
                 "the unit is probably mN m or mA, set joint_states.effort_scale"),
                 harm=Harm.FOLLOWED, joint=name))
-    return findings or _late_efforts(log[:, 0], speed, effort, posture, overlap), complete
+    return findings or _late_efforts(t, speed, effort, posture, overlap), complete
 
 
 def _has_no_sign(effort: np.ndarray, joints: int) -> bool:

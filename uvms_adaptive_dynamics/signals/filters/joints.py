@@ -24,7 +24,7 @@ import numpy as np
 from ...config import Config
 from ...model.robot import RobotModel
 from ..decode.sensor_clock import SensorClock
-from ..gates.choose import joint_consistency, repeat_gate, spike_gate
+from ..gates.choose import joint_consistency, repeat_gate, spike_gate, stuck_velocities
 from ..gates.contradictions import Contradictions
 from ..gates.spikes import GatedRow
 from .pace import half_window, longest_gap, window_wait
@@ -108,6 +108,7 @@ class JointFilter:
                                 + [settings.velocity_stddev] * n + effort_floor)
         self._consistency = joint_consistency(gates, n, settings.position_stddev)
         self._repeats = repeat_gate(gates, n)
+        self._unmeasured = stuck_velocities(gates, n, settings.position_stddev)
 
     def reset(self) -> None:
         """Forget all signals."""
@@ -115,6 +116,7 @@ class JointFilter:
         self._gate.reset()
         self._consistency.reset()
         self._repeats.reset()
+        self._unmeasured.reset()
         self._contradictions = Contradictions()
         self._thin.reset()
         self._logged = -math.inf
@@ -182,12 +184,19 @@ class JointFilter:
         row, t = gated.row, gated.t
         if t - self._series.last_time > self._longest_gap():
             self._consistency.restart()
+            self._unmeasured.reset()
         if not self._consistency.fits(t, row[:n], row[n:2 * n]):
             self._contradictions.add(
                 min(self._series.last_time, self._consistency.wrong_since), t)
             self._on_reject("joint_states", "positions and velocities do not fit each other")
         elif self._contradictions.is_open and t - self._contradictions.last > QUIET:
             self._contradictions.close()
+        stuck = self._unmeasured.stuck(t, row[:n], row[n:2 * n])
+        if any(stuck):
+            self._on_reject("joint_states", "velocity of a joint stays the same while it moves: "
+                                            "not measured")
+            row = [*row[:n], *(math.nan if is_stuck else v
+                               for is_stuck, v in zip(stuck, row[n:2 * n])), *row[2 * n:]]
         if (thinned := self._thin.add(t, [*row, *erratic])) is not None:
             self._series.append(*thinned)
 
@@ -253,7 +262,8 @@ class JointFilter:
         return None if line is None else [*line[0], *now[last:].tolist()]
 
     def _fit(self, t: float, half: float) -> list[list[float]] | None:
-        """[position, velocity, acceleration] at t; velocities may be missing."""
+        """[position, velocity, acceleration] at t; velocities may be missing, of single joints too.
+        """
         n = self._n
         times, rows = self._series.window(t - half, t + half)
         if len(times) < MIN_JOINT_READINGS:
@@ -261,9 +271,13 @@ class JointFilter:
         positions, velocities = rows[:, :n], rows[:, n:2 * n]
         degree = min(JOINT_DEGREE, 2 * len(times) - 2)
         fit = motion_at(times, positions, velocities, t, degree, self._ratio)
-        if fit is None or not math.isfinite(fit[0][0]):
+        if fit is None or not all(map(math.isfinite, fit[0])):
             degree = min(JOINT_DEGREE, len(times) - 2)
-            fit = motion_at(times, positions, None, t, degree, self._ratio)
+            by_positions = motion_at(times, positions, None, t, degree, self._ratio)
+            if fit is None or by_positions is None:
+                return by_positions
+            fit = [[a if math.isfinite(a) else b for a, b in zip(both, alone)]
+                   for both, alone in zip(fit, by_positions)]
         return fit
 
     def _mask_reasons(self, mu: Sequence[float], mu_dot: Sequence[float], effort: Sequence[float],

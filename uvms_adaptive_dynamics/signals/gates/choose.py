@@ -27,6 +27,7 @@ from .joint_consistency import JointConsistency
 from .publishers import PublisherGate
 from .repeats import RepeatGate
 from .spikes import LOOKAHEAD, GatedRow, SpikeGate
+from .stuck_velocities import StuckVelocities
 
 
 class NoSpikeGate(SpikeGate):
@@ -69,6 +70,14 @@ class NoRepeatGate(RepeatGate):
         return [False] * len(values)
 
 
+class NoStuckVelocities(StuckVelocities):
+    """See `StuckVelocities`; every velocity is taken for measured."""
+
+    def stuck(self, t: float, position: Sequence[float], velocity: Sequence[float]) -> list[bool]:
+        """See `StuckVelocities.stuck`."""
+        return self._stuck
+
+
 class NoFrozenSensorGate(FrozenSensorGate):
     """See `FrozenSensorGate`; no sensor is ever found frozen."""
 
@@ -105,6 +114,11 @@ def imu_consistency(gates: bool) -> ImuConsistency:
 def joint_consistency(gates: bool, joints: int, position_stddev: float) -> JointConsistency:
     """The check, or with gates=False none; other arguments as of `JointConsistency`."""
     return (JointConsistency if gates else NoJointConsistency)(joints, position_stddev)
+
+
+def stuck_velocities(gates: bool, joints: int, position_stddev: float) -> StuckVelocities:
+    """The check, or with gates=False none; other arguments as of `StuckVelocities`."""
+    return (StuckVelocities if gates else NoStuckVelocities)(joints, position_stddev)
 
 
 def repeat_gate(gates: bool, width: int) -> RepeatGate:
