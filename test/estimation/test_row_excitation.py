@@ -83,6 +83,22 @@ def test_a_wrong_estimate_cannot_keep_a_row_at_rest():
     assert not any(e.counts.any() or e.moves.any() for e in seen[2200:])
 
 
+def test_a_wrong_estimate_cannot_hide_a_slow_tilt():
+    """Nor one that is too slow to be seen within a second, by the prior either."""
+    robot = RobotModel.from_config(Config())
+    table = robot.table
+    wrong, valid, noise = np.zeros(table.size), np.ones(table.channels, bool), np.full(
+        table.channels, .05)
+    excitation = RowExcitation(table, PERIOD, 0.005 * np.array(table.scale))
+    place, *_, far = rows(robot, table, 400, 400)
+    rest = seen_of(excitation, [place] * 500, wrong, valid, noise)
+    tilt = seen_of(excitation, (place + (far - place) * min(k / 5000, 1.0) for k in range(7000)),
+                   wrong, valid, noise)
+    assert not rest[-1].counts.any() and not tilt[-1].counts.any()
+    assert np.median(np.mean([e.counts for e in tilt[:5000]], axis=0)) > .03
+    assert not np.any([e.moves for e in tilt])
+
+
 def test_calm_start_tells_nothing_of_the_noise():
     """Before anything has moved no residual is taken for the noise, and rows count for the first
     second only."""

@@ -91,12 +91,12 @@ class RowExcitation:
         self._mean += rate[:, None] * away
         way = self._mean - self._place
         # squared efforts of the blocks, and the arm's of them that act on the vehicle
-        squares = self._squares(np.array([away * pi, away * self._presumed, way * pi]))
-        taken, presumed, along = squares.sum(axis=-1)
-        by_arm, _, arm_along = (squares * self._by_arm).sum(axis=-1)
+        squares = self._squares(np.array([[away], [way]]) * np.array([pi, self._presumed])[:, None])
+        (taken, taken_presumed), (along, along_presumed) = squares.sum(axis=-1)
+        by_arm, arm_along = (squares[:, 0] * self._by_arm).sum(axis=-1)
         # A first row has not moved: its distance from the initial mean is no motion.
         self._variation += rate * (begun * taken - self._variation)
-        self._motion += rate * (begun * np.maximum(taken, presumed) - self._motion)
+        self._motion += rate * (begun * np.maximum(taken, taken_presumed) - self._motion)
         self._effort_mean += rate * (effort - self._effort_mean)
         # What drives each row: the variation of its effort, with the arm's, as far as it is left.
         coasting = np.maximum(self._coasting, first) * valid
@@ -114,7 +114,7 @@ class RowExcitation:
                 self._number, 1, KEPT)
         self._ticks += 1
         # Too slow to be seen within a second, a tilt comes to other places all the same.
-        elsewhere = valid & (along > np.maximum(driven, rests)) & (
+        elsewhere = valid & (np.maximum(along, along_presumed) > driven) & (along >= rests) & (
             (self._effort_mean - self._place_effort) ** 2 + arm_along > driven)
         fresh = moves | elsewhere
         np.copyto(self._place, self._mean, where=fresh[:, None])
