@@ -146,7 +146,7 @@ def rows_of(estimator: Estimator, runs: Iterable[Sequence[Sample]]) -> Rows:
             if prediction is not None:
                 rows.append(prediction)
                 estimator.solve()
-    known = np.array([row.known for row in rows])
+    known = np.array([row.tau_known for row in rows])
     return Rows(np.array([row.regressor for row in rows]),
                 np.array([row.measured for row in rows]) - known,
                 np.array([row.predicted for row in rows]) - known,

@@ -112,7 +112,7 @@ def balance(tested: Run, pi: np.ndarray) -> dict[str, float]:
     for c, channel in enumerate(tested.robot.channels):
         if channel in MOMENTS:
             # `predict` adds the known buoyancy to both; it belongs to the arm.
-            found[channel] = channel_metrics(-arm[:, c], vehicle[:, c] - rows.known[:, c],
+            found[channel] = channel_metrics(-arm[:, c], vehicle[:, c] - rows.tau_known[:, c],
                                              rows.stddev[:, c], rows.valid[:, c], "N m")["r2"]
     return found
 
@@ -126,7 +126,7 @@ def plain_least_squares(learnt: Run) -> np.ndarray:
     arm, _ = learnt.log.predict(pi, None)
     places = range(table.vehicle_slice.start, table.vehicle_slice.stop)
     # A column of Y is the response to its parameter alone.
-    columns = [(learnt.log.predict(unit, None)[0] - rows.known)[:, vehicle]
+    columns = [(learnt.log.predict(unit, None)[0] - rows.tau_known)[:, vehicle]
                for unit in np.eye(table.size)[places.start:places.stop]]
     weight = 1 / np.array(learnt.config.estimation.noise_stddev[vehicle])
     valid = rows.valid[:, vehicle].ravel()

@@ -57,12 +57,12 @@ LOWEST = 0.97           # R^2 that each moment must reach in every order
 
 class Recording(NamedTuple):
     """One run: its samples, and its low-passed rows of the moments, for tests: regressor
-    (T, 2, p), known (T, 2) and valid (T, 2)."""
+    (T, 2, p), tau_known (T, 2) and valid (T, 2)."""
 
     name: str
     samples: list[Sample]
     regressor: np.ndarray
-    known: np.ndarray
+    tau_known: np.ndarray
     valid: np.ndarray
 
 
@@ -129,7 +129,7 @@ def recording(bag: Path, config: Config) -> Recording:
         raise UvmsError(f"'{bag}' gave no usable sample.")
     c = [robot.channels.index(name) for name in MOMENTS]
     return Recording(bag.name, samples, *(np.array([getattr(row, name)[c] for row in rows])
-                                          for name in ("regressor", "known", "valid")))
+                                          for name in ("regressor", "tau_known", "valid")))
 
 
 def orders(names: Sequence[str], count: int) -> Iterator[Order]:
@@ -176,7 +176,8 @@ def least_squares(estimator: Estimator, learnt: Sequence[Recording],
     valid = np.concatenate([run.valid for run in learnt])
     valid &= np.isin(range(len(MOMENTS)), moments)
     Y = np.concatenate([run.regressor[..., v] for run in learnt])[valid]
-    arm = np.concatenate([-(run.regressor[..., m] @ pi[m] + run.known) for run in learnt])[valid]
+    arm = np.concatenate(
+        [-(run.regressor[..., m] @ pi[m] + run.tau_known) for run in learnt])[valid]
     size = np.maximum(np.linalg.norm(Y, axis=0), 1e-12)
     pi[v] = np.linalg.lstsq(Y / size, arm, rcond=1e-8)[0] / size
     return pi
@@ -188,7 +189,7 @@ def balance(estimator: Estimator, pi: np.ndarray,
     by an estimate pi (p,), all rows pooled."""
     v, m = estimator.table.vehicle_slice, estimator.table.arm_slice
     arm, vehicle, valid = (np.concatenate(parts) for parts in (
-        [-(run.regressor[..., m] @ pi[m] + run.known) for run in tested],
+        [-(run.regressor[..., m] @ pi[m] + run.tau_known) for run in tested],
         [run.regressor[..., v] @ pi[v] for run in tested], [run.valid for run in tested]))
     return {name: channel_metrics(arm[:, c], vehicle[:, c], np.ones(len(arm)), valid[:, c],
                                   "N m")["r2"] for c, name in enumerate(MOMENTS)}

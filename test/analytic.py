@@ -73,7 +73,7 @@ class AnalyticMotion:
         if pi is None:
             return sample
         raw = robot.raw_rows(sample)
-        tau = raw.Y @ pi + raw.known
+        tau = raw.Y @ pi + raw.tau_known
         head = 6 if robot.vehicle else 0
         return Sample(START + t, R, nu, nu_dot, *mu, tau[:6] if head else np.zeros(6), tau[head:],
                       np.ones(C, bool))

@@ -230,7 +230,7 @@ FAULTS = (
     Fault("an expired licence is called refused", "solvers/mosek_licence.py",
           "if name in SENTENCES:", "if False:", "solvers/test_mosek.py"),
     Fault("one failed guess after the other is held", "solvers/native/solver.py",
-          "if active is None or self.known.held:", "if active is None:",
+          "if active is None or self.warm.held:", "if active is None:",
           "solvers/test_solvers.py"),
     Fault("lambda^age is left out of the norm of the stack", "solvers/problem.py",
           'np.einsum("k,kc,kc->", self.weight, residuals, residuals)',

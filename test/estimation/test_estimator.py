@@ -99,7 +99,7 @@ def test_wrong_prior_is_corrected_and_unseen_motion_predicted(values, robot, tru
     other = samples_of(config, robot, truth, 300, seed=9, noise=0)
     rows = [robot.raw_rows(s) for s in other]
     measured, predicted = np.array([r.tau for r in rows]), np.array(
-        [r.Y @ estimator.pi + r.known for r in rows])
+        [r.Y @ estimator.pi + r.tau_known for r in rows])
     # The relative cost with its short window tracks and forgets; with 'reaction' nothing tells the
     # arm's masses but the joint torques, which do not determine them all. Both are held to less.
     bound = .5 if values.get("estimation__arrival") == "relative" else .93 if values.get(

@@ -38,7 +38,7 @@ def test_filtered_rows_keep_the_equation_whatever_is_masked():
         if row is not None:
             rows += 1
             assert row.t == pytest.approx(.02 * k - f.delay)
-            np.testing.assert_allclose((row.Y @ pi + row.known)[row.valid], row.tau[row.valid],
+            np.testing.assert_allclose((row.Y @ pi + row.tau_known)[row.valid], row.tau[row.valid],
                                        atol=1e-12)
     assert rows == 300 - 2 * round(f.delay / .02)
 

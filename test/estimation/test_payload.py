@@ -64,11 +64,11 @@ class Rows:
             noise=SimpleNamespace(long_run=np.full(C, self.noise)),
             gradient=SimpleNamespace(rows_per_independent=lambda variance: np.ones(C)))
         for Y, residual in zip(self.Y, self.residual):
-            row = SimpleNamespace(t=1.0, regressor=Y, known=np.zeros(C),
+            row = SimpleNamespace(t=1.0, regressor=Y, tau_known=np.zeros(C),
                                   measured=Y @ self.pi + residual)
             tracker.add_row(row, np.ones(C, bool), state)
             # Of both robots: in the low-pass's memory of the grip.
-            early = SimpleNamespace(t=0.3, regressor=Y, known=np.zeros(C), measured=Y @ self.pi)
+            early = SimpleNamespace(t=0.3, regressor=Y, tau_known=np.zeros(C), measured=Y @ self.pi)
             tracker.add_row(early, np.ones(C, bool), state)
         return tracker.payload()
 

@@ -52,7 +52,7 @@ def tilt_samples(robot, pi, seconds, rng):
         still = Sample(t, from_rpy(*rpy), nu, np.zeros(6), *np.zeros((3, 0)), np.zeros(6),
                        np.zeros(0), np.ones(6, bool))
         raw = robot.raw_rows(still)
-        wrench = raw.Y @ pi + raw.known + NOISE[:6] * rng.normal(size=6)
+        wrench = raw.Y @ pi + raw.tau_known + NOISE[:6] * rng.normal(size=6)
         yield Sample(t, still.R_nb, nu, still.nu_dot, *np.zeros((3, 0)), wrench, np.zeros(0),
                      np.ones(6, bool))
 

@@ -24,7 +24,9 @@ from uvms_adaptive_dynamics.errors import SolverError
 from uvms_adaptive_dynamics.estimation.estimator import RECOVER_AFTER, Estimator
 from uvms_adaptive_dynamics.estimation.saved_state import effort_factors
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters, save_parameters
+from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.studies.linear_data import linear_samples, perfectly_measured
 
 CONFIG = Config().with_values({"robot.joints": [], "filter.lowpass": 0.02})
 
@@ -107,3 +109,33 @@ def test_the_factor_of_adapting_intervals_is_saved_and_gone_on_from(samples, tmp
     np.testing.assert_allclose(adapting.noise_stddev, np.linspace(0.6, 1.6, 6) * saved.noise_stddev)
     spoilt = Estimator(CONFIG, replace(saved, learned={"interval_factor": {"surge": float("nan")}}))
     np.testing.assert_allclose(spoilt.noise_stddev, saved.noise_stddev)
+
+
+def test_many_restarts_take_no_uncertainty_away():
+    """A weight at its bound, of which data see nothing but the difference from the buoyancy, keeps
+    its deviation; no other has less than half of what it would have without an interruption, and
+    what was measured stays so."""
+    config = perfectly_measured(Config().with_values({"robot.joints": []}))
+    robot = RobotModel.from_config(config)
+    truth = prior_from_config(config, robot)
+    prior = perturbed(truth, 2.0, 2)
+    rows = list(linear_samples(config, robot, truth.values, 30.0, 2))
+
+    def learnt(session):
+        estimator = Estimator(config, prior, robot)
+        for k, sample in enumerate(rows):
+            if k and k % session == 0:
+                estimator.solve()
+                estimator = Estimator(config, estimator.parameter_set(), robot)
+            estimator.add(sample)
+            if k % 25 == 24:
+                estimator.solve()
+        return estimator
+
+    once, often = learnt(len(rows)), learnt(150)
+    weight = robot.table.names.index("W")
+    assert often.pi[weight] == pytest.approx(config.estimation.weight_min, abs=0.1)
+    ratio = np.sqrt(np.diag(often.covariance) / np.diag(once.covariance))
+    assert ratio[weight] > 0.98 and ratio.min() > 0.5
+    known = [one.known_from().count("measured") for one in (once, often)]
+    assert known[1] >= 0.8 * known[0] > 5

@@ -46,7 +46,7 @@ def test_the_variance_is_that_of_many_tilts(setup):
     for _ in range(2000):
         R = from_down((sample.R_nb[2] + A @ rng.standard_normal(3)).tolist(), 0.0)
         raw = robot.raw_rows(replace(sample, R_nb=R))
-        draws.append((raw.Y @ pi + raw.known)[6:])
+        draws.append((raw.Y @ pi + raw.tau_known)[6:])
     found = np.sqrt(attitude_variance(sample, robot, pi)[6:])
     np.testing.assert_allclose(found, np.std(draws, axis=0), rtol=0.15)
 

@@ -51,9 +51,9 @@ def recorded(lag=0.0, scale=1.0, offset=0.0):
         if row is not None:
             found.append(row)
     t, Y, measured, known, valid = (np.array([getattr(row, name) for row in found])
-                                    for name in ("t", "Y", "tau", "known", "valid"))
-    rows = SimpleNamespace(t=t, bag=np.zeros(len(t), int), measured=measured, known=known,
-                           valid=valid)
+                                    for name in ("t", "Y", "tau", "tau_known", "valid"))
+    rows = SimpleNamespace(t=t, bag=np.zeros(len(t), int), measured=measured,
+                           tau_known=known, valid=valid)
     return samples[::EVERY], SimpleNamespace(rows=lambda: rows, regressors=lambda k: Y[k])
 
 
@@ -94,7 +94,7 @@ def test_a_gap_breaks_the_rows_off():
     twice = SimpleNamespace(
         t=np.r_[rows.t, rows.t], bag=np.repeat([0, 1], len(rows.t)),
         **{name: np.concatenate([np.zeros_like(getattr(rows, name)), getattr(rows, name)])
-           for name in ("measured", "known", "valid")})
+           for name in ("measured", "tau_known", "valid")})
     both = SimpleNamespace(rows=lambda: twice,
                            regressors=lambda k: log.regressors(k - len(rows.t)))
     again, = arm_check(holed, both, PI, CONFIG, ROBOT)

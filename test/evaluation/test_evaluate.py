@@ -487,7 +487,8 @@ def row(rng, C, p, t, pi):
     return SimpleNamespace(
         t=t, pi=pi, noise_stddev=np.full(C, 0.5), measured=rng.standard_normal(C),
         predicted=rng.standard_normal(C), predicted_stddev=np.ones(C), valid=np.ones(C, bool),
-        regressor=rng.standard_normal((C, p)), known=rng.standard_normal(C), trust=None)
+        regressor=rng.standard_normal((C, p)), tau_known=rng.standard_normal(C),
+        trust=None)
 
 
 def test_log_predicts_with_other_parameters_from_memory_and_from_file():
@@ -503,10 +504,10 @@ def test_log_predicts_with_other_parameters_from_memory_and_from_file():
     predicted, stddev = logs[0].predict(pi, root @ root.T)
     for k in (0, 1023, 1024, 2099):
         Y = rows[k].regressor
-        assert predicted[k] == pytest.approx(Y @ pi + rows[k].known)
+        assert predicted[k] == pytest.approx(Y @ pi + rows[k].tau_known)
         assert stddev[k] == pytest.approx(np.sqrt(np.sum((Y @ root) ** 2, axis=1) + 0.25))
         arm = table.arm_slice
-        assert logs[0].rows().arm[k] == pytest.approx(Y[:6, arm] @ pi[arm] + rows[k].known[:6])
+        assert logs[0].rows().arm[k] == pytest.approx(Y[:6, arm] @ pi[arm] + rows[k].tau_known[:6])
     places = np.array([len(rows) - 1, 0, 3])
     assert all(np.array_equal(log.regressors(places), [rows[k].regressor for k in places])
                for log in logs)

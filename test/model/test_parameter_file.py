@@ -372,9 +372,12 @@ def with_information(size=4, **changes):
 def test_the_cost_that_was_minimized_survives_the_file(tmp_path):
     """Information, gradient and the noise of its rows are read as they were written."""
     A = np.array([[4.0, 1, 0, 0], [1, 3, 0, 0], [0, 0, 2, .1], [0, 0, .1, 1]])
-    given = with_information(information=A, row_noise_stddev=np.array([.5, .25]))
+    given = with_information(information=A, row_noise_stddev=np.array([.5, .25]),
+                             gradient_covariance=A @ A,
+                             residual_products=np.arange(12.0).reshape(2, 3, 2))
     found = load_parameters(save_parameters(tmp_path / "p.yaml", given))
-    for name in ("information", "gradient", "row_noise_stddev"):
+    for name in ("information", "gradient", "gradient_covariance", "row_noise_stddev",
+                 "residual_products"):
         np.testing.assert_array_equal(getattr(found, name), getattr(given, name))
 
 
@@ -383,7 +386,11 @@ def test_the_cost_that_was_minimized_survives_the_file(tmp_path):
         (4, 4), np.nan)}, {"information": np.ones(
             (4, 4))}, {"information": np.eye(3)}, {"gradient": None}, {
                 "gradient": np.full(4, np.inf)
-            }, {"gradient": np.ones(3)}, {"covariance": None}, {"row_noise_stddev": np.zeros(2)}])
+            }, {"gradient": np.ones(3)}, {"covariance": None}, {"row_noise_stddev": np.zeros(2)},
+                {"gradient_covariance": -np.eye(4)}, {"gradient_covariance": np.eye(3)},
+                {"gradient_covariance": np.full((4, 4), np.nan)},
+                {"residual_products": -np.ones((2, 3, 2))},
+                {"residual_products": np.full((2, 3, 2), np.inf)}])
 def test_a_cost_that_cannot_be_is_refused(changes, tmp_path):
     """Not positive definite, not finite, of other sizes, or without its companions."""
     with pytest.raises(ParameterError):

@@ -278,7 +278,7 @@ def test_measured_rows_hold_with_the_thrust_of_each_direction():
     (state, nu_dot, mu_ddot), pi = moving(rng), parameters(rng)
     tau = inverse_dynamics(ROBOT, state, nu_dot, mu_ddot, pi).tau
     raw = ROBOT.raw_rows(sample(state, nu_dot, mu_ddot, tau[:6]), pi)
-    np.testing.assert_allclose(raw.Y @ pi + raw.known, tau, atol=1e-9)
+    np.testing.assert_allclose(raw.Y @ pi + raw.tau_known, tau, atol=1e-9)
 
 
 def test_feedforward_commands_what_the_motion_needs():
@@ -289,7 +289,7 @@ def test_feedforward_commands_what_the_motion_needs():
     feedforward = Feedforward(ROBOT, ParameterSet(TABLE.names, pi), CONFIG)
     got = feedforward.efforts(0.0, state, nu_dot, mu_ddot).tau
     raw = rows_of(ROBOT, state, np.concatenate([nu_dot, mu_ddot]), pi, smooth_sign(state.mu_dot))
-    expected = ROBOT.measured_wrench(raw.Y @ pi + raw.known, pi)
+    expected = ROBOT.measured_wrench(raw.Y @ pi + raw.tau_known, pi)
     inside = np.abs(expected) < feedforward.limits
     assert inside[:6].all()
     np.testing.assert_allclose(got[inside], expected[inside], atol=1e-9)

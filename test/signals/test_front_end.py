@@ -40,7 +40,7 @@ def test_filtered_residual_of_the_true_model_is_small(high, bound, seed):
         r for r in (rows.add_row(s.t, robot.raw_rows(s), s.valid) for s in samples) if r is not None
     ]
     valid = np.array([r.valid for r in found])
-    residual = np.where(valid, [r.tau - r.Y @ pi - r.known for r in found], np.nan)
+    residual = np.where(valid, [r.tau - r.Y @ pi - r.tau_known for r in found], np.nan)
     signal = np.where(valid, [r.tau for r in found], np.nan)
     assert valid[50:-50].mean(axis=0).min() > 0.5
     share = np.sqrt(np.nanmean(residual**2, axis=0) / np.nanvar(signal, axis=0))

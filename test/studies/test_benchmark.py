@@ -45,7 +45,7 @@ def test_chain_is_a_robot_whose_links_are_possible(n):
     assert PhysicalSet(robot.table, config.estimation).violation(truth) < 1e-9
     samples = chain_samples(config, robot, truth, 40)
     residual = np.array(
-        [(raw := robot.raw_rows(s)).tau - raw.Y @ truth - raw.known for s in samples]
+        [(raw := robot.raw_rows(s)).tau - raw.Y @ truth - raw.tau_known for s in samples]
     )
     assert 0.3 < np.mean(residual.std(axis=0) / robot.default_noise(config)) < 0.7
     assert np.allclose(np.diff([s.t for s in samples]), config.filter.period)

@@ -75,3 +75,18 @@ def test_no_row_after_a_gap_is_a_neighbour_of_one_before():
             autocovariance.break_off()
         autocovariance.add_residual(np.array([1.0]), np.ones(1, bool))
     assert np.all(autocovariance._sum[1, autocovariance._lags > 2] == 0)
+
+
+def test_a_run_goes_on_from_the_products_of_an_earlier_one():
+    """What it has come to counts from the first row on; of other lags nothing is known."""
+    earlier = ResidualAutocovariance(1, KERNEL, PERIOD, 1 - 1e-6)
+    for r in noise(np.random.default_rng(3), 6000, 0.98)[0]:
+        earlier.add_residual(np.array([r]), np.ones(1, bool))
+    later, other = (ResidualAutocovariance(1, KERNEL, period, 1 - 1e-6)
+                    for period in (PERIOD, 10 * PERIOD))
+    later.go_on_from(earlier.products)
+    other.go_on_from(earlier.products)
+    variance = np.ones(1)
+    share = [one.innovations(variance)[0] / one.total(variance) for one in (earlier, later, other)]
+    np.testing.assert_allclose(share[1], share[0], rtol=0.05)
+    assert share[0][1:].any() and not share[2][1:].any()

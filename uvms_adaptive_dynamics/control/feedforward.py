@@ -198,7 +198,7 @@ class Feedforward:
         accelerations = np.concatenate([nu_dot, mu_ddot]) if self.robot.vehicle else mu_ddot
         speed = state.mu_dot if friction_speed is None else friction_speed
         raw = rows_of(self.robot, state, accelerations, self._x[:-1], smooth_sign(speed))
-        E = np.concatenate([raw.Y, raw.known[:, None]], axis=1)
+        E = np.concatenate([raw.Y, raw.tau_known[:, None]], axis=1)
         if self.robot.thrust_is_exact:
             return E
         # by the direction of the efforts that act, and so linear in x as all the rest

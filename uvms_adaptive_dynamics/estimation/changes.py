@@ -129,8 +129,8 @@ class _Ring:
     def add(self, prediction: Prediction, counts: np.ndarray) -> None:
         k = self._next
         self._Y[k] = prediction.regressor * counts[:, None]
-        self._values[:, k] = ((prediction.measured - prediction.known) * counts,
-                              (prediction.predicted - prediction.known) * counts,
+        self._values[:, k] = ((prediction.measured - prediction.tau_known) * counts,
+                              (prediction.predicted - prediction.tau_known) * counts,
                               prediction.parameter_variance, counts)
         if prediction.by_velocity is not None:
             self._by_velocity[k] = prediction.by_velocity * counts[:, None]

@@ -96,8 +96,9 @@ class EstimateUncertainty:
 
     @property
     def prior_stddev(self) -> np.ndarray:
-        """(p,) deviations of what the estimate began from, zero where frozen."""
-        return np.where(self._free_set.free, deviations(self._information.prior.covariance), 0.0)
+        """(p,) deviations of a prior that nothing has been learned of, zero where frozen: what an
+        earlier session has learned counts as data."""
+        return np.where(self._free_set.free, self._information.prior.stddev, 0.0)
 
     def known_from(self, pi: np.ndarray) -> tuple[tuple[str, ...], bool]:
         """For each parameter of the estimate pi (p,) whether data made it 'measured', 'weak', or
@@ -105,7 +106,10 @@ class EstimateUncertainty:
         before = self.prior_stddev
         if self._inverse is None:
             return known_from(before, np.zeros_like(before), before, before, before), False
-        prior = self._information.arrival.gradient_covariance()
+        begun = self._information.prior
+        # What a saved estimate has left of its first prior is not in it: all, at the most.
+        prior = (np.diag(begun.stddev ** -2.0) if begun.saved
+                 else self._information.arrival.gradient_covariance())
         inverse = self._inverse.matrix
         covariance = inverse @ self._information.gradient_covariance() @ inverse
         return known_from(deviations(covariance), deviations(self.systematic.T @ self.systematic),

@@ -297,7 +297,7 @@ class Estimator:
         if believable.any() and self._check.gates:
             noise = self._raw_noise_ratio * self.information.noise.long_run
             covariance = self._uncertainty.covariance
-            suspect = leverage_points(raw.tau - raw.known - raw.Y @ self.pi,
+            suspect = leverage_points(raw.tau - raw.tau_known - raw.Y @ self.pi,
                                       lambda: np.diagonal(covariance.of_rows(raw.Y)), noise)
             # A regressor is absurd because the motion is, which all rows share.
             believable &= not (sample.valid & suspect).any()
@@ -400,7 +400,8 @@ class Estimator:
             systematic=saved.systematic, learned=saved.learned)
         self.pi = values
         self.information.restart(self._knowledge(values, saved), saved.noise_stddev,
-                                 saved.row_noise_stddev, saved.systematic)
+                                 saved.row_noise_stddev, saved.systematic,
+                                 saved.residual_products)
         if self._adapt_intervals:
             self.information.noise.begin_factor(interval_factors(saved, self.robot.channels))
         reference = self._reference_noise(saved)
@@ -544,12 +545,18 @@ class Estimator:
             words, summary = self.known_from(), {}
             if described:
                 summary = self.identifiability().for_file()
-        information, gradient = self.information.cost(self.pi) if self.solved else (None, None)
+        information = gradient = gradient_covariance = products = None
+        if self.solved:
+            information, gradient = self.information.cost(self.pi)
+            gradient_covariance = semidefinite(self.information.gradient_covariance())
+            products = self.information.gradient.autocovariance.products
         known = ParameterSet(self.table.names, self.pi.copy(), semidefinite(self.covariance).copy(),
                              self.information.noise.lasting_stddev, self.prior.robot,
                              known_from=words, identifiability=summary,
-                             row_noise_stddev=self.information.row_noise, information=information,
-                             gradient=gradient, systematic=self._uncertainty.systematic,
+                             row_noise_stddev=self.information.row_noise,
+                             residual_products=products, information=information,
+                             gradient=gradient, gradient_covariance=gradient_covariance,
+                             systematic=self._uncertainty.systematic,
                              learned=self._learned())
         stddev = parameter_stddev(self._uncertainty.covariance, self._uncertainty.systematic)
         return replace(known, intervals=parameter_intervals(self.physical, self.pi, stddev))

@@ -38,7 +38,7 @@ from ..uncertainty.systematic_gradient import SystematicGradient
 from .arrival import ArrivalCost, DirectionalArrival, arrival_cost
 from .coupling import Coupling, quadratic
 from .forgetting import RowMap, Wander
-from .held_doubt import HeldDoubt
+from .frozen_doubt import FrozenDoubt
 from .prediction import Prediction
 from .prior_information import PriorInformation
 from .robust_weight import RobustWeight, weight_of_rows
@@ -89,15 +89,16 @@ class InformationState:
         self.noise = channel_noise(config.uncertainty, noise, self._period, settings.noise_time,
                                    memory, settings.adapt_noise)
         self._coupling = Coupling(settings, physical.table)
-        self._held = HeldDoubt(physical.table.channels, memory)
+        self._frozen_doubt = FrozenDoubt(physical.table.channels, memory)
 
     # --- verbs ------------------------------------------------------------------------------------
 
     def restart(self, prior: PriorInformation, noise: np.ndarray | None = None,
-                long_run: np.ndarray | None = None, systematic: np.ndarray | None = None) -> None:
+                long_run: np.ndarray | None = None, systematic: np.ndarray | None = None,
+                residual_products: np.ndarray | None = None) -> None:
         """Begin again from a prior or a saved estimate, with its noise (C,), the noise (C,) that
-        weighed its rows, and the deviations (4, p) that timing and calibration gave it, where it
-        has them."""
+        weighed its rows, the deviations (4, p) that timing and calibration gave it, and the
+        products (2, L, C) of its residuals, where it has them."""
         settings, table = self._settings, self._table
         self.prior = prior
         self.noise.restart(noise, long_run)
@@ -115,6 +116,8 @@ class InformationState:
         decay = self.arrival.decay if keeps_old else 1 - 1 / settings.horizon
         self.gradient = GradientCovariance(table.channels, table.size, self._kernel, self._period,
                                            decay, settings.forgetting)
+        if residual_products is not None:
+            self.gradient.autocovariance.go_on_from(residual_products)
         self.systematic = SystematicGradient(self._uncertainty, 6 if table.vehicle else 0,
                                              table.channels, table.size, self._period, decay)
         if systematic is not None:
@@ -131,7 +134,7 @@ class InformationState:
         """Parameters `held` (p,) bool stay at their values for now: what is uncertain of them,
         covariance (h, h), joins the noise that weighs rows. Nothing learned is lost."""
         self._finish()
-        self._held.hold(np.flatnonzero(held), covariance, self.window.Y, self.window.valid)
+        self._frozen_doubt.hold(np.flatnonzero(held), covariance, self.window.Y, self.window.valid)
         self._use_noise(self.noise.long_run)
         self.gradient.reform(self.scale ** 2, self.noise.long_run ** 2)
 
@@ -146,7 +149,7 @@ class InformationState:
 
     def observe(self, prediction: Prediction) -> Excited:
         """Which rows of an instant say something new."""
-        effort = prediction.measured - prediction.known
+        effort = prediction.measured - prediction.tau_known
         excited = self.excitation.add_row(prediction.regressor, effort, prediction.pi,
                                           prediction.valid, self.noise.at_most)
         if self._settings.rows_at_rest == "counted":
@@ -156,7 +159,7 @@ class InformationState:
     def add_row(self, prediction: Prediction, excited: Excited) -> None:
         """Learn from an instant's rows, predicted before they enter."""
         Y, residual, counts = prediction.regressor, prediction.residual, excited.counts
-        rows = np.column_stack([Y, prediction.measured - prediction.known])
+        rows = np.column_stack([Y, prediction.measured - prediction.tau_known])
         rows[~counts] = 0.0
         if counts.any() or not self.arrival.directional:
             self.window.tick()
@@ -166,13 +169,13 @@ class InformationState:
                 self._condense(leaving, prediction.pi)
             self.window.add_row(rows, counts)
             self.rows_learned += int(np.count_nonzero(counts))
-            self._held.add_row(rows[:, :-1], counts)
+            self._frozen_doubt.add_row(rows[:, :-1], counts)
         # Also where no row counts: its lags are ticks.
         self._add_to_gradient(prediction, rows[:, :-1], residual * counts, excited)
 
     def learn_noise(self, prediction: Prediction, excited: Excited) -> None:
         """Learn from an instant's residuals how large the noise is, for weights and intervals."""
-        telling = excited.moves & ~self._held.dominates(self.noise.long_run)
+        telling = excited.moves & ~self._frozen_doubt.dominates(self.noise.long_run)
         self.noise.add_residual(prediction.residual, prediction.valid, prediction.predicted_stddev,
                                 telling)
 
@@ -182,7 +185,7 @@ class InformationState:
         if (self._unfinished is None and self._ticks % REWEIGH_EVERY == 0
                 and self._settings.weights == "noise"):
             now = self.noise.long_run
-            ratio = self._held.joined(now) * self.scale
+            ratio = self._frozen_doubt.joined(now) * self.scale
             if (ratio > REWEIGH).any() or (ratio < 1 / REWEIGH).any():
                 self._use_noise(now)
 
@@ -291,7 +294,7 @@ class InformationState:
     @property
     def holds(self) -> bool:
         """Whether parameters are held."""
-        return self._held.holds
+        return self._frozen_doubt.holds
 
     @property
     def follows_changes(self) -> bool:
@@ -331,7 +334,7 @@ class InformationState:
     def _use_noise(self, noise: np.ndarray) -> None:
         weighted = self._settings.weights == "noise"
         self._noise = noise if weighted else np.ones(noise.size)
-        self.scale = 1 / self._held.joined(noise) if weighted else np.ones(noise.size)
+        self.scale = 1 / self._frozen_doubt.joined(noise) if weighted else np.ones(noise.size)
         self.window.reweigh(self.scale ** 2)
         self.arrival.reweigh(self.scale ** 2)
 

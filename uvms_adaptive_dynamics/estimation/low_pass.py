@@ -30,12 +30,12 @@ from ..model.robot import RawRows
 
 
 class Row(NamedTuple):
-    """Low-passed rows of one instant: tau (C,) = Y (C, p) pi + known (C,); valid (C,); t is the
-    instant they belong to; by_velocity (C, 2) as of `RawRows`."""
+    """Low-passed rows of one instant: tau (C,) = Y (C, p) pi + tau_known (C,); valid (C,); t is
+    the instant they belong to; by_velocity (C, 2) as of `RawRows`."""
 
     t: float
     Y: np.ndarray
-    known: np.ndarray
+    tau_known: np.ndarray
     tau: np.ndarray
     valid: np.ndarray
     nu_dot: np.ndarray | None = None
@@ -73,7 +73,7 @@ class RowFilter:
         """
         K, place = len(self.kernel), self._place
         values = self._values[place]
-        values[:, :-4], values[:, -2], values[:, -1] = raw.Y, raw.known, raw.tau
+        values[:, :-4], values[:, -2], values[:, -1] = raw.Y, raw.tau_known, raw.tau
         values[:, -4:-2] = 0.0 if raw.by_velocity is None else raw.by_velocity
         values[~valid] = 0.0
         self._values[place + K] = values

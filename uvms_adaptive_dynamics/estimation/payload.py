@@ -147,7 +147,7 @@ class PayloadTracker:
         variance = information.noise.long_run ** 2
         variance = variance * information.gradient.rows_per_independent(variance)
         Y, weight = prediction.regressor, counts / variance
-        residual = prediction.measured - prediction.known - Y @ self._pi
+        residual = prediction.measured - prediction.tau_known - Y @ self._pi
         self._rows += 1
         for k, rows in enumerate(self._parts):
             weighted = weight[rows, None] * Y[rows]

@@ -31,8 +31,8 @@ class Prediction:
     """The prediction for an instant, made before its rows were used, and what was measured.
 
     t [s]; pi (p,) used; predicted, measured, residual, noise_stddev (C,) [N, N m]; valid (C,);
-    regressor (C, p) and known (C,): predicted = regressor pi + known; parameter_covariance (C, C):
-    the part of `predicted_covariance` that comes from the parameters; trust (C,): places in
+    regressor (C, p) and tau_known (C,): predicted = regressor pi + tau_known; parameter_covariance
+    (C, C): the part of `predicted_covariance` that comes from the parameters; trust (C,): places in
     `uncertainty.trust.STATES` as of the rows before; by_velocity (C, 2): what `predicted` changes
     by with the scale of the vehicle's linear velocity (`RobotModel.by_velocity`). All arrays are
     read-only."""
@@ -46,7 +46,7 @@ class Prediction:
     residual: np.ndarray
     valid: np.ndarray
     regressor: np.ndarray
-    known: np.ndarray
+    tau_known: np.ndarray
     nu_dot: np.ndarray | None = None
     trust: np.ndarray | None = None
     by_velocity: np.ndarray | None = None
@@ -76,9 +76,9 @@ def predict(row: Row, pi: np.ndarray, covariance: ParameterCovariance, noise: Ch
             trust: np.ndarray) -> Prediction:
     """Y pi and its covariance, Y Sigma Y^T and the noise known before this row, as trust (C,) is.
     """
-    predicted = row.Y @ pi + row.known
+    predicted = row.Y @ pi + row.tau_known
     return Prediction(row.t, pi, predicted, covariance.of_rows(row.Y), noise.interval_stddev,
-                      row.tau, row.tau - predicted, row.valid, row.Y, row.known, row.nu_dot,
+                      row.tau, row.tau - predicted, row.valid, row.Y, row.tau_known, row.nu_dot,
                       trust, row.by_velocity)
 
 

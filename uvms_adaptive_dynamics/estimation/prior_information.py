@@ -57,25 +57,30 @@ class PriorInformation:
 
     @classmethod
     def from_interrupted(cls, values: np.ndarray, covariance: np.ndarray, information: np.ndarray,
-                         gradient: np.ndarray, stddev: np.ndarray, inflation: float,
+                         gradient: np.ndarray, gradient_covariance: np.ndarray | None,
+                         stddev: np.ndarray, inflation: float,
                          free: np.ndarray) -> PriorInformation:
         """A saved estimate with the cost that it minimizes: information A (p, p) and gradient (p,),
-        half its Hessian and half its gradient at the values. Goes on as if it had not been
-        interrupted, but for `inflation`, which multiplies the covariance (p, p) of the free
-        parameters.
+        half its Hessian and half its gradient at the values, and the gradient's covariance B (p, p)
+        at the truth. Goes on as if it had not been interrupted, but for `inflation`, which
+        multiplies the covariance (p, p) of the free parameters.
+
+        Of a file without B it is A Sigma A, which knows too much where a constraint was active:
+        Sigma is what is left beside it.
 
         Raises LinAlgError where A is not positive definite.
         """
         grown = np.where(free, np.sqrt(inflation), 1.0)
         covariance = covariance * np.outer(grown, grown)
         A = information / np.outer(grown, grown)
+        B = (A @ covariance @ A if gradient_covariance is None
+             else gradient_covariance / np.outer(grown, grown))
         size = 1 / np.sqrt(np.diag(A))
         root = np.linalg.cholesky(A * np.outer(size, size)).T / size
         minimizer = values - np.linalg.solve(root, np.linalg.solve(root.T, gradient / grown))
         smallest = np.linalg.eigvalsh(A * np.outer(stddev, stddev))[0]
         floor = min(1.0, max(smallest, 0.0)) * stddev ** -2.0
-        return cls(values, stddev, covariance, _rows(root, minimizer), A @ covariance @ A, floor,
-                   saved=True)
+        return cls(values, stddev, covariance, _rows(root, minimizer), B, floor, saved=True)
 
     @classmethod
     def from_saved(cls, values: np.ndarray, covariance: np.ndarray, stddev: np.ndarray,
@@ -109,7 +114,8 @@ def prior_information(saved: ParameterSet, moved: bool, stddev: np.ndarray, free
     if saved.information is not None and saved.gradient is not None and not moved:
         try:
             return PriorInformation.from_interrupted(values, covariance, saved.information,
-                                                     saved.gradient, stddev, inflation, free)
+                                                     saved.gradient, saved.gradient_covariance,
+                                                     stddev, inflation, free)
         except np.linalg.LinAlgError:
             pass    # positive definite up to rounding only: the covariance says nearly the same
     return PriorInformation.from_saved(values, covariance, stddev, overlap, inflation, free)

@@ -134,7 +134,7 @@ def attitude_variance(sample: Sample, robot: RobotModel, pi: np.ndarray) -> np.n
 
     def predicted(down: np.ndarray) -> np.ndarray:
         raw = robot.raw_rows(replace(sample, R_nb=from_down(down.tolist(), heading)), pi)
-        return raw.Y @ pi + raw.known
+        return raw.Y @ pi + raw.tau_known
     variances, axes = np.linalg.eigh(sample.down_doubt)
     steps = np.sqrt(np.maximum(variances, 0.0))[:, None] * axes.T
     here = predicted(sample.R_nb[2])

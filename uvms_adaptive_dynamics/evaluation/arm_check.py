@@ -62,7 +62,7 @@ def arm_check(samples: Sequence[Sample], log: RunLog, pi: np.ndarray, config: Co
     columns = np.where(valid[:, :, None], columns, 0.0)
     late, turned, drag = np.split(columns, [1, 1 + n], axis=2)
     fit = RobustFit(np.concatenate([log.regressors(places), drag], axis=2),
-                    (rows.measured - rows.known)[places], valid, t)
+                    (rows.measured - rows.tau_known)[places], valid, t)
     return arm_findings(fit, late[:, :, 0], turned, robot.joints, config.joint_states)
 
 
@@ -115,4 +115,4 @@ def _turned(sample: Sample, pi: np.ndarray, robot: RobotModel) -> np.ndarray:
 
 def _predicted(sample: Sample, pi: np.ndarray, robot: RobotModel) -> np.ndarray:
     raw = robot.raw_rows(sample, pi)
-    return raw.Y @ pi + raw.known
+    return raw.Y @ pi + raw.tau_known

@@ -40,10 +40,10 @@ class Rows(NamedTuple):
     measured and predicted.
 
     `arm` (T, 6 or 0) is the part of the vehicle's predicted wrench that carries the arm, `noise`
-    the standard deviation of the measurement noise that the prediction assumed, `known` the load
-    beside Y pi, `trust` each channel's place in `uncertainty.trust.STATES` before the row, `speed`
-    the channel's own velocity (low-passed; the axis's, the joint's), `moves` whether the row is in
-    motion.
+    the standard deviation of the measurement noise that the prediction assumed, `tau_known` the
+    load beside Y pi, `trust` each channel's place in `uncertainty.trust.STATES` before the row,
+    `speed` the channel's own velocity (low-passed; the axis's, the joint's), `moves` whether the
+    row is in motion.
     """
 
     t: np.ndarray
@@ -54,7 +54,7 @@ class Rows(NamedTuple):
     valid: np.ndarray
     arm: np.ndarray
     noise: np.ndarray
-    known: np.ndarray
+    tau_known: np.ndarray
     trust: np.ndarray
     speed: np.ndarray
     moves: np.ndarray
@@ -101,10 +101,10 @@ class RunLog:
         """
         vehicle, links = self._vehicle_rows, self._table.arm_slice
         # On the vehicle's rows the known load is the links' buoyancy: it too is carried.
-        arm = row.regressor[vehicle, links] @ row.pi[links] + row.known[vehicle]
+        arm = row.regressor[vehicle, links] @ row.pi[links] + row.tau_known[vehicle]
         values = {"t": row.t, "bag": bag, "measured": row.measured, "predicted": row.predicted,
                   "stddev": row.predicted_stddev, "valid": row.valid, "arm": arm,
-                  "noise": row.noise_stddev, "known": row.known, "moves": moves,
+                  "noise": row.noise_stddev, "tau_known": row.tau_known, "moves": moves,
                   "trust": 0 if row.trust is None else row.trust,
                   "speed": np.abs(row.regressor[self._own, self._viscous])}
         for name, column in self._columns.items():
@@ -163,7 +163,7 @@ class RunLog:
             variance.append(
                 np.zeros(Y.shape[:2]) if covariance is
                 None else np.einsum("tcp,tcp->tc", Y @ covariance, Y))
-        known, noise = self._columns["known"].array(), self._columns["noise"].array()
+        known, noise = self._columns["tau_known"].array(), self._columns["noise"].array()
         if not predicted:
             return known, noise
         return np.concatenate(predicted) + known, np.sqrt(

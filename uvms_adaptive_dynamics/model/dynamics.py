@@ -51,7 +51,7 @@ def inverse_dynamics(robot: RobotModel, state: State, nu_dot: np.ndarray, mu_ddo
     measurements. With set 'thrust_by_direction' the wrench is that of the measurement or command,
     which gives what the motion needs."""
     raw = rows_of(robot, state, np.concatenate([nu_dot, mu_ddot]) if robot.vehicle else mu_ddot, pi)
-    tau = robot.measured_wrench(raw.Y @ pi + raw.known, pi)
+    tau = robot.measured_wrench(raw.Y @ pi + raw.tau_known, pi)
     if covariance is None:
         return Efforts(tau, None)
     Y = raw.Y if robot.thrust_is_exact else rows_of(
@@ -71,7 +71,7 @@ def forward_dynamics(robot: RobotModel, state: State, tau: np.ndarray, pi: np.nd
     M = generalized_inertia(robot, state, pi)
     wrench = tau[:6] if robot.vehicle else None
     raw = rows_of(robot, state, np.zeros(len(M)), pi, wrench=wrench)
-    zeta_ddot = np.linalg.solve(M, tau - raw.Y @ pi - raw.known)
+    zeta_ddot = np.linalg.solve(M, tau - raw.Y @ pi - raw.tau_known)
     spread = None
     if covariance is not None:
         Y = rows_of(robot, state, zeta_ddot, pi, wrench=wrench).Y
@@ -93,7 +93,7 @@ def inertia_regressor(robot: RobotModel, state: State) -> tuple[np.ndarray, np.n
     at_rest, *unit = (rows_of(robot, still, accelerations)
                       for accelerations in (np.zeros(C), *np.eye(C)))
     return np.stack([raw.Y - at_rest.Y for raw in unit],
-                    axis=1), np.column_stack([raw.known - at_rest.known for raw in unit])
+                    axis=1), np.column_stack([raw.tau_known - at_rest.tau_known for raw in unit])
 
 
 def rows_of(robot: RobotModel, state: State, accelerations: np.ndarray,

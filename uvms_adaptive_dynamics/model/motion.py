@@ -64,7 +64,7 @@ class EquationsOfMotion:
         default the smooth one."""
         raw = rows_of(self.robot, state, a, self.pi,
                       smooth_sign(state.mu_dot) if sign is None else sign)
-        return raw.Y, raw.known
+        return raw.Y, raw.tau_known
 
     def load(self, state: State, a: np.ndarray, sign: np.ndarray | None = None) -> np.ndarray:
         """(C,) the efforts that this motion needs, of thrusters that give what is measured."""

@@ -53,10 +53,14 @@ def check_numbers(found: ParameterSet, what: str, channels: int | None = None) -
         _check_covariance(np.asarray(found.covariance), found.names, what)
     if found.information is not None or found.gradient is not None:
         _check_information(found, what)
+    if found.gradient_covariance is not None:
+        _check_gradient_covariance(np.asarray(found.gradient_covariance), len(found.names), what)
     if found.systematic is not None and not np.isfinite(found.systematic).all():
         raise ParameterError(f"{what}: systematic has entries that are not finite; expected "
                              f"numbers. {SAVE_AGAIN}, or delete it.")
     stated = _stated_channels(found.robot, what)
+    if found.residual_products is not None:
+        _check_residual_products(np.asarray(found.residual_products), channels, what)
     if found.noise_stddev is not None:
         _check_noise("noise_stddev", np.asarray(found.noise_stddev), stated, channels, what)
     if found.row_noise_stddev is not None:
@@ -182,6 +186,31 @@ def _check_information(found: ParameterSet, what: str) -> None:
     if np.abs(scaled - scaled.T).max() > INDEFINITE or not np.linalg.eigvalsh(scaled).min() > 0:
         raise ParameterError(
             f"{what}: information is not symmetric and positive definite; {expected}")
+
+
+def _check_gradient_covariance(B: np.ndarray, size: int, what: str) -> None:
+    usable = B.shape == (size, size) and bool(np.isfinite(B).all() and (np.diag(B) >= 0).all())
+    if usable:
+        unit = 1 / np.sqrt(np.maximum(np.diag(B), np.finfo(float).tiny))
+        scaled = B * unit[:, None] * unit
+        usable = bool(np.abs(scaled - scaled.T).max() <= INDEFINITE
+                      and np.linalg.eigvalsh(scaled).min() >= -INDEFINITE)
+    if not usable:
+        raise ParameterError(
+            f"{what}: gradient_covariance is not a covariance; expected ({size}, {size}) finite "
+            f"numbers, symmetric and positive semidefinite. {SAVE_AGAIN}, or delete "
+            "'gradient_covariance_lower_triangle'.")
+
+
+def _check_residual_products(found: np.ndarray, channels: int | None, what: str) -> None:
+    usable = found.ndim == 3 and len(found) == 2 and channels in (None, found.shape[-1])
+    # (squares at lag zero, and weights)
+    if not (usable and np.isfinite(found).all() and (found[0, 0] >= 0).all()
+            and (found[1] >= 0).all()):
+        raise ParameterError(
+            f"{what}: residual_products cannot be, with shape {found.shape}; expected finite sums "
+            f"of products at each lag and channel, and weights that are not negative. {SAVE_AGAIN},"
+            " or delete it.")
 
 
 def _check_noise(key: str, noise: np.ndarray, stated: list[str] | None, channels: int | None,

@@ -65,11 +65,14 @@ class ParameterSet:
     conditioning, combinations and warnings (docs/uncertainty.md), both for people and empty where
     unknown; source: the file it was read from, for messages. information (p, p) and gradient (p,):
     half the Hessian and half the gradient, at the values, of the cost that they minimize, by which
-    an estimation goes on as if it had not been interrupted; row_noise_stddev (C,): the noise by
-    which that cost weighs rows; systematic (4, p): what one deviation of each delay and scale of
-    wrench and joint efforts moves the values by; None where unknown. learned: how much is behind
-    it (`estimation/saved_state.py`), empty where unknown. intervals (2, p): lower and upper ends of
-    the values' 95 % intervals within P, for people; None where unknown, as in a file that was read.
+    an estimation goes on as if it had not been interrupted; gradient_covariance (p, p): how
+    uncertain noise and prior make that gradient at the truth; row_noise_stddev (C,): the noise by
+    which that cost weighs rows; residual_products (2, L, C): sums of products of residuals at L
+    lags, and of their weights (`ResidualAutocovariance`); systematic (4, p): what one deviation of
+    each delay and scale of wrench and joint efforts moves the values by; None where unknown.
+    learned: how much is behind it (`estimation/saved_state.py`), empty where unknown. intervals (2,
+    p): lower and upper ends of the values' 95 % intervals within P, for people; None where unknown,
+    as in a file that was read.
     """
 
     names: tuple[str, ...]
@@ -82,8 +85,10 @@ class ParameterSet:
     identifiability: Mapping = field(default_factory=dict)
     source: str = ""
     row_noise_stddev: np.ndarray | None = None
+    residual_products: np.ndarray | None = None
     information: np.ndarray | None = None
     gradient: np.ndarray | None = None
+    gradient_covariance: np.ndarray | None = None
     systematic: np.ndarray | None = None
     learned: Mapping = field(default_factory=dict)
     intervals: np.ndarray | None = None
@@ -113,6 +118,8 @@ class ParameterSet:
             information=(None if self.information is None
                          else self.information[np.ix_(order, order)]),
             gradient=None if self.gradient is None else self.gradient[order],
+            gradient_covariance=(None if self.gradient_covariance is None
+                                 else self.gradient_covariance[np.ix_(order, order)]),
             systematic=None if self.systematic is None else self.systematic[:, order],
             intervals=None if self.intervals is None else self.intervals[:, order],
             known_from=tuple(self.known_from[i] for i in order) if self.known_from else ())
@@ -157,9 +164,12 @@ def load_parameters(path: str | Path) -> ParameterSet:
         covariance=_symmetric(document, "covariance_lower_triangle", len(names), what),
         information=_symmetric(document, "information_lower_triangle", len(names), what),
         gradient=None if gradient is None else _numbers(gradient, f"{what}: gradient"),
+        gradient_covariance=_symmetric(document, "gradient_covariance_lower_triangle", len(names),
+                                       what),
         row_noise_stddev=(None if row_noise is None
                           else _numbers(row_noise, f"{what}: row_noise_stddev")),
         noise_stddev=None if noise is None else _numbers(noise, f"{what}: noise_stddev"),
+        residual_products=_residual_products(document, what),
         systematic=_systematic(document, len(names), what),
         robot=_mapping(document, "robot", what), version=str(document.get("version", "")),
         known_from=_known_from(_mapping(document, "known_from", what), names, what),
@@ -195,10 +205,16 @@ def _document(parameters: ParameterSet) -> dict[str, Any]:
             parameters.names, *parameters.intervals)}
     if parameters.row_noise_stddev is not None:
         document["row_noise_stddev"] = [float(x) for x in parameters.row_noise_stddev]
+    if parameters.residual_products is not None:
+        document["residual_products"] = [
+            row.tolist() for part in parameters.residual_products for row in part]
     if parameters.information is not None and parameters.gradient is not None:
         lower = parameters.information[np.tril_indices(len(parameters.names))]
         document["information_lower_triangle"] = _Numbers(lower)
         document["gradient"] = _Numbers(parameters.gradient)
+    if parameters.gradient_covariance is not None:
+        lower = parameters.gradient_covariance[np.tril_indices(len(parameters.names))]
+        document["gradient_covariance_lower_triangle"] = _Numbers(lower)
     return document
 
 
@@ -279,6 +295,20 @@ def _systematic(document: Mapping, size: int, what: str) -> np.ndarray | None:
         raise ParameterError(f"{what}: systematic is {brief(found)}; expected {CAUSES} lists of "
                              f"{size} numbers. Save the parameters again, or delete it.")
     return np.array(rows)
+
+
+def _residual_products(document: Mapping, what: str) -> np.ndarray | None:
+    """(2, L, C) from 2 L lists of C numbers."""
+    found = document.get("residual_products")
+    if found is None:
+        return None
+    rows = [] if not isinstance(found, list) else [
+        _numbers(row, f"{what}: residual_products") for row in found]
+    if not rows or len(rows) % 2 or len({row.size for row in rows}) > 1:
+        raise ParameterError(f"{what}: residual_products is {brief(found)}; expected twice as many "
+                             "lists as there are lags, of a number for each channel. Save the "
+                             "parameters again, or delete it.")
+    return np.array(rows).reshape(2, len(rows) // 2, -1)
 
 
 def _symmetric(document: Mapping, key: str, size: int, what: str) -> np.ndarray | None:

@@ -63,12 +63,12 @@ def resolve_urdf(address: str) -> str:
 
 
 class RawRows(NamedTuple):
-    """One instant's rows before the low-pass: tau (C,) = Y (C, p) pi + known (C,).
+    """One instant's rows before the low-pass: tau (C,) = Y (C, p) pi + tau_known (C,).
 
     by_velocity (C, 2): see `RobotModel.by_velocity`; None: zero."""
 
     Y: np.ndarray
-    known: np.ndarray
+    tau_known: np.ndarray
     tau: np.ndarray
     by_velocity: np.ndarray | None = None
 

@@ -47,7 +47,7 @@ def coriolis(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
     """C(v) v (C,) [N, N m] with v = (nu, mu_dot): Coriolis and centripetal efforts, added mass
     included."""
     moving = rows_of(robot, state, np.zeros(robot.table.channels))
-    return moving.Y @ _lossless(robot, pi) + moving.known - gravity(robot, state, pi)
+    return moving.Y @ _lossless(robot, pi) + moving.tau_known - gravity(robot, state, pi)
 
 
 def damping(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
@@ -60,7 +60,7 @@ def gravity(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
     """g (C,) [N, N m]: what the robot needs at rest, of weight, buoyancy and constant offsets."""
     still = replace(state, nu=np.zeros(6), mu_dot=np.zeros(robot.table.n))
     raw = rows_of(robot, still, np.zeros(robot.table.channels))
-    return raw.Y @ _lossless(robot, pi) + raw.known
+    return raw.Y @ _lossless(robot, pi) + raw.tau_known
 
 
 def friction(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:

@@ -105,7 +105,7 @@ def linear_samples(config: Config, robot: RobotModel, pi: np.ndarray, seconds: f
     for k in range(int(round(seconds / period))):
         sample = _still_unloaded(motion, k * period, robot)
         raw = robot.raw_rows(sample)
-        tau = raw.Y @ pi + raw.known + e
+        tau = raw.Y @ pi + raw.tau_known + e
         e = a * e + np.sqrt(1 - a * a) * sigma * rng.normal(size=table.channels)
         moving = np.abs(sample.mu_dot) > config.joint_states.rest_velocity
         head = robot.vehicle_rows.stop

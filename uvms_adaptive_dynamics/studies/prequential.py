@@ -53,7 +53,7 @@ def predicted(samples: Sequence[Sample], estimator: Estimator, solve_every: int,
             continue
         fit = np.sqrt(np.maximum(row.predicted_stddev ** 2 - row.noise_stddev ** 2, 0.0))
         rows.append((row.t, row.residual, row.predicted_stddev, fit,
-                     row.measured - row.known - row.regressor @ reference, row.valid))
+                     row.measured - row.tau_known - row.regressor @ reference, row.valid))
         if k % solve_every == 0:
             estimator.solve()
     return Predicted(*map(np.array, zip(*rows)))

@@ -97,5 +97,5 @@ def true_rows(truth: Path, config: Config, robot: RobotModel) -> tuple[np.ndarra
         row = rows.add_row(t, robot.raw_rows(sample), valid)
         if row is not None:
             Y.append(row.Y)
-            tau.append(np.where(row.valid, row.tau - row.known, np.nan))
+            tau.append(np.where(row.valid, row.tau - row.tau_known, np.nan))
     return np.array(Y), np.array(tau)

@@ -67,6 +67,20 @@ class ResidualAutocovariance:
         self._variances = np.full((self._channels, self.ar.size), np.nan)
         self.break_off()
 
+    @property
+    def products(self) -> np.ndarray:
+        """(2, L, C) sums of products at each lag, and of their weights; a copy."""
+        return self._sum.copy()
+
+    def go_on_from(self, products: np.ndarray) -> None:
+        """Go on from the `products` of an earlier run; of one with other lags nothing is known."""
+        if products.shape != self._sum.shape:
+            return
+        self._sum[:] = products
+        self._rows[:] = products[1, 0]      # at lag zero each row is a product
+        for channel in range(self._channels):
+            self._fit(channel)
+
     def break_off(self) -> None:
         """A gap in time: what comes is no neighbour of what was."""
         self._ring[:] = 0.0

@@ -37,7 +37,7 @@ def regressors(robot: RobotModel, motion: DesiredMotion) -> tuple[np.ndarray, np
     for k, acceleration in enumerate(accelerations):
         raw = rows_of(robot, State(motion.R_nb[k], motion.nu[k], motion.mu[k], motion.mu_dot[k]),
                       acceleration)
-        Y[k], known[k] = raw.Y, raw.known
+        Y[k], known[k] = raw.Y, raw.tau_known
     return Y, known
 
 

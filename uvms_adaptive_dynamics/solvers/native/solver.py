@@ -137,32 +137,32 @@ class NativeSolver:
 
 
 def solve_warm(
-    problem: HorizonProblem, known: WarmStart, clock: Clock
+    problem: HorizonProblem, warm: WarmStart, clock: Clock
 ) -> tuple[Solution, WarmStart]:
-    """The answer, starting from what is known, and what the next tick can start from; the cones
+    """The answer, starting from the last tick's, and what the next tick can start from; the cones
     are the problem's.
 
     Raises SolverError 'deadline' without a feasible point; `Stalled` where the interior point
     ends too far from the optimum.
     """
-    tick = _Tick(problem, known, clock)
+    tick = _Tick(problem, warm, clock)
     return tick.by_active_set() or tick.by_interior_point()
 
 
 class _Tick:
-    """A problem, what is known of it, and the clock."""
+    """A problem, where it starts from, and the clock."""
 
-    def __init__(self, problem: HorizonProblem, known: WarmStart, clock: Clock):
-        self.problem, self.known, self.clock, self.cones = problem, known, clock, known.cones
-        self.groups = groups_of(problem, self.cones.coordinates, known.groups)
+    def __init__(self, problem: HorizonProblem, warm: WarmStart, clock: Clock):
+        self.problem, self.warm, self.clock, self.cones = problem, warm, clock, warm.cones
+        self.groups = groups_of(problem, self.cones.coordinates, warm.groups)
         self.cost = RobustCost(problem, self.cones.coordinates, self.groups)
         self.start = self.cones.coordinates.reduce(problem.pi)
 
     def by_active_set(self) -> tuple[Solution, WarmStart] | None:
         """From the last active set, which may also be kept as it is; None where there is none, or
         where it leads too far from the optimum."""
-        active, cost = self.known.active, self.cost
-        if active is None or self.known.held:
+        active, cost = self.warm.active, self.cost
+        if active is None or self.warm.held:
             return None
         found = solve_active_set(cost, self.cones, self.start, active, self.clock)
         if isinstance(found, Answer):
@@ -179,7 +179,7 @@ class _Tick:
         """From the last estimate, whatever is active; see `solve_warm`."""
         cost, cones, clock = self.cost, self.cones, self.clock
         near = solve_interior(cost, cones, self.start, TIGHT, clock)
-        if isinstance(near, Answer) and (self.known.active is None or not near.gap < ACCEPTED):
+        if isinstance(near, Answer) and (self.warm.active is None or not near.gap < ACCEPTED):
             # A first solve has the time to become exact; an answer that rounding ended early
             # needs it.
             exact = solve_active_set(cost, cones, near.x, near.active, clock)
@@ -203,7 +203,7 @@ class _Tick:
                             answer.gap + ROUNDING, method)
         if status == "optimal":
             return solution, WarmStart(self.cones, self.groups, answer.active)
-        return solution, WarmStart(self.cones, self.groups, self.known.active,
+        return solution, WarmStart(self.cones, self.groups, self.warm.active,
                                    method == "active set")
 
     def _best_known(self, stopped: Stopped, method: str) -> tuple[Solution, WarmStart] | None:

@@ -92,6 +92,6 @@ def chain_samples(
         state = (t, from_rpy(*value[:3]), value[3:9], rate[3:9], value[9:], rate[9:], second[9:])
         valid = np.r_[np.ones(6, bool), np.abs(rate[9:]) > config.joint_states.rest_velocity]
         raw = robot.raw_rows(Sample(*state, np.zeros(6), np.zeros(n), valid))
-        tau = raw.Y @ truth + raw.known + noise * rng.normal(size=C)
+        tau = raw.Y @ truth + raw.tau_known + noise * rng.normal(size=C)
         found.append(Sample(*state, tau[:6], tau[6:], valid))
     return found

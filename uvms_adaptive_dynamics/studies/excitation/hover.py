@@ -64,7 +64,7 @@ def noise_of_samples(samples: Sequence[Sample], known: ParameterSet, robot: Robo
         last = sample.t
         row = low_pass.add_row(sample.t, robot.raw_rows(sample, known.values), sample.valid)
         if row is not None:
-            rows.append((row.Y, row.tau - row.known, row.valid))
+            rows.append((row.Y, row.tau - row.tau_known, row.valid))
     if not rows:
         raise ParameterError("it has no row behind the low-pass; expected some ten seconds "
                              "without gaps.")

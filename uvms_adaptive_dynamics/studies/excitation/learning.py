@@ -46,7 +46,7 @@ def held_out(config: Config, robot: RobotModel, individual: int = 0) -> HeldOut:
         moving = np.ones(raw.tau.size, bool)
         moving[robot.arm_rows] = np.abs(sample.mu_dot) >= config.joint_states.rest_velocity
         Y.append(raw.Y)
-        tau.append(np.where(moving, raw.tau - raw.known, np.nan))
+        tau.append(np.where(moving, raw.tau - raw.tau_known, np.nan))
     return HeldOut(np.array(Y), np.array(tau))
 
 

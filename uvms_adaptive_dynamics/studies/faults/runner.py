@@ -183,7 +183,7 @@ class _Run:
             np.array([t for t, _ in self._samples]), stack([v for _, v in self._samples], bool),
             np.array([t for t, _ in self._predictions]), stack([p.valid for p in rows], bool),
             stack([p.residual for p in rows]),
-            stack([p.measured - p.known - p.regressor @ pi for p in rows]),
+            stack([p.measured - p.tau_known - p.regressor @ pi for p in rows]),
             self.estimator.pi, self.said, tuple(self.trouble), self.front.counters)
 
 
@@ -196,5 +196,5 @@ def held_out(stream: Sequence[Received], config: Config, robot: RobotModel) -> H
         row = frozen.add(sample)
         if row is not None:
             Y.append(row.regressor)
-            tau.append(np.where(row.valid, row.measured - row.known, np.nan))
+            tau.append(np.where(row.valid, row.measured - row.tau_known, np.nan))
     return HeldOut(np.array(Y), np.array(tau))

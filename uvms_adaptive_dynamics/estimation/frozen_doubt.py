@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What held parameters make uncertain in each channel's rows: their error is not noise, yet rows
+"""What frozen parameters make uncertain in each channel's rows: their error is not noise, yet rows
 that it dominates tell little of the parameters that are free (docs/identification.md, "What
 freezing does")."""
 from __future__ import annotations
@@ -20,8 +20,8 @@ from __future__ import annotations
 import numpy as np
 
 
-class HeldDoubt:
-    """Mean of y Sigma_h y^T over a channel's rows y, with Sigma_h the covariance of what is held.
+class FrozenDoubt:
+    """Mean of y Sigma_h y^T over a channel's rows y, with Sigma_h the covariance of what is frozen.
 
     It joins the noise where rows are weighted. The rows themselves are kept as they are: when the
     parameters are freed the doubt is gone, and all rows count in full."""
@@ -54,11 +54,11 @@ class HeldDoubt:
 
     @property
     def holds(self) -> bool:
-        """Whether anything is held."""
+        """Whether anything is frozen."""
         return bool(self._places.size)
 
     def dominates(self, noise: np.ndarray) -> np.ndarray:
-        """(C,) bool: channels whose residuals are the held parameters' error rather than noise
+        """(C,) bool: channels whose residuals are the frozen parameters' error rather than noise
         (C,)."""
         return self.variance > noise ** 2
 

@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What held parameters make uncertain in the rows."""
+"""What frozen parameters make uncertain in the rows."""
 import numpy as np
 
-from uvms_adaptive_dynamics.estimation.held_doubt import HeldDoubt
+from uvms_adaptive_dynamics.estimation.frozen_doubt import FrozenDoubt
 
 C, P = 3, 6
 
@@ -29,7 +29,7 @@ def test_it_is_the_mean_of_what_their_covariance_does_to_rows():
     places, root = np.array([1, 4]), np.array([[1.0, 0.2], [0.0, 0.5]])
     covariance, Y = root @ root.T, rows(40)
     valid = np.random.default_rng(1).random((40, C)) > .3
-    doubt = HeldDoubt(C, memory=1e9)
+    doubt = FrozenDoubt(C, memory=1e9)
     doubt.hold(places, covariance, Y[:25], valid[:25])
     for one, counts in zip(Y[25:], valid[25:]):
         doubt.add_row(one, counts)
@@ -44,7 +44,7 @@ def test_it_is_the_mean_of_what_their_covariance_does_to_rows():
 
 def test_nothing_held_is_no_doubt():
     """The noise comes back as it is, to the bit."""
-    doubt, noise = HeldDoubt(C, 100.0), np.array([.1, .2, .3])
+    doubt, noise = FrozenDoubt(C, 100.0), np.array([.1, .2, .3])
     doubt.hold(np.array([0]), np.eye(1), rows(5), np.ones((5, C), bool))
     assert doubt.holds
     doubt.hold(np.zeros(0, int), np.zeros((0, 0)), rows(5), np.ones((5, C), bool))
