@@ -26,6 +26,10 @@ def table():
     return RobotModel.from_config(Config()).table
 
 
+def weighed(dry_mass, coupling="joint"):
+    return Config().with_values({"robot.dry_mass": dry_mass, "estimation.coupling": coupling})
+
+
 def estimate(table, surge, stddev):
     """Masses of 20 kg on all axes but surge, links of .25 kg, all of deviation `stddev`."""
     pi = np.zeros(table.size)
@@ -48,7 +52,7 @@ class OfRows:
 
 def test_a_mass_below_the_weighed_one_is_found_with_its_evidence(table):
     """9 + 4 x .25 kg where 12 kg were weighed; the axis and both masses are in the sentence."""
-    found = mass_findings(table, *estimate(table, 9.0, 0.1), 12.0, "joint")
+    found = mass_findings(table, *estimate(table, 9.0, 0.1), weighed(12.0))
     assert len(found) == 1 and found[0].startswith("surge") and "10 +-" in found[0]
     assert "robot.dry_mass (12 kg)" in found[0]
 
@@ -56,12 +60,19 @@ def test_a_mass_below_the_weighed_one_is_found_with_its_evidence(table):
 @pytest.mark.parametrize(("surge", "stddev", "dry_mass"), [
     (9.0, 1.0, 12.0), (9.0, 0.1, 0.0), (11.5, 0.1, 12.0)])
 def test_no_finding_without_evidence(table, surge, stddev, dry_mass):
-    """An uncertain estimate, no weighed mass, or links that make up for it."""
+    """An uncertain estimate, no weighed mass, or links that make up for it; and the whole
+    covariance is not asked for."""
     pi, covariance = estimate(table, surge, stddev)
-    assert mass_findings(table, pi, covariance, dry_mass, "joint") == []
-    assert bool(covariance.asked) == bool(dry_mass)
+    assert mass_findings(table, pi, covariance, weighed(dry_mass)) == [] and covariance.asked
+
+
+def test_a_robot_that_was_not_weighed_is_no_lighter_than_the_settings_allow(table):
+    """Of a real vehicle that no thruster moved, 5 g came out, called measured."""
+    config = Config().with_values({"estimation.weight_min": 90.0})
+    found = mass_findings(table, *estimate(table, 0.005, 0.05), config)
+    assert len(found) == 1 and "estimation.weight_min allows (9.18 kg)" in found[0]
 
 
 def test_without_coupling_links_are_not_counted_twice(table):
     """The vehicle's mass then holds the arm's."""
-    assert mass_findings(table, *estimate(table, 11.5, 0.1), 12.0, "none")
+    assert mass_findings(table, *estimate(table, 11.5, 0.1), weighed(12.0, "none"))

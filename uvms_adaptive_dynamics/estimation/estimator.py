@@ -608,9 +608,8 @@ class Estimator:
                 + noise_findings(robot.channels, robot.units, noise.stddev, noise.at_most))
 
     def mass_findings(self) -> list[str]:
-        """Masses that the estimate cannot have beside `robot.dry_mass`, in sentences."""
-        return mass_findings(self.table, self.pi, self._uncertainty.covariance,
-                             self.config.robot.dry_mass, self.config.estimation.coupling)
+        """Masses that the estimate cannot have beside the robot's own, in sentences."""
+        return mass_findings(self.table, self.pi, self._uncertainty.covariance, self.config)
 
     def trust_cause(self) -> str:
         """What is likely where a channel is not `ok`, in a sentence; '' where all are."""

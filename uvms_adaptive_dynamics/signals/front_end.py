@@ -199,7 +199,9 @@ class SignalFrontEnd:
             self._add(reading)
         for part in (self._inertial, self._joints, self._wrench, self._depth):
             part.flush()
-        return self._samples_due(latency=0.0)
+        samples = self._samples_due(latency=0.0)
+        self.frames.finish()
+        return samples
 
     def _samples_due(self, latency: float) -> list[Sample]:
         origin, now = self._reader.origin, self._reader.clocks.now()

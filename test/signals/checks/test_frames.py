@@ -190,3 +190,18 @@ def test_samples_say_which_channels_take_in_what_is_wrong(name, concerned, messa
         samples += front.samples()
     assert samples[0].misread == ()
     assert {place for one in samples[-1].misread for place in one.places} == concerned
+
+
+@pytest.mark.parametrize("seconds, begin", [(25.0, "joint_states.effort_scale"), (14.0, None)])
+def test_a_short_recording_is_checked_at_its_end(seconds, begin, messages):
+    """Of one that ends before the first check is due; in a few seconds nothing can be told."""
+    config, begun = Config(), messages[0][2]
+    _, change, _ = CASES["effort's sign"]
+    front = SignalFrontEnd(config, RobotModel.from_config(config))
+    for role, message, t in messages:
+        if t - begun < seconds:
+            front.add_message(role, change(role, message), t)
+            front.samples()
+    assert not front.warnings
+    front.flush()
+    assert [said.split(":")[0] for said in front.warnings] == ([] if begin is None else [begin])

@@ -41,6 +41,7 @@ from .thruster_check import thruster_findings
 # [s] of data at the first evaluation, between evaluations, and after which they become rarer.
 FIRST_CHECK, CHECK_PERIOD, EARLY_CHECKS = 30.0, 10.0, 60.0
 LATE_CHECK_PERIOD = 20.0                # [s]
+SHORTEST = 20.0     # [s] of data that are worth a check at the end of a recording
 STEP_S = 0.02       # [s] between steps of a check, or a node's estimator would wait for several
 LOG_LENGTH = 60.0                       # [s] of the newest data that are evaluated
 RECENT = 30.0                           # [s] of the newest data that are evaluated once more
@@ -158,6 +159,16 @@ class FrameChecks:
             self._stepped_at = t
             if next(self._steps, True):
                 self._steps = None
+
+    def finish(self) -> None:
+        """Check what has come since the last check, at the end of a recording."""
+        newest = max((rows[-1][0] for rows in self._logs.values() if rows), default=None)
+        if newest is None or self._begin is None:
+            return
+        if newest - max(self._checked_at, self._begin) < SHORTEST:
+            return
+        for _ in self._check(newest, newest - self._begin):
+            pass
 
     def add_command(self, saturated: bool) -> None:
         """Count a thruster command, which may lie at the end of the thrust curve."""
