@@ -139,3 +139,17 @@ def test_many_restarts_take_no_uncertainty_away():
     assert ratio[weight] > 0.98 and ratio.min() > 0.5
     known = [one.known_from().count("measured") for one in (once, often)]
     assert known[1] >= 0.8 * known[0] > 5
+
+
+def test_data_that_come_again_are_told(samples):
+    """By an estimate that goes on from one that has seen them; said once, and not of new ones."""
+    first = Estimator(CONFIG)
+    for sample in samples:
+        first.step(sample)
+    again, other = (Estimator(CONFIG, first.parameter_set()) for _ in range(2))
+    for sample in samples:
+        again.step(sample)
+        other.step(replace(sample, t=sample.t + 60.0))
+    assert "from 0 s on were learnt from before" in again.repeated
+    assert again.notes.count(again.repeated) == 1 and not first.repeated and not other.repeated
+    assert len(other.parameter_set().learned["spans"]) == 2

@@ -47,6 +47,7 @@ from .checkpoints import Checkpoints
 from .estimate_uncertainty import EstimateUncertainty
 from .free_set import FreeSet
 from .information import InformationState
+from .learned_spans import LearnedSpans
 from .low_pass import RowFilter
 from .payload import PayloadTracker
 from .prediction import Estimate, Prediction, parameter_stddev, predict
@@ -143,6 +144,7 @@ class Estimator:
         self.tilted = 0             # rows of an attitude that nobody knows well enough
         self.repeated_stamps = 0    # samples whose instant had come before
         self.recoveries = 0         # restarts after solves that failed in a row
+        self.repeated = ""          # a sentence, where data come that were learnt from before
         self.restart(start)
         if learn:
             self._solver.warm_up(self.physical, self.free, self.pi)
@@ -288,6 +290,12 @@ class Estimator:
         if self._first_t is None:
             self._first_t = t
         self._last_t = t
+        if self.learn and self._spans.add(t) and not self.repeated:
+            self.repeated = (
+                f"data from {t - self._first_t:.0f} s on were learnt from before, by their stamps: "
+                "they count twice, and intervals become too narrow; start from an estimate that "
+                "has not seen them")
+            self._note(self.repeated)
         return True
 
     def _believable(self, sample: Sample, raw: RawRows) -> np.ndarray:
@@ -419,6 +427,8 @@ class Estimator:
         self._low_pass.reset()
         self._last_t = self._first_t = None
         self._checkpoints, self.undone = Checkpoints(), ""
+        self._spans = LearnedSpans(saved.learned.get("spans"))
+        self.repeated = ""
         self.prediction = None
         self.status, self.solved = "", False
         self._progress.restart("a saved estimate" if known.saved else origin)
@@ -574,6 +584,7 @@ class Estimator:
             "rows": before + self.information.rows_learned,
             "directions": known_directions(self.covariance, self.information.prior.stddev),
             "settings": measuring_settings(self.config),
+            "spans": self._spans.lists(),
             **({"wrong": wrong} if wrong else {}),
             **({"interval_factor": dict(zip(
                 self.robot.channels, self.information.noise.interval_factor.round(4).tolist()))}

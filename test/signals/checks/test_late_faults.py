@@ -84,6 +84,15 @@ def test_a_sensor_has_changed_where_it_was_right_before(dvl, onset, changed):
         assert 30.0 < frames.right_until < onset + 5.0
 
 
+def test_a_fault_may_be_unseen_at_two_checks():
+    """One that begins just after a check is the minor part of what the next two see."""
+    frames = followed(until=75.0)
+    frames._results = {"DVL": mismatch("dvl.frame", "wrong sign")}
+    frames._right, frames._consistent["DVL"] = [30.1, 40.1, 50.1], 50.0
+    frames._since = {"dvl.frame": (60.0, 50.0)}
+    assert frames._changed_settings({}, 60.1, 60.0)[0] == {"dvl.frame": 30.1}
+
+
 def test_another_wiring_is_believed_at_the_second_check():
     """Of thrusters that were right: commands that are late by another time may look so once.
     Until then the sensors are not found right either."""
@@ -91,8 +100,8 @@ def test_another_wiring_is_believed_at_the_second_check():
     name, setting = "thrusters", "thrusters.signs"
     frames._results = {name: mismatch(setting, "pushes against its setting")}
     frames._consistent[name], frames._since = 60.0, {setting: (70.0, 60.0)}
-    assert frames._changed_settings({}, 70.0) == ({}, True)
-    changed, waits = frames._changed_settings({}, 80.0)
+    assert frames._changed_settings({}, 70.0, 70.0) == ({}, True)
+    changed, waits = frames._changed_settings({}, 80.0, 80.0)
     assert list(changed) == [setting] and not waits
 
 

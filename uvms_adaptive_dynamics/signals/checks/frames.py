@@ -89,7 +89,7 @@ class FrameChecks:
         # settings that were right and are found wrong now, so that rows are not learnt from, each
         # with the time [s] until which it was right
         self._changed: dict[str, float] = {}
-        self._right = [-math.inf, -math.inf]    # [s] the last checks at which all was
+        self._right = [-math.inf]               # [s] the checks at which all was, the newest last
         self._next_check = FIRST_CHECK
         self._checked_at = -math.inf                # [s] the last check
         self._steps: Iterator[None] | None = None    # what is left of a check
@@ -203,7 +203,7 @@ class FrameChecks:
                  for name, result in self._results.items() for finding in result.findings}
         self._since = {setting: self._since.get(setting, (elapsed, before))
                        for setting, before in found.items()}
-        self._changed, waits = self._changed_settings(logs, elapsed)
+        self._changed, waits = self._changed_settings(logs, t, elapsed)
         self.misread = tuple(Misread(finding.setting, self._places_of(finding))
                              for result in self._results.values() for finding in result.findings
                              if finding.harm is not Harm.SLIGHT)
@@ -212,7 +212,7 @@ class FrameChecks:
         all_right = not (self._changed or waits or self._is_doubted(logs, t))
         if self._consistent and all_right and all(
                 results.get(name, UNDECIDED).complete for name in self._consistent):
-            self._right = [self._right[-1], t]
+            self._right.append(t)
         self._checked_at = t
         self._next_check += CHECK_PERIOD if self._next_check < EARLY_CHECKS else LATE_CHECK_PERIOD
 
@@ -235,12 +235,15 @@ class FrameChecks:
                if name in logs}
         return new.get("doubted", 0) > MOST_DOUBTED * sum(new.values())
 
-    def _changed_settings(self, logs: dict[str, np.ndarray],
+    def _changed_settings(self, logs: dict[str, np.ndarray], t: float,
                           elapsed: float) -> tuple[dict[str, float], bool]:
         """Settings that are found wrong of a sensor that was right before, unless rows can bear it,
         with the time [s] until which they were right, each as long as it is found; and whether one
         waits for the next check to be found again."""
         found, waits = {}, False
+        # What is less than half of the newest data may not be seen: it may have begun just after
+        # a check, and so many checks ago.
+        right = max(at for at in self._right if at < t - RECENT + 0.5 * CHECK_PERIOD)
         for name, result in self._results.items():
             for finding in result.findings:
                 if finding.setting in self._changed:
@@ -250,8 +253,7 @@ class FrameChecks:
                             and self._since[finding.setting][0] == elapsed):
                         waits = True
                         continue
-                    # One that has just begun is not seen at the next check.
-                    found[finding.setting] = self._right[0]
+                    found[finding.setting] = right
                 elif name in self._consistent and finding.setting == "dvl.rpy":
                     turned_at = turned_since(logs["dvl"])
                     if turned_at is not None:
