@@ -37,7 +37,7 @@ from ..uncertainty.identifiability import MEASURED
 STATE = "state.yaml"
 BACKUPS = "state.*.yaml"
 DAMAGED = "state.damaged"
-# Backups that are kept: the one that knows most, and the last four others; 150 kB each.
+# Backups that are kept: the one that knows most, and the last four others; 220 kB each.
 KEPT = 5
 
 # UTC, since a boat's station computer changes its time zone.
