@@ -389,6 +389,8 @@ def test_the_cost_that_was_minimized_survives_the_file(tmp_path):
             }, {"gradient": np.ones(3)}, {"covariance": None}, {"row_noise_stddev": np.zeros(2)},
                 {"gradient_covariance": -np.eye(4)}, {"gradient_covariance": np.eye(3)},
                 {"gradient_covariance": np.full((4, 4), np.nan)},
+                {"gradient_covariance": np.eye(4) + 1e300 * (1 - np.eye(4))},
+                {"gradient_covariance": np.diag([1e-300, 1, 1, 1]) + 1e300 * (1 - np.eye(4))},
                 {"residual_products": -np.ones((2, 3, 2))},
                 {"residual_products": np.full((2, 3, 2), np.inf)}])
 def test_a_cost_that_cannot_be_is_refused(changes, tmp_path):

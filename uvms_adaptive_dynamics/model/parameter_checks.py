@@ -145,10 +145,7 @@ def _check_covariance(covariance: np.ndarray, names: tuple[str, ...], what: str)
         raise ParameterError(f"{what}: covariance of {row} and {column} is not finite, or "
                              f"absurd; expected numbers. {WITHOUT_COVARIANCE}")
     variance = np.diag(covariance)
-    stddev = np.sqrt(np.maximum(variance, 0.0))
-    unit = np.maximum(stddev, NEGLIGIBLE * stddev.max(initial=0.0))
-    unit[unit == 0.0] = 1.0
-    scaled = covariance / unit[:, None] / unit
+    scaled = _of_unit_variances(covariance)
     if (np.diag(scaled) < -INDEFINITE).any():
         place = int(np.argmin(np.diag(scaled)))
         raise ParameterError(f"{what}: variance of {brief(names[place])} is {variance[place]:g}; "
@@ -156,13 +153,27 @@ def _check_covariance(covariance: np.ndarray, names: tuple[str, ...], what: str)
     if np.abs(scaled - scaled.T).max(initial=0.0) > INDEFINITE:
         raise ParameterError(f"{what}: covariance is not symmetric; expected a symmetric matrix. "
                              f"{WITHOUT_COVARIANCE}")
-    # Entries far beyond what their variances allow would only overflow in the eigenvalues.
-    lowest = -np.inf if np.abs(scaled).max(initial=0.0) > 2.0 else (
-        np.linalg.eigvalsh(scaled).min(initial=0.0))
+    lowest = _lowest_eigenvalue(scaled)
     if lowest < -INDEFINITE:
         raise ParameterError(
             f"{what}: covariance is not positive semidefinite (smallest eigenvalue {lowest:.2g} "
             f"with variances scaled to one); expected a covariance matrix. {WITHOUT_COVARIANCE}")
+
+
+def _of_unit_variances(covariance: np.ndarray) -> np.ndarray:
+    """The same with variances of one, but for those that are negligible beside the largest."""
+    stddev = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    unit = np.maximum(stddev, NEGLIGIBLE * stddev.max(initial=0.0))
+    unit[unit == 0.0] = 1.0
+    return covariance / unit[:, None] / unit
+
+
+def _lowest_eigenvalue(scaled: np.ndarray) -> float:
+    """Of a symmetric matrix with variances of one."""
+    # Entries far beyond what their variances allow would only overflow in the eigenvalues.
+    if np.abs(scaled).max(initial=0.0) > 2.0:
+        return -np.inf
+    return float(np.linalg.eigvalsh(scaled).min(initial=0.0))
 
 
 def _check_information(found: ParameterSet, what: str) -> None:
@@ -191,10 +202,9 @@ def _check_information(found: ParameterSet, what: str) -> None:
 def _check_gradient_covariance(B: np.ndarray, size: int, what: str) -> None:
     usable = B.shape == (size, size) and bool(np.isfinite(B).all() and (np.diag(B) >= 0).all())
     if usable:
-        unit = 1 / np.sqrt(np.maximum(np.diag(B), np.finfo(float).tiny))
-        scaled = B * unit[:, None] * unit
-        usable = bool(np.abs(scaled - scaled.T).max() <= INDEFINITE
-                      and np.linalg.eigvalsh(scaled).min() >= -INDEFINITE)
+        scaled = _of_unit_variances(B)
+        usable = bool(_lowest_eigenvalue(scaled) >= -INDEFINITE
+                      and np.abs(scaled - scaled.T).max() <= INDEFINITE)
     if not usable:
         raise ParameterError(
             f"{what}: gradient_covariance is not a covariance; expected ({size}, {size}) finite "

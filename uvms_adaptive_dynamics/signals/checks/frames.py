@@ -22,6 +22,7 @@ that would cause it is named. What has not moved enough is not judged.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -89,7 +90,8 @@ class FrameChecks:
         # settings that were right and are found wrong now, so that rows are not learnt from, each
         # with the time [s] until which it was right
         self._changed: dict[str, float] = {}
-        self._right = [-math.inf]               # [s] the checks at which all was, the newest last
+        # [s] the newest checks at which all was, as far back as a fault may be unseen
+        self._right = deque([-math.inf], maxlen=math.ceil(RECENT / CHECK_PERIOD) + 1)
         self._next_check = FIRST_CHECK
         self._checked_at = -math.inf                # [s] the last check
         self._steps: Iterator[None] | None = None    # what is left of a check
@@ -243,7 +245,8 @@ class FrameChecks:
         found, waits = {}, False
         # What is less than half of the newest data may not be seen: it may have begun just after
         # a check, and so many checks ago.
-        right = max(at for at in self._right if at < t - RECENT + 0.5 * CHECK_PERIOD)
+        right = max((at for at in self._right if at < t - RECENT + 0.5 * CHECK_PERIOD),
+                    default=-math.inf)
         for name, result in self._results.items():
             for finding in result.findings:
                 if finding.setting in self._changed:
