@@ -21,6 +21,7 @@ recordings too.
 import copy
 import sys
 import warnings
+from functools import lru_cache
 from math import pi
 from pathlib import Path
 from types import SimpleNamespace as Message
@@ -80,10 +81,17 @@ def decoded(message):
     return role, m, message.receive_time * 1e-9
 
 
+@lru_cache(maxsize=2)
+def received(seed, duration):
+    """The messages of a run. A fault replaces messages and never changes one, so that a run is
+    simulated once for all its faults."""
+    run = SimulatedRobot(seed, duration, start_ns=1_767_225_600 * 10**9, truth_period=None)
+    return [Received(*decoded(m)[:2], m.receive_time, m.receive_time) for m in run]
+
+
 def recording(seed, duration=62.0, faults=()):
     """Messages of a run, clean or with faults."""
-    run = SimulatedRobot(seed, duration, start_ns=1_767_225_600 * 10**9, truth_period=None)
-    stream = (Received(*decoded(m)[:2], m.receive_time, m.receive_time) for m in run)
+    stream = received(seed, duration)
     return [(r.role, r.message, r.t) for r in with_faults(stream, faults, seed)]
 
 

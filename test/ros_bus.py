@@ -91,10 +91,14 @@ def bus(arguments=(), name="operator"):
 
 def process(module, *arguments, **kwargs):
     """A module of the package as a process in this domain, with its output in one pipe."""
-    environment = {key: value for key, value in os.environ.items() if not _of_this_process(key)}
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    return subprocess.Popen([sys.executable, "-m", module, *arguments], env=environment, text=True,
+    return subprocess.Popen([sys.executable, "-m", module, *arguments], env=of_a_child(), text=True,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=root, **kwargs)
+
+
+def of_a_child():
+    """The environment of a process that imports rclpy itself."""
+    return {key: value for key, value in os.environ.items() if not _of_this_process(key)}
 
 
 def _of_this_process(key):

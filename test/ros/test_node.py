@@ -15,7 +15,10 @@
 """The node over real DDS: topics in and out, services, bad input, time that jumps, recordings that
 repeat the run."""
 import array
+import json
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -29,7 +32,7 @@ from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import Log
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from ros_bus import bus, process
+from ros_bus import bus, of_a_child, process
 from rosbags.rosbag2 import Reader
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import FluidPressure, Imu, JointState
@@ -728,6 +731,20 @@ def test_the_process_ends_cleanly_and_its_bag_can_be_read(ros, tmp_path, how):
     assert sum(1 for _ in read_messages(tmp_path / "bag", inputs(Config()))) == 25
 
 
+@pytest.fixture(scope="module")
+def refused():
+    """Starts the node with arguments that it cannot use: (exit status, what it said)."""
+    script = Path(__file__).resolve().parents[1] / "node_refusals.py"
+    with subprocess.Popen([sys.executable, str(script)], env=of_a_child(), text=True,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as starter:
+        def start(*arguments):
+            starter.stdin.write(json.dumps(arguments) + "\n")
+            starter.stdin.flush()
+            return json.loads(starter.stdout.readline())
+        yield start
+        starter.stdin.close()
+
+
 @pytest.mark.parametrize("arguments, sentence", [
     (["--ros-args", "-p", "estimation.horizn:=5"],
      "setting 'estimation.horizn' does not exist. Did you mean 'estimation.horizon'?"),
@@ -751,30 +768,26 @@ def test_the_process_ends_cleanly_and_its_bag_can_be_read(ros, tmp_path, how):
     (["--ros-args", "--params-file", "/dev/zero"], "'/dev/zero' cannot be read: it is a device"),
     (["--ros-args", "-r", "--nonsense"], ""),
     (["nonsense"], "unrecognized arguments: nonsense")])
-def test_what_cannot_be_used_is_refused_at_start(arguments, sentence):
+def test_what_cannot_be_used_is_refused_at_start(refused, arguments, sentence):
     """A sentence, a status that is not zero, and no traceback."""
-    child = process("uvms_adaptive_dynamics.ros.node", *arguments)
-    words = child.communicate(timeout=30)[0]
-    assert child.returncode not in (0, None)
+    status, words = refused(*arguments)
+    assert status > 0, words
     assert sentence in words and "Traceback" not in words, words
 
 
-def test_a_malformed_parameter_file_is_refused(tmp_path):
+def test_a_malformed_parameter_file_is_refused(refused, tmp_path):
     """The file and the line are named."""
     path = tmp_path / "bad.yaml"
     path.write_text("/**:\n  ros__parameters:\n    imu: [\n")
-    child = process("uvms_adaptive_dynamics.ros.node", "--ros-args", "--params-file", str(path))
-    words = child.communicate(timeout=30)[0]
-    assert child.returncode == 1, words
+    status, words = refused("--ros-args", "--params-file", str(path))
+    assert status == 1, words
     assert str(path) in words and "line" in words and "Traceback" not in words, words
 
 
-def test_a_parameter_file_for_another_namespace_is_refused(tmp_path):
+def test_a_parameter_file_for_another_namespace_is_refused(refused, tmp_path):
     """With the file's name and the node's own."""
     path = tmp_path / "rov.yaml"
     path.write_text("/rov/uvms_estimator:\n  ros__parameters:\n    filter.gap: 2.0\n")
-    child = process("uvms_adaptive_dynamics.ros.node", "--ros-args", "--params-file", str(path),
-                    "-r", "__ns:=/auv")
-    words = child.communicate(timeout=30)[0]
-    assert child.returncode == 1 and "Traceback" not in words, words
+    status, words = refused("--ros-args", "--params-file", str(path), "-r", "__ns:=/auv")
+    assert status == 1 and "Traceback" not in words, words
     assert "'/rov/uvms_estimator' alone" in words and "'/auv/uvms_estimator'" in words

@@ -108,8 +108,15 @@ def errors(motion, robot, samples):
     return np.array([s.t - START for s in samples]), np.array(found)
 
 
+@pytest.fixture(scope="module")
+def clean(recorded):
+    """Errors of the recording without a burst."""
+    config, robot, motion, messages = recorded
+    return errors(motion, robot, run(config, robot, messages)[1])[1][100:-50]
+
+
 @pytest.mark.parametrize("name", BURSTS)
-def test_rows_that_count_are_right_and_come_back(name, recorded):
+def test_rows_that_count_are_right_and_come_back(name, recorded, clean):
     """Errors of valid rows stay at twice those of the clean recording, which a wrong reading
     exceeds tenfold."""
     config, robot, motion, messages = recorded
@@ -124,7 +131,6 @@ def test_rows_that_count_are_right_and_come_back(name, recorded):
             m = Message(**{**vars(m), "header": header})
         return None if m is None else (r, m, t)
 
-    clean = errors(motion, robot, run(config, robot, messages)[1])[1][100:-50]
     t, found = errors(motion, robot, run(config, robot, messages, burst)[1])
     inside = (t > 2.0) & (t < SECONDS - 1.0)
     assert np.all(np.nanmax(found[inside], axis=0) < 2.0 * np.nanmax(clean, axis=0) + 0.01)
