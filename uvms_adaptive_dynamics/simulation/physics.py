@@ -113,8 +113,8 @@ class Physics:
         self.torque_limit = arm.effortLimit[rows].copy()
         self._constant_mass = np.zeros((6 + self.n, 6 + self.n))
         self._constant_mass[:6, :6] = robot.added_mass
-        joints = range(6, 6 + self.n)
-        self._constant_mass[joints, joints] = robot.rotor_inertia
+        self._joints = np.arange(6, 6 + self.n)
+        self._constant_mass[self._joints, self._joints] = robot.rotor_inertia
         self._is_upper = np.triu(np.ones((6 + self.n, 6 + self.n), dtype=bool))
         self._vehicle_cob = pin.SE3(np.eye(3), np.array(robot.cob))
         self._zero, self._no_moment = np.zeros(6 + self.n), np.zeros(3)
@@ -232,8 +232,7 @@ class Physics:
         slope = friction_slope + stop_slope
         effort[6:] -= friction + stops + slope * (self.v[6:] - guess[6:])
         mass = self.mass_matrix(middle)
-        joints = range(6, 6 + self.n)
-        mass[joints, joints] += 0.5 * dt * slope
+        mass[self._joints, self._joints] += 0.5 * dt * slope
         self._a = a = np.linalg.solve(mass, effort)
         speed = self.v + 0.5 * dt * a
         instant = Instant(self.t + 0.5 * dt, middle[:3], R_nb, speed[:6], a[:6], middle[7:],
