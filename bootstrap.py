@@ -41,7 +41,8 @@ REQUIREMENTS = os.path.join(ROOT, "requirements")
 PACKAGE = "uvms_adaptive_dynamics"
 COMMANDS = {
     "demo": ["-m", PACKAGE, "demo"],
-    "test": ["-m", "pytest", "-n", "2", "--dist", "loadfile"],
+    # in the order of test/conftest.py: the longest files first
+    "test": ["-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"],
     "lint": ["-m", "ruff", "check"],
     "types": ["-m", "mypy"],
     "docs": ["-m", "sphinx", "--builder", "html", "--quiet", "--fail-on-warning", "--keep-going",
@@ -145,10 +146,11 @@ def clean_environment():
 
     The wheels put their libraries and those of an inherited LD_LIBRARY_PATH in no particular order,
     so with a sourced /opt/ros the wrong ones may load; and they contain Fast DDS only, whatever
-    RMW_IMPLEMENTATION asks for.
+    RMW_IMPLEMENTATION asks for. Containers often forbid Python to write bytecode: then each of the
+    many processes of the tests would compile the package anew.
     """
     foreign = ("PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "AMENT_PREFIX_PATH",
-               "RMW_IMPLEMENTATION", "_ROS_WHEELS_BOOTSTRAP_COMPLETE")
+               "RMW_IMPLEMENTATION", "_ROS_WHEELS_BOOTSTRAP_COMPLETE", "PYTHONDONTWRITEBYTECODE")
     return {name: value for name, value in os.environ.items() if name not in foreign}
 
 
@@ -156,7 +158,7 @@ def install():
     """Let pip install the requirements, with one line of progress, and show its last lines if it
     fails."""
     command = [PYTHON, "-m", "pip", "install", "--disable-pip-version-check",
-               "--progress-bar", "off"]
+               "--progress-bar", "off", "--no-compile"]
     for path in requirement_files():
         command += ["-c" if os.path.basename(path) == "constraints.txt" else "-r", path]
     # A `user = true` in somebody's pip.conf is refused inside a venv.
@@ -178,6 +180,13 @@ def install():
     if process.returncode:
         print("\n".join(last), file=sys.stderr)
         raise Refusal(pip_advice(signs))
+
+
+def compile_packages():
+    """What pip would do with one core, with all of them: it takes as long as all else of pip. Of
+    files that are no Python of this version nothing is said, as pip does not."""
+    subprocess.call([PYTHON, "-m", "compileall", "-qq", "-j", "0", os.path.join(VENV, "lib")],
+                    env=clean_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def pip_advice(signs):
@@ -209,6 +218,7 @@ def make_environment():
         flush=True)
     venv.EnvBuilder(clear=True, symlinks=True, with_pip=True).create(VENV)
     install()
+    compile_packages()
     index_checkout()
     with open(STAMP, "w") as file:
         file.write(fingerprint())

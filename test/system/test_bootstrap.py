@@ -23,6 +23,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import conftest
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -185,7 +186,8 @@ def test_environment_is_ready_until_the_requirements_change(ready_checkout):
 def test_test_passes_arguments_and_exit_status_through(ready_checkout, tmp_path):
     result = run(ready_checkout, "test", "-k", "regressor", cwd=tmp_path)
     assert result.returncode == 7
-    assert "arguments: -m pytest -n 2 --dist loadfile -k regressor" in result.stdout
+    assert ("arguments: -m pytest -n 2 --dist loadfile --no-loadscope-reorder -k regressor\n"
+            in result.stdout)
     assert f"folder: {ready_checkout}" in result.stdout
 
 
@@ -212,6 +214,28 @@ def test_a_sourced_ros_installation_stays_outside(ready_checkout):
     assert "/opt/ros/jazzy" not in result.stdout
     for name in ("RMW_IMPLEMENTATION", "_ROS_WHEELS_BOOTSTRAP_COMPLETE"):
         assert name not in result.stdout
+
+
+def test_bytecode_is_written_whatever_the_caller_has_set(ready_checkout):
+    """Each of the many processes of the tests would compile the package anew."""
+    assert "PYTHONDONTWRITEBYTECODE" not in run(ready_checkout, "test",
+                                                PYTHONDONTWRITEBYTECODE="1").stdout
+
+
+def test_packages_are_compiled_when_the_environment_is_made(bootstrap, monkeypatch):
+    """All of them, after pip, which leaves it to others."""
+    package = Path(bootstrap.VENV) / "lib" / "python3" / "site-packages" / "package"
+    package.mkdir(parents=True)
+    (package / "good.py").write_text("x = 1\n")
+    (package / "template.py").write_text("x = {{ x }}: no Python\n")
+    monkeypatch.setattr(bootstrap, "PYTHON", sys.executable)
+    bootstrap.compile_packages()
+    assert [path.name.split(".")[0] for path in package.rglob("*.pyc")] == ["good"]
+
+
+def test_the_files_that_go_first_exist():
+    """The tests are as long as the longest file that comes last."""
+    assert [file for file in conftest.LONGEST if not (ROOT / "test" / file).is_file()] == []
 
 
 def test_children_keep_to_one_thread_and_this_machine_and_find_the_shared_folder(ready_checkout):
