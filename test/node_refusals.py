@@ -30,7 +30,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from uvms_adaptive_dynamics.ros import log  # noqa: E402
 from uvms_adaptive_dynamics.ros import node as estimator  # noqa: E402
 
-
 LIMIT = 30      # [s] for a start
 
 

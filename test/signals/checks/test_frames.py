@@ -75,6 +75,12 @@ def test_what_is_set_wrong_is_named(name, messages):
     assert any(sentence.startswith(begin) for sentence in said), said
 
 
+@pytest.fixture(scope="module")
+def rested(messages):
+    """The recording after 70 s at rest."""
+    return at_rest_before(messages, 70.0)
+
+
 def at_rest_before(messages, seconds):
     """The recording with its first messages repeated, noise and all, for so long before it: a robot
     that lies still."""
@@ -122,13 +128,13 @@ def gravity_in(q):
 
 
 @pytest.mark.parametrize("name", ["dvl.frame", "depth's sign", "joint velocity's order"])
-def test_what_has_not_moved_in_the_first_minute_is_said_and_waited_for(name, messages):
+def test_what_has_not_moved_in_the_first_minute_is_said_and_waited_for(name, messages, rested):
     """A robot that lies still for 70 s is not judged, says so, and is judged once it moves."""
     settings, change, begin = CASES[name]
     config = Config().with_values(settings)
     front = SignalFrontEnd(config, RobotModel.from_config(config))
     start = messages[0][2]
-    for role, message, t in at_rest_before(messages, 70.0):
+    for role, message, t in rested:
         if role == "imu" and t >= start and t - 0.011 < start:
             said = {n: text for _, n, text, _ in front.status(t)}["frames"]
             assert (
