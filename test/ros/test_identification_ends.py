@@ -84,7 +84,8 @@ def test_stages_wait_until_the_robot_is_armed(tmp_path):
             robot.armed()
             ros.until(lambda: told == [False, True], what="stages that go on")
             robot.arm(False)
-            ros.until(lambda: told == [False, True, False], what="stages that wait again")
+            ros.until(lambda: len(told) == 3, what="stages that wait again")
+            assert told == [False, True, False]
         finally:
             robot.close()
 
