@@ -239,8 +239,7 @@ class Estimator:
         """Keep what is known when the sensors are found right, and return to it when one of them is
         found wrong that was right: what was learnt since may be of wrong readings."""
         if sample.misread != self._misread:
-            self._misread = sample.misread
-            self.trust.misread(place for one in sample.misread for place in one.places)
+            self.follow_misread(sample.misread)
         if not self.learn:
             return
         found = self._checkpoints.before_fault(sample)
@@ -608,15 +607,25 @@ class Estimator:
                                  tuple(STATES[level] for level in self.trust.levels),
                                  self.trust_cause(), self.tilted)
 
+    def follow_misread(self, misread: tuple[Misread, ...]) -> None:
+        """Take in what is found wrong with sensors and settings, as samples say it, and the last
+        check of a recording after them."""
+        self._misread = misread
+        self.trust.misread(place for one in misread for place in one.places)
+
     def residual_findings(self) -> list[str]:
-        """Constant residuals, and noise assumed too large, in sentences."""
+        """Constant residuals, and noise assumed too large, in sentences; of channels whose readings
+        are found wrong their residuals say nothing."""
         robot, table, noise = self.robot, self.table, self.information.noise
         estimated = np.zeros(table.channels, bool)
         estimated[robot.vehicle_rows] = "vehicle_offsets" in table.terms
         estimated[robot.arm_rows] = "joint_offsets" in table.terms
         rows = self.information.gradient.rows_per_independent(noise.long_run ** 2)
-        return (self._residual_mean.findings(robot.channels, robot.units, estimated, rows)
-                + noise_findings(robot.channels, robot.units, noise.stddev, noise.at_most))
+        misread = np.zeros(table.channels, bool)
+        misread[[place for one in self._misread for place in one.places]] = True
+        return (self._residual_mean.findings(robot.channels, robot.units, estimated | misread, rows)
+                + noise_findings(robot.channels, robot.units, np.where(misread, 0.0, noise.stddev),
+                                 noise.at_most, np.sqrt(self.trust.effort_power)))
 
     def mass_findings(self) -> list[str]:
         """Masses that the estimate cannot have beside the robot's own, in sentences."""

@@ -51,7 +51,7 @@ def evidence_of(done: Run) -> Evidence:
         masked = done.masked.get(name, {})
         channels[name] = ChannelEvidence(figures, judged.size * period, dict(masked),
                                          max(len(rows.t), sum(masked.values())),
-                                         trust[c]["trust"] or "", moved)
+                                         trust[c]["trust"] or "", moved, int(valid.sum()))
     findings = [Finding(found.code, found.sentence) for found in done.findings]
     return Evidence(channels, HELD_OUT if done.frozen else LEARNT, not done.frozen,
                     done.robot.table, done.final.known_from, findings, done.log.violations,

@@ -148,6 +148,7 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         # As in the node, so that the times of updates and solves are the node's.
         with ShortCollections(), FailureLog(recorder.elapsed) as failures:
             signals = _learn(made, contents, recorder, progress)
+            estimator.follow_misread(signals.misread)
     if not len(recorder.log):
         raise BagError(signals.unusable)
     found = [*signals.findings, *_masked_findings(recorder.log, robot, signals)]

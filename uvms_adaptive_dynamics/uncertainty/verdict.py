@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..model.metrics import STILL
 from ..model.normal import Z95
 from ..model.parameters import ParameterTable
 from .advisories import LEAST_COVERAGE, block_warnings
@@ -66,7 +67,8 @@ class ChannelEvidence(NamedTuple):
 
     figures: `channel_metrics` of the rows that are judged; seconds [s] of them; masked: reason of
     masks -> rows; rows: how many there were, masked ones included; trust: its state now; moved:
-    whether the judged rows are in motion, and not what else there is.
+    whether the judged rows are in motion, and not what else there is; counted: rows that counted in
+    the end, None where only the masks are known.
     """
 
     figures: Mapping[str, Any]
@@ -75,6 +77,13 @@ class ChannelEvidence(NamedTuple):
     rows: int
     trust: str
     moved: bool = True
+    counted: int | None = None
+
+    @property
+    def lost(self) -> int:
+        """Rows that did not count."""
+        masked = sum(self.masked.values())
+        return masked if self.counted is None else self.rows - self.counted
 
     @property
     def width_ratio(self) -> float | None:
@@ -229,12 +238,20 @@ def _of_silence(evidence: Evidence, names: Sequence[str]) -> str:
     """Why channels are not judged, in words."""
     by_reason: dict[str, list[str]] = {}
     for name in names:
-        masked = evidence.channels[name].masked
-        why = (f"masked for '{max(masked, key=lambda reason: masked[reason])}'"
-               if sum(masked.values()) > MOST_MASKED * evidence.channels[name].rows else
-               f"less than {JUDGED_SECONDS:g} s of motion")
-        by_reason.setdefault(why, []).append(name)
+        by_reason.setdefault(_why_silent(evidence.channels[name]), []).append(name)
     return "; ".join(f"{', '.join(found)} ({why})" for why, found in by_reason.items())
+
+
+def _why_silent(channel: ChannelEvidence) -> str:
+    """Why a channel is not judged: what costs it most of its rows, or what its rows lack."""
+    if channel.seconds >= JUDGED_SECONDS:
+        return f"its effort varies by less than {STILL:.0%} of the deviation stated for it"
+    masked = channel.masked
+    if channel.lost > MOST_MASKED * channel.rows:
+        if sum(masked.values()) > MOST_MASKED * channel.lost:
+            return f"masked for '{max(masked, key=lambda reason: masked[reason])}'"
+        return "most rows are implausible, or beside masked ones"
+    return f"less than {JUDGED_SECONDS:g} s of " + ("motion" if channel.moved else "rows to judge")
 
 
 def _calibrated(evidence: Evidence) -> Answer:

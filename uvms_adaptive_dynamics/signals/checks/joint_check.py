@@ -16,12 +16,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from ...model.normal import Z999
+from ..filters.joints import MOST_EFFORT
 from ..gates.joint_consistency import JUMP_SPEED
 from .finding import CheckResult, Finding, Harm, outside
 from .fits import integral, lag_of, regression, relation
@@ -43,13 +44,17 @@ NEAR_ZERO = 0.05      # of the median size, near which an effort passes through 
 # [s] over which positions make a speed: their noise is none then, and a velocity's is not asked
 SPEED_SPAN = 0.2
 
+# (times (k,), positions, speeds, efforts (k, n)) -> findings
+ScaleCheck = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], list[Finding]]
+
 
 def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: np.ndarray,
-                 effort_limits: np.ndarray, effort_scale: Sequence[float] = ()) -> CheckResult:
-    """Positions against limits (n,), velocities against positions, efforts against speed.
+                 effort_limits: np.ndarray, effort_scale: Sequence[float] = (),
+                 check_scale: ScaleCheck = lambda t, mu, speed, effort: []) -> CheckResult:
+    """Positions against limits (n,), velocities against positions, efforts against speed and load.
 
     `log` (k, 1 + 3 n): time, positions, velocities, efforts of the n joints `names`; SI, the
-    efforts as `effort_scale` (n,) made them, empty: 1.
+    efforts as `effort_scale` (n,) made them, empty: 1. check_scale: findings on the efforts' unit.
     """
     n = len(names)
     t, mu = log[:, 0], log[:, 1:1 + n]
@@ -57,11 +62,17 @@ def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: n
     findings, complete = _check_positions(names, mu, low, high), True
     if np.isfinite(speed).all() and not findings:
         findings, complete = _check_velocities(names, t, mu, speed)
+    if not all(one.harm is Harm.SLIGHT for one in findings):
+        return CheckResult(findings, complete)
     by_position = _speed_of(t, mu)
-    known = np.isfinite(effort).all(axis=1) & np.isfinite(by_position).all(axis=1)
-    if known.sum() > MIN_MOVING_READINGS and all(one.harm is Harm.SLIGHT for one in findings):
+    if unit := check_scale(t, mu, by_position, effort):
+        return CheckResult(findings + unit, complete)
+    findings = findings + _impossible_efforts(names, effort, effort_limits)
+    known = (np.abs(effort) <= MOST_EFFORT * effort_limits).all(axis=1)
+    known &= np.isfinite(by_position).all(axis=1)
+    if known.sum() > MIN_MOVING_READINGS:
         wrong, efforts_complete = _check_efforts(names, t[known], mu[known], by_position[known],
-                                                 effort[known], effort_limits)
+                                                 effort[known])
         findings = findings + _with_scales(wrong, names, effort_scale)
         complete = complete and efforts_complete
     return CheckResult(findings, complete)
@@ -179,9 +190,23 @@ def _goes_with_speed(name: str) -> str:
     return f"the effort of {name} goes with its speed by "
 
 
+def _impossible_efforts(names: Sequence[str], effort: np.ndarray,
+                        limits: np.ndarray) -> list[Finding]:
+    """Joints whose efforts (k, n) are mostly beyond what any actuator with their limit gives."""
+    findings = []
+    for name, values, limit in zip(names, effort.T, limits):
+        size = np.abs(values[np.isfinite(values)])
+        if size.size > MIN_MOVING_READINGS and np.median(size) > MOST_EFFORT * limit:
+            findings.append(Finding("joint_states.effort_scale", (
+                f"the effort of {name} is typically {np.median(size):.3g} N m, its limit "
+                f"{limit:.3g} N m; the unit is probably mN m or mA, set "
+                "joint_states.effort_scale"), harm=Harm.FOLLOWED, joint=name))
+    return findings
+
+
 def _check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: np.ndarray,
-                   effort: np.ndarray, limits: np.ndarray) -> tuple[list[Finding], bool]:
-    """(efforts (k, n) of a wrong sign or unit, whether every joint moved enough).
+                   effort: np.ndarray) -> tuple[list[Finding], bool]:
+    """(efforts (k, n) of a wrong sign, whether every joint moved enough).
 
     Friction opposes: what of the effort follows the joint's own speed, beside what gravity may do
     at any posture, must be positive.
@@ -206,17 +231,11 @@ def _check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: n
             continue
         x = np.column_stack([speed[moving, j], posture[moving]])
         b, covariance, _ = regression(x, effort[moving, j], overlap)
-        size = np.median(np.abs(effort[moving, j]))
         if b[0] + Z999 * np.sqrt(covariance[0, 0]) < 0:
             findings.append(Finding("joint_states.effort_scale", (
                 f"{_goes_with_speed(name)}{b[0]:.2g} +- "
                 f"{np.sqrt(covariance[0, 0]):.1g} N m s/rad, and friction forbids a negative one: "
                 "it has the wrong sign; make its joint_states.effort_scale negative"),
-                harm=Harm.FOLLOWED, joint=name))
-        elif size > 3 * limits[j]:
-            findings.append(Finding("joint_states.effort_scale", (
-                f"the effort of {name} is typically {size:.3g} N m, its limit {limits[j]:.3g} N m; "
-                "the unit is probably mN m or mA, set joint_states.effort_scale"),
                 harm=Harm.FOLLOWED, joint=name))
     return findings or _late_efforts(t, speed, effort, posture, overlap), complete
 

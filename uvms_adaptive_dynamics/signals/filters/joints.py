@@ -126,12 +126,15 @@ class JointFilter:
 
     def add(self, t: float, reading: Sequence[float]) -> None:
         """Add a reading (3 n,) later than the last; it counts once the gate has decided on it."""
-        reading = self._without_repeated_efforts(self._without_impossible_efforts(reading))
-        for gated in self._gate.gate(t, reading):
+        possible = self._without_impossible_efforts(reading)
+        used = self._without_repeated_efforts(possible)
+        for gated in self._gate.gate(t, used):
             self._append(gated)
         if t - self._logged > JOINT_LOG_PERIOD:
             self._logged = t
-            self._log("joints", t, reading)
+            # The checks see impossible efforts as they are: these tell of another unit.
+            self._log("joints", t, [raw if math.isnan(one) else kept
+                                    for raw, one, kept in zip(reading, possible, used)])
 
     def _without_repeated_efforts(self, reading: Sequence[float]) -> Sequence[float]:
         """The reading without efforts that do not change while their joint moves."""

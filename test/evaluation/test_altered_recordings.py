@@ -1,0 +1,99 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Real recordings with one thing changed: what is said of it, and which rows count."""
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.config import load_config
+from uvms_adaptive_dynamics.evaluation.bags import read_messages
+from uvms_adaptive_dynamics.evaluation.judged import statement_of
+from uvms_adaptive_dynamics.evaluation.run import run
+from uvms_adaptive_dynamics.signals.topics import inputs
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+sys.path.insert(0, str(EXAMPLES))
+
+from bag_writer import Message, joint_state, write_bag  # noqa: E402
+
+EPOCH = 1_600_000_000 * 10 ** 9     # [ns]
+
+
+class Recording:
+    """The joint states of UR10's published trajectory: times (k,) [s], positions, velocities and
+    efforts (k, 6) of the joints in `names`."""
+
+    def __init__(self, folder):
+        self.config = load_config(EXAMPLES / "ur10.yaml").with_values(
+            {"robot.urdf": str(folder / "ur10.urdf")})
+        messages = [message for _, message, _ in read_messages(
+            folder / "ur10_exciting_trajectory.db3", inputs(self.config))]
+        self.names = list(messages[0].name)
+        stamps = [message.header.stamp for message in messages]
+        self.t = np.array([stamp.sec + 1e-9 * stamp.nanosec for stamp in stamps])
+        self.t -= self.t[0]
+        self.position, self.velocity, self.effort = (
+            np.array([getattr(message, what) for message in messages])
+            for what in ("position", "velocity", "effort"))
+
+    def joint(self, name):
+        """The column of a joint."""
+        return self.names.index(name)
+
+    def messages(self):
+        """As they are written to a bag."""
+        for t, *values in zip(self.t, self.position, self.velocity, self.effort):
+            ns = EPOCH + round(1e9 * t)
+            yield Message(ns, "/joint_states", joint_state(ns, self.names, *values))
+
+
+@pytest.fixture
+def recording(shared):
+    folder = shared / "data" / "unisa_acg"
+    if not folder.is_dir():
+        pytest.skip(f"UR10 is not among the shared material ({folder})")
+    return Recording(folder)
+
+
+@pytest.fixture
+def evaluated(tmp_path):
+    """What runs a recording."""
+    def evaluate(recording, messages=None, **settings):
+        write_bag(tmp_path / "bag", messages or recording.messages(), {})
+        values = {name.replace("__", "."): value for name, value in settings.items()}
+        return run([tmp_path / "bag"], recording.config.with_values(values))
+    return evaluate
+
+
+def test_nothing_is_found_wrong_with_the_recording_as_it_is(recording, evaluated):
+    """What is said below is of the change."""
+    done = evaluated(recording)
+    assert [found.sentence for found in done.findings] == []
+    assert statement_of(done).verdict.word == "good"
+
+
+@pytest.mark.parametrize("factor", [0.01, 50.0])
+def test_raw_current_is_told_by_its_scale_not_by_its_noise(factor, recording, evaluated):
+    """A recording of 27 s is checked at its end. Nobody is sent to adapt the noise."""
+    recording.effort *= factor
+    done = evaluated(recording)
+    (found,) = [one for one in done.findings if one.code == "joint_states.effort_scale"]
+    scale = 1.0 / factor
+    assert f"about [{0.93 * scale:.2g}, " in found.sentence     # this URDF's masses are 7 % short
+    assert "adapt_noise" not in " ".join(one.sentence for one in done.findings)
+    reasons = " ".join(statement_of(done).verdict.reasons)
+    assert found.sentence in reasons and "s of motion" not in reasons
