@@ -97,3 +97,33 @@ def test_raw_current_is_told_by_its_scale_not_by_its_noise(factor, recording, ev
     assert "adapt_noise" not in " ".join(one.sentence for one in done.findings)
     reasons = " ".join(statement_of(done).verdict.reasons)
     assert found.sentence in reasons and "s of motion" not in reasons
+
+
+def test_a_velocity_in_degrees_costs_no_row_once_it_is_known(recording, evaluated):
+    """All rows were masked. Now those of some seconds are, and the joint is named."""
+    recording.velocity[:, recording.joint("shoulder_lift_joint")] *= np.degrees(1.0)
+    done = evaluated(recording)
+    assert "the velocity of shoulder_lift_joint is 57.3 times" in done.findings[0].sentence
+    assert done.log.rows().valid.mean(axis=0).min() > 0.65
+    assert all(sum(reasons.values()) < 450 for reasons in done.masked.values())
+    assert {"ok"} == {channel.trust for channel in statement_of(done).channels}
+
+
+def test_a_position_in_degrees_is_named_and_no_row_counts_once_it_is_known(recording, evaluated):
+    """Where one joint is decides the load of all. Rows counted that were contradictory for long
+    enough to pass for a sensor that is like that."""
+    recording.position[:, recording.joint("elbow_joint")] *= np.degrees(1.0)
+    done = evaluated(recording)
+    said = " ".join(found.sentence for found in done.findings)
+    assert "the position of elbow_joint changes 57" in said and "publish rad" in said
+    rows = done.log.rows()
+    assert not rows.valid[rows.t > rows.t[0] + 3.5].any()
+
+
+def test_late_velocities_are_named_with_their_delay_and_left_out(recording, evaluated):
+    """A quarter of the rows was masked as contradictory, and nothing said so."""
+    late = [np.interp(recording.t - 0.2, recording.t, column) for column in recording.velocity.T]
+    recording.velocity = np.column_stack(late)
+    done = evaluated(recording)
+    assert "comes 0.20 +- " in done.findings[0].sentence
+    assert not any("contradict" in reason for counts in done.masked.values() for reason in counts)

@@ -24,6 +24,7 @@ from scipy.optimize import linear_sum_assignment
 from ...model.normal import Z999
 from ..filters.joints import MOST_EFFORT
 from ..gates.joint_consistency import JUMP_SPEED
+from ..gates.velocity_fit import Relation, velocity_relation
 from .finding import CheckResult, Finding, Harm, outside
 from .fits import integral, lag_of, regression, relation
 
@@ -35,6 +36,8 @@ MANY_MOVING_READINGS = 300   # from which that judgement is final
 EFFORT_WINDOW = 0.5          # [s] over which the error of an effort's fit repeats itself
 MOST_SMOOTH = 0.5            # share of windows without a jump, from which those are judged alone
 LIMIT_MARGIN = 0.2           # [rad]
+# What becomes of a velocity that is a clean factor or a late copy of its position's derivative.
+UNUSED = ", and the positions are used alone"
 VELOCITY_GAIN = 0.6, 1.6     # of the velocities, within which they are right
 # [s] by which efforts are late that is worth a finding: as late as velocities of drivers are, and
 # an inertia makes them come earlier.
@@ -59,9 +62,11 @@ def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: n
     n = len(names)
     t, mu = log[:, 0], log[:, 1:1 + n]
     speed, effort = log[:, 1 + n:1 + 2 * n], log[:, 1 + 2 * n:1 + 3 * n]
-    findings, complete = _check_positions(names, mu, low, high), True
+    relations = [velocity_relation(t, mu[:, j], speed[:, j]) if np.isfinite(speed[:, j]).all()
+                 else None for j in range(n)]
+    findings, complete = _check_positions(names, mu, low, high, relations), True
     if np.isfinite(speed).all() and not findings:
-        findings, complete = _check_velocities(names, t, mu, speed)
+        findings, complete = _check_velocities(names, t, mu, speed, relations)
     if not all(one.harm is Harm.SLIGHT for one in findings):
         return CheckResult(findings, complete)
     by_position = _speed_of(t, mu)
@@ -96,11 +101,18 @@ def _speed_of(t: np.ndarray, mu: np.ndarray) -> np.ndarray:
     return speed
 
 
-def _check_positions(names: Sequence[str], mu: np.ndarray, low: np.ndarray,
-                     high: np.ndarray) -> list[Finding]:
-    """Joints that are beyond their limits most of the time."""
+def _check_positions(names: Sequence[str], mu: np.ndarray, low: np.ndarray, high: np.ndarray,
+                     relations: Sequence[Relation | None]) -> list[Finding]:
+    """Joints that are beyond their limits most of the time, or move faster than they say."""
     findings = []
-    for j, name in enumerate(names):
+    for j, (name, by_velocity) in enumerate(zip(names, relations)):
+        if (by_velocity is not None and by_velocity.is_scaled
+                and by_velocity.is_of_degrees):
+            findings.append(Finding("joint position", (
+                f"the position of {name} changes {1 / by_velocity.factor:.3g} times as fast as its "
+                "velocity says: its unit is probably degrees. No row of the arm counts, since the "
+                "load of every joint depends on where this one is; let its driver publish rad")))
+            continue
         beyond = (mu[:, j] < low[j] - LIMIT_MARGIN) | (mu[:, j] > high[j] + LIMIT_MARGIN)
         if np.mean(beyond) <= 0.5:
             continue
@@ -115,9 +127,11 @@ def _check_positions(names: Sequence[str], mu: np.ndarray, low: np.ndarray,
     return findings
 
 
-def _check_velocities(names: Sequence[str], t: np.ndarray, mu: np.ndarray,
-                      speed: np.ndarray) -> tuple[list[Finding], bool]:
-    """(velocities that are not the derivative of position, whether every joint moved)."""
+def _check_velocities(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: np.ndarray,
+                      relations: Sequence[Relation | None]) -> tuple[list[Finding], bool]:
+    """(velocities that are not the derivative of position, whether every joint moved).
+
+    What a clean relation explains costs no row: the front end leaves such a velocity out."""
     path = integral(t, speed)
     lag = max(1, round(JOINT_WINDOW / np.median(np.diff(t))))
     by_position, by_velocity = mu[lag:] - mu[:-lag], path[lag:] - path[:-lag]
@@ -145,12 +159,35 @@ def _check_velocities(names: Sequence[str], t: np.ndarray, mu: np.ndarray,
             "measured, and the positions are used alone; let the driver leave velocities out"),
             harm=Harm.SLIGHT))
     for j in np.flatnonzero(~stuck).tolist():
+        one = relations[j]
         if not moved[j]:
             complete = False
+        elif one is not None and not one.is_scaled:
+            continue        # (what is late looks like a factor, or another joint's)
         elif outside(A[j, j], A[j, j], error[j, j], VELOCITY_GAIN):
-            findings.append(Finding("joint velocity", _velocity_sentence(
-                names, j, A[j, j], np.abs(A[:, j]) * scale)))
-    return findings, complete
+            is_clean = one is not None
+            findings.append(Finding(
+                "joint velocity", _velocity_sentence(names, j, A[j, j], np.abs(A[:, j]) * scale)
+                + (UNUSED if is_clean else ""), harm=Harm.SLIGHT if is_clean else Harm.CONTRADICTS))
+    return findings + _late_velocities(names, relations), complete
+
+
+def _late_velocities(names: Sequence[str],
+                     relations: Sequence[Relation | None]) -> list[Finding]:
+    """The finding on velocities of the right size that follow the positions late."""
+    late = {name: one for name, one in zip(names, relations)
+            if one is not None and one.is_late and not one.is_scaled}
+    if not late:
+        return []
+    weight = np.array([one.lag_error ** -2.0 for one in late.values()])
+    lags = np.array([one.lag for one in late.values()])
+    mean = float(weight @ lags / weight.sum())
+    # of lags that differ by more than their errors, their spread
+    error = max(float(weight.sum() ** -0.5), float(lags.std()))
+    return [Finding("joint velocity", (
+        f"the velocity of {', '.join(late)} comes {mean:.2f} +- {error:.2g} s later than the "
+        "position" + UNUSED + "; let the driver publish both of the same instant, with the same "
+        "filter or none, or leave velocities out"), harm=Harm.SLIGHT)]
 
 
 def _velocity_sentence(names: Sequence[str], j: int, gain: float, share: np.ndarray) -> str:
