@@ -79,6 +79,7 @@ NO_THRESHOLDS = {
                                "CONTRAST_SHIFT FIRST_ESTIMATE ESTIMATE_PERIOD MONITORED",
     "signals/checks/dvl_check.py": "CUT_STEP",
     "signals/checks/effort_scale.py": "LOAD_PERIOD EFFORT_WINDOW",
+    "signals/decode/joint_parts.py": "KEPT",
     "signals/gates/velocity_fit.py": "SPACING MEMORY JUDGE_PERIOD DEGREES",
     "signals/checks/finding.py": "CHANGE_WINDOW",
     "signals/checks/fits.py": "RIDGE_SHARE SHIFTS SIGNED_AXES",
