@@ -20,9 +20,11 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.config import load_config
+from uvms_adaptive_dynamics.errors import BagError
 from uvms_adaptive_dynamics.evaluation.bags import read_messages
 from uvms_adaptive_dynamics.evaluation.judged import statement_of
 from uvms_adaptive_dynamics.evaluation.run import run
+from uvms_adaptive_dynamics.evaluation.run_record import metrics_of
 from uvms_adaptive_dynamics.signals.topics import inputs
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -73,9 +75,10 @@ def recording(shared):
 def evaluated(tmp_path):
     """What runs a recording."""
     def evaluate(recording, messages=None, **settings):
-        write_bag(tmp_path / "bag", messages or recording.messages(), {})
+        bag = tmp_path / f"bag{len(list(tmp_path.iterdir()))}"
+        write_bag(bag, messages or recording.messages(), {})
         values = {name.replace("__", "."): value for name, value in settings.items()}
-        return run([tmp_path / "bag"], recording.config.with_values(values))
+        return run([bag], recording.config.with_values(values))
     return evaluate
 
 
@@ -118,6 +121,64 @@ def test_a_position_in_degrees_is_named_and_no_row_counts_once_it_is_known(recor
     assert "the position of elbow_joint changes 57" in said and "publish rad" in said
     rows = done.log.rows()
     assert not rows.valid[rows.t > rows.t[0] + 3.5].any()
+
+
+def test_a_joint_that_a_setting_leaves_out_is_shown_so_and_nobody_advises_about_it(recording,
+                                                                                   evaluated):
+    """It was `doubtful`, and to be taken out of the setting, or to be moved."""
+    left_out = "wrist_3_joint"
+    done = evaluated(recording, joint_states__effort_masked=(left_out,))
+    said = statement_of(done)
+    assert [found.sentence for found in done.findings] == [] == list(said.verdict.reasons)
+    trust = {channel.channel: channel.trust for channel in said.channels}
+    assert trust.pop(left_out) == "effort masked by setting" and set(trust.values()) == {"ok"}
+    figures = metrics_of(done)["channels"][left_out]
+    assert figures["trust"] == "effort masked by setting"
+    assert set(figures["trust_share"].values()) == {0.0}
+
+
+def in_two_parts(recording, first, without=None):
+    """The messages of two drivers on one topic: of the joints in `first`, and of the others (but
+    the one named `without`) three milliseconds later, at half the rate; a gripper's besides."""
+    def message(k, t, joints):
+        values = (column[k][joints] for column in (recording.position, recording.velocity,
+                                                   recording.effort))
+        ns = EPOCH + round(1e9 * t)
+        return Message(ns, "/joint_states", joint_state(ns, [recording.names[j] for j in joints],
+                                                        *values))
+    first = [recording.joint(name) for name in first]
+    second = [j for j, name in enumerate(recording.names) if j not in first and name != without]
+    between = [[np.interp(recording.t + 0.003, recording.t, column) for column in array.T]
+               for array in (recording.position, recording.velocity, recording.effort)]
+    for array, columns in zip((recording.position, recording.velocity, recording.effort), between):
+        array[:, second] = np.column_stack(columns)[:, second]
+    for k, t in enumerate(recording.t):
+        yield message(k, t, first)
+        if k % 2 == 0:
+            yield message(k, t + 0.003, second)
+            ns = EPOCH + round(1e9 * (t + 0.004))
+            one = np.zeros(1)
+            yield Message(ns, "/joint_states", joint_state(ns, ["gripper"], one, one, one))
+
+
+def test_joints_of_two_drivers_on_one_topic_are_put_together(recording, evaluated):
+    """All rows count but for the first, and it fits as well; all were refused."""
+    before = evaluated(recording)
+    done = evaluated(recording, in_two_parts(recording, recording.names[:3]))
+    assert [found.sentence for found in done.findings] == []
+    r2, split = ([metrics_of(one)["channels"][name]["r2"] for name in done.robot.channels]
+                 for one in (before, done))
+    assert np.allclose(r2, split, atol=0.005)
+    assert np.isclose(len(done.log), len(before.log), atol=10)
+    assert all(sum(reasons.values()) < 200 for reasons in done.masked.values())
+
+
+def test_a_joint_that_no_driver_publishes_is_named(recording, evaluated):
+    """Of two that publish parts."""
+    without = recording.names[-1]
+    with pytest.raises(BagError) as error:
+        evaluated(recording, in_two_parts(recording, recording.names[:3], without))
+    assert f"joint '{without}' is missing" in str(error.value)
 
 
 def test_late_velocities_are_named_with_their_delay_and_left_out(recording, evaluated):

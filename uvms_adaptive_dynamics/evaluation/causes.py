@@ -19,13 +19,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from ..model.kernel import gaussian_kernel
+from ..model.sample import BY_SETTING
 from ..signals.decode.input_state import MAX_REJECTED_SHARE, InputState
 from ..signals.filters.body_motion import CONTRADICTS, DVL_CONTRADICTS, NO_DVL, NO_IMU
 from ..signals.filters.joints import CONTRADICT, MISPLACED, NO_STATE
 from ..signals.front_end import SignalFrontEnd
 from ..signals.masks import FOUND_WRONG
 from ..signals.topics import topic_setting
-from ..uncertainty.verdict import AT_REST, BY_SETTING
+from ..uncertainty.verdict import AT_REST
 from .bags import BagContents
 from .mask_spans import Span
 
@@ -44,7 +45,7 @@ ADVICE = {
                       "false",
     "on the floor": "check depth.maximum and robot.surface_pressure, or set depth.enabled to false",
     "thruster saturated": "check thrusters.unit and thrusters.saturation",
-    "effort masked by setting": "take the joint out of joint_states.effort_masked",
+    BY_SETTING: "take the joint out of joint_states.effort_masked",
     FOUND_WRONG: "mend what the findings name",
     "joint at its stop": "check joint_states.limits_low, joint_states.limits_high and "
                          "joint_states.position_offset",

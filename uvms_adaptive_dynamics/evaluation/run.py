@@ -151,7 +151,7 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
             estimator.follow_misread(signals.misread)
     if not len(recorder.log):
         raise BagError(signals.unusable)
-    found = [*signals.findings, *_masked_findings(recorder.log, robot, signals, contents)]
+    found = [*signals.findings, *_masked_findings(recorder.log, robot, config, signals, contents)]
     # What rests on a sensor that is wrong is not judged, nor a robot that became another one.
     if not (signals.doubted or recorder.changes):
         found += [RunFinding(*one) for one in arm_check(
@@ -190,10 +190,12 @@ def _learn(made: Iterable[Batch | Signals], bags: Sequence[BagContents], recorde
     raise UvmsError("the front end ended without its figures.")
 
 
-def _masked_findings(log: RunLog, robot: RobotModel, signals: Signals,
+def _masked_findings(log: RunLog, robot: RobotModel, config: Config, signals: Signals,
                      bags: Sequence[BagContents]) -> list[RunFinding]:
-    """What masks the channels of which no row counts, and a large share of the others."""
-    valid, places = log.rows().valid, {name: c for c, name in enumerate(robot.channels)}
+    """What masks the channels of which no row counts, and a large share of the others; of those
+    that a setting leaves out there is nothing to say."""
+    valid, left_out = log.rows().valid, robot.left_out(config)
+    places = {name: c for c, name in enumerate(robot.channels) if not left_out[c]}
     empty = [name for name, c in places.items() if not valid[:, c].any()]
     others = {name: max(len(valid), sum(signals.masked.get(name, {}).values()))
               for name in places if name not in empty}

@@ -209,6 +209,11 @@ class RobotModel:
                               ]) if self.vehicle else sample.joint_torque
         return RawRows(Y, known, tau)
 
+    def left_out(self, config: Config) -> np.ndarray:
+        """(C,) bool: channels that a setting leaves out."""
+        joints = [joint in config.joint_states.effort_masked for joint in self.joints]
+        return np.array([False] * self.vehicle_rows.stop + joints, bool)
+
     @property
     def knows_buoyancy(self) -> bool:
         """Whether the links' volumes are set."""

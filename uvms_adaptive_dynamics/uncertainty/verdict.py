@@ -25,6 +25,7 @@ import numpy as np
 from ..model.metrics import STILL
 from ..model.normal import Z95
 from ..model.parameters import ParameterTable
+from ..model.sample import BY_SETTING
 from .advisories import LEAST_COVERAGE, block_warnings
 from .trust import BLOCK_TIME, MIN_BLOCKS
 from .trust import MATTERS as MATTERS_BY_STATE
@@ -44,7 +45,7 @@ WIDEST = 2.0
 # Share of rows that may be masked for what is wrong with sensors.
 MOST_MASKED = 0.5
 # Reasons of masks that are no fault: nothing moves, or somebody wanted it so.
-AT_REST, BY_SETTING = ("joint at rest",), "effort masked by setting"
+AT_REST = ("joint at rest",)
 SENSORS = ("imu", "dvl", "depth", "joint_states", "thrusters", "battery", "wrench")
 # Codes of findings that have their own place in the verdict, or are of the past.
 JUDGED_ELSEWHERE = ("trust", "residual", "masked rows", "robot.dry_mass")
@@ -68,7 +69,7 @@ class ChannelEvidence(NamedTuple):
     figures: `channel_metrics` of the rows that are judged; seconds [s] of them; masked: reason of
     masks -> rows; rows: how many there were, masked ones included; trust: its state now; moved:
     whether the judged rows are in motion, and not what else there is; counted: rows that counted in
-    the end, None where only the masks are known.
+    the end, None where only the masks are known; by_setting: whether a setting leaves it out.
     """
 
     figures: Mapping[str, Any]
@@ -78,6 +79,7 @@ class ChannelEvidence(NamedTuple):
     trust: str
     moved: bool = True
     counted: int | None = None
+    by_setting: bool = False
 
     @property
     def lost(self) -> int:
@@ -95,7 +97,7 @@ class ChannelEvidence(NamedTuple):
     @property
     def left_out(self) -> bool:
         """Whether a setting leaves it out."""
-        return self.masked.get(BY_SETTING, 0) > MOST_MASKED * max(self.rows, 1)
+        return self.by_setting or self.masked.get(BY_SETTING, 0) > MOST_MASKED * max(self.rows, 1)
 
 
 @dataclass(frozen=True)
@@ -288,7 +290,8 @@ def _interval(channel: ChannelEvidence) -> tuple[float | None, float, float]:
 
 def _inputs(evidence: Evidence) -> Answer:
     found = [(USABLE, each.sentence) for each in _misset(evidence)]
-    for name, channel in evidence.channels.items():
+    wanted = {name: one for name, one in evidence.channels.items() if not one.left_out}
+    for name, channel in wanted.items():
         faults = {reason: rows for reason, rows in channel.masked.items()
                   if reason not in (*AT_REST, BY_SETTING)}
         share = sum(faults.values()) / max(channel.rows, 1)

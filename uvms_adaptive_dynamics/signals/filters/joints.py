@@ -23,6 +23,7 @@ import numpy as np
 
 from ...config import Config
 from ...model.robot import RobotModel
+from ...model.sample import BY_SETTING
 from ..decode.sensor_clock import SensorClock
 from ..gates.choose import (
     joint_consistency,
@@ -319,7 +320,7 @@ class JointFilter:
         reasons = [""] * self._n
         for j in range(self._n):
             if self._effort_masked[j]:
-                reasons[j] = "effort masked by setting"
+                reasons[j] = BY_SETTING
             elif not math.isfinite(effort[j]):
                 reasons[j] = "no effort"
             elif erratic[j]:
