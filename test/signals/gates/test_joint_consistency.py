@@ -93,3 +93,7 @@ def test_a_joint_without_velocity_leaves_the_others_judged():
     fits = np.array([gate.fits(t, p, v) for t, p, v in zip(T, POSITION, velocity)])
     assert fits[:500].all() and not fits[505:1000].any() and fits[1010:].all()
     assert gate.worst == 1
+    velocity[:, 0] = VELOCITY[:, 0]     # a driver that is mended, after any time
+    noise = RNG.normal(0, [0.002, 0.002, 0.05, 0.05], (len(T), 4))
+    assert np.mean([gate.fits(50.0 + t, p + n[:2], v + n[2:])
+                    for t, p, v, n in zip(T, POSITION, VELOCITY, noise)]) > 0.98

@@ -88,6 +88,8 @@ class JointConsistency:
         if judged_joints != self._judged:
             self.restart()
             self._judged, self._before_gap = judged_joints, None
+        if not any(judged_joints):
+            return True
         if not all(judged_joints):
             position = [q if known else 0.0 for q, known in zip(position, judged_joints)]
             velocity = [v if known else 0.0 for v, known in zip(velocity, judged_joints)]
@@ -110,7 +112,7 @@ class JointConsistency:
                    for v, u, p, q in zip(now.velocity, old.velocity, now.position, old.position)]
         error = [max(abs(e) - a, 0.0) for e, a in zip(_difference(old, now), allowed)]
         ratios = [e / usual for e, usual in zip(error, self._scale.value)]
-        fits = judged(self._scale, error, period)
+        fits = judged(self._scale, error, period, judged_joints)
         if not fits:
             self.worst = _largest(ratios)
         return fits
