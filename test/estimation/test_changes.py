@@ -241,6 +241,13 @@ def test_without_it_the_old_data_rule(setup):
     assert estimator.changes == 0 and off.max() > 3.0
 
 
+def test_a_change_is_followed_where_nothing_fades(setup):
+    """`forgetting: 1.0` says how data age, not that a robot cannot be changed."""
+    estimator, off = run(setup, PAYLOAD, settings=[("estimation.forgetting", 1.0)])
+    assert estimator.changes == 1 and "axis_b link" in estimator.last_change
+    assert (off < 1.5).all(), off
+
+
 def test_nothing_is_found_where_nothing_changes(setup):
     """A minute of another motion and noise."""
     estimator = setup.estimator(setup.config, 2, 5)

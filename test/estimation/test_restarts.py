@@ -111,6 +111,20 @@ def test_the_factor_of_adapting_intervals_is_saved_and_gone_on_from(samples, tmp
     np.testing.assert_allclose(spoilt.noise_stddev, saved.noise_stddev)
 
 
+def test_a_channel_that_was_saved_as_wrong_begins_as_wrong(samples):
+    """A file whose own data contradicted it is not `ok` because it has been read again."""
+    estimator = Estimator(CONFIG)
+    for sample in samples[:40]:
+        estimator.step(sample)
+    saved = estimator.parameter_set()
+    again = Estimator(CONFIG, replace(saved, learned={"wrong": ["yaw", "of another robot"]}))
+    assert [name for name, state in zip(again.robot.channels, again.snapshot().trust)
+            if state == "wrong"] == ["yaw"]
+    assert again.snapshot().trust_cause == "yaw alone wrong"
+    again.restart(saved)
+    assert "wrong" not in again.snapshot().trust
+
+
 def test_many_restarts_take_no_uncertainty_away():
     """A weight at its bound, of which data see nothing but the difference from the buoyancy, keeps
     its deviation; no other has less than half of what it would have without an interruption, and

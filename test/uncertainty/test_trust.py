@@ -112,6 +112,19 @@ def test_a_pause_does_not_make_the_effort_small():
     assert judged(y + noise(y.size, 6), y, valid=valid).max() == OK
 
 
+def test_a_channel_saved_as_wrong_is_wrong_until_its_residuals_say_otherwise():
+    """Also while no row of it comes; the other channels are not concerned."""
+    trust = ChannelTrust(2, PERIOD, LENGTH)
+    trust.restart(np.full(2, 0.1), known=True, wrong=[1])
+    assert trust.levels.tolist() == [OK, WRONG]
+    y = effort(20)
+    for valid, expected in (([True, False], WRONG), ([True, True], OK)):
+        for k, error in enumerate(noise(y.size, 4)):
+            trust.add_row(np.full(2, y[k] + error), np.full(2, y[k]), np.array(valid),
+                          np.ones(2, bool), np.zeros(2), np.full(2, 0.1))
+        assert trust.levels.tolist() == [OK, expected]
+
+
 def test_a_channel_whose_readings_are_found_wrong_is_doubtful_at_best():
     """However well its parameters explain them, through restarts too, until they are right again;
     the other channels are not concerned."""

@@ -129,7 +129,7 @@ class Estimation(Section):
         "with coupling 'reaction').", choices=("directional", "uniform"))
     follow_changes: bool = setting(
         True, "Re-estimate a link or the vehicle where its dynamics have changed, such as with a "
-              "payload (directional forgetting below 1).")
+              "payload (with directional forgetting).")
     information_floor: float = setting(
         1e-3, "Share of the prior's information that uniform forgetting leaves, and that the "
               "paper's arrival costs add; with less, nothing bounds what data do not determine.",

@@ -336,9 +336,8 @@ class EvidenceChangeDetector:
 
 def change_detector(config: Config, table: ParameterTable, free: np.ndarray, directional: bool,
                     overlap: float, prior_stddev: np.ndarray) -> ChangeDetector:
-    """The detector that the settings ask for. Changes are followed with directional forgetting
-    below 1."""
-    settings = config.estimation
-    if directional and settings.follow_changes and settings.forgetting < 1.0 and free.any():
+    """The detector that the settings ask for. directional: whether old rows can be marginalized.
+    """
+    if directional and config.estimation.follow_changes and free.any():
         return EvidenceChangeDetector(table, free, config.filter.period, overlap, prior_stddev)
     return NoChangeDetection()

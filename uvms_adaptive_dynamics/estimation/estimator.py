@@ -62,6 +62,7 @@ from .saved_state import (
     known_rows,
     measuring_settings,
     velocity_factor,
+    wrong_channels,
 )
 from .snapshot import EstimatorSnapshot, PresentParameters
 
@@ -413,7 +414,9 @@ class Estimator:
             self.information.noise.begin_factor(interval_factors(saved, self.robot.channels))
         reference = self._reference_noise(saved)
         self.trust.restart(reference, assumed=saved.noise_stddev is None and reference is not None,
-                           known=saved.covariance is not None)
+                           known=saved.covariance is not None,
+                           wrong=np.flatnonzero(np.isin(self.robot.channels,
+                                                        wrong_channels(saved))))
         known = self.information.prior
         self._free_set.restart(known.covariance)
         self._hold()

@@ -73,13 +73,15 @@ class ChannelTrust:
         self.restart(None)
 
     def restart(self, reference: np.ndarray | None, assumed: bool = False,
-                known: bool = False) -> None:
+                known: bool = False, wrong: Iterable[int] = ()) -> None:
         """Begin again. reference (C,): the noise to judge by, the channels' own where None;
         assumed: no residual has told of it; known: whether the parameters come with a covariance,
-        so that a channel is `ok` until it is not."""
+        so that a channel is `ok` until it is not; wrong: places of those that were found wrong with
+        these parameters, and are until residuals say otherwise."""
         C, self._assumed = self._channels, assumed
         self._reference = None if reference is None else np.array(reference, float)
         self._by_residuals = np.full(C, OK if known else DOUBTFUL)
+        self._by_residuals[list(wrong)] = WRONG
         self._set_levels()
         self.judged = False
         self._effort, self._moving = np.zeros((2, C)), np.zeros(C)   # mean, mean square; rows

@@ -120,7 +120,8 @@ def _check_positions(names: Sequence[str], mu: np.ndarray, low: np.ndarray, high
         in_degrees = (np.ptp(mu[:, j]) > 2 * (high[j] - low[j])
                       or np.median(np.abs(mu[:, j])) > 8)
         advice = ("its unit is probably degrees, set joint_states.unit to 'deg'" if in_degrees else
-                  "check its sign, joint_states.position_offset and the order of robot.joints")
+                  "check its sign, joint_states.position_offset, the order of robot.joints and the "
+                  "URDF's limits")
         findings.append(Finding("joint position", (
             f"{name} is mostly at {middle:.3g} rad, outside its limits {low[j]:.3g} to "
             f"{high[j]:.3g} rad; {advice}"), {"joint_states.unit": "deg"} if in_degrees else {}))
@@ -142,34 +143,32 @@ def _check_velocities(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed
     smooth = (passed[lag:] == passed[:-lag]) & (t[lag:] - t[:-lag] < 1.5 * JOINT_WINDOW)
     if smooth.mean() > MOST_SMOOTH:
         by_position, by_velocity = by_position[smooth], by_velocity[smooth]
-    A, error = relation(by_velocity, by_position, lag)
-    scale = np.sqrt(np.mean(by_velocity ** 2, axis=0))
     moved = np.sqrt(np.mean(by_position ** 2, axis=0)) >= MIN_JOINT_MOVE
-    follows = np.argmax(np.abs(A) * scale[:, None], axis=0)     # position j the velocity [j]
-    elsewhere = np.sum(follows != np.arange(len(names)))
-    if moved.all() and elsewhere > 2 and np.unique(follows).size == len(names):
-        order = np.argsort(follows)
-        return [Finding("joint velocity", _order_sentence("velocities", names, order))], True
     stuck = moved & (np.ptp(speed, axis=0) == 0.0)
-    findings, complete = [], True
+    findings = []
     if stuck.any():
         unmeasured = ", ".join(names[j] for j in np.flatnonzero(stuck).tolist())
         findings.append(Finding("joint velocity", (
             f"the velocity of {unmeasured} stays the same while the position moves: it is not "
             "measured, and the positions are used alone; let the driver leave velocities out"),
             harm=Harm.SLIGHT))
-    for j in np.flatnonzero(~stuck).tolist():
+    judged = np.flatnonzero(moved & ~stuck)
+    gain, error, follows = _single_fits(by_velocity, by_position[:, judged], judged, lag)
+    # (what has a clean relation to its own position is no other joint's, alike or late)
+    follows = np.where([relations[j] is None for j in judged.tolist()], follows, judged)
+    if judged.size == len(names) and np.sum(follows != judged) > 2:
+        order = np.argsort(follows)
+        return [Finding("joint velocity", _order_sentence("velocities", names, order))], True
+    for j, k, own, its_error in zip(judged.tolist(), follows.tolist(), gain, error):
         one = relations[j]
-        if not moved[j]:
-            complete = False
-        elif one is not None and not one.is_scaled:
-            continue        # (what is late looks like a factor, or another joint's)
-        elif outside(A[j, j], A[j, j], error[j, j], VELOCITY_GAIN):
+        if one is not None and not one.is_scaled:
+            continue        # (what is late looks like a factor)
+        if k != j or outside(own, own, its_error, VELOCITY_GAIN):
             is_clean = one is not None
             findings.append(Finding(
-                "joint velocity", _velocity_sentence(names, j, A[j, j], np.abs(A[:, j]) * scale)
+                "joint velocity", _velocity_sentence(names, j, k, own)
                 + (UNUSED if is_clean else ""), harm=Harm.SLIGHT if is_clean else Harm.CONTRADICTS))
-    return findings + _late_velocities(names, relations), complete
+    return findings + _late_velocities(names, relations), bool(moved.all())
 
 
 def _late_velocities(names: Sequence[str],
@@ -190,10 +189,32 @@ def _late_velocities(names: Sequence[str],
         "filter or none, or leave velocities out"), harm=Harm.SLIGHT)]
 
 
-def _velocity_sentence(names: Sequence[str], j: int, gain: float, share: np.ndarray) -> str:
-    """What is wrong with joint j; `share` (n,) is how much each velocity explains its position."""
-    k = int(np.argmax(share))
-    if k != j and share[k] > 3 * share[j]:
+def _single_fits(velocity: np.ndarray, position: np.ndarray, places: np.ndarray, overlap: float
+                 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(gain (m,) of each position's change (k, m) on that of its own velocity, in velocity (k, n)
+    at `places` (m,), its standard error (m,), places (m,) of the velocities that they follow:
+    others than their own with odds of a thousand alone). The rows overlap so many times.
+
+    By one velocity at a time: where joints move alike, a fit to all together says nothing of any.
+    """
+    n, m = velocity.shape[1], position.shape[1]
+    gain, error, cost = np.empty((3, n, m))
+    for k in range(n):
+        one, its_error = relation(velocity[:, [k]], position, overlap)
+        left = np.mean((position - velocity[:, [k]] @ one) ** 2, axis=0)
+        gain[k], error[k] = one[0], its_error[0]
+        # twice the negative log likelihood
+        cost[k] = len(position) / overlap * np.log(np.maximum(left, 1e-300))
+    own = places, np.arange(m)
+    found, of = linear_sum_assignment(cost)
+    certain = cost[own].sum() - cost[found, of].sum() > 2 * math.log(ODDS * math.factorial(n))
+    return gain[own], error[own], found[np.argsort(of)] if certain else places
+
+
+def _velocity_sentence(names: Sequence[str], j: int, k: int, gain: float) -> str:
+    """What is wrong with joint j, whose position follows the velocity of k with this gain on its
+    own."""
+    if k != j:
         return (f"the position of {names[j]} follows the velocity of {names[k]}; names and "
                 "velocities have a different order in the driver")
     if gain < -0.5:

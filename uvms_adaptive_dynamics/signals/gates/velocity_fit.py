@@ -31,7 +31,7 @@ import numpy as np
 
 from ...model.normal import Z999
 from ..checks.fits import lag_of
-from .joint_consistency import JUMP_SPEED, LAG
+from .joint_consistency import JUMP_SPEED
 
 SPAN = 0.2              # [s] over which positions and velocities make a speed
 SPACING = 0.045         # [s] between the readings that are kept
@@ -41,6 +41,7 @@ JUDGE_PERIOD = 1.0      # [s]
 LEAST_SPEED = 0.04      # [rad/s or m/s] RMS, of a joint that is judged
 # Factor of a velocity on its position's derivative, within which it is right.
 FACTOR = 0.6, 1.6
+LATE = 0.06             # [s] twice what the filters of drivers cost
 UNEXPLAINED = 0.02      # share of a velocity's power, up to which the relation is a clean one
 DEGREES = math.degrees(1.0)
 ALIKE = 0.1             # relative distance of a factor from that of degrees
@@ -64,7 +65,7 @@ class Relation(NamedTuple):
     @property
     def is_late(self) -> bool:
         """Whether it surely is later than the filters of drivers make it."""
-        return self.lag - Z999 * self.lag_error > LAG
+        return self.lag - Z999 * self.lag_error > LATE
 
     @property
     def is_of_degrees(self) -> bool:
