@@ -43,6 +43,10 @@ class MessageError(UvmsError):
     """A sensor message cannot be used: wrong length, not finite, unknown joint, unusable type."""
 
 
+class OtherJointsError(MessageError):
+    """A joint message has none of the joints that are asked for."""
+
+
 class BagError(UvmsError):
     """A recording cannot be read or does not hold what is needed."""
 

@@ -16,7 +16,13 @@
 import pytest
 
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.evaluation.causes import ADVICE, ROLES, masked_rows, missing_messages
+from uvms_adaptive_dynamics.evaluation.causes import (
+    ADVICE,
+    ROLES,
+    masked_rows,
+    missing_messages,
+    partly_masked,
+)
 from uvms_adaptive_dynamics.signals.decode.input_state import InputState
 
 
@@ -47,6 +53,20 @@ def test_channels_with_one_reason_share_a_sentence():
     assert len(said) == 2
     assert said[0].startswith("no row of surge, sway counts, mostly for 'no dvl'")
     assert "dvl.timeout" in said[0] and "joint_states.rest_velocity" in said[1]
+
+
+def test_a_large_share_of_rows_masked_for_one_reason_is_told():
+    """With channels, begin, and what was doubted; rest, settings and a tenth are none."""
+    joints = state("joint_states", used=50)
+    joints.count_outlier("velocity spike")
+    joints.count_outlier("positions and velocities do not fit each other: axis_d")
+    masked = {"surge": {"joint readings contradict each other": 30, "no dvl": 10},
+              "sway": {"joint readings contradict each other": 22},
+              "axis_e": {"joint at rest": 60}, "axis_d": {"effort masked by setting": 99}}
+    (said,) = partly_masked(masked, dict.fromkeys(masked, 100), lambda channel, reason: 4.0,
+                            {"joint_states": joints})
+    assert said.startswith("30% of the rows of surge, sway do not count, from 4.0 s after")
+    assert "do not fit each other: axis_d" in said and "joint_states.timeout" in said
 
 
 @pytest.mark.parametrize("role", sorted(set(ROLES.values())))

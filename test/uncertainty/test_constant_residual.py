@@ -57,5 +57,15 @@ def test_a_noise_far_above_all_residuals_is_told_from_a_channel_at_rest():
     for _ in range(500):
         residual = rng.normal(size=3) * [1.0, 0.3, 0.5]
         noise.add_residual(residual, np.ones(3, bool), noise.interval_stddev, np.zeros(3, bool))
-    (found,) = noise_findings(CHANNELS, UNITS, noise.stddev, noise.at_most)
+    (found,) = noise_findings(CHANNELS, UNITS, noise.stddev, noise.at_most, np.full(3, 5.0))
     assert found.startswith("axis_e: the noise assumed is 4.35 N m") and "0.3 N m" in found
+    assert "effort_scale" not in found
+
+
+def test_an_effort_that_is_all_far_below_its_noise_may_have_another_unit():
+    """That is said before the noise is blamed, of a joint alone: thrust has its curve."""
+    assumed, effort = np.array([2.0, 16.5, 0.5]), np.array([0.1, 0.3, 5.0])
+    said = noise_findings(CHANNELS, UNITS, assumed, effort, effort)
+    joint = next(one for one in said if one.startswith("axis_e"))
+    assert "varies by 0.3 N m" in joint and "joint_states.effort_scale" in joint
+    assert sum("effort_scale" in one for one in said) == 1 < len(said)

@@ -123,6 +123,24 @@ def test_most_channels_silent_is_not_usable():
     assert "surge, sway, heave, roll, pitch, yaw (masked for 'no dvl')" in judged.reasons[0]
 
 
+SILENT = {"r2": None}
+
+
+@pytest.mark.parametrize("values, said", [
+    ({"masked": {"no dvl": 600, "no imu": 700}}, "masked for 'no imu'"),
+    ({"masked": {"no dvl": 600}, "counted": 900}, "masked for 'no dvl'"),    # and those beside them
+    ({"masked": {"no dvl": 60}, "counted": 90}, "implausible, or beside masked"),
+    ({"masked": {"no dvl": 600}}, "less than 3 s of motion"),
+    ({"masked": {}, "moved": False}, "less than 3 s of rows"),
+    ({"masked": {"no dvl": 600}, "seconds": 26.0, "figures": SILENT}, "effort varies by less")])
+def test_why_a_channel_is_not_judged_is_what_costs_it_most(values, said):
+    """Masks, rows beside masked ones, too little motion, a recording that is short, or an effort
+    that does not vary."""
+    silent = channel(**{"seconds": 1.0, **values})
+    judged = verdict(evidence({"axis_d": silent}))
+    assert judged.word == USABLE and said in judged.reasons[0], judged.reasons
+
+
 def test_what_was_not_judged_is_not_called_good():
     """Of no channel it is known whether its intervals hold."""
     silent = {name: channel(seconds=1.0) for name in ROBOT.channels}

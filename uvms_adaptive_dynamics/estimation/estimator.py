@@ -32,14 +32,14 @@ from ..model.parameter_file import ParameterSet
 from ..model.physical_set import PhysicalSet
 from ..model.prior import prior_from_config, prior_stddev
 from ..model.robot import RawRows, RobotModel
-from ..model.sample import Misread, Sample
+from ..model.sample import BY_SETTING, Misread, Sample
 from ..solvers import choose_solver, projection_problem
 from ..solvers.problem import HorizonProblem, Solution
 from ..uncertainty.constant_residual import ResidualMean, noise_findings
 from ..uncertainty.identifiability import Identifiability, at_least, directions, identifiability
 from ..uncertainty.mass_check import mass_findings
 from ..uncertainty.parameter_intervals import parameter_intervals
-from ..uncertainty.trust import STATES, WRONG, ChannelTrust
+from ..uncertainty.trust import OK, STATES, WRONG, ChannelTrust
 from ..uncertainty.trust_cause import likely_cause
 from .believed_change import Change, Known, PartChange, Restoration, Scales
 from .changes import ChangeDetector, change_detector
@@ -240,8 +240,7 @@ class Estimator:
         """Keep what is known when the sensors are found right, and return to it when one of them is
         found wrong that was right: what was learnt since may be of wrong readings."""
         if sample.misread != self._misread:
-            self._misread = sample.misread
-            self.trust.misread(place for one in sample.misread for place in one.places)
+            self.follow_misread(sample.misread)
         if not self.learn:
             return
         found = self._checkpoints.before_fault(sample)
@@ -608,30 +607,50 @@ class Estimator:
                                                    self._uncertainty.systematic),
                                  self._progress.record(), self.trust.judged, self.implausible,
                                  self.repeated_stamps, self.recoveries,
-                                 tuple(STATES[level] for level in self.trust.levels),
+                                 self._trust_words(),
                                  self.trust_cause(), self.tilted)
 
+    def follow_misread(self, misread: tuple[Misread, ...]) -> None:
+        """Take in what is found wrong with sensors and settings, as samples say it, and the last
+        check of a recording after them."""
+        self._misread = misread
+        self.trust.misread(place for one in misread for place in one.places)
+
     def residual_findings(self) -> list[str]:
-        """Constant residuals, and noise assumed too large, in sentences."""
+        """Constant residuals, and noise assumed too large, in sentences; of channels whose readings
+        are found wrong their residuals say nothing."""
         robot, table, noise = self.robot, self.table, self.information.noise
         estimated = np.zeros(table.channels, bool)
         estimated[robot.vehicle_rows] = "vehicle_offsets" in table.terms
         estimated[robot.arm_rows] = "joint_offsets" in table.terms
         rows = self.information.gradient.rows_per_independent(noise.long_run ** 2)
-        return (self._residual_mean.findings(robot.channels, robot.units, estimated, rows)
-                + noise_findings(robot.channels, robot.units, noise.stddev, noise.at_most))
+        misread = np.zeros(table.channels, bool)
+        misread[[place for one in self._misread for place in one.places]] = True
+        return (self._residual_mean.findings(robot.channels, robot.units, estimated | misread, rows)
+                + noise_findings(robot.channels, robot.units, np.where(misread, 0.0, noise.stddev),
+                                 noise.at_most, np.sqrt(self.trust.effort_power)))
 
     def mass_findings(self) -> list[str]:
         """Masses that the estimate cannot have beside the robot's own, in sentences."""
         return mass_findings(self.table, self.pi, self._uncertainty.covariance, self.config)
 
     def trust_cause(self) -> str:
-        """What is likely where a channel is not `ok`, in a sentence; '' where all are."""
+        """What is likely where a channel is not `ok`, in a sentence; '' where all are, but for
+        those that a setting leaves out."""
         levels = self.trust.levels
         if self._cause[0] is not levels:     # new ones twice a second, snapshots at every tick
+            left_out = self.robot.left_out(self.config)
+            misread = [one._replace(places=places) for one in self._misread
+                       if (places := tuple(c for c in one.places if not left_out[c]))]
             self._cause = levels, likely_cause(self.robot.channels, 6 if self.table.vehicle else 0,
-                                               levels, self.trust.batches, self._misread)
+                                               np.where(left_out, OK, levels), self.trust.batches,
+                                               misread)
         return self._cause[1]
+
+    def _trust_words(self) -> tuple[str, ...]:
+        """(C,) state of each channel, or that a setting leaves it out."""
+        return tuple(BY_SETTING if unused else STATES[level] for level, unused
+                     in zip(self.trust.levels, self.robot.left_out(self.config)))
 
     @property
     def last_t(self) -> float | None:

@@ -57,11 +57,12 @@ class EstimatorSnapshot:
     changes of the robot found so far, and the sentence about the last one; started_from_file:
     whether the estimate goes on from a saved one that has a covariance; implausible: rows refused
     as absurd or not finite; repeated_stamps: samples refused because their stamp had come before;
-    recoveries: restarts after solves that failed in a row; trust (C,): 'ok', 'doubtful' or 'wrong'
-    per channel, and trust_cause: what is likely where one is not ok (docs/uncertainty.md); judged:
-    whether any channel has been judged since the values last jumped; progress: what was learnt and
-    solved when, and how often the values jumped; parameters: the present ones; tilted: rows not
-    learnt from because nobody knew the vehicle's attitude well enough.
+    recoveries: restarts after solves that failed in a row; trust (C,): 'ok', 'doubtful', 'wrong'
+    or, where a setting leaves it out, BY_SETTING per channel, and trust_cause: what is likely where
+    one is not ok (docs/uncertainty.md); judged: whether any channel has been judged since the
+    values last jumped; progress: what was learnt and solved when, and how often the values jumped;
+    parameters: the present ones; tilted: rows not learnt from because nobody knew the vehicle's
+    attitude well enough.
     """
 
     learn: bool

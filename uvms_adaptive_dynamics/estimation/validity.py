@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..model.sample import BY_SETTING
 from ..uncertainty.trust import STATES as TRUST
 from ..uncertainty.trust import WRONG
 from .snapshot import EstimatorSnapshot
@@ -46,7 +47,7 @@ class Situation:
     residuals contradict the model; failed_solves, lost_samples: in a row, until now; stuck [s]: for
     how long one sample has been worked on. Ages [s], inf before the first: tick_age of the newest
     tick, row_age (C,) of the newest row learnt, per channel of `channels`; solve_age: what has been
-    learnt since the newest solve that succeeded.
+    learnt since the newest solve that succeeded; left_out: channels that a setting leaves out.
     """
 
     channels: Sequence[str]
@@ -62,6 +63,7 @@ class Situation:
     failed_solves: int = 0
     lost_samples: int = 0
     stuck: float = 0.0
+    left_out: Sequence[str] = ()
 
     @classmethod
     def of(cls, snapshot: EstimatorSnapshot, channels: Sequence[str], tick_age: float,
@@ -76,7 +78,9 @@ class Situation:
                    bool(finite), snapshot.started_from_file, snapshot.judged,
                    [channel for channel, level in zip(channels, snapshot.trust)
                     if level == TRUST[WRONG]],
-                   progress.failed_in_a_row, lost_samples, stuck)
+                   progress.failed_in_a_row, lost_samples, stuck,
+                   [channel for channel, level in zip(channels, snapshot.trust)
+                    if level == BY_SETTING])
 
 
 class Validity(NamedTuple):
@@ -112,7 +116,8 @@ def _state(now: Situation) -> tuple[str, str]:
         since = f"for {newest:.1f} s" if np.isfinite(newest) else "yet"
         return HOLDING, (f"nothing learnt on any channel {since} (robot at rest, or rows masked); "
                          "the values stay as they are")
-    old = [channel for channel, age in zip(now.channels, now.row_age) if age > NONE_FOR]
+    old = [channel for channel, age in zip(now.channels, now.row_age)
+           if age > NONE_FOR and channel not in now.left_out]
     return LEARNING, f"nothing learnt lately on {', '.join(old)}" if old else "all channels learn"
 
 

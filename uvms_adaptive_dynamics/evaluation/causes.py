@@ -16,22 +16,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ..model.kernel import gaussian_kernel
-from ..signals.decode.input_state import InputState
+from ..model.sample import BY_SETTING
+from ..signals.decode.input_state import MAX_REJECTED_SHARE, InputState
 from ..signals.filters.body_motion import CONTRADICTS, DVL_CONTRADICTS, NO_DVL, NO_IMU
-from ..signals.filters.joints import CONTRADICT, NO_STATE
+from ..signals.filters.joints import CONTRADICT, MISPLACED, NO_STATE
 from ..signals.front_end import SignalFrontEnd
 from ..signals.masks import FOUND_WRONG
 from ..signals.topics import topic_setting
+from ..uncertainty.verdict import AT_REST
 from .bags import BagContents
+from .mask_spans import Span
 
 # The input behind a mask's reason.
 ROLES = {NO_IMU: "imu", CONTRADICTS: "imu", NO_DVL: "dvl", DVL_CONTRADICTS: "dvl",
          NO_STATE: "joint_states", "arm never seen": "joint_states", CONTRADICT: "joint_states",
+         MISPLACED: "joint_states",
          "joint readings erratic": "joint_states", "no effort": "joint_states",
          "no thruster command": "thrusters", "no wrench": "wrench"}
+# How what was doubted of an input begins that leads to a mask.
+DOUBTS = {CONTRADICT: "positions and velocities do not fit", "no effort": "effort"}
 # What to do about the others.
 ADVICE = {
     "no source of velocity": "set dvl.enabled to true and dvl.topic to a velocity",
@@ -39,7 +45,7 @@ ADVICE = {
                       "false",
     "on the floor": "check depth.maximum and robot.surface_pressure, or set depth.enabled to false",
     "thruster saturated": "check thrusters.unit and thrusters.saturation",
-    "effort masked by setting": "take the joint out of joint_states.effort_masked",
+    BY_SETTING: "take the joint out of joint_states.effort_masked",
     FOUND_WRONG: "mend what the findings name",
     "joint at its stop": "check joint_states.limits_low, joint_states.limits_high and "
                          "joint_states.position_offset",
@@ -96,6 +102,35 @@ def masked_rows(masked: Mapping[str, Mapping[str, int]], channels: list[str],
             for reason, found in by_reason.items()]
 
 
+def partly_masked(masked: Mapping[str, Mapping[str, int]], channels: Mapping[str, int],
+                  since: Callable[[str, str], float | None],
+                  states: Mapping[str, InputState]) -> list[str]:
+    """A sentence for each reason that masks more rows of `channels`, each with its number of rows,
+    than may be refused of an input without a word; rest and settings are no such reasons.
+
+    since(channel, reason): the time [s] from which on it did."""
+    found: dict[str, list[tuple[str, float]]] = {}
+    for channel, rows in channels.items():
+        for reason, count in masked.get(channel, {}).items():
+            share = count / max(rows, 1)
+            if share > MAX_REJECTED_SHARE and reason not in (*AT_REST, BY_SETTING):
+                found.setdefault(reason, []).append((channel, share))
+    said = []
+    for reason, one in found.items():
+        begin = since(one[0][0], reason)
+        when = "" if begin is None else f", from {begin:.1f} s after the start on"
+        names, share = ", ".join(name for name, _ in one), max(share for _, share in one)
+        said.append(f"{share:.0%} of the rows of {names} do not count{when}, for '{reason}': "
+                    f"{remedy(reason, states)}")
+    return said
+
+
+def first_time(spans: Sequence[Span], reason: str, bags: Sequence[BagContents]) -> float | None:
+    """[s] From the start of its recording, of the first span with this reason."""
+    return next((span.start - bags[span.bag].start for span in spans if span.reason == reason),
+                None)
+
+
 def remedy(reason: str, states: Mapping[str, InputState]) -> str:
     """What to do about a mask's reason."""
     role = ROLES.get(reason)
@@ -106,5 +141,9 @@ def remedy(reason: str, states: Mapping[str, InputState]) -> str:
         return said
     rate = "" if state.clock.rate is None else f" at {state.clock.rate:.3g} Hz"
     timeout = "thrusters.timeout" if role == "wrench" else f"{role}.timeout"
+    told = DOUBTS.get(reason)
+    doubts = Counter({doubt: count for doubt, count in state.doubted.items()
+                      if told is not None and doubt.startswith(told)}).most_common(1)
+    but = "".join(f", {count} times with '{doubt}'" for doubt, count in doubts)
     return (f"{state.used} of {state.received} messages on '{state.topic}' came and were used"
-            f"{rate}; check its stamps, its unit and {timeout}")
+            f"{rate}{but}; check its stamps, its unit and {timeout}")

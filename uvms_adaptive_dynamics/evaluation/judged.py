@@ -38,7 +38,8 @@ def evidence_of(done: Run) -> Evidence:
     """Per channel its valid rows that tell, or where these are too few all valid ones; of a run
     that learnt the later half of them, since the first ones were predicted with the prior."""
     rows, period = done.log.rows(), done.config.filter.period
-    trust, tells = trust_of(rows), telling(done.robot.table, rows.moves)
+    left_out = done.robot.left_out(done.config)
+    trust, tells = trust_of(rows, left_out), telling(done.robot.table, rows.moves)
     channels: dict[str, ChannelEvidence] = {}
     for c, (name, unit) in enumerate(zip(done.robot.channels, done.robot.units, strict=True)):
         valid = rows.valid[:, c]
@@ -51,7 +52,8 @@ def evidence_of(done: Run) -> Evidence:
         masked = done.masked.get(name, {})
         channels[name] = ChannelEvidence(figures, judged.size * period, dict(masked),
                                          max(len(rows.t), sum(masked.values())),
-                                         trust[c]["trust"] or "", moved)
+                                         trust[c]["trust"] or "", moved, int(valid.sum()),
+                                         bool(left_out[c]))
     findings = [Finding(found.code, found.sentence) for found in done.findings]
     return Evidence(channels, HELD_OUT if done.frozen else LEARNT, not done.frozen,
                     done.robot.table, done.final.known_from, findings, done.log.violations,

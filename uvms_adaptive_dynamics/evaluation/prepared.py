@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from ..config import Config
 from ..model.robot import RobotModel
-from ..model.sample import Sample
+from ..model.sample import Misread, Sample
 from ..signals.decode.input_state import InputState
 from ..signals.front_end import SignalFrontEnd
 from ..signals.topics import inputs
@@ -58,10 +58,12 @@ class Batch(NamedTuple):
 class Signals(NamedTuple):
     """What the front end leaves behind; see `Run`.
 
-    states: of each input, by role; doubted: whether a frame or a delay is wrong; unusable: why
-    there was no row, should there have been none."""
+    states: of each input, by role; misread: what is found wrong at the end, by the channels that
+    take it in; doubted: whether a frame or a delay is wrong; unusable: why there was no row, should
+    there have been none."""
 
     findings: tuple[RunFinding, ...]
+    misread: tuple[Misread, ...]
     doubted: bool
     counters: Mapping[str, int]
     masked: Mapping[str, Mapping[str, int]]
@@ -101,11 +103,13 @@ def prepared(recordings: Recordings) -> Generator[Batch | Signals, None, None]:
         # The last `filter.latency` of a bag is left: the node could not finish those ticks either,
         # and so both end alike.
         yield Batch(number, waiting, 1.0)
+        front.frames.finish()
         gaps.end(bag.end)
         received_log.end_recording()
         found += _findings(bag, front)
     doubted = bool(front.frames.findings or front.delay.warning)
-    yield Signals(tuple(found), doubted, {**front.counters, **received_log.undecodable},
+    misread = front.frames.misread + front.delay.misread
+    yield Signals(tuple(found), misread, doubted, {**front.counters, **received_log.undecodable},
                   front.masked, front.inputs, received_log.figures(), gaps.figures(), masks.spans,
                   nothing_usable(bags, front, received_log.undecodable))
 

@@ -40,7 +40,7 @@ from ..terminal import progress_on_terminal
 from ..uncertainty.statement import Statement
 from .arm_check import EVERY, arm_check, samples_kept
 from .bags import BagContents, check_bag
-from .causes import masked_rows
+from .causes import first_time, masked_rows, partly_masked
 from .failures import FailureLog, kind_of
 from .files import needed_bytes, write_json, write_samples
 from .judged import statement_of
@@ -148,9 +148,10 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         # As in the node, so that the times of updates and solves are the node's.
         with ShortCollections(), FailureLog(recorder.elapsed) as failures:
             signals = _learn(made, contents, recorder, progress)
+            estimator.follow_misread(signals.misread)
     if not len(recorder.log):
         raise BagError(signals.unusable)
-    found = [*signals.findings, *_masked_findings(recorder.log, robot, signals)]
+    found = [*signals.findings, *_masked_findings(recorder.log, robot, config, signals, contents)]
     # What rests on a sensor that is wrong is not judged, nor a robot that became another one.
     if not (signals.doubted or recorder.changes):
         found += [RunFinding(*one) for one in arm_check(
@@ -189,12 +190,22 @@ def _learn(made: Iterable[Batch | Signals], bags: Sequence[BagContents], recorde
     raise UvmsError("the front end ended without its figures.")
 
 
-def _masked_findings(log: RunLog, robot: RobotModel, signals: Signals) -> list[RunFinding]:
-    """What masks the channels of which no row counts."""
-    valid = log.rows().valid
-    empty = [name for c, name in enumerate(robot.channels) if not valid[:, c].any()]
+def _masked_findings(log: RunLog, robot: RobotModel, config: Config, signals: Signals,
+                     bags: Sequence[BagContents]) -> list[RunFinding]:
+    """What masks the channels of which no row counts, and a large share of the others; of those
+    that a setting leaves out there is nothing to say."""
+    valid, left_out = log.rows().valid, robot.left_out(config)
+    places = {name: c for c, name in enumerate(robot.channels) if not left_out[c]}
+    empty = [name for name, c in places.items() if not valid[:, c].any()]
+    others = {name: max(len(valid), sum(signals.masked.get(name, {}).values()))
+              for name in places if name not in empty}
+
+    def since(channel: str, reason: str) -> float | None:
+        return first_time(signals.mask_spans[places[channel]], reason, bags)
+
     return [RunFinding("masked rows", sentence)
-            for sentence in masked_rows(signals.masked, empty, signals.states)]
+            for sentence in (*masked_rows(signals.masked, empty, signals.states),
+                             *partly_masked(signals.masked, others, since, signals.states))]
 
 
 class _Recorder:

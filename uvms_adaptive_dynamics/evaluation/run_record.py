@@ -31,6 +31,7 @@ from ..model.metrics import all_channels, timing
 from ..model.normal import Z95
 from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
+from ..model.sample import BY_SETTING
 from ..uncertainty.trust import STATES
 from .bags import BagContents
 from .failures import Failure
@@ -125,7 +126,8 @@ def metrics_of(done: Run) -> dict[str, Any]:
                             rows.valid)
 
     channels = block(rows.predicted, rows.stddev)
-    for name, channel, trust in zip(robot.channels, channels.values(), trust_of(rows), strict=True):
+    for name, channel, trust in zip(robot.channels, channels.values(),
+                                     trust_of(rows, robot.left_out(done.config)), strict=True):
         channel |= trust | {"masked_by": dict(done.masked.get(name, {}))}
     solve, covariance = timing(log.solve_ms), done.final.covariance
     saved = saved_intervals(done)
@@ -169,14 +171,16 @@ def stage_entry(stage: StageEnd, first: float) -> dict[str, Any]:
                        for name, (before, after) in stage.deviations.items()}}
 
 
-def trust_of(rows: Rows) -> list[dict[str, Any]]:
+def trust_of(rows: Rows, left_out: np.ndarray) -> list[dict[str, Any]]:
     """Per channel: 'trust' at the end, 'trust_share' of the rows in each state, and 'trust_since_s'
-    [s] from the first row at which each state was first reached, None where it was not."""
+    [s] from the first row at which each state was first reached, None where it was not; of a
+    channel that a setting leaves out (left_out (C,)) that alone."""
     found = []
-    for levels in rows.trust.T:
+    for levels, unused in zip(rows.trust.T, left_out):
+        levels = levels[:0] if unused else levels
         places = [np.flatnonzero(levels == level) for level in range(len(STATES))]
         found.append({
-            "trust": STATES[levels[-1]] if levels.size else None,
+            "trust": BY_SETTING if unused else STATES[levels[-1]] if levels.size else None,
             "trust_share": {state: place.size / max(levels.size, 1)
                             for state, place in zip(STATES, places)},
             "trust_since_s": {state: float(rows.t[place[0]] - rows.t[0]) if place.size else None

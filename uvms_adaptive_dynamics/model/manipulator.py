@@ -185,6 +185,13 @@ class ManipulatorModel:
             load -= J.T @ wrench
         return load[self._v_index], load[:6]
 
+    def resting_load(self, mu, R_nb) -> np.ndarray:
+        """(n,) joint efforts that hold the links at rest in air, by the URDF's masses; arguments as
+        of `regressors`."""
+        zeros = np.zeros(self.n)
+        self._set_state(mu, zeros, zeros, R_nb, np.zeros(6), np.zeros(6))
+        return pin.computeGeneralizedGravity(self.model, self._data, self._q)[self._v_index]
+
     def link_motion(self, mu, mu_dot, R_nb, nu) -> LinkMotion:
         """Places, velocities and Jacobian of the links, at the body's origin in the world's axes.
 

@@ -209,6 +209,26 @@ class RobotModel:
                               ]) if self.vehicle else sample.joint_torque
         return RawRows(Y, known, tau)
 
+    def left_out(self, config: Config) -> np.ndarray:
+        """(C,) bool: channels that a setting leaves out."""
+        joints = [joint in config.joint_states.effort_masked for joint in self.joints]
+        return np.array([False] * self.vehicle_rows.stop + joints, bool)
+
+    @property
+    def knows_buoyancy(self) -> bool:
+        """Whether the links' volumes are set."""
+        return self._buoyancy is not None
+
+    def resting_load(self, mu: np.ndarray, R_nb: np.ndarray) -> np.ndarray:
+        """(n,) joint efforts that hold the arm at rest at mu (n,), by the URDF's masses and the
+        links' volumes where they are set; none of it is estimated."""
+        if self.arm is None:
+            return np.zeros(0)
+        load = self.arm.resting_load(mu, R_nb)
+        if self._buoyancy is not None:
+            load = load + self.arm.buoyancy(mu, R_nb, self._buoyancy, self._centres)[0]
+        return load
+
     def by_velocity(self, sample: Sample, pi: np.ndarray) -> np.ndarray:
         """(C, 2) s, q: with the vehicle's linear velocity times f, the efforts of parameters pi
         (p,) are larger by (f - 1) s + (f - 1)^2 q. The links' share, some per cent, is left out."""

@@ -25,6 +25,10 @@ VEHICLE_CHANNELS = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 VEHICLE_UNITS = ("N", "N", "N", "N m", "N m", "N m")
 
 
+# Why a joint's rows do not count that an operator leaves out (joint_states.effort_masked).
+BY_SETTING = "effort masked by setting"
+
+
 class Misread(NamedTuple):
     """What stands between the robot and its readings: a setting, or a sensor, that is found wrong,
     and the places of the channels whose parameters take it in."""

@@ -63,10 +63,20 @@ class ResidualMean:
 
 
 def noise_findings(channels: Sequence[str], units: Sequence[str], assumed: np.ndarray,
-                   at_most: np.ndarray) -> list[str]:
+                   at_most: np.ndarray, effort: np.ndarray) -> list[str]:
     """A sentence for each channel whose noise (C,) in use is far above all its residuals: what such
-    a channel shows is taken for noise, which is not the same as a channel that did not move."""
-    return [f"{channels[c]}: the noise assumed is {assumed[c]:.3g} {units[c]}, and no residual "
-            f"exceeds {at_most[c]:.2g} {units[c]} in the mean square: the channel counts for too "
-            "little. Set estimation.adapt_noise: true, or a smaller estimation.noise_stddev"
-            for c in np.flatnonzero(assumed > TOO_LARGE * at_most).tolist()]
+    a channel shows is taken for noise, which is not the same as a channel that did not move.
+
+    effort (C,): deviation of what was measured. A joint whose whole effort is far below the noise
+    that its URDF's limit lets expect has a small load, or another unit."""
+    found = []
+    for c in np.flatnonzero(assumed > TOO_LARGE * at_most).tolist():
+        smaller = "estimation.adapt_noise: true, or a smaller estimation.noise_stddev"
+        seen, advice = f"no residual exceeds {at_most[c]:.2g} {units[c]} in the mean square", ""
+        if channels[c] not in VEHICLE_CHANNELS and assumed[c] > TOO_LARGE * effort[c]:
+            seen = f"the whole effort varies by {effort[c]:.2g} {units[c]}"
+            advice = (f"If its unit is not {units[c]} (raw motor current?), set "
+                      "joint_states.effort_scale; if it is, set ")
+        found.append(f"{channels[c]}: the noise assumed is {assumed[c]:.3g} {units[c]}, and "
+                     f"{seen}: the channel counts for too little. {advice or 'Set '}{smaller}")
+    return found

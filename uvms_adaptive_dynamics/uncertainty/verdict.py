@@ -22,8 +22,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..model.metrics import STILL
 from ..model.normal import Z95
 from ..model.parameters import ParameterTable
+from ..model.sample import BY_SETTING
 from .advisories import LEAST_COVERAGE, block_warnings
 from .trust import BLOCK_TIME, MIN_BLOCKS
 from .trust import MATTERS as MATTERS_BY_STATE
@@ -43,7 +45,7 @@ WIDEST = 2.0
 # Share of rows that may be masked for what is wrong with sensors.
 MOST_MASKED = 0.5
 # Reasons of masks that are no fault: nothing moves, or somebody wanted it so.
-AT_REST, BY_SETTING = ("joint at rest",), "effort masked by setting"
+AT_REST = ("joint at rest",)
 SENSORS = ("imu", "dvl", "depth", "joint_states", "thrusters", "battery", "wrench")
 # Codes of findings that have their own place in the verdict, or are of the past.
 JUDGED_ELSEWHERE = ("trust", "residual", "masked rows", "robot.dry_mass")
@@ -66,7 +68,8 @@ class ChannelEvidence(NamedTuple):
 
     figures: `channel_metrics` of the rows that are judged; seconds [s] of them; masked: reason of
     masks -> rows; rows: how many there were, masked ones included; trust: its state now; moved:
-    whether the judged rows are in motion, and not what else there is.
+    whether the judged rows are in motion, and not what else there is; counted: rows that counted in
+    the end, None where only the masks are known; by_setting: whether a setting leaves it out.
     """
 
     figures: Mapping[str, Any]
@@ -75,6 +78,14 @@ class ChannelEvidence(NamedTuple):
     rows: int
     trust: str
     moved: bool = True
+    counted: int | None = None
+    by_setting: bool = False
+
+    @property
+    def lost(self) -> int:
+        """Rows that did not count."""
+        masked = sum(self.masked.values())
+        return masked if self.counted is None else self.rows - self.counted
 
     @property
     def width_ratio(self) -> float | None:
@@ -86,7 +97,7 @@ class ChannelEvidence(NamedTuple):
     @property
     def left_out(self) -> bool:
         """Whether a setting leaves it out."""
-        return self.masked.get(BY_SETTING, 0) > MOST_MASKED * max(self.rows, 1)
+        return self.by_setting or self.masked.get(BY_SETTING, 0) > MOST_MASKED * max(self.rows, 1)
 
 
 @dataclass(frozen=True)
@@ -229,12 +240,20 @@ def _of_silence(evidence: Evidence, names: Sequence[str]) -> str:
     """Why channels are not judged, in words."""
     by_reason: dict[str, list[str]] = {}
     for name in names:
-        masked = evidence.channels[name].masked
-        why = (f"masked for '{max(masked, key=lambda reason: masked[reason])}'"
-               if sum(masked.values()) > MOST_MASKED * evidence.channels[name].rows else
-               f"less than {JUDGED_SECONDS:g} s of motion")
-        by_reason.setdefault(why, []).append(name)
+        by_reason.setdefault(_why_silent(evidence.channels[name]), []).append(name)
     return "; ".join(f"{', '.join(found)} ({why})" for why, found in by_reason.items())
+
+
+def _why_silent(channel: ChannelEvidence) -> str:
+    """Why a channel is not judged: what costs it most of its rows, or what its rows lack."""
+    if channel.seconds >= JUDGED_SECONDS:
+        return f"its effort varies by less than {STILL:.0%} of the deviation stated for it"
+    masked = channel.masked
+    if channel.lost > MOST_MASKED * channel.rows:
+        if sum(masked.values()) > MOST_MASKED * channel.lost:
+            return f"masked for '{max(masked, key=lambda reason: masked[reason])}'"
+        return "most rows are implausible, or beside masked ones"
+    return f"less than {JUDGED_SECONDS:g} s of " + ("motion" if channel.moved else "rows to judge")
 
 
 def _calibrated(evidence: Evidence) -> Answer:
@@ -271,7 +290,8 @@ def _interval(channel: ChannelEvidence) -> tuple[float | None, float, float]:
 
 def _inputs(evidence: Evidence) -> Answer:
     found = [(USABLE, each.sentence) for each in _misset(evidence)]
-    for name, channel in evidence.channels.items():
+    wanted = {name: one for name, one in evidence.channels.items() if not one.left_out}
+    for name, channel in wanted.items():
         faults = {reason: rows for reason, rows in channel.masked.items()
                   if reason not in (*AT_REST, BY_SETTING)}
         share = sum(faults.values()) / max(channel.rows, 1)

@@ -84,3 +84,16 @@ def test_an_encoder_that_slips_is_named_with_its_size(size):
 def test_without_velocities_nothing_is_judged():
     """A driver may leave them empty."""
     assert verdicts(POSITION, np.full_like(VELOCITY, np.nan)).all()
+
+
+def test_a_joint_without_velocity_leaves_the_others_judged():
+    """The second alone is judged, and named where it does not fit."""
+    velocity, gate = VELOCITY.copy(), JointConsistency(2, 0.001)
+    velocity[:, 0], velocity[500:1000, 1] = np.nan, VELOCITY[500:1000, 1] + 1.0
+    fits = np.array([gate.fits(t, p, v) for t, p, v in zip(T, POSITION, velocity)])
+    assert fits[:500].all() and not fits[505:1000].any() and fits[1010:].all()
+    assert gate.worst == 1
+    velocity[:, 0] = VELOCITY[:, 0]     # a driver that is mended, after any time
+    noise = RNG.normal(0, [0.002, 0.002, 0.05, 0.05], (len(T), 4))
+    assert np.mean([gate.fits(50.0 + t, p + n[:2], v + n[2:])
+                    for t, p, v, n in zip(T, POSITION, VELOCITY, noise)]) > 0.98

@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,9 +35,10 @@ from ...model.sample import Misread
 from ..filters.joints import joint_limits
 from .depth_check import check_depth
 from .dvl_check import check_velocity, turned_since
+from .effort_scale import check_effort_scale, loads_of
 from .finding import UNDECIDED, CheckResult, Finding, Harm, mismatch
 from .imu_check import check_gravity, check_rates
-from .joint_check import check_joints
+from .joint_check import ScaleCheck, check_joints
 from .thruster_check import thruster_findings
 
 # [s] of data at the first evaluation, between evaluations, and after which they become rarer.
@@ -300,7 +302,8 @@ class FrameChecks:
         if "joints" in logs:
             results["joints"] = check_joints(logs["joints"], self._config.robot.joints, self._low,
                                              self._high, self._effort_limits,
-                                             self._config.joint_states.effort_scale)
+                                             self._config.joint_states.effort_scale,
+                                             self._scale_check(logs.get("imu")))
             yield
         if "thrusters" in self._checked:
             # (Of a vehicle that hardly moves it is a tether that pushes against the thrusters.)
@@ -309,6 +312,16 @@ class FrameChecks:
             results["thrusters"] = self._check_thrusters(logs, sensors_right)
             yield
         return results
+
+    def _scale_check(self, imu: np.ndarray | None) -> ScaleCheck:
+        """What checks the efforts' unit; imu: its log, None where it is too short."""
+        joints, robot = self._config.joint_states, self._robot
+        loads = loads_of(robot, imu)
+        if loads is None:
+            return lambda t, mu, speed, effort: []
+        return partial(check_effort_scale, loads=loads, names=self._config.robot.joints,
+                       scale=joints.effort_scale, masked=joints.effort_masked,
+                       floats=robot.vehicle and not robot.knows_buoyancy)
 
     def _check_velocities(self, logs: dict[str, np.ndarray], upside_down: bool
                           ) -> tuple[dict[str, CheckResult], np.ndarray | None]:

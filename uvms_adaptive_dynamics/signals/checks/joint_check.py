@@ -16,13 +16,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from ...model.normal import Z999
+from ..filters.joints import MOST_EFFORT
 from ..gates.joint_consistency import JUMP_SPEED
+from ..gates.velocity_fit import Relation, velocity_relation
 from .finding import CheckResult, Finding, Harm, outside
 from .fits import integral, lag_of, regression, relation
 
@@ -34,6 +36,8 @@ MANY_MOVING_READINGS = 300   # from which that judgement is final
 EFFORT_WINDOW = 0.5          # [s] over which the error of an effort's fit repeats itself
 MOST_SMOOTH = 0.5            # share of windows without a jump, from which those are judged alone
 LIMIT_MARGIN = 0.2           # [rad]
+# What becomes of a velocity that is a clean factor or a late copy of its position's derivative.
+UNUSED = ", and the positions are used alone"
 VELOCITY_GAIN = 0.6, 1.6     # of the velocities, within which they are right
 # [s] by which efforts are late that is worth a finding: as late as velocities of drivers are, and
 # an inertia makes them come earlier.
@@ -43,25 +47,37 @@ NEAR_ZERO = 0.05      # of the median size, near which an effort passes through 
 # [s] over which positions make a speed: their noise is none then, and a velocity's is not asked
 SPEED_SPAN = 0.2
 
+# (times (k,), positions, speeds, efforts (k, n)) -> findings
+ScaleCheck = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], list[Finding]]
+
 
 def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: np.ndarray,
-                 effort_limits: np.ndarray, effort_scale: Sequence[float] = ()) -> CheckResult:
-    """Positions against limits (n,), velocities against positions, efforts against speed.
+                 effort_limits: np.ndarray, effort_scale: Sequence[float] = (),
+                 check_scale: ScaleCheck = lambda t, mu, speed, effort: []) -> CheckResult:
+    """Positions against limits (n,), velocities against positions, efforts against speed and load.
 
     `log` (k, 1 + 3 n): time, positions, velocities, efforts of the n joints `names`; SI, the
-    efforts as `effort_scale` (n,) made them, empty: 1.
+    efforts as `effort_scale` (n,) made them, empty: 1. check_scale: findings on the efforts' unit.
     """
     n = len(names)
     t, mu = log[:, 0], log[:, 1:1 + n]
     speed, effort = log[:, 1 + n:1 + 2 * n], log[:, 1 + 2 * n:1 + 3 * n]
-    findings, complete = _check_positions(names, mu, low, high), True
+    relations = [velocity_relation(t, mu[:, j], speed[:, j]) if np.isfinite(speed[:, j]).all()
+                 else None for j in range(n)]
+    findings, complete = _check_positions(names, mu, low, high, relations), True
     if np.isfinite(speed).all() and not findings:
-        findings, complete = _check_velocities(names, t, mu, speed)
+        findings, complete = _check_velocities(names, t, mu, speed, relations)
+    if not all(one.harm is Harm.SLIGHT for one in findings):
+        return CheckResult(findings, complete)
     by_position = _speed_of(t, mu)
-    known = np.isfinite(effort).all(axis=1) & np.isfinite(by_position).all(axis=1)
-    if known.sum() > MIN_MOVING_READINGS and all(one.harm is Harm.SLIGHT for one in findings):
+    if unit := check_scale(t, mu, by_position, effort):
+        return CheckResult(findings + unit, complete)
+    findings = findings + _impossible_efforts(names, effort, effort_limits)
+    known = (np.abs(effort) <= MOST_EFFORT * effort_limits).all(axis=1)
+    known &= np.isfinite(by_position).all(axis=1)
+    if known.sum() > MIN_MOVING_READINGS:
         wrong, efforts_complete = _check_efforts(names, t[known], mu[known], by_position[known],
-                                                 effort[known], effort_limits)
+                                                 effort[known])
         findings = findings + _with_scales(wrong, names, effort_scale)
         complete = complete and efforts_complete
     return CheckResult(findings, complete)
@@ -85,11 +101,18 @@ def _speed_of(t: np.ndarray, mu: np.ndarray) -> np.ndarray:
     return speed
 
 
-def _check_positions(names: Sequence[str], mu: np.ndarray, low: np.ndarray,
-                     high: np.ndarray) -> list[Finding]:
-    """Joints that are beyond their limits most of the time."""
+def _check_positions(names: Sequence[str], mu: np.ndarray, low: np.ndarray, high: np.ndarray,
+                     relations: Sequence[Relation | None]) -> list[Finding]:
+    """Joints that are beyond their limits most of the time, or move faster than they say."""
     findings = []
-    for j, name in enumerate(names):
+    for j, (name, by_velocity) in enumerate(zip(names, relations)):
+        if (by_velocity is not None and by_velocity.is_scaled
+                and by_velocity.is_of_degrees):
+            findings.append(Finding("joint position", (
+                f"the position of {name} changes {1 / by_velocity.factor:.3g} times as fast as its "
+                "velocity says: its unit is probably degrees. No row of the arm counts, since the "
+                "load of every joint depends on where this one is; let its driver publish rad")))
+            continue
         beyond = (mu[:, j] < low[j] - LIMIT_MARGIN) | (mu[:, j] > high[j] + LIMIT_MARGIN)
         if np.mean(beyond) <= 0.5:
             continue
@@ -105,9 +128,11 @@ def _check_positions(names: Sequence[str], mu: np.ndarray, low: np.ndarray,
     return findings
 
 
-def _check_velocities(names: Sequence[str], t: np.ndarray, mu: np.ndarray,
-                      speed: np.ndarray) -> tuple[list[Finding], bool]:
-    """(velocities that are not the derivative of position, whether every joint moved)."""
+def _check_velocities(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: np.ndarray,
+                      relations: Sequence[Relation | None]) -> tuple[list[Finding], bool]:
+    """(velocities that are not the derivative of position, whether every joint moved).
+
+    What a clean relation explains costs no row: the front end leaves such a velocity out."""
     path = integral(t, speed)
     lag = max(1, round(JOINT_WINDOW / np.median(np.diff(t))))
     by_position, by_velocity = mu[lag:] - mu[:-lag], path[lag:] - path[:-lag]
@@ -129,13 +154,39 @@ def _check_velocities(names: Sequence[str], t: np.ndarray, mu: np.ndarray,
             harm=Harm.SLIGHT))
     judged = np.flatnonzero(moved & ~stuck)
     gain, error, follows = _single_fits(by_velocity, by_position[:, judged], judged, lag)
+    # (what has a clean relation to its own position is no other joint's, alike or late)
+    follows = np.where([relations[j] is None for j in judged.tolist()], follows, judged)
     if judged.size == len(names) and np.sum(follows != judged) > 2:
         order = np.argsort(follows)
         return [Finding("joint velocity", _order_sentence("velocities", names, order))], True
     for j, k, own, its_error in zip(judged.tolist(), follows.tolist(), gain, error):
+        one = relations[j]
+        if one is not None and not one.is_scaled:
+            continue        # (what is late looks like a factor)
         if k != j or outside(own, own, its_error, VELOCITY_GAIN):
-            findings.append(Finding("joint velocity", _velocity_sentence(names, j, k, own)))
-    return findings, bool(moved.all())
+            is_clean = one is not None
+            findings.append(Finding(
+                "joint velocity", _velocity_sentence(names, j, k, own)
+                + (UNUSED if is_clean else ""), harm=Harm.SLIGHT if is_clean else Harm.CONTRADICTS))
+    return findings + _late_velocities(names, relations), bool(moved.all())
+
+
+def _late_velocities(names: Sequence[str],
+                     relations: Sequence[Relation | None]) -> list[Finding]:
+    """The finding on velocities of the right size that follow the positions late."""
+    late = {name: one for name, one in zip(names, relations)
+            if one is not None and one.is_late and not one.is_scaled}
+    if not late:
+        return []
+    weight = np.array([one.lag_error ** -2.0 for one in late.values()])
+    lags = np.array([one.lag for one in late.values()])
+    mean = float(weight @ lags / weight.sum())
+    # of lags that differ by more than their errors, their spread
+    error = max(float(weight.sum() ** -0.5), float(lags.std()))
+    return [Finding("joint velocity", (
+        f"the velocity of {', '.join(late)} comes {mean:.2f} +- {error:.2g} s later than the "
+        "position" + UNUSED + "; let the driver publish both of the same instant, with the same "
+        "filter or none, or leave velocities out"), harm=Harm.SLIGHT)]
 
 
 def _single_fits(velocity: np.ndarray, position: np.ndarray, places: np.ndarray, overlap: float
@@ -197,9 +248,23 @@ def _goes_with_speed(name: str) -> str:
     return f"the effort of {name} goes with its speed by "
 
 
+def _impossible_efforts(names: Sequence[str], effort: np.ndarray,
+                        limits: np.ndarray) -> list[Finding]:
+    """Joints whose efforts (k, n) are mostly beyond what any actuator with their limit gives."""
+    findings = []
+    for name, values, limit in zip(names, effort.T, limits):
+        size = np.abs(values[np.isfinite(values)])
+        if size.size > MIN_MOVING_READINGS and np.median(size) > MOST_EFFORT * limit:
+            findings.append(Finding("joint_states.effort_scale", (
+                f"the effort of {name} is typically {np.median(size):.3g} N m, its limit "
+                f"{limit:.3g} N m; the unit is probably mN m or mA, set "
+                "joint_states.effort_scale"), harm=Harm.FOLLOWED, joint=name))
+    return findings
+
+
 def _check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: np.ndarray,
-                   effort: np.ndarray, limits: np.ndarray) -> tuple[list[Finding], bool]:
-    """(efforts (k, n) of a wrong sign or unit, whether every joint moved enough).
+                   effort: np.ndarray) -> tuple[list[Finding], bool]:
+    """(efforts (k, n) of a wrong sign, whether every joint moved enough).
 
     Friction opposes: what of the effort follows the joint's own speed, beside what gravity may do
     at any posture, must be positive.
@@ -224,17 +289,11 @@ def _check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: n
             continue
         x = np.column_stack([speed[moving, j], posture[moving]])
         b, covariance, _ = regression(x, effort[moving, j], overlap)
-        size = np.median(np.abs(effort[moving, j]))
         if b[0] + Z999 * np.sqrt(covariance[0, 0]) < 0:
             findings.append(Finding("joint_states.effort_scale", (
                 f"{_goes_with_speed(name)}{b[0]:.2g} +- "
                 f"{np.sqrt(covariance[0, 0]):.1g} N m s/rad, and friction forbids a negative one: "
                 "it has the wrong sign; make its joint_states.effort_scale negative"),
-                harm=Harm.FOLLOWED, joint=name))
-        elif size > 3 * limits[j]:
-            findings.append(Finding("joint_states.effort_scale", (
-                f"the effort of {name} is typically {size:.3g} N m, its limit {limits[j]:.3g} N m; "
-                "the unit is probably mN m or mA, set joint_states.effort_scale"),
                 harm=Harm.FOLLOWED, joint=name))
     return findings or _late_efforts(t, speed, effort, posture, overlap), complete
 

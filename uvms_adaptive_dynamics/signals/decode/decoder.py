@@ -24,7 +24,8 @@ The frames are those of docs/conventions.md. The values of a message are a flat 
                   (3) [m] in its world, rotation (9) from body FRD to that world
     depth         depth [m] of the pressure sensor below the surface
     joint_states  positions (n) [rad or m], velocities (n), efforts (n) [N m or N] in the configured
-                  order; NaN where a message leaves velocity or effort empty, as JointState allows
+                  order; NaN where a message leaves velocity or effort empty, as JointState allows,
+                  and all three of joints that it does not have (`joint_parts` puts them together)
     thrusters     a command for each thruster, in the configured unit
     battery       voltage [V]
     wrench        force (3) [N] and torque (3) [N m] about the body origin, FRD
@@ -38,7 +39,7 @@ from typing import Any
 import numpy as np
 
 from ...config import Config
-from ...errors import MessageError
+from ...errors import MessageError, OtherJointsError
 from ...model.rotations import (
     FRD_FROM_FLU,
     NED_FROM_ENU,
@@ -96,7 +97,8 @@ class Decoder:
         self._position_offset = joints.position_offset or (0.0,) * n
         self._oriented = False     # an Imu message had an orientation: zeros are an error then
         self._last_names: Any = None
-        self._order: list[int] = []     # places of the configured joints among the last names
+        # places of the configured joints among the last names, None of those that are not
+        self._order: list[int | None] = []
 
     def change_settings(self, config: Config) -> None:
         """Decode by settings that differ in what may change while messages come."""
@@ -274,18 +276,20 @@ class Decoder:
             return self._ordered(values, count, "effort", required=False)
         known = self._ordered([v if math.isfinite(v) else 0.0 for v in values], count, "effort",
                               required=False)
-        return [effort if math.isfinite(values[k]) else math.nan
+        return [effort if k is None or math.isfinite(values[k]) else math.nan
                 for effort, k in zip(known, self._order)]
 
-    def _order_of(self, names: Sequence[str]) -> list[int]:
-        """Places of the configured joints among the names of a message."""
+    def _order_of(self, names: Sequence[str]) -> list[int | None]:
+        """Places of the configured joints among the names of a message, None of those that it does
+        not have. Raises OtherJointsError where it has none."""
         places = {name: k for k, name in reversed(list(enumerate(names)))}
         missing = [joint for joint in self._names if joint not in places]
-        if missing:
-            raise MessageError(f"joint_states: joint '{missing[0]}' is missing; "
-                               f"the message has {', '.join(names) or 'no names'} (robot.joints; "
-                               "joint_states.names where the messages call them otherwise)")
-        return [places[joint] for joint in self._names]
+        if len(missing) == len(self._names):
+            raise OtherJointsError(
+                f"joint_states: joint '{missing[0]}' is missing; "
+                f"the message has {', '.join(names) or 'no names'} (robot.joints; "
+                "joint_states.names where the messages call them otherwise)")
+        return [places.get(joint) for joint in self._names]
 
     def _ordered(self, values: Any, count: int, what: str, required: bool) -> list[float]:
         """Values of the configured joints; NaN if an optional field is left empty."""
@@ -295,7 +299,8 @@ class Decoder:
         if len(values) != count:
             raise MessageError(f"joint_states: got {len(values)} values of {what}, "
                                f"expected {count} (one per name)")
-        return check_finite([values[k] for k in self._order], f"joint_states: {what}")
+        check_finite([values[k] for k in self._order if k is not None], f"joint_states: {what}")
+        return [math.nan if k is None else values[k] for k in self._order]
 
 
 def depth_unit(config: Config, is_pressure: bool) -> str:

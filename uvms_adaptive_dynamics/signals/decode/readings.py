@@ -20,11 +20,12 @@ import re
 from typing import Any, NamedTuple
 
 from ...config import Config
-from ...errors import MessageError
+from ...errors import MessageError, OtherJointsError
 from ..topics import inputs
 from .clocks import Clocks, Verdict
 from .decoder import Decoder, stamp_of
 from .input_state import InputState
+from .joint_parts import JointParts
 from .poses import PoseReader, pose_readers
 
 NUMBER = re.compile(r"[-+]?(\d[\d.]*(e[-+]?\d+)?|inf|nan)\b")
@@ -66,18 +67,22 @@ class MessageReader:
                        for i in needed}
         self._decoder = Decoder(config)
         self._poses: dict[str, PoseReader] = pose_readers(config)
+        self._joints = JointParts(config.joint_states.names or config.robot.joints,
+                                  config.joint_states.timeout)
         self._delays = delays(config)
         self.reset()
 
     def change_settings(self, config: Config) -> None:
         """See `Decoder.change_settings`."""
         self._decoder.change_settings(config)
+        self._joints.timeout = config.joint_states.timeout
 
     def reset(self) -> None:
         """Forget all times, as between bags; counts stay."""
         self.origin: float | None = None
         self._held: list[_Held] = []
         self.clocks.reset()
+        self._joints.reset()
         for poses in self._poses.values():
             poses.reset()
         for state in self.inputs.values():
@@ -158,7 +163,10 @@ class MessageReader:
                 for each in self._differentiated(reading)]
 
     def _differentiated(self, reading: Reading) -> list[Reading]:
-        """The readings that a pose completes, which are of earlier times; others as they are."""
+        """The readings that a pose, or a part of the joints, completes, which are of earlier times;
+        others as they are."""
+        if reading.role == "joint_states":
+            return self._whole(reading)
         if reading.role not in self._poses:
             return [reading]
         found, refused = self._poses[reading.role].add(reading.t, reading.values)
@@ -166,16 +174,31 @@ class MessageReader:
             self.inputs[reading.role].count_outlier(refused)
         return [Reading(reading.role, t, values) for t, values in found]
 
+    def _whole(self, reading: Reading) -> list[Reading]:
+        """The readings of all joints that one of them, or of some, completes."""
+        role, t, values = reading
+        state = self.inputs[role]
+        try:
+            return [Reading(role, *whole) for whole in self._joints.add(t, values)]
+        except MessageError as error:
+            state.count_rejected(_short_reason(role, str(error)), f"{role}: {error}")
+            return []
+
     def _reading(self, role: str, message: Any, stamp: float | None,
                  receive: float) -> Reading | None:
         state = self.inputs[role]
         try:
             values = self._decoder.decode(role, message)
+        except OtherJointsError as error:
+            # Somebody else's, beside ours.
+            if not self._joints.heard:
+                state.count_rejected(_short_reason(role, str(error)), str(error))
+            return None
         except MessageError as error:
             state.count_rejected(_short_reason(role, str(error)), str(error))
             return None
         t = self.clocks.data_time(role, stamp, receive) - self._delays[role]
-        if t <= state.last_stamp:
+        if t <= state.last_stamp and role != "joint_states":     # (by part, in `_whole`)
             state.count_rejected("stamp not later than the last")
             return None
         state.last_stamp = t

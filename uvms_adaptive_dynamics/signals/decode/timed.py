@@ -22,6 +22,7 @@ from typing import Any
 from ...config import Config
 from .clocks import Clocks, Verdict
 from .decoder import Decoder, stamp_of
+from .joint_parts import LatestJoints
 from .readings import delays
 
 
@@ -32,10 +33,12 @@ class TimedDecoder:
     def __init__(self, config: Config, roles: Iterable[str], jumped: Callable[[], None]):
         self._decoder, self._delays, self._jumped = Decoder(config), delays(config), jumped
         self._clocks = Clocks(roles)
+        self._joints = LatestJoints(config.joint_states.names or config.robot.joints)
 
     def reset(self) -> None:
         """Forget all clocks."""
         self._clocks.reset()
+        self._joints.reset()
 
     def now(self, receive: float) -> float | None:
         """The time `receive` [s] of the receiver's clock on the common one; None until known."""
@@ -44,8 +47,9 @@ class TimedDecoder:
 
     def decode(self, role: str, message: Any, receive: float) -> tuple[float, list[float]] | None:
         """(time [s] on the common clock, values as listed in `decoder`) of a message received at
-        `receive` [s]; None where its time cannot be known. Raises MessageError for what cannot be
-        used."""
+        `receive` [s], of joints the newest state of each with the time of the oldest; None where
+        its time cannot be known, or a joint has not come yet. Raises MessageError for what cannot
+        be used."""
         values, stamp = self._decoder.decode(role, message), stamp_of(message)
         unstamped = stamp is None and hasattr(message, "header")
         verdict = self._clocks.observe(role, stamp, receive, unstamped)
@@ -54,4 +58,5 @@ class TimedDecoder:
             verdict = self._clocks.observe(role, stamp, receive, unstamped)
         if verdict not in (Verdict.USE, Verdict.RELEASE):
             return None
-        return self._clocks.data_time(role, stamp, receive) - self._delays[role], values
+        t = self._clocks.data_time(role, stamp, receive) - self._delays[role]
+        return self._joints.add(t, values) if role == "joint_states" else (t, values)

@@ -23,8 +23,15 @@ import numpy as np
 
 from ...config import Config
 from ...model.robot import RobotModel
+from ...model.sample import BY_SETTING
 from ..decode.sensor_clock import SensorClock
-from ..gates.choose import joint_consistency, repeat_gate, spike_gate, stuck_velocities
+from ..gates.choose import (
+    joint_consistency,
+    repeat_gate,
+    spike_gate,
+    stuck_velocities,
+    velocity_fit,
+)
 from ..gates.contradictions import Contradictions
 from ..gates.spikes import GatedRow
 from .pace import half_window, longest_gap, window_wait
@@ -44,6 +51,8 @@ MIN_EFFORTS = 3               # in a tick's period, from which on they are avera
 # silent when their arm is switched off.
 PARKED = 2.0
 NO_STATE, CONTRADICT = "no joint state", "joint readings contradict each other"
+# Of one joint: what every other one carries and is carried by depends on where it is.
+MISPLACED = "position of a joint in another unit"
 JOINT_LOG_PERIOD = 0.045      # [s] between rows in the frame checks
 
 
@@ -109,6 +118,7 @@ class JointFilter:
         self._consistency = joint_consistency(gates, n, settings.position_stddev)
         self._repeats = repeat_gate(gates, n)
         self._unmeasured = stuck_velocities(gates, n, settings.position_stddev)
+        self._velocity_fit = velocity_fit(gates, n)
 
     def reset(self) -> None:
         """Forget all signals."""
@@ -117,6 +127,7 @@ class JointFilter:
         self._consistency.reset()
         self._repeats.reset()
         self._unmeasured.reset()
+        self._velocity_fit.reset()
         self._contradictions = Contradictions()
         self._thin.reset()
         self._logged = -math.inf
@@ -126,12 +137,15 @@ class JointFilter:
 
     def add(self, t: float, reading: Sequence[float]) -> None:
         """Add a reading (3 n,) later than the last; it counts once the gate has decided on it."""
-        reading = self._without_repeated_efforts(self._without_impossible_efforts(reading))
-        for gated in self._gate.gate(t, reading):
+        possible = self._without_impossible_efforts(reading)
+        used = self._without_repeated_efforts(possible)
+        for gated in self._gate.gate(t, used):
             self._append(gated)
         if t - self._logged > JOINT_LOG_PERIOD:
             self._logged = t
-            self._log("joints", t, reading)
+            # The checks see impossible efforts as they are: these tell of another unit.
+            self._log("joints", t, [raw if math.isnan(one) else kept
+                                    for raw, one, kept in zip(reading, possible, used)])
 
     def _without_repeated_efforts(self, reading: Sequence[float]) -> Sequence[float]:
         """The reading without efforts that do not change while their joint moves."""
@@ -185,10 +199,12 @@ class JointFilter:
         if t - self._series.last_time > self._longest_gap():
             self._consistency.restart()
             self._unmeasured.reset()
+        row = self._without_unfit_velocities(t, row)
         if not self._consistency.fits(t, row[:n], row[n:2 * n]):
             self._contradictions.add(
                 min(self._series.last_time, self._consistency.wrong_since), t)
-            self._on_reject("joint_states", "positions and velocities do not fit each other")
+            self._on_reject("joint_states", "positions and velocities do not fit each other: "
+                            + self._joints[self._consistency.worst])
         elif self._contradictions.is_open and t - self._contradictions.last > QUIET:
             self._contradictions.close()
         stuck = self._unmeasured.stuck(t, row[:n], row[n:2 * n])
@@ -199,6 +215,18 @@ class JointFilter:
                                for is_stuck, v in zip(stuck, row[n:2 * n])), *row[2 * n:]]
         if (thinned := self._thin.add(t, [*row, *erratic])) is not None:
             self._series.append(*thinned)
+
+    def _without_unfit_velocities(self, t: float, row: Sequence[float]) -> Sequence[float]:
+        """The row without velocities that are another unit's, or late."""
+        n, fit = self._n, self._velocity_fit
+        fit.add(t, row[:n], row[n:2 * n])
+        if not any(fit.unused):
+            return row
+        names = ", ".join(name for name, unused in zip(self._joints, fit.unused) if unused)
+        self._on_reject("joint_states", "velocity is not its position's derivative, and not used: "
+                        + names)
+        return [*row[:n], *(math.nan if unused else v
+                            for unused, v in zip(fit.unused, row[n:2 * n])), *row[2 * n:]]
 
     def _longest_gap(self) -> float:
         return longest_gap(self._settings.timeout, self._clock)
@@ -213,6 +241,8 @@ class JointFilter:
         if latest is None:
             return None
         half = half_window(self._half_window, self._clock)
+        if any(self._velocity_fit.misplaced):
+            return self._unseen(MISPLACED, latest[1])._replace(lost=MISPLACED)
         if self._contradictions.cover(t - half, t + half):
             return self._unseen(CONTRADICT, latest[1])
         if self._series.gap_around(t) <= self._longest_gap():
@@ -290,7 +320,7 @@ class JointFilter:
         reasons = [""] * self._n
         for j in range(self._n):
             if self._effort_masked[j]:
-                reasons[j] = "effort masked by setting"
+                reasons[j] = BY_SETTING
             elif not math.isfinite(effort[j]):
                 reasons[j] = "no effort"
             elif erratic[j]:

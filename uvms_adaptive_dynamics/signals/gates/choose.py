@@ -28,6 +28,7 @@ from .publishers import PublisherGate
 from .repeats import RepeatGate
 from .spikes import LOOKAHEAD, GatedRow, SpikeGate
 from .stuck_velocities import StuckVelocities
+from .velocity_fit import VelocityFit
 
 
 class NoSpikeGate(SpikeGate):
@@ -78,6 +79,13 @@ class NoStuckVelocities(StuckVelocities):
         return self._stuck
 
 
+class NoVelocityFit(VelocityFit):
+    """See `VelocityFit`; every velocity is taken for the positions' derivative."""
+
+    def add(self, t: float, position: Sequence[float], velocity: Sequence[float]) -> None:
+        """See `VelocityFit.add`."""
+
+
 class NoFrozenSensorGate(FrozenSensorGate):
     """See `FrozenSensorGate`; no sensor is ever found frozen."""
 
@@ -119,6 +127,11 @@ def joint_consistency(gates: bool, joints: int, position_stddev: float) -> Joint
 def stuck_velocities(gates: bool, joints: int, position_stddev: float) -> StuckVelocities:
     """The check, or with gates=False none; other arguments as of `StuckVelocities`."""
     return (StuckVelocities if gates else NoStuckVelocities)(joints, position_stddev)
+
+
+def velocity_fit(gates: bool, joints: int) -> VelocityFit:
+    """The gate, or with gates=False none; joints as of `VelocityFit`."""
+    return (VelocityFit if gates else NoVelocityFit)(joints)
 
 
 def repeat_gate(gates: bool, width: int) -> RepeatGate:

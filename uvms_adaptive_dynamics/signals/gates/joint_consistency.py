@@ -55,18 +55,21 @@ class JointConsistency:
     """Judges readings by the change of position less the integral of velocity, of every joint.
 
     `slips`: of joints whose positions have jumped and stayed, by how much [rad or m]; `wrong_since`
-    [s]: from when on readings were wrong that fitted each other, infinite where none were.
+    [s]: from when on readings were wrong that fitted each other, infinite where none were; `worst`:
+    the joint that fitted least in the last reading that did not fit.
     """
 
     def __init__(self, joints: int, position_stddev: float):
         self._n, self._floor = joints, NOISE_FACTOR * position_stddev
         self.slips: dict[int, float] = {}
+        self.worst = 0
         self.reset()
 
     def reset(self) -> None:
         """Forget all readings and the scale."""
         self._scale = MedianScale([self._floor] * self._n, SCALE_STEP)
         self._past: deque[_Reading] = deque()
+        self._judged: Sequence[bool] = ()       # (n,) joints with a velocity
         self.restart()
 
     def restart(self) -> None:
@@ -79,10 +82,17 @@ class JointConsistency:
         self._jump: Sequence[float] = ()               # (n,) [rad or m] its size
 
     def fits(self, t: float, position: Sequence[float], velocity: Sequence[float]) -> bool:
-        """Whether a reading, (n,) and (n,), fits those before it; without velocities it does."""
-        if not all(map(math.isfinite, velocity)):
+        """Whether a reading, (n,) and (n,), fits those before it; joints without a velocity (NaN)
+        do."""
+        judged_joints = list(map(math.isfinite, velocity))
+        if judged_joints != self._judged:
             self.restart()
+            self._judged, self._before_gap = judged_joints, None
+        if not any(judged_joints):
             return True
+        if not all(judged_joints):
+            position = [q if known else 0.0 for q, known in zip(position, judged_joints)]
+            velocity = [v if known else 0.0 for v, known in zip(velocity, judged_joints)]
         integral: Sequence[float] = [0.0] * self._n
         if self._past:
             last = self._past[-1]
@@ -101,7 +111,11 @@ class JointConsistency:
         allowed = [LAG * abs(v - u) + SHARE * abs(p - q) + period * max(abs(u), abs(v))
                    for v, u, p, q in zip(now.velocity, old.velocity, now.position, old.position)]
         error = [max(abs(e) - a, 0.0) for e, a in zip(_difference(old, now), allowed)]
-        return judged(self._scale, error, period)
+        ratios = [e / usual for e, usual in zip(error, self._scale.value)]
+        fits = judged(self._scale, error, period, judged_joints)
+        if not fits:
+            self.worst = _largest(ratios)
+        return fits
 
     def _displaced(self) -> bool:
         """Whether the positions have jumped, and not come back to where the velocities lead."""
@@ -112,6 +126,7 @@ class JointConsistency:
             self._jump = _difference(last, now)
             if not self._has_jumped(last, now):
                 return False
+            self.worst = _largest(list(map(abs, self._jump)))
             if self._returns_over_gap(last, now):
                 self.wrong_since, self._past = self._after_gap, deque([now])
                 return True
@@ -153,6 +168,11 @@ class JointConsistency:
             if abs(jump) > max(RETURNED, most):
                 return True
         return False
+
+
+def _largest(values: Sequence[float]) -> int:
+    """The place of the largest value."""
+    return max(range(len(values)), key=values.__getitem__)
 
 
 def _difference(a: _Reading, b: _Reading) -> list[float]:

@@ -15,6 +15,7 @@
 """The running scale of a signal, by which the gates judge what is far."""
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from ...model.normal import NORMAL_MEDIAN
@@ -64,11 +65,15 @@ class MedianScale:
         self.value = [v if v > f else f for v, f in zip(moved, self._floor)]
 
 
-def judged(scale: MedianScale, size: Sequence[float], spacing: float) -> bool:
+def judged(scale: MedianScale, size: Sequence[float], spacing: float,
+           known: Sequence[bool] = ()) -> bool:
     """Whether sizes (W,) lie within the scale, which learns from those that do.
 
-    `spacing` [s] since the last ones."""
-    if all(s <= CONTRADICTION_SCALES * v for s, v in zip(size, scale.value)):
+    `spacing` [s] since the last ones; known (W,): sizes that say something, by default all."""
+    if known:
+        size = [s if yes else math.nan for s, yes in zip(size, known)]
+    if all(s <= CONTRADICTION_SCALES * v or (known and s != s)
+           for s, v in zip(size, scale.value)):
         scale.add(size)
         return True
     scale.doubt(spacing)

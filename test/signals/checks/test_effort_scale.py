@@ -1,0 +1,79 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The efforts' unit, by the load of gravity that the URDF's masses put on the joints."""
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.signals.checks.effort_scale import check_effort_scale, loads_of
+
+JOINTS = Config().robot.joints
+ROBOT = RobotModel.from_config(Config().with_values({"robot.vehicle": False}))
+LOADS = loads_of(ROBOT, None)
+T = np.arange(0.0, 40.0, 0.045)
+
+
+def said(factor, gravity=1.0, masked=(), floats=False, scale=(), garbage=0):
+    """Findings on efforts of all joints, times `factor` (a number or one for each joint): gravity's
+    load times `gravity`, friction and noise; the first `garbage` ones are none."""
+    rng, phase = np.random.default_rng(0), np.arange(4)
+    rates = np.array([0.5, 0.3, 0.41, 0.7])
+    mu = np.array([0.0, 1.3, 1.0, 0.0]) + 0.9 * np.sin(np.outer(T, rates) + phase)
+    speed = 0.9 * rates * np.cos(np.outer(T, rates) + phase)
+    effort = gravity * LOADS(T, mu) + 0.02 * np.sign(speed) + 0.01 * speed
+    effort = factor * (effort + 0.005 * rng.normal(size=effort.shape))
+    effort[:garbage] = 1e200
+    return check_effort_scale(T, mu, speed, effort, LOADS, JOINTS, scale, masked, floats)
+
+
+@pytest.mark.parametrize("factor", [1 / 50, 50.0, 1000.0, -0.01])
+def test_efforts_in_another_unit_are_named_with_the_scale_that_mends_them(factor):
+    """One factor for all joints, those too on which gravity has no load; the scales that are set
+    are part of it, and garbage at the start is not."""
+    (found,) = said(factor, scale=(1.0, 2.0, 1.0, 1.0), garbage=10)
+    scales = np.array(found.values["joint_states.effort_scale"])
+    assert found.setting == "joint_states.effort_scale" and found.joint == ""
+    assert np.allclose(scales * factor, [1.0, 2.0, 1.0, 1.0], rtol=0.3)
+    assert "axis_d, axis_c" in found.sentence and "axis_e" not in found.sentence
+
+
+def test_one_joint_alone_is_named_and_the_others_keep_their_scale():
+    """Its effort alone is misread."""
+    (found,) = said(np.array([1.0, 1.0, 0.01, 1.0]))
+    assert found.joint == "axis_c" and "as they are" in found.sentence
+    scales = found.values["joint_states.effort_scale"]
+    assert scales[:2] == (1.0, 1.0) and scales[2] == pytest.approx(100, rel=0.2)
+
+
+@pytest.mark.parametrize("change", [
+    {"factor": 1.0}, {"factor": 1.0, "gravity": 2.0}, {"factor": 1.0, "gravity": 0.5},
+    {"factor": 0.01, "gravity": 0.02}, {"factor": 0.05, "floats": True},
+    {"factor": 0.01, "masked": JOINTS}, {"factor": 0.0}, {"factor": np.nan}])
+def test_masses_that_are_off_and_what_gravity_does_not_explain_are_not_named(change):
+    """Right efforts; masses wrong by two; friction alone; an arm that may float; masked joints; no
+    effort."""
+    assert said(**change) == []
+
+
+def test_the_base_of_an_arm_on_a_vehicle_is_where_the_imu_says():
+    """On its side the first joint carries load too; without an IMU nobody knows."""
+    robot = RobotModel.from_config(Config())
+    assert loads_of(robot, None) is None
+    down = np.column_stack([[0.0, 10.0], [[0.0, 1.0, 0.0]] * 2])
+    mu = np.array([[0.3, 1.0, 0.5, 0.0]])
+    upright = LOADS(np.array([5.0]), mu)[0]
+    lying = loads_of(robot, down)(np.array([5.0]), mu)[0]
+    assert abs(upright[0]) < 1e-9 < 0.1 < abs(lying[0])

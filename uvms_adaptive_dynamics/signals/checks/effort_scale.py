@@ -1,0 +1,165 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+"""The unit of the efforts, by the load that gravity puts on the joints.
+
+The URDF's masses say how large that load is and how it changes with the posture. Efforts that
+follow its course, but are a hundred times smaller, are no N m: raw motor current, per cent of the
+rated torque. A joint whose effort is mostly something else (an axis that is vertical, an arm that
+floats, a fast motion) says nothing.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...model.normal import Z999, chi_squared
+from ...model.robot import RobotModel
+from ...model.rotations import from_rpy
+from .finding import Finding, Harm
+from .fits import regression
+
+LOAD_PERIOD = 0.2       # [s] between the rows: gravity's load changes with the posture, slowly
+MOVING = 0.05           # [rad/s or m/s] from which friction has the sign of the speed
+INDEPENDENT = 3.0       # independent rows for each coefficient that is fitted
+EFFORT_WINDOW = 0.5     # [s] over which the error of an effort's fit repeats itself
+# Share of the effort's variance that the load explains: of less it may be another cause's.
+MOST_OF_IT = 0.5
+# Standard deviation of the logarithm of a load by a URDF's masses: tools, cables and covers that it
+# leaves out, and masses that somebody guessed.
+MASS_ERROR = 0.33
+LARGEST = 100.0         # times the median size of an effort, beyond which it is garbage
+
+Loads = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+class _Ratio(NamedTuple):
+    """Effort over load of joint `place`: value, and standard error of its logarithm."""
+
+    place: int
+    value: float
+    error: float
+
+
+def loads_of(robot: RobotModel, imu: np.ndarray | None) -> Loads | None:
+    """Loads (k, n) at times (k,) [s] and positions (k, n); imu (m, 4+): times and down vectors, of
+    a robot with a vehicle. None where nobody knows how the arm's base is tilted."""
+    if robot.vehicle and imu is None:
+        return None
+
+    def loads(t: np.ndarray, mu: np.ndarray) -> np.ndarray:
+        return np.array([robot.resting_load(q, R) for q, R in zip(mu, _attitudes(t, imu))])
+
+    return loads
+
+
+def _attitudes(t: np.ndarray, imu: np.ndarray | None) -> list[np.ndarray]:
+    """(3, 3) R_nb at each time; the heading is of no weight."""
+    if imu is None:
+        return [np.eye(3)] * len(t)
+    down = np.column_stack([np.interp(t, imu[:, 0], imu[:, k]) for k in (1, 2, 3)])
+    return [np.array(from_rpy(math.atan2(y, z), -math.asin(min(max(x, -1.0), 1.0)), 0.0))
+            for x, y, z in down]
+
+
+def check_effort_scale(t: np.ndarray, mu: np.ndarray, speed: np.ndarray, effort: np.ndarray,
+                       loads: Loads, names: Sequence[str], scale: Sequence[float],
+                       masked: Sequence[str], floats: bool) -> list[Finding]:
+    """A finding if efforts (k, n) surely are in another unit than N m.
+
+    mu, speed (k, n) at the times t (k,) [s], NaN where unknown; scale (n,): the efforts were
+    multiplied by it; masked: joints whose effort means nothing; floats: the arm may be carried by
+    water, of which nothing is known: efforts may be as small as they like."""
+    rows = _every(t, LOAD_PERIOD)
+    rows = rows[np.isfinite(mu[rows]).all(axis=1)]
+    t, mu, speed, effort = t[rows], mu[rows], speed[rows], effort[rows]
+    if len(t) < 2:
+        return []
+    load = loads(t, mu)
+    overlap = max(1.0, EFFORT_WINDOW / float(np.median(np.diff(t))))
+    judged = [ratio for j, name in enumerate(names) if name not in masked
+              and (ratio := _ratio(j, load[:, j], speed[:, j], effort[:, j], overlap)) is not None]
+    wrong = [ratio for ratio in judged if _is_far(ratio, floats)]
+    return [_finding(wrong, names, scale)] if wrong else []
+
+
+def _every(t: np.ndarray, period: float) -> np.ndarray:
+    """Places of rows at least `period` [s] apart."""
+    return np.unique(np.searchsorted(t, np.arange(t[0], t[-1] + period, period))[:-1])
+
+
+def _ratio(place: int, load: np.ndarray, speed: np.ndarray, effort: np.ndarray,
+           overlap: float) -> _Ratio | None:
+    """The ratio of effort to load, beside friction and a constant; None where the load is not most
+    of the effort."""
+    moving = np.isfinite(effort) & (np.abs(speed) > MOVING)
+    if not moving.any():
+        return None
+    size = np.abs(effort[moving])
+    moving[moving] = size <= LARGEST * np.median(size)
+    x = np.column_stack([load, speed, np.sign(speed), np.ones(len(speed))])[moving]
+    y = effort[moving]
+    if len(y) < INDEPENDENT * overlap * x.shape[1] or not np.std(y) > 0.0:
+        return None
+    unit = np.median(np.abs(y)) or np.std(y)    # so that no unit is lost in the fit's ridge
+    b, covariance, explained = regression(x, y / unit, overlap)
+    value, error = b[0] * unit, math.sqrt(covariance[0, 0]) * unit
+    share = np.var(value * x[:, 0]) / np.var(y)
+    if min(share, explained) < MOST_OF_IT or abs(value) < Z999 * error:
+        return None
+    return _Ratio(place, float(value), float(error / abs(value)))
+
+
+def _is_far(ratio: _Ratio, floats: bool) -> bool:
+    """Whether no masses that a URDF may state explain the ratio."""
+    distance = math.log(abs(ratio.value))
+    least = Z999 * math.hypot(MASS_ERROR, ratio.error)
+    return distance > least or (distance < -least and not floats)
+
+
+def _finding(wrong: Sequence[_Ratio], names: Sequence[str], scale: Sequence[float]) -> Finding:
+    """The sentence, and the scales that would mend it."""
+    factor, error, common = _common(wrong)
+    found = {names[one.place]: factor if common else 1.0 / one.value for one in wrong}
+    scales = tuple(float(f"{old * found.get(name, factor if common else 1.0):.2g}")
+                   for name, old in zip(names, scale or (1.0,) * len(names)))
+    which = ", ".join(names[one.place] for one in wrong)
+    ratios = ", ".join(f"{one.value:.2g}" for one in wrong)
+    uncertain = "" if not common else f" ({_rounded(factor)} +- {_rounded(error)} times as large)"
+    rest = "" if common or len(wrong) == len(names) else ", the others as they are"
+    return Finding("joint_states.effort_scale", (
+        f"the effort of {which} is {ratios} times the load of gravity by robot.urdf's masses, "
+        "whose course it follows: its unit is probably not N m (raw motor current, mN m, per "
+        "cent); set joint_states.effort_scale to about "
+        f"[{', '.join(map(_rounded, scales))}]{uncertain}{rest}; if the unit is right, the masses "
+        "of robot.urdf are wrong"), {"joint_states.effort_scale": scales}, Harm.FOLLOWED,
+        names[wrong[0].place] if len(wrong) == 1 else "")
+
+
+def _rounded(value: float) -> str:
+    """With two digits and no exponent where none is needed."""
+    return f"{float(f'{value:.2g}'):g}"
+
+
+def _common(wrong: Sequence[_Ratio]) -> tuple[float, float, bool]:
+    """(factor, its standard error, whether it may be that of all joints)."""
+    logs = np.array([-math.log(abs(one.value)) for one in wrong])
+    variance = np.array([MASS_ERROR ** 2 + one.error ** 2 for one in wrong])
+    mean = float(np.sum(logs / variance) / np.sum(1.0 / variance))
+    alike = (len({one.value > 0.0 for one in wrong}) == 1 and len(wrong) > 1
+             and float(np.sum((logs - mean) ** 2 / variance)) <= chi_squared(0.999, len(wrong) - 1))
+    factor = math.copysign(math.exp(mean), wrong[0].value)
+    return factor, abs(factor) / math.sqrt(float(np.sum(1.0 / variance))), alike

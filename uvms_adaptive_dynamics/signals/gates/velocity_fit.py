@@ -1,0 +1,153 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Velocities of joints that are a clean factor, or a delayed copy, of how the positions change.
+
+Such a velocity is measured, and so are the positions: it is published in another unit, with the
+wrong sign, or later than they are. Which of the two is wrong follows: a position in degrees changes
+57 times as fast as the velocity says, all else is the velocity's. Motion is then made of the
+positions alone, of that joint; of a joint whose position is wrong nobody knows where it is. A
+velocity that is neither says nothing of which is wrong.
+"""
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...model.normal import Z999
+from ..checks.fits import lag_of
+from .joint_consistency import JUMP_SPEED
+
+SPAN = 0.2              # [s] over which positions and velocities make a speed
+SPACING = 0.045         # [s] between the readings that are kept
+MEMORY = 10.0           # [s] of them
+SHORTEST = 2.0          # [s] of readings without a jump, from which they are judged
+JUDGE_PERIOD = 1.0      # [s]
+LEAST_SPEED = 0.04      # [rad/s or m/s] RMS, of a joint that is judged
+# Factor of a velocity on its position's derivative, within which it is right.
+FACTOR = 0.6, 1.6
+LATE = 0.06             # [s] twice what the filters of drivers cost
+UNEXPLAINED = 0.02      # share of a velocity's power, up to which the relation is a clean one
+DEGREES = math.degrees(1.0)
+ALIKE = 0.1             # relative distance of a factor from that of degrees
+
+
+class Relation(NamedTuple):
+    """A velocity is `factor` +- `error` times its position's derivative of `lag` +- `lag_error` [s]
+    earlier."""
+
+    factor: float
+    error: float
+    lag: float
+    lag_error: float
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether it has surely another unit or sign."""
+        return (self.factor + Z999 * self.error < FACTOR[0]
+                or self.factor - Z999 * self.error > FACTOR[1])
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it surely is later than the filters of drivers make it."""
+        return self.lag - Z999 * self.lag_error > LATE
+
+    @property
+    def is_of_degrees(self) -> bool:
+        """Whether it is the position that is in degrees."""
+        return abs(self.factor * DEGREES - 1.0) < ALIKE
+
+
+def velocity_relation(t: np.ndarray, position: np.ndarray,
+                      velocity: np.ndarray) -> Relation | None:
+    """The relation of one joint's velocities (k,) to its positions (k,) at the times t (k,) [s];
+    None where it hardly moves, where a position jumps, or where there is no clean one."""
+    t, by_position, by_velocity = speeds(t, position, velocity)
+    if len(t) < 2 or math.sqrt(np.mean(by_position ** 2)) < LEAST_SPEED:
+        return None
+    overlap = max(1.0, SPAN / float(np.median(np.diff(t))))
+    lag, lag_error = lag_of(t, by_position[:, None], by_velocity[:, None], overlap)
+    if not math.isfinite(lag_error):
+        return None
+    x = np.interp(t - lag, t, by_position)
+    factor = float(x @ by_velocity) / max(float(x @ x), 1e-300)
+    left = float(np.mean((by_velocity - factor * x) ** 2))
+    if left > UNEXPLAINED * float(np.mean(by_velocity ** 2)):
+        return None
+    error = math.sqrt(left * overlap / float(x @ x))
+    return Relation(factor, error, lag, lag_error)
+
+
+def speeds(t: np.ndarray, position: np.ndarray,
+           velocity: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(times, mean speeds by the positions, by the velocities) over SPAN about each time, of one
+    joint; without those across gaps and jumps."""
+    step = np.diff(t)
+    path = np.concatenate([[0.0], np.cumsum(0.5 * (velocity[1:] + velocity[:-1]) * step)])
+    breaks = np.flatnonzero((step > SPAN) | (np.abs(np.diff(position)) > DEGREES * JUMP_SPEED
+                                             * step))
+    inside = (t - t[0] >= 0.5 * SPAN) & (t[-1] - t >= 0.5 * SPAN)
+    for k in breaks.tolist():
+        inside &= (t <= t[k] - 0.5 * SPAN) | (t >= t[k + 1] + 0.5 * SPAN)
+    before, after = t[inside] - 0.5 * SPAN, t[inside] + 0.5 * SPAN
+    by_position, by_velocity = ((np.interp(after, t, x) - np.interp(before, t, x)) / SPAN
+                                for x in (position, path))
+    return t[inside], by_position, by_velocity
+
+
+class VelocityFit:
+    """Follows all joints; `unused` (n,): whose velocity is not to be used; `misplaced` (n,): whose
+    position is in degrees."""
+
+    def __init__(self, joints: int):
+        self._joints = range(joints)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self._rows: deque[tuple[float, Sequence[float], Sequence[float]]] = deque()
+        self._judged_at = -math.inf
+        self.unused = [False for _ in self._joints]
+        self.misplaced = [False for _ in self._joints]
+
+    def add(self, t: float, position: Sequence[float], velocity: Sequence[float]) -> None:
+        """Add a reading, (n,) and (n,), at t [s], and judge if it is time."""
+        rows = self._rows
+        if not rows:
+            self._judged_at = t
+        elif t - rows[-1][0] < SPACING:
+            return
+        rows.append((t, position, velocity))
+        while t - rows[0][0] > MEMORY:
+            rows.popleft()
+        if t - self._judged_at >= JUDGE_PERIOD and t - rows[0][0] >= SHORTEST:
+            self._judged_at = t
+            self._judge()
+
+    def _judge(self) -> None:
+        times = np.array([t for t, _, _ in self._rows])
+        positions = np.array([position for _, position, _ in self._rows])
+        velocities = np.array([velocity for _, _, velocity in self._rows])
+        for j in self._joints:
+            if not np.isfinite(velocities[:, j]).all():
+                continue
+            found = velocity_relation(times, positions[:, j], velocities[:, j])
+            if found is not None:       # else what was found before still holds
+                self.misplaced[j] = found.is_scaled and found.is_of_degrees
+                self.unused[j] = ((found.is_scaled or found.is_late)
+                                  and not self.misplaced[j])
