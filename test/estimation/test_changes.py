@@ -266,9 +266,11 @@ def test_a_payload_is_found_in_seconds_and_forgotten_when_it_is_put_down(setup, 
 
     def found(estimator, off):
         assert estimator.changes == 1 and estimator.last_change.startswith("axis_b link")
+        assert estimator.standing_change == estimator.last_change
         assert_noise_is_that_of(before, estimator)
     estimator, off = run(setup, payload, seconds=52.0, until=45.0, look=(AT + within, found))
     assert estimator.changes == 2 and "what was known is restored" in estimator.last_change
+    assert estimator.standing_change == ""
     assert (off < 1.5).all(), off
     moved = np.abs(estimator.pi - before.pi) / deviations(before.covariance)
     assert np.median(moved) < 1.0 and moved.max() < 4.0

@@ -163,6 +163,13 @@ def test_unmeasured_parts_are_named_with_the_motion_that_shows_them():
     assert "Move axis_c" in said.missing[1].motion
 
 
+def test_a_change_of_the_robot_that_stands_comes_first_and_is_no_fault():
+    """What was taken or put down is not learnt wrongly; nobody may know of it."""
+    said = statement(evidence(), parameters(), "dive 7", change="axis_b link: dynamics changed")
+    assert said.verdict.word == GOOD and len(said.next) == 2
+    assert said.next[0].startswith("axis_b link: dynamics changed. What is known of it is from")
+
+
 def parameters(words=MEASURED):
     """A set with intervals and a combination."""
     values = np.linspace(-1.0, 1.0, TABLE.size)

@@ -83,7 +83,8 @@ class Estimator:
     following residuals. It may change between two ticks. pi (p,): the present estimate, read-only;
     prior: what it began from; prediction: of the last row, moves and counts (C,) bool: whether it
     was in motion, and whether it was learnt; status: of the last solve; solved: whether there was
-    one since it began; undone: what was unlearnt last, in words."""
+    one since it began; undone: what was unlearnt last, in words; standing_change: the last change
+    of the robot, in words, where it was not withdrawn."""
 
     pi: np.ndarray
     moves: np.ndarray
@@ -95,6 +96,7 @@ class Estimator:
     effort_factor: np.ndarray
     velocity_factor: float
     undone: str
+    standing_change: str
     _checkpoints: Checkpoints
     _detector: ChangeDetector
     _first_t: float | None
@@ -345,6 +347,7 @@ class Estimator:
         since = t - change.ticks * self.config.filter.period - (self._first_t or 0.0)
         self.changes += 1
         self.last_change = change.sentence(since)
+        self.standing_change = "" if isinstance(change, Restoration) else self.last_change
         self._values_jump(self.last_change)
         self._note(self.last_change)
 
@@ -425,6 +428,7 @@ class Estimator:
         self.effort_factor = effort_factors(saved, self.robot.channels)
         self.velocity_factor = velocity_factor(saved)
         self.payload.end()
+        self.standing_change = ""
         self._residual_mean = ResidualMean(self.table.channels)
         self._low_pass.reset()
         self._last_t = self._first_t = None

@@ -36,17 +36,19 @@ LEARNT = "the later half of the rows in motion, each predicted before it was lea
 
 def evidence_of(done: Run) -> Evidence:
     """Per channel its valid rows that tell, or where these are too few all valid ones; of a run
-    that learnt the later half of them, since the first ones were predicted with the prior."""
+    that learnt the later half of them, since the first ones were predicted with the prior, and
+    those after a change of the robot, since earlier ones were predicted for another one."""
     rows, period = done.log.rows(), done.config.filter.period
+    begin, enough = _last_change(done), JUDGED_SECONDS / period
     left_out = done.robot.left_out(done.config)
     trust, tells = trust_of(rows, left_out), telling(done.robot.table, rows.moves)
     channels: dict[str, ChannelEvidence] = {}
     for c, (name, unit) in enumerate(zip(done.robot.channels, done.robot.units, strict=True)):
         valid = rows.valid[:, c]
-        judged = _judged(valid & tells[:, c], done.frozen)
-        moved = judged.size * period >= JUDGED_SECONDS
+        judged = _judged(valid & tells[:, c], done.frozen, begin, enough)
+        moved = judged.size >= enough
         if not moved:
-            judged = _judged(valid, done.frozen)
+            judged = _judged(valid, done.frozen, begin, enough)
         figures = channel_metrics(rows.measured[judged, c], rows.predicted[judged, c],
                                   rows.stddev[judged, c], np.ones(judged.size, bool), unit)
         masked = done.masked.get(name, {})
@@ -55,14 +57,25 @@ def evidence_of(done: Run) -> Evidence:
                                          trust[c]["trust"] or "", moved, int(valid.sum()),
                                          bool(left_out[c]))
     findings = [Finding(found.code, found.sentence) for found in done.findings]
-    return Evidence(channels, HELD_OUT if done.frozen else LEARNT, not done.frozen,
+    learnt = LEARNT + (", after the robot changed" if begin else "")
+    return Evidence(channels, HELD_OUT if done.frozen else learnt, not done.frozen,
                     done.robot.table, done.final.known_from, findings, done.log.violations,
                     timing(done.log.cpu_ms)["median"], 1e3 * period)
 
 
-def _judged(rows: np.ndarray, frozen: bool) -> np.ndarray:
+def _last_change(done: Run) -> int:
+    """Place of the row at which the last change of the robot was believed, or withdrawn."""
+    if not done.log.changes:
+        return 0
+    return int(np.flatnonzero(done.log.rows().t == done.log.changes[-1])[-1])
+
+
+def _judged(rows: np.ndarray, frozen: bool, begin: int, enough: float) -> np.ndarray:
+    """Places of the rows (T,) that are judged; from `begin` on where these are `enough`."""
     places = np.flatnonzero(rows)
-    return places if frozen else places[places.size // 2:]
+    later = places if frozen else places[places.size // 2:]
+    after = later[later > begin]
+    return after if begin and after.size >= enough else later
 
 
 def statement_of(done: Run, saved_to: str | Path | None = None) -> Statement:
@@ -72,4 +85,5 @@ def statement_of(done: Run, saved_to: str | Path | None = None) -> Statement:
     return statement(evidence_of(done), done.final, ", ".join(bag.path.resolve().name
                                                               for bag in done.bags),
                      None if saved_to is None else str(saved_to), notes,
-                     {end.stage: end.sentence() for end in done.stages} if done.stages else None)
+                     {end.stage: end.sentence() for end in done.stages} if done.stages else None,
+                     done.standing_change)

@@ -168,7 +168,7 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
          *(RunFinding("robot.dry_mass", sentence) for sentence in estimator.mass_findings()),
          *(RunFinding("residual", sentence) for sentence in estimator.residual_findings())),
         signals.inputs, tuple(recorder.changes), tuple(failures.failures), signals.longest_gap,
-        signals.mask_spans, recorder.stage_ends())
+        signals.mask_spans, recorder.stage_ends(), estimator.standing_change)
 
 
 def _prepared(recordings: Recordings,

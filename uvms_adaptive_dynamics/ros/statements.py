@@ -52,6 +52,7 @@ class _Asked(NamedTuple):
     trust: tuple[str, ...]
     rows_learned: int
     stages: Mapping[str, str] | None
+    change: str
 
 
 class Statements:
@@ -80,7 +81,7 @@ class Statements:
         path = self._folder / f"{NAME}.md"
         file = path.with_suffix(".yaml")
         made = statement(self._evidence(asked), asked.parameters, self._node, str(file),
-                         asked.notes, asked.stages)
+                         asked.notes, asked.stages, asked.change)
         document = json.dumps(made.document(), indent=1)
         attempt_all(lambda: save_parameters(file, dated(asked.parameters)),
                     lambda: write_file(path, made.text()),
@@ -96,7 +97,8 @@ class Statements:
         return _Asked(estimator.parameter_set(),
                       tuple(f"robot.dry_mass: {said}" for said in estimator.mass_findings()),
                       tuple(notes), estimator.learn, snapshot.trust,
-                      estimator.information.rows_learned, self._stages.summary())
+                      estimator.information.rows_learned, self._stages.summary(),
+                      estimator.standing_change)
 
     def _evidence(self, asked: _Asked) -> Evidence:
         with self._inputs.lock:

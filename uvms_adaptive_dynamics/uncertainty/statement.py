@@ -142,9 +142,10 @@ def first_lines(verdict: Mapping[str, Any], next_steps: Sequence[str]) -> str:
 
 
 def statement(evidence: Evidence, parameters: ParameterSet, what: str, file: str | None = None,
-              notes: Sequence[str] = (), stages: Mapping[str, str] | None = None) -> Statement:
+              notes: Sequence[str] = (), stages: Mapping[str, str] | None = None,
+              change: str = "") -> Statement:
     """The statement on parameters with this evidence; `what` it is about, in words; stages: each
-    stage of a schedule with how it went."""
+    stage of a schedule with how it went; change: of the robot, believed and not withdrawn."""
     judged, table = verdict(evidence), evidence.table
     words = parameters.known_from or ("",) * table.size
     low, high = ((None,) * table.size,) * 2 if parameters.intervals is None else (
@@ -152,19 +153,21 @@ def statement(evidence: Evidence, parameters: ParameterSet, what: str, file: str
     known = tuple(map(KnownValue, table.names, table.units, map(float, parameters.values), low,
                       high, words))
     note = link_note(table, words) if parameters.known_from else None
-    return Statement(what, judged, evidence.which, _next(evidence, judged), _channels(evidence),
-                     known, _combinations(parameters), _missing(evidence),
+    return Statement(what, judged, evidence.which, _next(evidence, judged, change),
+                     _channels(evidence), known, _combinations(parameters), _missing(evidence),
                      (*notes, *([note] if note else [])), file, stages)
 
 
-def _next(evidence: Evidence, judged: Verdict) -> tuple[str, ...]:
+def _next(evidence: Evidence, judged: Verdict, change: str) -> tuple[str, ...]:
     """What to do: what speaks against the estimate, or how to confirm it."""
+    changed = (f"{change}. What is known of it is from then on; if nobody changed the robot, look "
+               "for damage, and for what else acts on it (tether, current)",) if change else ()
     if judged.reasons:
-        return judged.reasons
+        return (*changed, *judged.reasons)
     if evidence.learnt:
-        return ("Confirm it on a recording of another motion: evaluate BAG --frozen --parameters "
-                "FILE.",)
-    return ()
+        return (*changed, "Confirm it on a recording of another motion: evaluate BAG --frozen "
+                          "--parameters FILE.")
+    return changed
 
 
 def _channels(evidence: Evidence) -> tuple[Predicted, ...]:
