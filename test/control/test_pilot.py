@@ -139,7 +139,7 @@ def test_a_wanted_motion_never_jumps():
 
 
 def test_a_motion_that_is_broken_off_fades_to_rest_at_the_station():
-    """No jump of pose, rate or acceleration; at rest after the trajectory's ramp."""
+    """No jump of pose, rate or acceleration; at rest within three ramps of the trajectory."""
     one, flown = pilot(), trajectory(30.0)
     one.arm(0.0, state())
     assert not one.break_off(0.5)                       # nothing is flown
@@ -152,12 +152,13 @@ def test_a_motion_that_is_broken_off_fades_to_rest_at_the_station():
     for was, now in zip(before, one.wanted(at)):
         np.testing.assert_allclose(now, was, atol=1e-9)
     assert not one.break_off(at + 0.1)                  # it ends already
-    assert one.time_left(at) == pytest.approx(flown.ramp)
-    end = one.wanted(at + flown.ramp)
+    left = one.time_left(at)
+    assert flown.ramp <= left <= 3 * flown.ramp
+    end = one.wanted(at + left)
     np.testing.assert_allclose(end.position, [1.0, 2.0, 5.0], atol=1e-9)
     np.testing.assert_allclose(end.nu, 0.0, atol=1e-9)
     np.testing.assert_allclose(end.mu, flown.posture, atol=1e-9)
-    assert not one.following(at + flown.ramp)
+    assert not one.following(at + left)
 
 
 def test_a_motion_is_held_back_by_the_effort_that_holds_it_at_its_start():
@@ -323,6 +324,30 @@ def test_a_motion_for_a_stage_that_is_over_is_not_flown():
     guide.designed(trajectory())
     later = replace_stage("vehicle")
     assert guide.next(1.0, later).stage.name == "vehicle" and not one.following(1.1)
+
+
+def test_a_motion_of_a_stage_that_is_over_ends_early():
+    """Not before the next stage's is designed, at once then, and it was not broken off."""
+    one, long = pilot(), trajectory(30.0)
+    one.arm(0.0, state())
+    guide, vehicle = Guide(one, 3.0), replace_stage("vehicle")
+    guide.next(0.0, STAGE)
+    guide.designed(long)
+    guide.next(0.0, STAGE)
+    start = one.time_left(0.0) - long.duration
+    assert guide.stage_flown(start - 0.1) == "" and guide.stage_flown(start + 0.1) == "arm"
+    t = start + 8.0
+    assert guide.next(t, STAGE) is None
+    assert guide.next(t, vehicle).stage.name == "vehicle"       # 20 s before the motion's end
+    t += 2.0
+    assert guide.next(t, vehicle) is None and one.time_left(t) == pytest.approx(20.0)
+    guide.designed(trajectory())
+    guide.next(t, vehicle)
+    assert one.time_left(t) <= 3 * long.ramp and one.broken_off == 0
+    assert guide.stage_flown(t) == "arm"
+    t += one.time_left(t) + PERIOD
+    guide.next(t, vehicle)
+    assert guide.flown == ["arm", "vehicle"] and guide.stage_flown(t + 9.0) == "vehicle"
 
 
 def replace_stage(name, **changes):

@@ -113,6 +113,55 @@ def test_a_stage_that_waits_counts_neither_time_nor_motion(said):
     assert runner.progress().state == "waiting"
 
 
+def test_a_robot_that_moves_itself_must_fly_the_stage_s_own_motion(said):
+    """However much its channels move meanwhile, and however little that shows: without the motion
+    nothing counts and nothing is out of reach, with it ten seconds decide."""
+    learner, runner = run_of(lambda name: {"a.fv": 2.0, "a.fs": 1e-3}.get(name, 1.0), said)
+    for flown in ("", "another"):
+        runner.flown = flown
+        assert play(runner, learner, 20.0, "a") is None
+        progress = runner.progress()
+        assert progress.moved == {"a": 0.0} and progress.out_of_reach == ()
+        assert progress.missing[0].startswith("a: the stage's own motion has not begun (0 of 8 s)")
+    runner.flown = "first"
+    assert play(runner, learner, 40.0, "a") == pytest.approx(10.0)
+    assert runner.ended[0].why == DONE
+    assert play(runner, learner, 40.0, "surge") == pytest.approx(30.0)
+    assert (runner.ended[1].why, runner.ended[1].stage) == (AT_MOST, "second")
+
+
+def test_what_was_learnt_before_the_motion_is_no_pace_of_it(said):
+    """A second of much information before the motion, which then shows nothing: out of reach."""
+    learner, runner = run_of(lambda name: 0.5, said)
+    runner.flown = ""
+    play(runner, learner, 4.0, "a")
+    learner.pace = np.where(np.array(TABLE.names) == "a.fs", 0.0, 2.0)
+    runner.flown = "first"
+    assert play(runner, learner, 40.0, "a") == pytest.approx(10.0)
+    assert runner.ended[0].why == DONE
+
+
+def test_a_stage_whose_channels_are_all_masked_waits_for_its_motion_too(said):
+    """Nothing of them is ever counted, and the motion is flown all the same."""
+    learner, runner = run_of(lambda name: 0.0, said)
+    learner.config = SimpleNamespace(filter=learner.config.filter,
+                                     joint_states=SimpleNamespace(effort_masked=("a",)))
+    runner.flown = ""
+    runner.restart()
+    assert play(runner, learner, 30.0) is None
+    runner.flown = "first"
+    assert play(runner, learner, 25.0, "a") == pytest.approx(10.0)
+
+
+def test_holding_still_is_a_motion_of_its_own(said):
+    """A stage that moves nothing needs none to be flown."""
+    still = Stage("still", "holding still", ("X_u",), at_most=20.0)
+    learner, runner = run_of(lambda name: 1.0, said, Schedule("s", (still,)))
+    runner.flown = ""
+    assert play(runner, learner, 20.0, "surge") == pytest.approx(11.0)
+    assert runner.ended[0].why == DONE
+
+
 def test_time_alone_ends_no_stage_before_its_limit(said):
     """Without motion nothing is learnt: the limit ends the stage, which is said with what is
     missing, and the next one goes on."""

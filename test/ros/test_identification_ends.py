@@ -28,7 +28,7 @@ if importlib.util.find_spec("rclpy") is None:
 from ros_bus import bus, process  # noqa: I001, E402  (first: it sets the domain)
 from flying import NODE, FakeEstimator, FakeVehicle, Robot, size_of  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
-from std_msgs.msg import Empty, Float64MultiArray  # noqa: E402
+from std_msgs.msg import Empty, Float64MultiArray, String  # noqa: E402
 from std_srvs.srv import SetBool  # noqa: E402
 
 from uvms_adaptive_dynamics.errors import ConfigError  # noqa: E402
@@ -75,14 +75,20 @@ def test_the_dead_man_s_switch(tmp_path):
 
 
 def test_stages_wait_until_the_robot_is_armed(tmp_path):
-    """The estimator is told once each time: wait, go on, wait."""
+    """The estimator is told once each time: wait, go on, wait; and all the time which stage's
+    motion is flown."""
     with bus() as ros:
         robot = Robot(ros, tmp_path)
-        told = robot.estimator.told
+        told, flown = robot.estimator.told, []
+        ros.operator.create_subscription(String, "uvms_estimator/flown_stage",
+                                         lambda message: flown.append(message.data), 10)
         try:
             ros.until(lambda: told == [False], what="stages that wait")
             robot.armed()
             ros.until(lambda: told == [False, True], what="stages that go on")
+            assert flown and set(flown) == {""}         # it holds still
+            robot.node._guide.stage_flown = lambda t: "arm"
+            ros.until(lambda: flown[-1] == "arm", what="the motion's stage")
             robot.arm(False)
             ros.until(lambda: len(told) == 3, what="stages that wait again")
             assert told == [False, True, False]

@@ -452,8 +452,18 @@ def test_stages(ros, start, tmp_path):
     assert answer.success and "0% after 0 s" in answer.message
     ros.until(lambda: said()["state"] == "running", what="the stage that runs")
     assert "axis_e: has hardly moved, or its rows are masked" in heard[-1].status[0].message
+    flown = ros.operator.create_publisher(String, "/uvms_estimator/flown_stage", 10)
+    ros.until(lambda: flown.get_subscription_count() == 1, what="the estimator that listens")
+    flown.publish(String(data="all"))
+    ros.until(lambda: node._stages._flown is not None, what="the flown stage")
+    time.play(1.5)
+    ros.until(lambda: float(said()["elapsed"]) >= 1.0, what="time without the stage's motion")
+    assert float(said()["moved axis_b"]) == 0.0
+    assert "the stage's own motion has not begun" in said()["missing axis_e"]
+    # whoever lets the stages run moves the robot
+    ros.call(SetBool, "/uvms_estimator/run_stages", SetBool.Request(data=True))
     time.play(2.5)
-    ros.until(lambda: float(said()["elapsed"]) >= 1.0, what="progress")
+    ros.until(lambda: float(said()["elapsed"]) >= 3.0, what="progress")
     assert float(said()["moved axis_b"]) > 0 and heard[-1].header.stamp.sec > 0
     assert "missing axis_d" in said() and said()["move"].startswith("axis_e,axis_d")
     answer = ros.call(Trigger, "/uvms_estimator/next_stage")

@@ -13,19 +13,28 @@
 # limitations under the License.
 
 """A guided run offline, cut short: what it decides, and that it repeats itself."""
+import argparse
+import json
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
+import pytest
 
 from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.control.stage_runner import DONE
 from uvms_adaptive_dynamics.control.stages import load_schedule
+from uvms_adaptive_dynamics.errors import ConfigError
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.simulation.bag import DEFAULT_START
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
+from uvms_adaptive_dynamics.simulation.true_robot import TrueRobot
 from uvms_adaptive_dynamics.studies.closed_loop.command import zeroed
 from uvms_adaptive_dynamics.studies.closed_loop.truth import wrong_prior
+from uvms_adaptive_dynamics.studies.guided import command
 from uvms_adaptive_dynamics.studies.guided.loop import SETTLED, guided_run
+from uvms_adaptive_dynamics.studies.guided.simulated import simulated
 from uvms_adaptive_dynamics.studies.guided.table import markdown
 
 # The cheapest design that there is: what a run does with it is the same.
@@ -35,13 +44,13 @@ CONFIG = zeroed(Config().with_values({
 MODEL = RobotModel.from_config(CONFIG)
 
 
-def run(longest, **changes):
+def run(longest, stages=None, **changes):
     config = CONFIG.with_values(changes)
     prior = wrong_prior(prior_from_config(config, MODEL), MODEL, config, 3.0, 2)
     robot = SimulatedRobot(2, 60.0, start_ns=round(DEFAULT_START * 1e9), truth_period=None)
     guided = load_schedule("guided", MODEL.table)
     # from the first stage with a motion on
-    schedule = replace(guided, stages=guided.stages[1:])
+    schedule = replace(guided, stages=stages or guided.stages[1:])
     return guided_run(config, MODEL, prior, schedule, robot, longest)
 
 
@@ -65,6 +74,54 @@ def test_a_limit_ends_it():
                        "identification.known_bandwidth": slow})
     assert done.cause.code == "astray" and done.seconds < 6.0
     assert any("where it should be" in note for note in done.notes) and SETTLED > 0
+
+
+def test_no_stage_is_done_before_its_own_motion_was_flown():
+    """The arm's motion is over, the vehicle holds still while its motion is designed: half a minute
+    in which the stage learns, and is not done."""
+    arm, vehicle = load_schedule("guided", MODEL.table).stages[1:3]
+    done = run(34.0, (replace(arm, at_most=9.0), vehicle), **{"identification.design_time": 25.0})
+    assert done.cause.code == "longest" and "vehicle" not in done.flown
+    assert [(end.stage, end.why == DONE) for end in done.ended] == [("arm", False),
+                                                                   ("vehicle", False)]
+    assert done.ended[1].end - done.ended[1].begin > 20.0
+    assert "surge: the stage's own motion has not begun (0 of 8 s)" in done.ended[1].missing[0]
+
+
+def test_the_robot_is_that_of_the_configuration():
+    """Arm, mount and thrusters; by default that of all studies. Its messages are as it publishes
+    them, whatever drivers the configuration is for."""
+    robot, config = simulated(Config())
+    assert robot.gravity == TrueRobot().gravity != config.robot.gravity
+    assert config == zeroed(Config())
+    six = np.reshape(CONFIG.thrusters.allocation, (6, 8))[:, :6].copy()
+    six[2, 4:] = -1.0
+    robot, config = simulated(Config().with_values({
+        "robot.joints": ["axis_e", "axis_c"], "robot.mount_xyz": [0.1, 0.0, -0.2],
+        "thrusters.allocation": six.ravel().tolist(), "thrusters.signs": [-1.0] * 6,
+        "imu.topic": "other", "imu.frame": "frd", "joint_states.unit": "deg"}))
+    assert robot.joints == ("axis_e", "axis_c") and robot.allocation.shape == (6, 6)
+    assert robot.mount_xyz == (0.1, 0.0, -0.2)
+    assert config.imu == CONFIG.imu and config.joint_states == CONFIG.joint_states
+    assert config.thrusters.signs == (1.0,) * 6
+    with pytest.raises(ConfigError, match="robot.vehicle is false"):
+        simulated(Config().with_values({"robot.vehicle": False}))
+
+
+def test_another_arm_is_identified_and_judged(tmp_path, monkeypatch):
+    """The command, with two joints of the arm; truth and test cut short."""
+    monkeypatch.setattr(command, "true_parameters",
+                        partial(command.true_parameters, duration=2.0))
+    monkeypatch.setattr(command, "HELD_OUT_S", 5.0)
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    args = parser.parse_args(["--output", str(tmp_path), "--longest", "11", "--set",
+                              "robot.joints=[axis_e,axis_d]"])
+    assert command.run(args) == 0
+    found = json.loads((tmp_path / "guided.json").read_text())["seeds"]["1"]
+    assert found["cause"] == "longest" and "axis_d speed" in found["uses"]
+    assert {"surge", "axis_e", "axis_d"} <= set(found["held_out"])
+    assert "axis_c" not in found["held_out"]
 
 
 def test_the_table_names_the_worst():

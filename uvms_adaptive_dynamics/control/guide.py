@@ -15,8 +15,9 @@
 """From one stage of a schedule to the next: when a motion is designed, flown, and when all is done.
 
 The estimator decides when a stage is done (`control/stage_runner.py`); the guide asks for motions
-that show what the stage at hand is there for, and sends the pilot along them. Node and offline
-study use this one class.
+that show what the stage at hand is there for, and sends the pilot along them. The motion of a stage
+that is over goes on until the next stage's is designed, and then ends early. Node and offline study
+use this one class.
 """
 from __future__ import annotations
 
@@ -78,6 +79,12 @@ class Guide:
         """Whether a design is waited for."""
         return self._pending is not None
 
+    def stage_flown(self, t: float) -> str:
+        """Name of the stage whose motion is being flown at time t; '' on the way to where it
+        starts, and while the robot holds."""
+        flies = self.flown and self._pilot.following(t) and self._pilot.flown(t) >= 0.0
+        return self.flown[-1] if flies else ""
+
     def next(self, t: float, stage: StageView) -> Request | Cause | None:
         """Go on, in this stage at time t: a motion to be designed now, why to stop, or None."""
         pilot = self._pilot
@@ -108,8 +115,11 @@ class Guide:
             pilot.follow(t, trajectory)
             self._goes_well = True
             self.flown.append(request.stage.name)
+        own = bool(self.flown) and self.flown[-1] == stage.name
+        if self._ready is not None and not own:
+            pilot.end_early(t)
         if self._pending is not None or self._ready is not None or (
-                pilot.time_left(t) > self._design_time):
+                own and pilot.time_left(t) > self._design_time):
             return None
         if stage.name != self._stage:
             self._stage, self._size = stage.name, SMALLER

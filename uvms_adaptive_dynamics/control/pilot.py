@@ -15,16 +15,15 @@
 """Flies the robot along designed motions and brings it to neutral: what goes out at each moment.
 
 Armed it holds the place, heading and posture in which it was armed, upright; `follow` sends it
-along a trajectory about that place and back, `hold_back` leaves one out that has not begun, and
-`break_off` lets one that it does not keep up with end early. `stop` takes the commands in a
-straight line to neutral, by the last commands alone, since a sensor may be what is lost. It never
-arms itself.
+along a trajectory about that place and back, `hold_back` leaves one out that has not begun,
+`end_early` lets one fade away, and `break_off` one that it does not keep up with. `stop` takes the
+commands in a straight line to neutral, by the last commands alone, since a sensor may be what is
+lost. It never arms itself.
 """
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +34,7 @@ from ..model.robot import RobotModel
 from ..model.rotations import from_rpy
 from .allocation import Curve, allocation_of
 from .desired_motion import DesiredMotion, desired_motion, placed
+from .excitation.early_end import FADES, WAITS, ended_early
 from .excitation.trajectory import Trajectory, approach
 from .feedforward import Feedforward, effort_limits
 from .gain_schedule import GainSchedule
@@ -107,6 +107,7 @@ class Pilot:
         self._still: list[np.ndarray] = []      # efforts while it waits where a motion starts
         self._motion = self._to_start = self._rest(np.zeros(0))
         self._begin, self._duration, self._lead_in = 0.0, 0.0, 0.0
+        self._ends_early = False
 
     # --- what to do -------------------------------------------------------------------------------
 
@@ -130,7 +131,7 @@ class Pilot:
         way, self._to_start = approach(self._robot.joints, posture, trajectory.posture,
                                        self._approach_speed)
         self._begin, self._lead_in = t, way + SETTLE
-        self._still = []
+        self._still, self._ends_early = [], False
         self._go_along(trajectory)
 
     def held(self, t: float) -> np.ndarray | None:
@@ -159,16 +160,24 @@ class Pilot:
         self.held_back += 1
 
     def break_off(self, t: float) -> bool:
+        """`end_early` for a motion that is not followed well, which counts."""
+        ends = self.end_early(t, at_once=True)
+        self.broken_off += ends
+        return ends
+
+    def end_early(self, t: float, at_once: bool = False) -> bool:
         """End the trajectory at hand early, as it would have ended: its motion fades away about the
-        station while it goes on. False where there is none, or it ends already."""
+        station while it goes on, at once or when that makes nothing faster. False where there is
+        none, or it ends already."""
         flown = self.flown(t)
-        if self.trajectory is None or not self.following(t) or flown < 0.0:
+        if self.trajectory is None or not self.following(t) or flown < 0.0 or (
+                self._ends_early and not at_once):
             return False
-        duration = flown + self.trajectory.ramp
-        if duration >= self.trajectory.duration:
+        ended = ended_early(self.trajectory, flown, at_once)
+        if ended is None:
             return False
-        self._go_along(replace(self.trajectory, duration=duration))
-        self.broken_off += 1
+        self._go_along(ended)
+        self._ends_early = True
         return True
 
     def _go_along(self, trajectory: Trajectory) -> None:
@@ -228,7 +237,11 @@ class Pilot:
 
     def doubt_after(self, t: float, state: MotionState, duration: float) -> float:
         """The same when a motion of `duration` [s], behind the one at hand, has been flown."""
-        return self.doubt(state, self.time_left(t) + duration)
+        left = self.time_left(t)
+        if self.trajectory is not None:     # of a stage that is over, it ends early
+            left = min(left, self._settings.design_time
+                       + (WAITS[-1] + FADES[-1]) * self.trajectory.ramp)
+        return self.doubt(state, left + duration)
 
     # --- what goes out ----------------------------------------------------------------------------
 

@@ -77,15 +77,18 @@ class StageKnowledge:
         self.pace_is_known = False
         self.look(moved, 0.0)
 
-    def look(self, moved: Mapping[str, float], elapsed: float) -> None:
+    def look(self, moved: Mapping[str, float], elapsed: float, flown: bool = True) -> None:
         """Which directions are known how well, and which the motion shows too slowly; moved [s] in
-        motion by channel, elapsed [s] of the stage."""
+        motion by channel, elapsed [s] of the stage; flown: whether the stage's own motion was since
+        the last look."""
         covariance = self._estimator.covariance[np.ix_(self._places, self._places)]
         fresh = self._estimator.fresh_stddev[self._places]
         scaled = covariance / np.outer(fresh, fresh)
         # A pause says nothing of how fast the motion shows what.
-        if not moved or moved != self._moved:
+        if flown and (not moved or moved != self._moved):
             self._past.append(scaled)
+        elif len(self._past) == 1:
+            self._past[0] = scaled      # nor does what was learnt before it began
         self._moved = dict(moved)
         self.pace_is_known = len(self._past) == self._past.maxlen and all(
             seconds >= self._stage.at_least for seconds in moved.values())

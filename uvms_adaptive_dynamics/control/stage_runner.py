@@ -80,13 +80,18 @@ class StageProgress:
 
 class StageRunner:
     """Runs a schedule on an estimator. ended: the stages that are over, in order; waits: while it
-    is true, neither time nor motion counts for the stage at hand (the estimator learns on)."""
+    is true, neither time nor motion counts for the stage at hand (the estimator learns on). flown:
+    name of the stage whose motion a robot that moves itself flies now, '' for none; None where a
+    person moves it. Holding still beside a moving arm, or the motion of the stage before, is not
+    the motion that a stage asks for: with a name, time and pace count for that stage alone."""
 
     ended: list[StageEnd]
     _complete: bool
     _t: float | None            # of the newest row
     _begun: float | None        # of the stage's first row
     _moved: np.ndarray
+    _flown_ticks: int           # with the stage's own motion, and how many at the last look
+    _flown_before: int
     _knowledge: StageKnowledge
 
     def __init__(self, schedule: Schedule, estimator: Learner,
@@ -94,6 +99,7 @@ class StageRunner:
         """say: gets what an operator wants to read, sentence by sentence."""
         self.schedule, self._estimator, self._say = schedule, estimator, say
         self.waits = False
+        self.flown: str | None = None
         self._period = estimator.config.filter.period
         self._look_ticks = max(1, round(LOOK / self._period))
         table = estimator.table
@@ -120,11 +126,15 @@ class StageRunner:
         if self._begun is None:
             self._begun = self._t
         self._ticks += 1
-        seen = estimator.counts if self._stage.kind == "tilt" else estimator.moves
-        self._moved += self._period * seen
+        if self._is_flown:
+            seen = estimator.counts if self._stage.kind == "tilt" else estimator.moves
+            self._moved += self._period * seen
+            self._flown_ticks += 1
         if self._ticks % self._look_ticks:
             return None
-        self._knowledge.look(self._moved_of_stage(), self._elapsed)
+        self._knowledge.look(self._moved_of_stage(), self._elapsed,
+                             self._flown_ticks > self._flown_before)
+        self._flown_before = self._flown_ticks
         progress = self.progress()
         if not self._complete:
             if self._is_done(progress):
@@ -185,11 +195,17 @@ class StageRunner:
         return WAITING if self.waits else RUNNING
 
     @property
+    def _is_flown(self) -> bool:
+        """Whether the robot does now what the stage asks for; holding still, it always does."""
+        return self.flown in (None, self._stage.name) or not self._stage.move
+
+    @property
     def _elapsed(self) -> float:
         return self._ticks * self._period
 
     def _begin(self, index: int) -> None:
         self._index, self._ticks = index, 0
+        self._flown_ticks = self._flown_before = 0
         self._begun = self._t
         table, stage = self._estimator.table, self._stage
         free = np.zeros(table.size, bool)
@@ -218,7 +234,10 @@ class StageRunner:
             more = advice(channel, open_names, tuple(moved))
             if channel in still:
                 word = "has hardly moved" if stage.kind == "motion" else "was hardly tilted"
-                word += "" if moved[channel] else ", or its rows are masked"
+                if self.flown is not None and not self._flown_ticks:
+                    word = "the stage's own motion has not begun"
+                elif not moved[channel]:
+                    word += ", or its rows are masked"
                 more = (f"{channel}: {word} ({moved[channel]:.0f} of {stage.at_least:.0f} s)"
                         + more.removeprefix(channel).replace(": ", "; ", 1))
             if more:

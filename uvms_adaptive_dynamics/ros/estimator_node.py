@@ -27,6 +27,7 @@ import numpy as np
 import rclpy.node
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.clock import Clock, ClockType
+from std_msgs.msg import String
 
 from ..config import NODE_NAME, Config
 from ..errors import UvmsError
@@ -138,6 +139,9 @@ class EstimatorNode(rclpy.node.Node):
         self._voice_timer = self.create_timer(SPEAK_S, inputs.speak, clock=self._wall)
         if config.estimation.schedule:
             self._stages_stated = 0
+            if config.identification.move:
+                self._flown_subscription = self.create_subscription(
+                    String, "~/flown_stage", lambda message: stages.hear_flown(message.data), 10)
             self._stage_timer = self.create_timer(SPEAK_S, self._state_stages, clock=self._wall)
         if self.robot.joints:
             payload = PayloadOutput(self._outputs.publish, worker.request, node_name)

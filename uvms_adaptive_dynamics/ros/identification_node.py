@@ -26,7 +26,7 @@ import time
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import rclpy.node
-from std_msgs.msg import Empty
+from std_msgs.msg import Empty, String
 from std_srvs.srv import SetBool, Trigger
 
 from ..config import Config
@@ -99,6 +99,8 @@ class IdentificationNode(rclpy.node.Node):
         self._watch.lead(self.flight.feedforward, self._on_states_clock)
         self._stages = self.create_client(
             SetBool, f"{config.identification.estimator_node}/run_stages")
+        self._flown = self.create_publisher(
+            String, f"{config.identification.estimator_node}/flown_stage", 10)
         self._status = IdentificationStatus(self, self._may_move)
         self.create_service(SetBool, "~/arm", self._arm)
         for name, action in (("abort", self._abort), ("dry_run", self._show)):
@@ -216,6 +218,7 @@ class IdentificationNode(rclpy.node.Node):
     def _look(self) -> None:
         flight, stage = self.flight, self._watch.stage()
         self._let_stages_run(flight.pilot.armed)
+        self._say_what_is_flown()
         if not flight.pilot.armed and self._shown is None:
             self._designer.cancel()     # of a flight that was stopped
         if self._guide is not None and flight.pilot.armed and stage is not None and flight.t:
@@ -261,6 +264,16 @@ class IdentificationNode(rclpy.node.Node):
                 and self._stages.service_is_ready()):
             self._told_at = now
             self._stages.call_async(SetBool.Request(data=go))
+
+    def _say_what_is_flown(self) -> None:
+        """Which stage's motion: the estimator counts no other for the stage at hand."""
+        if not self._may_move:
+            return
+        flight, flown = self.flight, ""
+        with flight.lock:
+            if self._guide is not None and flight.t is not None:
+                flown = self._guide.stage_flown(flight.t)
+        self._flown.publish(String(data=flown))
 
     def _design(self, request: Request) -> None:
         known = self._watch.known()

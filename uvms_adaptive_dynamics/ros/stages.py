@@ -16,6 +16,7 @@
 log (docs/identification.md)."""
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -32,6 +33,8 @@ from ..estimation.estimator import Estimator
 from . import messages
 from .status import OK, WARN
 
+# [s] without word of the node that moves the robot, after which no motion counts as flown
+FLOWN_TIMEOUT = 1.0
 SAY_EVERY = 10.0        # [s] of rows between two lines on the progress
 UNTIL = ("until the node that moves the robot is armed (its ~/arm), or ~/run_stages is called "
          "with true")
@@ -41,7 +44,7 @@ WITHOUT = ("no schedule is configured; all parameters that are not frozen are es
 
 class NodeStages:
     """Runs the schedule of the settings, if there is one, and publishes where it is. All of it on
-    the worker's thread once that runs, but for `ended`: how many stages have."""
+    the worker's thread once that runs, but for `ended`, how many stages have, and `hear_flown`."""
 
     def __init__(self, estimator: Estimator, publish: Callable[[str, Any], None],
                  say: Callable[[str], None], node_name: str):
@@ -50,14 +53,27 @@ class NodeStages:
         schedule that cannot be used."""
         self._publish, self._say, self._node_name = publish, say, node_name
         self._t, self._said_at, self.ended = 0.0, 0.0, 0
+        # name of the stage whose motion is flown, and when that was heard; None: by no node
+        self._flown: tuple[str, float] | None = None
         self._runner = runner_of_settings(estimator, say)
         if self._runner is not None and estimator.config.identification.move:
             self._runner.waits = True
             say(f"the stages wait: {UNTIL}")
 
+    def hear_flown(self, stage: str) -> None:
+        """The node that moves the robot flies the motion of this stage, '' for none. On the
+        executor."""
+        self._flown = stage, time.monotonic()
+
     def follow(self, t: float) -> None:
         """After each `add` of the estimator that gave a prediction, for time t [s]."""
-        if self._runner is None or (progress := self._runner.follow()) is None:
+        if self._runner is None:
+            return
+        if (flown := self._flown) is None:
+            self._runner.flown = None
+        else:
+            self._runner.flown = flown[0] if time.monotonic() - flown[1] < FLOWN_TIMEOUT else ""
+        if (progress := self._runner.follow()) is None:
             return
         self._t = t
         if progress.elapsed < self._said_at:        # another stage
@@ -77,9 +93,11 @@ class NodeStages:
         return answer
 
     def run(self, go: bool) -> str:
-        """Let the stage at hand go on, or wait; the answer. Raises UvmsError without a schedule."""
+        """Let the stage at hand go on, or wait; the answer. Raises UvmsError without a schedule.
+        Whoever calls it moves the robot: all motion counts, until a node says what it flies."""
         if self._runner is None:
             raise UvmsError(f"{WITHOUT}.")
+        self._flown = None
         self._runner.waits = not go
         self.announce()
         return f"{sentence(self._runner.progress())}."

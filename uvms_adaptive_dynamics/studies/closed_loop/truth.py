@@ -37,13 +37,14 @@ TRUTH_SEED, TRUTH_LENGTH = 1000, 120.0   # a motion that no run has; [s]
 
 
 def true_parameters(config: Config, model: RobotModel, payload: float = 0.0,
-                    duration: float = TRUTH_LENGTH) -> ParameterSet:
-    """The parameters of the simulated robot with a payload [kg] in hand.
+                    duration: float = TRUTH_LENGTH,
+                    true_robot: TrueRobot = TrueRobot()) -> ParameterSet:
+    """The parameters of a simulated robot with a payload [kg] in hand.
 
     `duration` [s] of true states and efforts go through the estimator, which solves once, at the
     end. Further terms, of which the robot's own have another form, start from none.
     """
-    true_robot = replace(TrueRobot(), payload_mass=payload)
+    true_robot = replace(true_robot, payload_mass=payload)
     robot = SimulatedRobot(TRUTH_SEED, duration, true_robot)
     for _ in robot:
         pass

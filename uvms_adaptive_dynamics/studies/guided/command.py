@@ -38,10 +38,11 @@ from ...model.robot import RobotModel
 from ...simulation.bag import DEFAULT_START, write_bag
 from ...simulation.robot import SimulatedRobot
 from ...simulation.rough import ROUGH, Roughness
+from ...simulation.true_robot import TrueRobot
 from ..campaign import HELD_OUT_SEED
-from ..closed_loop.command import zeroed
 from ..closed_loop.truth import true_parameters, wrong_prior
 from .loop import GuidedRun, guided_run
+from .simulated import simulated
 from .table import markdown
 
 SCHEMA = 1
@@ -76,10 +77,10 @@ def run(args: argparse.Namespace) -> int:
     # Without pauses: they are of a motion of its own, and an axis that stands still through the
     # whole test has nothing that could be explained.
     rough = replace(ROUGH, pauses=False) if args.rough else Roughness()
-    config = zeroed(options.config_of(args))
+    true_robot, config = simulated(options.config_of(args))
     model = RobotModel.from_config(config)
     schedule = load_schedule(args.schedule, model.table, config.estimation.frozen)
-    true = true_parameters(config, model)
+    true = true_parameters(config, model, true_robot=true_robot)
     seeds: dict[str, Any] = {}
     content = {"schema": SCHEMA, "schedule": schedule.name, "rough": args.rough,
                "prior_factor": args.prior_factor, "longest_s": args.longest,
@@ -87,14 +88,14 @@ def run(args: argparse.Namespace) -> int:
     for seed in dict.fromkeys(args.seeds):
         begin = time.monotonic()
         prior = wrong_prior(true, model, config, args.prior_factor, seed)
-        robot = SimulatedRobot(seed, args.longest, start_ns=round(DEFAULT_START * 1e9),
+        robot = SimulatedRobot(seed, args.longest, true_robot, start_ns=round(DEFAULT_START * 1e9),
                                truth_period=None, rough=rough)
         print(f"seed {seed}{', rough' if args.rough else ''}:", flush=True)
         done = guided_run(config, model, prior, schedule, robot, args.longest,
                           lambda words: print(f"  {words}", flush=True))
         save_parameters(folder / f"parameters_{seed}.yaml", done.parameters)
-        seeds[str(seed)] = outcome(done) | judged(config, done.parameters, prior, seed, rough) | {
-            "took_s": time.monotonic() - begin}
+        found = judged(config, true_robot, done.parameters, prior, seed, rough)
+        seeds[str(seed)] = outcome(done) | found | {"took_s": time.monotonic() - begin}
         # After every seed: an interrupted run keeps what it has.
         write_json(folder / "guided.json", content)
         text = markdown(content)
@@ -113,14 +114,15 @@ def outcome(done: GuidedRun) -> dict[str, Any]:
                        for end in done.ended]}
 
 
-def judged(config: Config, learnt: ParameterSet, prior: ParameterSet, seed: int,
-           rough: Roughness) -> dict[str, Any]:
+def judged(config: Config, true_robot: TrueRobot, learnt: ParameterSet, prior: ParameterSet,
+           seed: int, rough: Roughness) -> dict[str, Any]:
     """Held-out metrics by channel of what was learnt and of the prior, both frozen, on the usual
     motion of another seed."""
     folder = Path(tempfile.mkdtemp(prefix="guided_"))
     try:
         bag = folder / "bag"
-        write_bag(bag, seed=seed + HELD_OUT_SEED, duration=HELD_OUT_S, rough=rough)
+        write_bag(bag, seed=seed + HELD_OUT_SEED, duration=HELD_OUT_S, true_robot=true_robot,
+                  rough=rough)
         return {name: metrics_of(run_bags([bag], config, each, frozen=True))["channels"]
                 for name, each in (("held_out", learnt), ("prior", prior))}
     finally:

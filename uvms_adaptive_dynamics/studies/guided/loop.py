@@ -147,6 +147,7 @@ class _Loop:
         while True:
             k += 1
             t = DEFAULT_START + k * self._period
+            self._told.runner.flown = self._guide.stage_flown(t)
             for message in received(self._robot.advance(k * self._period), self._store):
                 self._told.hear(message)
                 self._sense(message)
