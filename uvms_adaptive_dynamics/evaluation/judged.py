@@ -57,7 +57,7 @@ def evidence_of(done: Run) -> Evidence:
     findings = [Finding(found.code, found.sentence) for found in done.findings]
     return Evidence(channels, HELD_OUT if done.frozen else LEARNT, not done.frozen,
                     done.robot.table, done.final.known_from, findings, done.log.violations,
-                    timing(done.log.cpu_ms)["median"], 1e3 * period)
+                    timing(done.log.cpu_ms)["median"], 1e3 * period, done.remedies)
 
 
 def _judged(rows: np.ndarray, frozen: bool) -> np.ndarray:
