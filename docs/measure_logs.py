@@ -39,7 +39,8 @@ def main():
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_bag(folder / "bag", seed=args.seed, duration=args.duration)
+        write_bag(folder / "bag", seed=args.seed, duration=args.duration,
+                  start_time=DEFAULT_START)
         boot = DEFAULT_START - 30.0
         logs.write_bin(folder / "bag", folder / "dive.BIN", boot)
         logs.write_tlog(folder / "bag", folder / "dive.tlog", boot)

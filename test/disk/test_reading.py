@@ -59,3 +59,15 @@ def test_what_is_no_text_is_refused(tmp_path):
     assert "Not a directory" in refusal(tmp_path / "latin" / "x")
     assert "cannot be read" in refusal("a\0b")
     assert "cannot be read" in refusal("~nobody-of-this-name/x")
+
+
+def test_a_relative_path_that_does_not_exist_is_said_with_the_folder(tmp_path, monkeypatch):
+    """A node's settings do not know the folder of the file that they are from."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError) as caught:
+        read_text("arm.urdf", "URDF 'arm.urdf'", 100, ConfigError, "an arm")
+    said = str(caught.value)
+    assert f"in '{tmp_path}'" in said and "give its whole path" in said
+    with pytest.raises(ConfigError) as caught:
+        read_text(tmp_path / "arm.urdf", "URDF", 100, ConfigError, "an arm")
+    assert "relative" not in str(caught.value)

@@ -13,27 +13,71 @@
 # limitations under the License.
 
 """When data were learnt from, and whether they come again."""
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from uvms_adaptive_dynamics.estimation.learned_spans import LearnedSpans
+from uvms_adaptive_dynamics.estimation.learned_spans import MOST_MARKS, LearnedSpans
 
 
-def added(spans, begin, end):
-    """Whether each instant was learnt from before."""
-    return [spans.add(float(t)) for t in np.arange(begin, end, 0.5)]
+def sample(t, dive=0, moves=True):
+    """What was measured at t of a dive: noise on a motion that all dives have."""
+    rng = np.random.default_rng([dive, round(10 * t)] if moves else 0)
+    return SimpleNamespace(
+        t=t, nu=np.sin(t) * moves + 0.1 * rng.normal(size=6), mu_dot=0.1 * rng.normal(size=2),
+        wrench=np.full(6, 10 * np.cos(t) * moves), joint_torque=rng.normal(size=2))
+
+
+def added(spans, begin, end, dive=0, moves=True):
+    """Since when the data of each instant were learnt from before."""
+    return [spans.add(sample(float(t), dive, moves)) for t in np.arange(begin, end, 0.5)]
+
+
+def saved(spans):
+    return LearnedSpans(spans.lists(), spans.mark_lists())
 
 
 def test_new_data_are_no_repetition_and_the_same_ones_are():
-    """In the run itself, and in one that goes on from what it saved."""
+    """In the run itself, and in one that goes on from what it saved; told within 20 s, with the
+    time from which on it is so."""
     spans = LearnedSpans()
     assert not any(added(spans, 100.0, 160.0)) and not any(added(spans, 300.0, 330.0))
     assert spans.lists() == [[100.0, 159.5], [300.0, 329.5]]
-    assert all(added(spans, 110.0, 150.0))
-    later = LearnedSpans(spans.lists())
+    assert added(spans, 110.0, 150.0)[40:] == [110.0] * 40
+    later = saved(spans)
     found = added(later, 90.0, 200.0)
-    assert not any(found[:20]) and all(found[20:140]) and not any(found[140:])
+    assert not any(found[:20]) and found[60:139] == [100.0] * 79 and not any(found[150:])
     assert later.lists() == [[90.0, 199.5], [300.0, 329.5]]
+
+
+def test_other_data_with_the_same_stamps_are_no_repetition():
+    """Of a computer without a clock battery, whose dives all begin in 1970, with the same commands
+    even; each of them that comes again is one."""
+    spans = LearnedSpans()
+    for dive in range(4):
+        assert not any(added(spans, 0.0, 100.0, dive))
+        spans = saved(spans)
+    for dive in range(4):
+        assert added(saved(spans), 0.0, 100.0, dive)[-1] == 0.0
+
+
+def test_a_robot_that_stands_still_reads_the_same_on_any_day():
+    """So that its readings tell nothing."""
+    spans = LearnedSpans()
+    added(spans, 0.0, 50.0, 1)
+    added(spans, 100.0, 200.0, moves=False)
+    assert not any(added(saved(spans), 100.0, 200.0, moves=False))
+
+
+def test_stamps_alone_tell_nothing():
+    """As a file has them that was saved before there were marks; and no file grows for ever."""
+    spans = LearnedSpans()
+    added(spans, 0.0, 100.0)
+    assert not any(added(LearnedSpans(spans.lists()), 0.0, 100.0))
+    for t in np.arange(0.0, 5.0 * MOST_MARKS + 100.0, 2.5):
+        spans.add(sample(1000.0 + t))
+    assert len(spans.mark_lists()) == MOST_MARKS
 
 
 def test_a_short_pause_is_no_end():
@@ -48,4 +92,5 @@ def test_a_short_pause_is_no_end():
                                      {"x": 1}])
 def test_what_cannot_be_read_is_nothing(earlier):
     """Such as from a file that a person changed."""
-    assert LearnedSpans(earlier).lists() == []
+    assert LearnedSpans(earlier, "no marks").lists() == []
+    assert LearnedSpans(None, earlier).mark_lists() in ([], [[1.0, 2.0, 3.0]])

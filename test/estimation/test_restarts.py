@@ -155,15 +155,22 @@ def test_many_restarts_take_no_uncertainty_away():
     assert known[1] >= 0.8 * known[0] > 5
 
 
-def test_data_that_come_again_are_told(samples):
-    """By an estimate that goes on from one that has seen them; said once, and not of new ones."""
-    first = Estimator(CONFIG)
-    for sample in samples:
-        first.step(sample)
-    again, other = (Estimator(CONFIG, first.parameter_set()) for _ in range(2))
-    for sample in samples:
-        again.step(sample)
-        other.step(replace(sample, t=sample.t + 60.0))
+def test_data_that_come_again_are_told():
+    """By an estimate that goes on from one that has seen them; said once, and neither of later ones
+    nor of another dive that began at the same time by its clock."""
+    robot = RobotModel.from_config(CONFIG)
+    pi = prior_from_config(CONFIG, robot).values
+    dive, another = (list(linear_samples(CONFIG, robot, pi, 22.0, seed)) for seed in (1, 2))
+    first = Estimator(CONFIG, robot=robot)
+    for sample in dive:
+        first.add(sample)
+    known = first.parameter_set()
+    again, later, other = (Estimator(CONFIG, known, robot) for _ in range(3))
+    for sample, theirs in zip(dive, another):
+        again.add(sample)
+        later.add(replace(sample, t=sample.t + 60.0))
+        other.add(replace(theirs, t=sample.t))
     assert "from 0 s on were learnt from before" in again.repeated
-    assert again.notes.count(again.repeated) == 1 and not first.repeated and not other.repeated
-    assert len(other.parameter_set().learned["spans"]) == 2
+    assert again.notes.count(again.repeated) == 1
+    assert not (first.repeated or later.repeated or other.repeated)
+    assert len(later.parameter_set().learned["spans"]) == 2

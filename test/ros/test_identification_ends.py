@@ -112,6 +112,22 @@ def test_it_moves_nothing_unless_allowed(tmp_path):
                                parameter_overrides=[Parameter("robot.vehicle", value=False)])
 
 
+def test_a_dry_run_says_what_it_waits_for(tmp_path):
+    """Without estimator and sensors, every 5 s, until it is ended."""
+    node = process("uvms_adaptive_dynamics.ros.identification_node", "--dry-run", "--ros-args",
+                   "-p", f"output.directory:={tmp_path}")
+    try:
+        said, since = [], time.monotonic()
+        while len(said) < 2 and time.monotonic() - since < 60.0:
+            line = node.stdout.readline()
+            said += [line] if "waiting for" in line else []
+        assert len(said) == 2 and all("Nothing to show yet" in line for line in said)
+        node.send_signal(signal.SIGINT)
+        assert node.wait(20.0) == 0
+    finally:
+        node.kill()
+
+
 def test_a_signal_takes_the_robot_to_neutral_before_the_process_ends(tmp_path):
     """SIGINT: the ramp begins at once, and the process ends with 0 after neutral commands."""
     with bus() as ros:

@@ -120,3 +120,19 @@ def test_repeated_goes_on_after_an_error_and_ends():
     count = len(calls)
     time.sleep(0.05)
     assert len(calls) == count and [str(error) for error in errors] == ["one of them"]
+
+
+def test_outputs_of_this_package_are_no_inputs():
+    """A topic that only the identification node publishes is not offered for an input; one that a
+    driver publishes as well is."""
+    nodes = {"/ctl/pwm": ["uvms_identification"], "/pwm": ["uvms_identification", "esc_driver"]}
+
+    def publishers(topic):
+        return [SimpleNamespace(node_name=name, node_namespace="/") for name in nodes[topic]]
+
+    node = SimpleNamespace(get_namespace=lambda: "/", get_name=lambda: "uvms_estimator",
+                           get_publishers_info_by_topic=publishers)
+    source = SimpleNamespace(_node=node)
+    offered = [topic for topic in nodes
+               if subscriptions.InputSubscription._published_by_others(source, topic)]
+    assert offered == ["/pwm"]

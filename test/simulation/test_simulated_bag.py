@@ -20,7 +20,7 @@ from rosbags.highlevel import AnyReader
 from rosbags.typesys import Stores, get_typestore
 
 from uvms_adaptive_dynamics.errors import BagError
-from uvms_adaptive_dynamics.simulation.bag import write_bag
+from uvms_adaptive_dynamics.simulation.bag import start_of, write_bag
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
 
 
@@ -31,7 +31,7 @@ def test_bag_round_trip(tmp_path, storage):
     truth = write_bag(
         tmp_path / "bag", seed=4, duration=2.0, storage=storage, truth=tmp_path / "truth.npz"
     )
-    expected = list(SimulatedRobot(4, 2.0, start_ns=1_767_225_600 * 10**9))
+    expected = list(SimulatedRobot(4, 2.0, start_ns=round(start_of(4) * 1e9)))
     with AnyReader(
         [tmp_path / "bag"], default_typestore=get_typestore(Stores.ROS2_JAZZY)
     ) as reader:
@@ -75,3 +75,13 @@ def test_bag_is_never_overwritten(tmp_path):
         write_bag(tmp_path, duration=1.0)
     with pytest.raises(BagError, match="mcap"):
         write_bag(tmp_path / "x", duration=1.0, storage="rosbag1")
+
+
+def test_dives_of_two_seeds_are_not_at_the_same_time(tmp_path):
+    """As two dives are not; the same seed gives the same bag."""
+    begins = []
+    for name, seed in (("a", 1), ("b", 2), ("c", 1)):
+        write_bag(tmp_path / name, seed=seed, duration=1.0)
+        with AnyReader([tmp_path / name]) as reader:
+            begins.append(reader.start_time)
+    assert abs(begins[0] - begins[1]) > 3600 * 10**9 and begins[0] == begins[2]

@@ -56,7 +56,7 @@ NO_THRESHOLDS = {
     "estimation/changes.py": "LOOK KNOWN",
     "estimation/checkpoints.py": "REMEMBERED",
     "estimation/information.py": "REWEIGH_EVERY",
-    "estimation/learned_spans.py": "JOINED MOST",
+    "estimation/learned_spans.py": "JOINED MOST MARK_PERIOD MOST_MARKS STAMP_ERROR",
     "estimation/row_excitation.py": "SPACING KEPT",
     "estimation/payload.py": "ITERATIONS",
     "estimation/saved_state.py": "KEPT",

@@ -123,6 +123,23 @@ def test_most_channels_silent_is_not_usable():
     assert "surge, sway, heave, roll, pitch, yaw (masked for 'no dvl')" in judged.reasons[0]
 
 
+def test_what_is_behind_a_mask_is_named():
+    """Six commands for eight thrusters mask all rows of the vehicle."""
+    silent = channel(seconds=0.0, masked={"no thruster command": 2000})
+    judged = verdict(evidence(dict.fromkeys(ROBOT.channels[:6], silent), remedies={
+        "no thruster command": "got 6 commands, expected 8 (thrusters.allocation)"}))
+    assert any("got 6 commands, expected 8" in reason for reason in judged.reasons)
+
+
+@pytest.mark.parametrize("learnt, said", [(True, "livelier motion lets them grow"),
+                                          (False, "Frozen ones do not grow")])
+def test_narrow_intervals_grow_where_something_is_learnt(learnt, said):
+    """Of parameters that stay as they are no motion makes them wider."""
+    judged = verdict(evidence({"surge": channel(width=0.3)}, learnt=learnt))
+    found = [reason for reason in judged.reasons if "95 % intervals" in reason]
+    assert len(found) == 1 and said in found[0]
+
+
 SILENT = {"r2": None}
 
 

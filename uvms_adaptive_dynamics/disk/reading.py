@@ -26,6 +26,16 @@ from ..errors import UvmsError
 from .kinds import reason_of, special_kind
 
 
+def _where(path: str | Path, error: Exception) -> str:
+    """Where a file that does not exist was looked for, unless its path says so."""
+    if not isinstance(error, FileNotFoundError) or Path(path).is_absolute():
+        return ""
+    try:
+        return f" in '{Path.cwd()}', from where its relative path counts; give its whole path"
+    except OSError:     # the folder of this process was removed
+        return ""
+
+
 def read_text(path: str | Path, what: str, limit: int, refused: type[UvmsError],
               expected: str) -> str:
     """The file's text (UTF-8, with or without a byte order mark).
@@ -44,7 +54,8 @@ def read_text(path: str | Path, what: str, limit: int, refused: type[UvmsError],
                   ) as stream:
             data = stream.read(limit + 1)
     except (OSError, RuntimeError, ValueError) as error:  # no home folder; a NUL in the name
-        raise refused(f"{what} cannot be read: {reason_of(error)}; expected {expected}.") from None
+        raise refused(f"{what} cannot be read: {reason_of(error)}{_where(path, error)}; "
+                      f"expected {expected}.") from None
     if len(data) > limit:
         raise refused(f"{what} is longer than {limit / 1e6:g} MB; expected {expected}.")
     try:

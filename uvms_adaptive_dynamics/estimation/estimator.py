@@ -171,6 +171,8 @@ class Estimator:
         self._check.require_form(sample)
         if not self._is_new_instant(sample.t):
             return None
+        if self.learn:
+            self._follow_spans(sample)
         self._follow_sensors(sample)
         sample = self._corrected(sample)
         raw = self.robot.raw_rows(sample, self.pi).scaled(self.effort_factor)
@@ -292,13 +294,18 @@ class Estimator:
         if self._first_t is None:
             self._first_t = t
         self._last_t = t
-        if self.learn and self._spans.add(t) and not self.repeated:
-            self.repeated = (
-                f"data from {t - self._first_t:.0f} s on were learnt from before, by their stamps: "
-                "they count twice, and intervals become too narrow; start from an estimate that "
-                "has not seen them")
-            self._note(self.repeated)
         return True
+
+    def _follow_spans(self, sample: Sample) -> None:
+        """Say once where data come again."""
+        assert self._first_t is not None
+        since = self._spans.add(sample)
+        if since is not None and not self.repeated:
+            self.repeated = (
+                f"data from {max(since - self._first_t, 0.0):.0f} s on were learnt from before, by "
+                "their stamps and readings: they count twice, and intervals become too narrow; "
+                "start from an estimate that has not seen them")
+            self._note(self.repeated)
 
     def _believable(self, sample: Sample, raw: RawRows) -> np.ndarray:
         """(C,) rows whose motion and effort can be, in an attitude that is known well enough; what
@@ -433,7 +440,8 @@ class Estimator:
         self._low_pass.reset()
         self._last_t = self._first_t = None
         self._checkpoints, self.undone = Checkpoints(), ""
-        self._spans = LearnedSpans(saved.learned.get("spans"))
+        self._spans = LearnedSpans(saved.learned.get("spans"),
+                                   saved.learned.get("marks"))
         self.repeated = ""
         self.prediction = None
         self.status, self.solved = "", False
@@ -591,6 +599,7 @@ class Estimator:
             "directions": known_directions(self.covariance, self.information.prior.stddev),
             "settings": measuring_settings(self.config),
             "spans": self._spans.lists(),
+            "marks": self._spans.mark_lists(),
             **({"wrong": wrong} if wrong else {}),
             **({"interval_factor": dict(zip(
                 self.robot.channels, self.information.noise.interval_factor.round(4).tolist()))}

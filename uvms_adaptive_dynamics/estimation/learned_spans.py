@@ -12,42 +12,97 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""When the data were taken that an estimate has learnt from: a recording that comes again tells
-nothing new, but would count as if it did."""
+"""Which data an estimate has learnt from: a recording that comes again tells nothing new, but would
+count as if it did. Stamps alone do not tell: a computer without a clock battery begins every dive
+in 1970."""
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
+from ..model.sample import Sample
+
 JOINED = 10.0       # [s] between stretches that are kept as one
 MOST = 200          # stretches that are kept, the newest ones
+STAMP_ERROR = 2e-3  # [s] of a mark's stamp in a file: ticks are farther apart
+MARK_PERIOD = 5.0   # [s] between instants of which the readings are kept, on whole multiples
+MOST_MARKS = 2000   # that are kept, the newest ones: of three hours
+# Share of the marks' deviation within which readings are the same. A recording gives the same ones
+# to the last digit, a message that comes too late for its tick changes some.
+SAME = 1e-3
+# Marks of motion that are the same in a row, by chance a thousandth each.
+SAME_MARKS = 3
 
 
 class LearnedSpans:
-    """Stretches of data time [s]."""
+    """Stretches of data time [s], and marks of what was measured in them."""
 
-    def __init__(self, earlier: Any = None):
-        """earlier: what `lists` gave, of a saved estimate; anything else is none."""
+    def __init__(self, earlier: Any = None, marks: Any = None):
+        """earlier, marks: what `lists` and `mark_lists` gave, of a saved estimate; anything else is
+        none."""
         self._spans = _merged(_usable(earlier))
-        self._begin = self._end = float("nan")      # of the stretch that goes on
+        # In the order in which they came: without a clock, stamps of all dives are alike.
+        self._marks = deque(((t, np.array(values)) for t, *values in _usable_marks(marks)),
+                            maxlen=MOST_MARKS)
+        self._begin = self._end = math.nan      # of the stretch that goes on
+        self._last: np.ndarray | None = None    # readings of its newest mark
+        self._same = 0                          # marks in a row
 
-    def add(self, t: float) -> bool:
-        """Add an instant; whether it was learnt from before."""
+    def add(self, sample: Sample) -> float | None:
+        """Add a sample. The time [s] from which on its stretch was learnt from before: both stamps
+        and readings are the same; None where they are not."""
+        t = sample.t
         if not 0.0 < t - self._end < JOINED:
             self._close()
             self._begin = t
+        elif _place(self._end) < _place(t):
+            self._mark(t, _readings(sample))
         self._end = t
-        place = bisect_right(self._spans, [t, float("inf")]) - 1
-        return place >= 0 and t <= self._spans[place][1]
+        if self._same < SAME_MARKS:
+            return None
+        place = bisect_right(self._spans, [t, math.inf]) - 1
+        return max(self._begin, self._spans[max(place, 0)][0]) if self._spans else self._begin
 
     def lists(self) -> list[list[float]]:
         """[begin, end] of every stretch, by time."""
         open_one = [[self._begin, self._end]] if self._end > self._begin else []
         return _merged([*self._spans, *open_one])[-MOST:]
 
+    def mark_lists(self) -> list[list[float]]:
+        """[t, velocities, efforts] of every mark, in the order in which they came."""
+        return [[round(t, 3), *(float(f"{x:.9g}") for x in values)] for t, values in self._marks]
+
+    def _mark(self, t: float, readings: np.ndarray) -> None:
+        """Keep a mark, or count it where there is the same one."""
+        last, self._last = self._last, readings
+        before = [values for at, values in self._marks if abs(at - t) < STAMP_ERROR]
+        tolerance = np.zeros(2) if not before else SAME * np.std(
+            [values for _, values in self._marks], axis=0)
+        if not any((np.abs(values - readings) <= tolerance).all() for values in before):
+            self._same = 0
+            self._marks.append((t, readings))
+        # A robot that stands still reads the same on any day.
+        elif last is None or (np.abs(last - readings) > tolerance).any():
+            self._same += 1
+
     def _close(self) -> None:
-        self._spans = self.lists()
+        self._spans, self._last, self._same = self.lists(), None, 0
+
+
+def _place(t: float) -> int:
+    """Of the mark at or before t [s]; a stamp that is a rounding error early is on it."""
+    return math.floor((t + 1e-6) / MARK_PERIOD)
+
+
+def _readings(sample: Sample) -> np.ndarray:
+    """(2,) sums of the measured velocities, and of the efforts: whatever changes changes them."""
+    return np.nan_to_num([sample.nu.sum() + sample.mu_dot.sum(),
+                          sample.wrench.sum() + sample.joint_torque.sum()])
 
 
 def _usable(found: Any) -> list[list[float]]:
@@ -56,6 +111,14 @@ def _usable(found: Any) -> list[list[float]]:
     return [[float(span[0]), float(span[1])] for span in found
             if isinstance(span, list) and len(span) == 2
             and all(isinstance(end, (int, float)) for end in span) and span[0] < span[1]]
+
+
+def _usable_marks(found: Any) -> list[list[float]]:
+    if not isinstance(found, list):
+        return []
+    return [[float(value) for value in mark] for mark in found
+            if isinstance(mark, list) and len(mark) == 3
+            and all(isinstance(value, (int, float)) and math.isfinite(value) for value in mark)]
 
 
 def _merged(spans: Iterable[list[float]]) -> list[list[float]]:

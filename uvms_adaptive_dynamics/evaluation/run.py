@@ -40,7 +40,7 @@ from ..terminal import progress_on_terminal
 from ..uncertainty.statement import Statement
 from .arm_check import EVERY, arm_check, samples_kept
 from .bags import BagContents, check_bag
-from .causes import first_time, masked_rows, partly_masked
+from .causes import first_time, masked_rows, partly_masked, remedy
 from .failures import FailureLog, kind_of
 from .files import needed_bytes, write_json, write_samples
 from .judged import statement_of
@@ -168,7 +168,10 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
          *(RunFinding("robot.dry_mass", sentence) for sentence in estimator.mass_findings()),
          *(RunFinding("residual", sentence) for sentence in estimator.residual_findings())),
         signals.inputs, tuple(recorder.changes), tuple(failures.failures), signals.longest_gap,
-        signals.mask_spans, recorder.stage_ends(), estimator.standing_change)
+        signals.mask_spans, recorder.stage_ends(),
+        {reason: remedy(reason, signals.states)
+         for reason in {reason for counts in signals.masked.values() for reason in counts}},
+        estimator.standing_change)
 
 
 def _prepared(recordings: Recordings,

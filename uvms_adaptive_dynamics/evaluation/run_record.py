@@ -62,8 +62,8 @@ class Run:
 
     saved_noise (C,): the noise that came with the parameters that it started from, or None.
     longest_gap [s]: the longest time without a `sample`, and without a `vehicle_row`. mask_spans
-    (C,): when each channel's samples did not count, and why. standing_change: the last change of
-    the robot, where it was not withdrawn."""
+    (C,): when each channel's samples did not count, and why; remedies: by reason, what is behind
+    it. standing_change: the last change of the robot, where it was not withdrawn."""
 
     bags: tuple[BagContents, ...]
     config: Config
@@ -86,6 +86,7 @@ class Run:
     longest_gap: Mapping[str, float | None] = field(default_factory=dict)
     mask_spans: Sequence[Sequence[Span]] = ()
     stages: tuple[StageEnd, ...] = ()
+    remedies: Mapping[str, str] = field(default_factory=dict)
     standing_change: str = ""
     version: str = __version__
 

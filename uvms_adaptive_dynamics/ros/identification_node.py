@@ -52,6 +52,7 @@ from .subscriptions import Repeated
 
 NAME = "uvms_identification"
 LOOK_S = 0.1        # between looks at stage and design
+WAITING_S = 5.0     # between words on what a dry run waits for
 ANSWER_S = 1.0      # in which the estimator's stages go on or wait as told; then told again
 
 
@@ -78,6 +79,7 @@ class IdentificationNode(rclpy.node.Node):
         self._shown: Request | None = None      # a dry run's, on its way
         self._motion = self._last_stop = ""
         self._armings = 0
+        self._waits_since = time.monotonic()    # of a dry run, or since it said so
         self._told_at = -math.inf      # steady [s], of telling the stages
 
     def begin(self) -> None:
@@ -197,12 +199,20 @@ class IdentificationNode(rclpy.node.Node):
         response.success, response.message = self._begin_to_show()
         return response
 
+    def _try_to_show(self) -> None:
+        """Of a dry run, which ends once it has shown a motion: say what it waits for."""
+        shown, said = self._begin_to_show()
+        if not shown and time.monotonic() - self._waits_since > WAITING_S:
+            self._waits_since = time.monotonic()
+            self.get_logger().warning(said)
+
     def _begin_to_show(self) -> tuple[bool, str]:
         if self.flight.pilot.armed or self._designer.busy:
             return False, "A motion is being designed or flown already; see ~/status."
         stage = self._watch.stage()
         if stage is None or self._watch.missing or math.isnan(self.flight.depth):
-            lacks = self._watch.missing or "a depth"
+            lacks = self._watch.missing or (
+                "a depth: its sensor, the IMU and the DVL give it, as the estimator has them")
             return False, f"Nothing to show yet: waiting for {lacks}."
         self._shown = Request(stage, 1)
         try:
@@ -239,7 +249,7 @@ class IdentificationNode(rclpy.node.Node):
             if trajectory is not None:
                 self._designed(trajectory)
         if self._dry_run and self._shown is None and not self._motion:
-            self._begin_to_show()
+            self._try_to_show()
         self._mind_promise()
         self._report()
 

@@ -35,12 +35,15 @@ from rclpy.qos_overriding_options import InvalidQosOverridesError, QoSOverriding
 from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 
+from ..config import NODE_NAME
 from ..errors import ConfigError
 from ..signals.topics import Input, topic_setting
 from .publishers import Publisher, publishers_on, qos_text, several
 
 # Best effort matches every publisher; the depth holds one second of a 100 Hz sensor.
 SENSOR_DEPTH = 100
+# Nodes of this package that use an estimate: what they publish is no input of it.
+OF_PACKAGE = (NODE_NAME, "uvms_identification", "uvms_feedforward", "uvms_twin")
 MOST_PUBLISHERS = 5     # that diagnostics name
 
 # The executor visits every event handler at every message; `why_silent` reports what they would.
@@ -147,7 +150,7 @@ class InputSubscription:
 
     def _published_by_others(self, topic: str) -> bool:
         own = (self._node.get_namespace(), self._node.get_name())
-        return any((p.node_namespace, p.node_name) != own
+        return any((p.node_namespace, p.node_name) != own and p.node_name not in OF_PACKAGE
                    for p in self._node.get_publishers_info_by_topic(topic))
 
 

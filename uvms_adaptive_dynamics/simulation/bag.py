@@ -42,6 +42,8 @@ from .true_robot import TrueRobot
 
 # [s since the epoch] 2026-01-01: a fixed start, so that the same call gives the same bag
 DEFAULT_START = 1_767_225_600.0
+DAY = 86_400.0      # [s] between the starts of two seeds: no run is as long
+DAYS = 3650         # of different starts
 STORAGES = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
 # Measured: 62 kB/s as mcap, 79 kB/s as sqlite3; the truth log takes less.
 BYTES_PER_SECOND = 100_000
@@ -49,14 +51,14 @@ BODY_FRAME, DVL_FRAME = "base_link", "dvl_link"
 
 
 def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage: str = "mcap",
-              start_time: float = DEFAULT_START, true_robot: TrueRobot | None = None,
+              start_time: float | None = None, true_robot: TrueRobot | None = None,
               truth: str | Path | None = None, faults: Sequence[Fault] = (),
               rough: Roughness = Roughness(), individual: int = 0,
               config: Config | None = None, motion_share: Sequence[float] = ()) -> Truth:
     """Record `duration` [s] of a run into a new rosbag2 directory; bag time is the time of receipt.
 
     storage     'mcap' or 'sqlite3'
-    start_time  [s since the epoch]
+    start_time  [s since the epoch]; None: a day of each seed's own (`start_of`)
     truth       file (.npz) to write the truth log to
     faults      of sensors and log, drawn with the same seed; the truth has none
     rough       of robot, water and tether; the truth has it
@@ -68,6 +70,7 @@ def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage:
     when there is no room.
     """
     path = Path(path)
+    start_time = start_of(seed) if start_time is None else start_time
     if storage not in STORAGES:
         raise BagError(f"storage: got {storage!r}, expected one of {', '.join(STORAGES)}")
     if os.path.lexists(path):
@@ -103,6 +106,11 @@ def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage:
         np.savez_compressed(packed, **columns)
         write_file(truth, packed.getvalue())
     return robot.truth()
+
+
+def start_of(seed: int) -> float:
+    """[s since the epoch] when the bag of a seed begins: two dives are not at the same time."""
+    return DEFAULT_START + DAY * (seed % DAYS)
 
 
 def received(messages: Iterable[Message], store: Typestore) -> Iterator[Received]:

@@ -17,7 +17,7 @@ metrics.json, report and statement begin with (docs/statement.md)."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,7 +108,7 @@ class Evidence:
     them (else they were held out); known_from (p,): empty where unknown; findings: of sensors,
     settings and masses; violations: estimates outside P; update_ms: median of an update (of a
     recording in processor time, since it shares a computer with others), None where none was timed;
-    period_ms: of ticks.
+    period_ms: of ticks; remedies: of masks by their reason, what is behind it.
     """
 
     channels: Mapping[str, ChannelEvidence]
@@ -120,6 +120,7 @@ class Evidence:
     violations: int
     update_ms: float | None
     period_ms: float
+    remedies: Mapping[str, str] = field(default_factory=dict)
 
 
 # Which rows are judged where parameters were held out.
@@ -268,15 +269,23 @@ def _calibrated(evidence: Evidence) -> Answer:
         if held < GOOD_COVERAGE:
             found.append((USABLE if held >= LEAST_COVERAGE else NOT_USABLE,
                           f"{name}: the 95 % intervals hold {held:.0%} of the rows; do not take "
-                          "them for bounds. More and livelier motion lets them grow"))
+                          f"them for bounds. {_how_to_grow(evidence)}"))
         elif ratio > WIDEST and share > MATTERS:
             found.append((USABLE, f"{name}: the intervals are {ratio:.1f} times as wide as the "
-                                  f"errors ask for ({held:.0%} inside); more motion narrows them"))
+                                  f"errors ask for ({held:.0%} inside)"
+                                  + ("; more motion narrows them" if evidence.learnt else "")))
     if not judged:      # why, the answer to whether it fits says
         return Answer("Is it calibrated?", USABLE, "nothing could be judged")
     sentence = (f"95 % intervals hold {min(coverage):.1%} to {max(coverage):.1%} of the rows"
                 if coverage else "there are no intervals")
     return _answer("Is it calibrated?", found, sentence)
+
+
+def _how_to_grow(evidence: Evidence) -> str:
+    """How intervals come to hold."""
+    return ("More and livelier motion lets them grow" if evidence.learnt else
+            "Frozen ones do not grow: the robot is not the one that was learnt, or not in this "
+            "motion; learn from this one too")
 
 
 def _interval(channel: ChannelEvidence) -> tuple[float | None, float, float]:
@@ -297,8 +306,9 @@ def _inputs(evidence: Evidence) -> Answer:
         share = sum(faults.values()) / max(channel.rows, 1)
         if share > MOST_MASKED:
             reason = max(faults, key=lambda each: faults[each])
+            behind = evidence.remedies.get(reason)
             found.append((USABLE, f"{name}: {_share(share)} of its rows are masked, mostly for "
-                                  f"'{reason}'"))
+                                  f"'{reason}'{': ' + behind if behind else ''}"))
     return _answer("Are sensors and settings right?", _merged(found),
                    f"{len(found)} found wrong" if found else "nothing speaks against them")
 

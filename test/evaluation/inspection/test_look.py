@@ -107,3 +107,19 @@ def test_odometry_is_proposed_for_dvl_and_imu(tmp_path):
     assert config.imu.type == config.dvl.type == "nav_msgs/msg/Odometry"
     assert (config.imu.frame, config.imu.world, config.dvl.frame) == ("flu", "enu", "flu")
     assert config.dvl.xyz == (0.0, 0.0, 0.0) and look.proposal.missing == []
+
+
+def test_a_topic_whose_name_says_nothing_is_named_by_its_type(tmp_path, bags):
+    """A DVL on /nucleus/bottomtrack is not missing: the line to paste has its topic and type, and
+    with it the proposal is complete."""
+    config = Config().with_values({"dvl.topic": "nucleus/bottomtrack",
+                                   "dvl.type": foreign_vehicle.TWIST_STAMPED})
+    write_bag(tmp_path / "dive", seed=3, duration=3.0, config=config)
+    look = look_at(Piece(tmp_path / "dive"), Config())
+    (sentence, line), = [one for one in look.proposal.missing if "velocity over ground" in one[0]]
+    assert "/nucleus/bottomtrack" in sentence and "record" not in sentence
+    pasted = yaml.safe_load(line)
+    assert pasted == {"dvl.topic": "/nucleus/bottomtrack",
+                      "dvl.type": foreign_vehicle.TWIST_STAMPED}
+    again = look_at(Piece(tmp_path / "dive"), Config().with_values(pasted))
+    assert not [one for one in again.proposal.missing if "velocity" in one[0]]

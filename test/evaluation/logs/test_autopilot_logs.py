@@ -43,7 +43,7 @@ LOG = Config().with_values(logs.SETTINGS)
 def run(tmp_path_factory):
     """Folder with bag, dive.BIN, dive.tlog, joints.csv and the two mappings that join them."""
     folder = tmp_path_factory.mktemp("logs")
-    write_bag(folder / "bag", seed=3, duration=12.0)
+    write_bag(folder / "bag", seed=3, duration=12.0, start_time=DEFAULT_START)
     logs.write_bin(folder / "bag", folder / "dive.BIN", BOOT)
     logs.write_tlog(folder / "bag", folder / "dive.tlog", BOOT)
     logs.write_joints(folder / "bag", folder / "joints.csv")

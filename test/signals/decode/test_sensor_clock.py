@@ -94,6 +94,8 @@ def test_a_drift_is_followed():
     """100 ppm over ten minutes."""
     clock = begun([0.02 + 1e-4 * 0.1 * k for k in range(6000)])
     assert clock.offset == pytest.approx(0.02 + 1e-4 * 600, abs=2e-3)
+    assert clock.drift == pytest.approx(-1e-4, rel=0.02)     # it loses
+    assert begun([0.02 + 0.02 * (k % 3) for k in range(600)]).drift == 0.0
 
 
 def test_without_stamps_only_the_rate_is_known():

@@ -51,6 +51,8 @@ NEXT = {"imu": "record sensor_msgs/msg/Imu",
         "dvl": "record the DVL, odometry or a pose", "thrusters": "record what goes to the ESCs "
         "(mavros/rc/out, or the controller's commands), or set thrusters.source"}
 
+INPUT = {"imu": "attitude, rates and acceleration", "dvl": "a velocity over ground",
+         "thrusters": "thruster commands"}
 ARM_ALONE = ("robot.vehicle: false\nimu.enabled: false\ndvl.enabled: false\n"
              "depth.enabled: false\nthrusters.source: zero")
 
@@ -86,8 +88,18 @@ def choose_topics(found: Survey, proposal: Proposal) -> dict[str, TopicSurvey]:
                       ARM_ALONE)
         return chosen
     for role in absent:
-        _without(role, found, proposal)
+        _without(role, found, proposal, _unnamed(role, found, chosen))
     return chosen
+
+
+def _unnamed(role: str, found: Survey, chosen: dict[str, TopicSurvey]) -> list[TopicSurvey]:
+    """Topics of a type that may have the role, whose names do not say so and that have no other,
+    those first that no name speaks against."""
+    taken = {topic.name for topic in chosen.values()}
+    free = [topic for topic in found.of_types(types_of(role)) if topic.type in VAGUE
+            and topic.name not in taken and not topic.name.endswith(OWN)]
+    return sorted(free, key=lambda topic: (
+        sum(part in topic.name.lower() for part in AGAINST), -topic.count, topic.name))
 
 
 def _wanted(role: str, proposal: Proposal) -> bool:
@@ -149,8 +161,10 @@ def _values(message: Any) -> Any:
     return message.data if hasattr(message, "data") else message.channels
 
 
-def _without(role: str, found: Survey, proposal: Proposal) -> None:
-    """A role that no topic has."""
+def _without(role: str, found: Survey, proposal: Proposal, unnamed: list[TopicSurvey]) -> None:
+    """A role that no topic has by its name; `unnamed`: those that may have it by their type."""
+    lines = f"{role}.topic: {unnamed[0].name}\n{role}.type: {unnamed[0].type}" if unnamed else ""
+    also = f"also possible by its type: {', '.join(topic.name for topic in unnamed)}"
     if role == "thrusters":
         wrenches = [topic for topic in found.of_types((WRENCH,)) if not topic.name.endswith(OWN)]
         if wrenches:
@@ -169,7 +183,10 @@ def _without(role: str, found: Survey, proposal: Proposal) -> None:
     elif role in OPTIONAL:
         if role == "depth":
             proposal.set({"depth.enabled": False}, f"no pressure or depth is recorded: "
-                                                   f"{OPTIONAL[role]}")
+                                                   f"{OPTIONAL[role]}"
+                         + (f"; {also}" if unnamed else ""))
+    elif unnamed:
+        proposal.lack(f"no topic is {INPUT[role]} by its name; {also}: name the one that is", lines)
     else:
         proposal.lack(f"{LACKS[role]}; {NEXT[role]}")
 

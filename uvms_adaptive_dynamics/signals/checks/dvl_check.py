@@ -45,10 +45,13 @@ MIN_VELOCITY_RMS = 0.05   # [m/s] of the change over CHANGE_WINDOW of a judged a
 # robot that hardly moves is noise.
 MIN_EXPLAINED = 0.5
 DVL_GAIN = 0.6, 1.6       # of the velocities, within which their unit is right
-AXES_ODDS = 1000.0        # odds of signed axes against each of the others
+AXES_ODDS = 1000.0        # odds of signed axes against each of the others, of the world's as well
 MAX_OFF_AXES = 0.35       # distance from signed axes, beyond which the axes are tilted
-MIN_TILT = math.radians(5.0)   # that is worth a finding: brackets are mounted by hand
+# That is worth a finding: brackets are mounted by hand. An IMU that leans by so much moves the
+# righting moment of an even keel by a thirtieth of its largest.
+MIN_TILT = math.radians(2.0)
 MIN_LEVER_ERROR = 0.25    # [m] that is worth a finding
+OF_WORLD = "dvl velocity"
 CUT_STEP = 5.0            # [s] between times at which the axes may have turned
 # [s] of lag that is worth a finding: at 0.3 m/s^2 the error is a small DVL's noise, 1 cm/s.
 MIN_LAG = 0.03
@@ -64,11 +67,14 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
     fit = velocity_map(logs["dvl"])
     if fit is None:
         return UNDECIDED, None
+    if _is_of_world(fit, logs["dvl"]):
+        return mismatch(OF_WORLD, (
+            "velocities do not turn with the robot: they are in the world's axes, and so not along "
+            "it. Let the driver publish them in the body's (dvl.frame), or a nav_msgs/msg/Odometry "
+            "with its twist in those; no rotation in dvl.rpy is right on two headings")), None
     Q, error = fit.Q, fit.errors
     turned = Q @ FRD_FROM_FLU if upside_down else Q
-    # A fit of nothing to nothing has no error either.
-    judged = ((error[:9].reshape(3, 3).max(axis=1) < MAX_STANDARD_ERROR)
-              & (fit.moved > MIN_VELOCITY_RMS) & (fit.by_axis > MIN_EXPLAINED))
+    judged = _judged(fit)
     if not judged.any():
         return UNDECIDED, None
     size = np.linalg.norm(turned, axis=0)
@@ -94,6 +100,24 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
     findings = [Finding("dvl.frame", f"the DVL's {AXES[k]} velocity has the wrong sign against the "
                                      "IMU; check dvl.frame and dvl.rpy") for k in reversed_axes]
     return CheckResult(findings, False), np.eye(3)
+
+
+def _judged(fit: VelocityMap) -> np.ndarray:
+    """(3,) axes of which the fit says enough to judge them."""
+    # A fit of nothing to nothing has no error either.
+    return ((fit.errors[:9].reshape(3, 3).max(axis=1) < MAX_STANDARD_ERROR)
+            & (fit.moved > MIN_VELOCITY_RMS) & (fit.by_axis > MIN_EXPLAINED))
+
+
+def _is_of_world(fit: VelocityMap, dvl: np.ndarray) -> bool:
+    """Whether velocities in fixed axes explain the integrated IMU better, with odds of a thousand,
+    than those that turn with the robot, as `fit` has them. Of a robot that keeps its heading, or
+    has turned once about it, both explain it alike."""
+    world = velocity_map(dvl, of_world=True)
+    if world is None or not _judged(world).all():
+        return False
+    left, of_world = (max(1.0 - each.explained, 1e-9) for each in (fit, world))
+    return fit.free * math.log(left / of_world) > 2 * math.log(AXES_ODDS)
 
 
 def _clear_axes(Q: np.ndarray, error: np.ndarray) -> np.ndarray | None:

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -34,7 +34,7 @@ from ...model.robot import RobotModel
 from ...model.sample import Misread
 from ..filters.joints import joint_limits
 from .depth_check import check_depth
-from .dvl_check import check_velocity, turned_since
+from .dvl_check import OF_WORLD, check_velocity, turned_since
 from .effort_scale import check_effort_scale, loads_of
 from .finding import UNDECIDED, CheckResult, Finding, Harm, mismatch
 from .imu_check import check_gravity, check_rates
@@ -50,6 +50,8 @@ LOG_LENGTH = 60.0                       # [s] of the newest data that are evalua
 RECENT = 30.0                           # [s] of the newest data that are evaluated once more
 MIN_LOG_ROWS = 50
 SATURATED_SHARE, MIN_COMMANDS = 0.9, 100    # of commands, from which their unit is wrong
+MOTION = ("imu", "dvl")
+DELAYS = tuple(f"{role}.delay" for role in MOTION)
 LOGS = ("imu", "dvl", "depth", "joints", "thrust", "doubted")
 # Of the rows since the last check that may be doubted where the sensors are found right: what is
 # left out by how well it fits would hide a misfit.
@@ -69,7 +71,10 @@ class FrameChecks:
     would hear nothing: rows that are added take it a step further, every STEP_S.
     """
 
-    def __init__(self, config: Config, robot: RobotModel):
+    def __init__(self, config: Config, robot: RobotModel,
+                 drifts: Callable[[], Mapping[str, float]] = dict):
+        """drifts: of the sensors' clocks, by role [s per s], as `Clocks.drifts` has them."""
+        self._drifts = drifts
         self._config, self._robot, self._effort_limits = config, robot, robot.effort_limits
         self._allocation = np.array(config.thrusters.allocation).reshape(6, -1)
         self._low, self._high = joint_limits(config, robot)
@@ -105,8 +110,21 @@ class FrameChecks:
     @property
     def findings(self) -> list[tuple[Finding, float]]:
         """All mismatches, each with the time [s] from the first row at which it was found."""
-        return [(finding, self._since[finding.setting][0])
+        return [(self._of_drift(finding), self._since[finding.setting][0])
                 for result in self._results.values() for finding in result.findings]
+
+    def _of_drift(self, finding: Finding) -> Finding:
+        """The finding; of a delay between DVL and IMU that a clock's drift makes without a setting,
+        which would be right at one moment alone."""
+        drifts = {role: rate for role, rate in self._drifts().items() if role in MOTION}
+        if finding.setting not in DELAYS or not drifts:
+            return finding
+        role, rate = max(drifts.items(), key=lambda one: abs(one[1]))
+        seen = finding.sentence.partition("; ")[0]
+        return finding._replace(values={}, sentence=(
+            f"{seen}; the {role.upper()}'s clock {'gains' if rate > 0 else 'loses'} "
+            f"{1e3 * abs(rate):.1f} ms a second on the others: synchronize it. A constant "
+            f"{finding.setting} would be right at one moment alone"))
 
     def consistent_at(self, setting: str) -> float | None:
         """[s] from the first row at which the same check last found no mismatch, None where there
@@ -331,9 +349,9 @@ class FrameChecks:
         turn: np.ndarray | None = np.eye(3)
         if "dvl" in logs and "DVL" in self._checked:
             results["DVL"], turn = check_velocity(logs, self._config, upside_down)
-        unit_right = all(finding.setting != "dvl unit"
-                         for result in results.values() for finding in result.findings)
-        if "dvl" in logs and "depth" in logs and unit_right and not upside_down:
+        usable = all(finding.setting not in ("dvl unit", OF_WORLD)
+                     for result in results.values() for finding in result.findings)
+        if "dvl" in logs and "depth" in logs and usable and not upside_down:
             results["depth"] = check_depth(logs, self._config, np.eye(3) if turn is None else turn)
         return results, turn
 

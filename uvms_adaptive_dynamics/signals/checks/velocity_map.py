@@ -84,14 +84,16 @@ class VelocityMap(NamedTuple):
         return float(s.mean()), float(s.mean()) / max(self.explained, 1e-3), error
 
 
-def velocity_map(dvl: np.ndarray) -> VelocityMap | None:
+def velocity_map(dvl: np.ndarray, of_world: bool = False) -> VelocityMap | None:
     """The map that fits the rows of `dvl`, which are those of `frames`, over windows of a second;
-    None where few of these are without a gap."""
+    None where few of these are without a gap. `of_world`: of a velocity whose axes do not turn with
+    the robot, Q v in place of R Q v."""
     t, v, w, C = dvl[:, 0], dvl[:, 1:4], dvl[:, 4:7], dvl[:, 7:10]
     R = dvl[:, 10:19].reshape(-1, 3, 3)
     period = np.median(np.diff(t))
     lag = max(1, round(CHANGE_WINDOW / period))
-    by_Q = np.einsum("kij,kl->kilj", R, v).reshape(-1, 3, 9)
+    axes = np.broadcast_to(np.eye(3), R.shape) if of_world else R
+    by_Q = np.einsum("kij,kl->kilj", axes, v).reshape(-1, 3, 9)
     acceleration, smooth = _slope(t, C, 3 * period)
     rows = np.concatenate([by_Q, _rotated_skew(R, w), acceleration[:, :, None], integral(t, R)],
                           axis=2)

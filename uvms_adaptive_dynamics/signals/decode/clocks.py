@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from enum import Enum
+from statistics import median
 
 from .sensor_clock import LONGEST_LATENCY, RIGHT_CLOCK, SensorClock, StampStatus, clock_sentence
 
@@ -141,6 +142,14 @@ class Clocks:
                          "reception (simulated time, or another computer's clock); they are used "
                          "as they are")
         return found
+
+    def drifts(self) -> dict[str, float]:
+        """Seconds per second by which a sensor's clock gains on most others, by role."""
+        rates = {role: sensor.drift for role, sensor in self.sensors.items()
+                 if sensor.offset is not None}
+        usual = median(rates.values()) if rates else 0.0
+        return {role: rate - usual for role, rate in rates.items()
+                if abs(rate - usual) > 0.5 * abs(rate)}
 
     # --- comparison -------------------------------------------------------------------------------
 

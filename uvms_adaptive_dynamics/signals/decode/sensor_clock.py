@@ -86,6 +86,7 @@ class SensorClock:
 
     def _restart(self) -> None:
         """Forget the differences, as after a step."""
+        self._settled: tuple[float, float] | None = None    # (reception, offset) once they are many
         self._buckets: deque[float] = deque(maxlen=BUCKETS)
         self._bucket_end = -math.inf
         self._odd: list[tuple[float, float]] = []    # (reception, difference) while a step is open
@@ -101,6 +102,16 @@ class SensorClock:
         if self.correction is None or abs(self.correction) < RIGHT_CLOCK:
             return None
         return -self.correction
+
+    @property
+    def drift(self) -> float:
+        """Seconds per second by which its clock gains on the receiver's since it is known, zero
+        where it has gained less than synchronized clocks may."""
+        if self._settled is None or self.offset is None:
+            return 0.0
+        since, offset = self._settled
+        gained = offset - self.offset
+        return gained / (self._receive - since) if abs(gained) > RIGHT_CLOCK else 0.0
 
     @property
     def jitter(self) -> float | None:
@@ -203,6 +214,8 @@ class SensorClock:
     def _set_offset(self) -> None:
         ordered = sorted(self._buckets)
         self.offset = ordered[int(QUANTILE * len(ordered))]
+        if self._settled is None and len(ordered) == BUCKETS:
+            self._settled = self._receive, self.offset
         self.lateness = ordered[int((1.0 - QUANTILE) * (len(ordered) - 1))] - self.offset
 
 
