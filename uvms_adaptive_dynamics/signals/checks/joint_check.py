@@ -25,7 +25,7 @@ from ...model.normal import Z999
 from ..filters.joints import MOST_EFFORT
 from ..gates.joint_consistency import JUMP_SPEED
 from ..gates.velocity_fit import Relation, velocity_relation
-from .finding import CheckResult, Finding, Harm, outside
+from .finding import SIGN, CheckResult, Finding, Harm, outside
 from .fits import integral, lag_of, regression, relation
 
 MIN_JOINT_MOVE = 0.02        # [rad] RMS of the change over JOINT_WINDOW of a judged joint
@@ -300,7 +300,8 @@ def _check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: n
             findings.append(Finding("joint_states.effort_scale", (
                 f"{_goes_with_speed(name)}{b[0]:.2g} +- "
                 f"{np.sqrt(covariance[0, 0]):.1g} N m s/rad, and friction forbids a negative one: "
-                "it has the wrong sign; make its joint_states.effort_scale negative"),
+                f"{SIGN}, or the joint's position and velocity have; make its "
+                "joint_states.effort_scale negative, or turn position and velocity in the driver"),
                 harm=Harm.FOLLOWED, joint=name))
     return findings or _late_efforts(t, speed, effort, posture, overlap), complete
 
