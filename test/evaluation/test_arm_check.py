@@ -32,10 +32,10 @@ PI = prior_from_config(CONFIG, ROBOT).values
 PERIOD, SECONDS = CONFIG.filter.period, 30.0
 
 
-def recorded(lag=0.0, scale=1.0, offset=0.0):
+def recorded(lag=0.0, scale=1.0, offset=0.0, constant=0.0, change=lambda sample: sample):
     """(samples, rows as a run's log has them) of a robot that the model knows exactly, but for
-    noise, with the arm's data `lag` [s] late, the effort of axis_d times `scale` and the position
-    of axis_e off by `offset` [rad]."""
+    noise, with the arm's data `lag` [s] late, the effort of axis_d times `scale` and `constant`
+    [N m] off, the position of axis_e off by `offset` [rad], and each sample changed at last."""
     motion, rng = AnalyticMotion(1), np.random.default_rng(1)
     row_filter = RowFilter(CONFIG.filter, len(ROBOT.channels), ROBOT.table.size)
     samples, found = [], []
@@ -45,7 +45,9 @@ def recorded(lag=0.0, scale=1.0, offset=0.0):
         sample = replace(
             here, mu=arm.mu + [offset, 0, 0, 0], mu_dot=arm.mu_dot, mu_ddot=arm.mu_ddot,
             wrench=here.wrench + rng.normal(0.0, [1, 1, 1, .1, .1, .1]),
-            joint_torque=arm.joint_torque * [1, scale, 1, 1] + rng.normal(0.0, 0.02, 4))
+            joint_torque=(arm.joint_torque * [1, scale, 1, 1] + [0, constant, 0, 0]
+                          + rng.normal(0.0, 0.02, 4)))
+        sample = change(sample)
         samples.append(sample)
         row = row_filter.add_row(sample.t, ROBOT.raw_rows(sample), sample.valid)
         if row is not None:
@@ -61,7 +63,10 @@ def recorded(lag=0.0, scale=1.0, offset=0.0):
     ({}, None, ""),
     ({"lag": 0.12}, "joint_states.delay", "later"),
     ({"lag": -0.12}, "joint_states.delay", "earlier"),
-    ({"scale": 1.6}, "joint_states.effort_scale", "axis_d"),
+    ({"scale": 1.3}, "joint_states.effort_scale", "axis_d"),
+    ({"scale": 0.5}, "joint_states.effort_scale", "axis_d"),
+    ({"scale": 4.0}, "joint_states.effort_scale", "axis_d"),
+    ({"constant": 0.3}, "joint_states.effort_offset", "axis_d"),
     ({"offset": 0.2}, "joint_states.position_offset", "axis_e")])
 def test_what_is_wrong_is_named_alone(wrong, code, said):
     """With a number that is near the truth; nothing where nothing is wrong."""
@@ -72,7 +77,43 @@ def test_what_is_wrong_is_named_alone(wrong, code, said):
         sentence = found[0].sentence
         assert said in sentence and "+-" in sentence
         number = float(sentence.partition("some ")[2].split()[0])
-        assert number == pytest.approx(abs(*wrong.values()), rel=0.3)
+        assert number == pytest.approx(abs(*wrong.values()), rel=0.1 if "scale" in wrong else 0.3)
+
+
+def exchanged(sample):
+    """Names of axis_d and axis_c exchanged."""
+    order = [0, 2, 1, 3]
+    return replace(sample, mu=sample.mu[order], mu_dot=sample.mu_dot[order],
+                   mu_ddot=sample.mu_ddot[order], joint_torque=sample.joint_torque[order])
+
+
+def mirrored(sample):
+    """Position and velocity of axis_c count the other way."""
+    sign = np.array([1.0, 1.0, -1.0, 1.0])
+    return replace(sample, mu=sign * sample.mu + [0.0, 0.0, 3.4, 0.0],
+                   mu_dot=sign * sample.mu_dot, mu_ddot=sign * sample.mu_ddot)
+
+
+def turned_effort(sample):
+    """The effort of axis_c has the wrong sign."""
+    return replace(sample, joint_torque=sample.joint_torque * [1, 1, -1, 1])
+
+
+@pytest.mark.parametrize("change, said", [
+    (exchanged, "joint_states.names: axis_d and axis_c are exchanged"),
+    (mirrored, "joint position: position and velocity of axis_c have the wrong sign"),
+    (turned_effort, "the effort of axis_c has the wrong sign")])
+def test_what_no_scale_can_mend_is_told_by_its_likelihood(change, said):
+    """Joints that are exchanged or mirrored look like a wrong effort."""
+    samples, log = recorded(change=change)
+    found, = arm_check(samples, log, PI, CONFIG, ROBOT, sign_doubted=True)
+    assert said in found.sentence
+
+
+def test_a_doubt_about_signs_is_no_finding_by_itself():
+    """Rows that are right stay so."""
+    samples, log = recorded()
+    assert arm_check(samples, log, PI, CONFIG, ROBOT, sign_doubted=True) == []
 
 
 def test_a_robot_without_arm_or_vehicle_has_nothing_to_check():

@@ -69,6 +69,14 @@ def test_a_large_share_of_rows_masked_for_one_reason_is_told():
     assert "do not fit each other: axis_d" in said and "joint_states.timeout" in said
 
 
+def test_efforts_of_another_unit_are_told_to_be_scaled():
+    """Stamps and timeouts have nothing to do with it."""
+    joints = state("joint_states", used=50)
+    joints.count_outlier("effort out of range: beyond three times its limit (unit?)")
+    (said,) = masked_rows({"axis_e": {"no effort": 30}}, ["axis_e"], {"joint_states": joints})
+    assert said.endswith("; set joint_states.effort_scale")
+
+
 @pytest.mark.parametrize("role", sorted(set(ROLES.values())))
 def test_settings_in_remedies_exist(role):
     """Those made of a role's name."""

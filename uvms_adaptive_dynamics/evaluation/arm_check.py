@@ -24,13 +24,14 @@ from ..config import Config
 from ..estimation.low_pass import RowFilter
 from ..model.robot import RawRows, RobotModel
 from ..model.sample import Sample
+from ..signals.filters.joints import joint_limits
 from ..uncertainty.added_direction import RobustFit
 from ..uncertainty.arm_evidence import arm_findings
 from ..uncertainty.verdict import Finding
+from .arm_exchange import STRIDE, mistaken_joint
 from .log import RunLog
 
 EVERY = 3           # ticks between the samples that are looked at: motion is slower
-STRIDE = 2          # of their rows: the low-pass leaves nothing between them
 LONGEST = 180.0     # [s] of the newest samples
 DRAG = "link_drag"  # acts as a delay would, and has to be told from it
 TURN = 0.05         # [rad, m] of a joint, by which the change of the predictions is measured
@@ -42,18 +43,19 @@ def samples_kept(config: Config) -> int:
 
 
 def arm_check(samples: Sequence[Sample], log: RunLog, pi: np.ndarray, config: Config,
-              robot: RobotModel) -> list[Finding]:
+              robot: RobotModel, sign_doubted: bool = False) -> list[Finding]:
     """What is surely wrong with the arm's data beside the vehicle's, in the last recording of the
-    log, of which the samples are; pi (p,): the estimate. A robot without vehicle or arm has nothing
-    to check."""
+    log, of which the samples are; pi (p,): the estimate; sign_doubted: an effort goes with its
+    joint's speed, and either may have the wrong sign. A robot without vehicle or arm has nothing to
+    check."""
     if not (robot.vehicle and robot.joints and robot.coupled):
         return []
     n = len(robot.joints)
     t, columns = _low_passed(samples, pi, config, robot)
     rows = log.rows()
-    own = np.flatnonzero(rows.bag == rows.bag[-1])
-    own = own[np.argsort(rows.t[own], kind="stable")]
-    places = own[np.minimum(np.searchsorted(rows.t[own], t), len(own) - 1)]
+    last = np.flatnonzero(rows.bag == rows.bag[-1])
+    last = last[np.argsort(rows.t[last], kind="stable")]
+    places = last[np.minimum(np.searchsorted(rows.t[last], t), len(last) - 1)]
     same = np.abs(rows.t[places] - t) < 0.5 * config.filter.period
     t, columns, places = t[same], columns[same], places[same]
     valid = rows.valid[places] & np.isfinite(columns).all(axis=2)
@@ -61,17 +63,34 @@ def arm_check(samples: Sequence[Sample], log: RunLog, pi: np.ndarray, config: Co
         return []
     columns = np.where(valid[:, :, None], columns, 0.0)
     late, turned, drag = np.split(columns, [1, 1 + n], axis=2)
-    fit = RobustFit(np.concatenate([log.regressors(places), drag], axis=2),
-                    (rows.measured - rows.tau_known)[places], valid, t)
-    return arm_findings(fit, late[:, :, 0], turned, robot.joints, config.joint_states)
+    own, tau = log.regressors(places), (rows.measured - rows.tau_known)[places]
+    fit = RobustFit(np.concatenate([own, drag], axis=2), tau, valid, t)
+    drag_gain = (0.0 if DRAG in config.robot.terms else
+                 RobustFit(own, tau, valid, t).cost - fit.cost)
+    low, high = joint_limits(config, robot)
+    mu = np.array([sample.mu for sample in samples])
+    room = np.column_stack([low - mu.min(axis=0), high - mu.max(axis=0)])
+    told = arm_findings(fit, late[:, :, 0], turned, robot.joints, config.joint_states, room,
+                        drag_gain)
+    if told is None and not sign_doubted:
+        return []
+    gain = 0.0 if told is None else told.gain / float(valid.sum())
+    mistaken = mistaken_joint(samples, config, _with_drag(config, robot),
+                              EVERY * config.filter.period, room, gain)
+    return [one for one in (mistaken or (told and told.finding),) if one]
+
+
+def _with_drag(config: Config, robot: RobotModel) -> RobotModel:
+    """The robot with the drag of its links among the parameters."""
+    terms = tuple(dict.fromkeys((*config.robot.terms, DRAG)))
+    return RobotModel(config.with_values({"robot.terms": terms}), robot.arm)
 
 
 def _low_passed(samples: Sequence[Sample], pi: np.ndarray, config: Config,
                 robot: RobotModel) -> tuple[np.ndarray, np.ndarray]:
     """(times (T,), columns (T, C, 1 + 2 n)): the change of predictions as the arm's data get later
     and with each joint's position, and the links' drag; NaN where a row does not count."""
-    terms = tuple(dict.fromkeys((*config.robot.terms, DRAG)))
-    dragged = RobotModel(config.with_values({"robot.terms": terms}), robot.arm)
+    dragged = _with_drag(config, robot)
     place, period = dragged.table.term_slices[DRAG], EVERY * config.filter.period
     columns = 1 + len(robot.joints) + place.stop - place.start
     row_filter = RowFilter(replace(config.filter, period=period), len(robot.channels), columns)

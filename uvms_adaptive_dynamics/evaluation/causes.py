@@ -22,7 +22,7 @@ from ..model.kernel import gaussian_kernel
 from ..model.sample import BY_SETTING
 from ..signals.decode.input_state import MAX_REJECTED_SHARE, InputState
 from ..signals.filters.body_motion import CONTRADICTS, DVL_CONTRADICTS, NO_DVL, NO_IMU
-from ..signals.filters.joints import CONTRADICT, MISPLACED, NO_STATE
+from ..signals.filters.joints import CONTRADICT, IMPOSSIBLE_EFFORT, MISPLACED, NO_STATE
 from ..signals.front_end import SignalFrontEnd
 from ..signals.masks import FOUND_WRONG
 from ..signals.topics import topic_setting
@@ -145,5 +145,8 @@ def remedy(reason: str, states: Mapping[str, InputState]) -> str:
     doubts = Counter({doubt: count for doubt, count in state.doubted.items()
                       if told is not None and doubt.startswith(told)}).most_common(1)
     but = "".join(f", {count} times with '{doubt}'" for doubt, count in doubts)
+    impossible = any(doubt.startswith(IMPOSSIBLE_EFFORT) for doubt, _ in doubts)
+    check = ("set joint_states.effort_scale" if impossible
+             else f"check its stamps, its unit and {timeout}")
     return (f"{state.used} of {state.received} messages on '{state.topic}' came and were used"
-            f"{rate}{but}; check its stamps, its unit and {timeout}")
+            f"{rate}{but}; {check}")

@@ -59,8 +59,8 @@ class Signals(NamedTuple):
     """What the front end leaves behind; see `Run`.
 
     states: of each input, by role; misread: what is found wrong at the end, by the channels that
-    take it in; doubted: whether a frame or a delay is wrong; unusable: why there was no row, should
-    there have been none."""
+    take it in; doubted: whether a frame or a delay is wrong, other than the sign of an effort;
+    unusable: why there was no row, should there have been none."""
 
     findings: tuple[RunFinding, ...]
     misread: tuple[Misread, ...]
@@ -107,7 +107,8 @@ def prepared(recordings: Recordings) -> Generator[Batch | Signals, None, None]:
         gaps.end(bag.end)
         received_log.end_recording()
         found += _findings(bag, front)
-    doubted = bool(front.frames.findings or front.delay.warning)
+    doubted = bool(front.delay.warning) or not all(
+        finding.is_of_sign for finding, _ in front.frames.findings)
     misread = front.frames.misread + front.delay.misread
     yield Signals(tuple(found), misread, doubted, {**front.counters, **received_log.undecodable},
                   front.masked, front.inputs, received_log.figures(), gaps.figures(), masks.spans,

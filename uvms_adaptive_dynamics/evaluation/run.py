@@ -35,6 +35,7 @@ from ..model.parameter_file import LIMIT as MOST_PARAMETERS
 from ..model.parameter_file import ParameterSet, save_parameters
 from ..model.robot import RobotModel
 from ..model.sample import Sample
+from ..signals.checks.finding import SIGN
 from ..signals.topics import inputs
 from ..terminal import progress_on_terminal
 from ..uncertainty.statement import Statement
@@ -154,8 +155,12 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
     found = [*signals.findings, *_masked_findings(recorder.log, robot, config, signals, contents)]
     # What rests on a sensor that is wrong is not judged, nor a robot that became another one.
     if not (signals.doubted or recorder.changes):
-        found += [RunFinding(*one) for one in arm_check(
-            list(recorder.samples), recorder.log, estimator.parameter_set().values, config, robot)]
+        signs = [one for one in found if SIGN in one.sentence]
+        of_arm = arm_check(list(recorder.samples), recorder.log, estimator.parameter_set().values,
+                           config, robot, bool(signs))
+        if of_arm and len(signs) == 1:
+            found.remove(signs[0])      # the coupling tells which of the two signs it is
+        found += [RunFinding(*one) for one in of_arm]
     return Run(
         contents, config, robot, frozen, recorder.log, start, estimator.parameter_set(),
         None if frozen else estimator.solver_name,

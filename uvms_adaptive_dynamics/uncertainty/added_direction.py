@@ -44,17 +44,24 @@ class Added(NamedTuple):
 
     def beyond(self, least: float) -> bool:
         """Whether it is larger than that with 99.9 % certainty."""
-        return self.clusters >= MIN_PIECES and (
-            abs(self.value) - student_quantile(CERTAIN, self.clusters) * self.stddev > least)
+        return self.clusters >= MIN_PIECES and abs(self.value) - self.error > least
+
+    @property
+    def error(self) -> float:
+        """What it is off by at most, with 99.9 % certainty."""
+        return student_quantile(CERTAIN, self.clusters) * self.stddev
 
 
 class RobustFit:
     """Plain least squares on rows whose channels are weighed by the noise that the fit leaves.
 
-    Y (T, C, p), tau (T, C), valid (T, C), t (T,) [s]; `predicted` (T, C) is what it explains.
+    Y (T, C, p), tau (T, C), valid (T, C), t (T,) [s]; `predicted` (T, C) is what it explains, and
+    `cost` twice the negative log likelihood of what it leaves, beside a constant, of independent
+    rows.
     """
 
     def __init__(self, Y: np.ndarray, tau: np.ndarray, valid: np.ndarray, t: np.ndarray):
+        self.tau, self.valid, self._t = tau, valid, t
         self._Y, self._piece = Y, ((t - t[0]) // PIECE).astype(int)
         power = np.sqrt(np.maximum(np.mean(Y ** 2, axis=(0, 1)), 1e-300))
         self._scale = 1.0 / np.maximum(power, 1e-9 * power.max())
@@ -66,6 +73,13 @@ class RobustFit:
             deviation = _by_channel(tau - self.predicted, valid)
         self._weight, self._residual = 1.0 / deviation, tau - self.predicted
         self._used = valid & (np.abs(self._residual) < CLIP * deviation)
+        clipped = np.minimum(np.abs(self._residual), CLIP * deviation)
+        self.cost = sum(rows.sum() * float(np.log(np.mean(values[rows] ** 2) + 1e-300))
+                        for values, rows in zip(clipped.T, valid.T) if rows.any())
+
+    def of(self, tau: np.ndarray) -> RobustFit:
+        """The fit of the same rows to other efforts tau (T, C)."""
+        return RobustFit(self._Y, tau, self.valid, self._t)
 
     def _solution(self, tau: np.ndarray, valid: np.ndarray) -> np.ndarray:
         A = (self._Y * self._scale * self._weight[:, None])[valid]

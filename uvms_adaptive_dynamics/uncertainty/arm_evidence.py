@@ -21,7 +21,9 @@ links behind it, and gravity turns with the vehicle: the same weights at the sam
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,32 +33,117 @@ from .verdict import Finding
 
 # [s] What the model lacks looks like some .04 s of it, on simulated robots that are right.
 MIN_LAG = 0.05
-# Of an effort's scale: links are estimated in water, where weight and inertia differ by the water
-# that they displace.
-MIN_SCALE = 0.2
+# Of an effort: it costs a hundredth of the effort's power, a tenth of what matters to a verdict.
+MIN_SHARE = 0.1
 # [rad, m] Brackets and zeros are set by hand: 5 degrees.
 MIN_OFFSET = 0.09
+# [rad, m] Beyond it the change of the load is not linear in the position.
+MAX_OFFSET = 0.5
+MOST_STEPS = 8          # of Gauss-Newton, in which a factor on an effort is found or never
+FOUND = 0.25            # standard errors of a step, below which it is
+# A factor below it is no unit or gear ratio: such an effort is none of its joint's.
+LEAST_FACTOR = 0.2
+# Of a cost: 8 ln 1000, odds of a thousand where the low-pass makes one row of four.
+LEAST_GAIN = 55.0
+
+
+class Told(NamedTuple):
+    """A finding, by how much acting on it lowers the cost of the fit, and a few words for it."""
+
+    finding: Finding
+    gain: float
+    brief: str = ""
+
+
+class Scale(NamedTuple):
+    """The factor on an effort, with its logarithm's standard error as `added`, and by how much
+    dividing by it lowers the cost of the fit."""
+
+    factor: float
+    added: Added
+    gain: float
+
+    @property
+    def matters(self) -> bool:
+        """Whether it is surely beyond what is borne, larger or smaller."""
+        return self.added.beyond(math.log(1.0 + MIN_SHARE))
 
 
 def arm_findings(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequence[str],
-                 settings: Joints) -> list[Finding]:
-    """The likeliest of what is surely wrong, or nothing.
+                 settings: Joints, room: np.ndarray, drag_gain: float = 0.0) -> Told | None:
+    """The likeliest of what is surely wrong, or None.
 
     late (T, C), turned (T, C, n): change of the predictions as the arm's data get later, and with
-    each joint's position [N, N m; per s, per rad or m]; joints: whose rows are the last ones.
+    each joint's position [N, N m; per s, per rad or m]; joints: whose rows are the last ones; room
+    (n, 2): how far their positions may be moved down (negative) and up within their limits;
+    drag_gain: by how much the drag of the links, which is among the columns of the fit but not
+    among the robot's terms, lowers its cost; 0: it is one of them.
     """
     n, C = len(joints), fit.predicted.shape[1]
-    # of each joint's efforts, and of all together
-    which = np.vstack([np.eye(n, dtype=bool), np.ones(n, bool)])
-    scaled = np.zeros((*fit.predicted.shape, n + 1))
-    scaled[:, C - n:] = fit.predicted[:, C - n:, None] * which.T
-    lag, *others = fit.added(np.concatenate([late[:, :, None], scaled, turned], axis=2))
-    found = [(lag, _late(lag, settings.delay))] if lag.beyond(MIN_LAG) else []
-    found += [(scale, _scaled(scale, name)) for name, scale in zip((*joints, ""), others)
-              if scale.beyond(MIN_SCALE)]
-    found += [(offset, _moved(offset, name)) for name, offset in zip(joints, others[n + 1:])
-              if offset.beyond(MIN_OFFSET)]
-    return [max(found, key=lambda one: one[0].gain)[1]] if found else []
+    rows = np.vstack([np.eye(n, dtype=bool), np.ones(n, bool)])
+    which = np.hstack([np.zeros((n + 1, C - n), bool), rows])
+    scaled = fit.predicted[:, :, None] * which.T
+    constant = np.broadcast_to(which[:n].T.astype(float), (len(late), C, n))
+    lag, *others = fit.added(np.concatenate(
+        [late[:, :, None], scaled, turned, constant], axis=2))
+    scales, offsets, constants = others[:n + 1], others[n + 1:2 * n + 1], others[2 * n + 1:]
+    found = [Told(_late(lag, settings.delay), lag.gain)] if lag.beyond(MIN_LAG) else []
+    for name, added, own in zip((*joints, ""), scales, which):
+        if not added.beyond(0.0):
+            continue
+        scale = scale_of(fit, own)
+        if added.beyond(MIN_SHARE) if scale is None else scale.matters:
+            found.append(Told(_scaled(scale, name), added.gain) if scale is None else
+                         Told(_scaled(scale, name), scale.gain,
+                              f"{name or 'all'} {scale.factor:.2f} times"))
+    for name, offset, one in zip(joints, offsets, room):
+        if not offset.beyond(MIN_OFFSET):
+            continue
+        if _is_possible(offset, one):
+            found.append(Told(_moved(offset, name), offset.gain))
+        elif drag_gain > offset.gain:
+            # The change with the position is that of parameters which hold the drag.
+            found.append(Told(_dragged(name), offset.gain))
+    power = [np.std(fit.tau[rows, c]) if (rows := fit.valid[:, c]).any() else math.inf
+             for c in range(C - n, C)]
+    found += [Told(_shifted(constant, j, joints, settings), constant.gain)
+              for j, constant in enumerate(constants) if constant.beyond(MIN_SHARE * power[j])]
+    return _likeliest(found)
+
+
+def _likeliest(found: Sequence[Told]) -> Told | None:
+    """The one with the largest gain, and in its sentence those that are as likely."""
+    if not found:
+        return None
+    best = max(found, key=lambda one: one.gain)
+    rivals = [one.brief for one in found if one is not best and one.brief
+              and one.gain > best.gain - LEAST_GAIN]
+    said = "".join(f"; as likely: {brief}" for brief in rivals)
+    return best._replace(finding=Finding(best.finding.code, best.finding.sentence + said))
+
+
+def scale_of(fit: RobustFit, which: np.ndarray) -> Scale | None:
+    """The factor on the efforts of the channels `which` (C,) at which the rows ask for none more,
+    by steps of Gauss-Newton, each about a fit to efforts that were divided by it; None where they
+    do not settle or it is too small to be one."""
+    factor = 1.0
+    for _ in range(MOST_STEPS):
+        own = fit.of(np.where(which, fit.tau / factor, fit.tau))
+        added, = own.added((own.predicted * which)[:, :, None])
+        if abs(added.value) < FOUND * added.stddev:
+            # (Rows in another unit have another density.)
+            cost = own.cost + 2.0 * math.log(factor) * float(fit.valid[:, which].sum())
+            return (Scale(factor, added._replace(value=math.log(factor)), fit.cost - cost)
+                    if factor >= LEAST_FACTOR else None)
+        # The fit follows an effort of its own that is too small: to -1 belongs the half.
+        factor *= 1.0 + added.value if added.value > 0.0 else 1.0 / (1.0 - added.value)
+    return None
+
+
+def _is_possible(offset: Added, room: np.ndarray) -> bool:
+    """Whether positions may be off by that: a small step, and no joint leaves its limits."""
+    return (abs(offset.value) < MAX_OFFSET
+            and room[0] - offset.error < offset.value < room[1] + offset.error)
 
 
 def _late(lag: Added, delay: float) -> Finding:
@@ -67,13 +154,20 @@ def _late(lag: Added, delay: float) -> Finding:
         f"{delay + lag.value:.2f} (now {delay:.2f}) and look again"))
 
 
-def _scaled(scale: Added, name: str) -> Finding:
+def _scaled(scale: Scale | None, name: str) -> Finding:
     who, others = (("the joints", "the thrust says that carries the arm") if not name else
                    (name, "the other joints and the vehicle say of the same links"))
+    thrust = "" if name else ", or the thrust (thrusters.voltage, thrust curve)"
+    if scale is None:
+        return Finding("joint_states.effort_scale", (
+            f"joint_states.effort_scale: the efforts of {who} contradict what {others}, and no "
+            "factor mends it; check the order of the joints, the signs of positions and efforts, "
+            f"the driver's unit and gear ratios{thrust}"))
     return Finding("joint_states.effort_scale", (
-        f"joint_states.effort_scale: the efforts of {who} are some {1 + scale.value:.2f} +- "
-        f"{scale.stddev:.2f} times what {others}; check the driver's unit and gear ratios"
-        + ("" if name else ", or the thrust (thrusters.voltage, thrust curve)")))
+        f"joint_states.effort_scale: the efforts of {who} are some {scale.factor:.2f} +- "
+        f"{scale.factor * scale.added.stddev:.2f} times what {others}; multiply "
+        f"joint_states.effort_scale by {1.0 / scale.factor:.2f}, or check the driver's unit and "
+        f"gear ratios{thrust}"))
 
 
 def _moved(offset: Added, name: str) -> Finding:
@@ -81,3 +175,19 @@ def _moved(offset: Added, name: str) -> Finding:
         f"joint_states.position_offset: the positions of {name} are some {-offset.value:+.2f} +- "
         f"{offset.stddev:.2f} (rad or m) off, as the weight of the links tells; add it to "
         "joint_states.position_offset, or check how the arm is mounted (robot.mount_rpy)"))
+
+
+def _dragged(name: str) -> Finding:
+    return Finding("robot.terms", (
+        "robot.terms: the drag of the links, which the model lacks, explains much of what arm and "
+        f"vehicle leave unexplained, and looks like an impossible position of {name}; set "
+        "robot.terms to [link_drag], or see what the command terms says of this recording"))
+
+
+def _shifted(constant: Added, j: int, joints: Sequence[str], settings: Joints) -> Finding:
+    scale = settings.effort_scale[j] if settings.effort_scale else 1.0
+    return Finding("joint_states.effort_offset", (
+        f"joint_states.effort_offset: the efforts of {joints[j]} are some {constant.value:+.2f} +- "
+        f"{constant.stddev:.2f} N m (or N) off in every posture; add "
+        f"{constant.value / scale:+.2g} to its joint_states.effort_offset, or let the driver set "
+        "its zero"))

@@ -50,3 +50,18 @@ def test_a_wrong_one_among_them_is_found():
         return speed * [1.0, 1.0, -1.0, 1.0]
     said = findings(0, turned)
     assert len(said) == 1 and said[0].startswith("the velocity of three has the wrong sign")
+
+
+@pytest.mark.parametrize("given", [(), (1.0, 1.0, -2.0, 1.0)])
+def test_efforts_in_another_unit_are_told_with_the_scale_to_set(given):
+    """In one sentence, also where messages have them within the limit of one joint."""
+    t = np.arange(0.0, 26.0, PERIOD)
+    mu = np.column_stack([np.sin(0.5 * t + k) for k in range(4)])
+    effort = 1000.0 * np.array([0.3, 0.2, 0.2, 0.0]) * np.cos(0.5 * t)[:, None]
+    log = np.column_stack([t, mu, np.gradient(mu, t, axis=0), effort])
+    found, = check_joints(log, NAMES, -FAR, FAR, np.array([1.5, 1.0, 1.0, 0.5]), given).findings
+    assert found.setting == "joint_states.effort_scale" and found.joint == ""
+    scales = "0.001, 0.001, -0.002, 1" if given else "0.001, 0.001, 0.001, 1"
+    assert "the effort of one, two, three is typically 21" in found.sentence
+    assert "the limit 1.5, 1, 1 N m" in found.sentence
+    assert f"set joint_states.effort_scale to about [{scales}]" in found.sentence

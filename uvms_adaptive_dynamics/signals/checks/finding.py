@@ -42,6 +42,9 @@ class Harm(IntEnum):
     CONTRADICTS = 2
 
 
+SIGN = "it has the wrong sign"
+
+
 class Finding(NamedTuple):
     """A mismatch: the setting that probably causes it, or, without a dot, what is wrong with a
     sensor or its driver; a sentence; the settings, by dotted name, that would mend it, where the
@@ -52,6 +55,11 @@ class Finding(NamedTuple):
     values: Mapping[str, Any] = NOTHING
     harm: Harm = Harm.CONTRADICTS
     joint: str = ""
+
+    @property
+    def is_of_sign(self) -> bool:
+        """Whether it is that of a single joint's effort, or of its position and velocity."""
+        return bool(self.joint) and SIGN in self.sentence
 
 
 class CheckResult(NamedTuple):

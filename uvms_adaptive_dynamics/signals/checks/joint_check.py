@@ -25,7 +25,7 @@ from ...model.normal import Z999
 from ..filters.joints import MOST_EFFORT
 from ..gates.joint_consistency import JUMP_SPEED
 from ..gates.velocity_fit import Relation, velocity_relation
-from .finding import CheckResult, Finding, Harm, outside
+from .finding import SIGN, CheckResult, Finding, Harm, outside
 from .fits import integral, lag_of, regression, relation
 
 MIN_JOINT_MOVE = 0.02        # [rad] RMS of the change over JOINT_WINDOW of a judged joint
@@ -72,7 +72,7 @@ def check_joints(log: np.ndarray, names: Sequence[str], low: np.ndarray, high: n
     by_position = _speed_of(t, mu)
     if unit := check_scale(t, mu, by_position, effort):
         return CheckResult(findings + unit, complete)
-    findings = findings + _impossible_efforts(names, effort, effort_limits)
+    findings = findings + _impossible_efforts(names, effort, effort_limits, effort_scale)
     known = (np.abs(effort) <= MOST_EFFORT * effort_limits).all(axis=1)
     known &= np.isfinite(by_position).all(axis=1)
     if known.sum() > MIN_MOVING_READINGS:
@@ -248,18 +248,25 @@ def _goes_with_speed(name: str) -> str:
     return f"the effort of {name} goes with its speed by "
 
 
-def _impossible_efforts(names: Sequence[str], effort: np.ndarray,
-                        limits: np.ndarray) -> list[Finding]:
-    """Joints whose efforts (k, n) are mostly beyond what any actuator with their limit gives."""
-    findings = []
-    for name, values, limit in zip(names, effort.T, limits):
-        size = np.abs(values[np.isfinite(values)])
-        if size.size > MIN_MOVING_READINGS and np.median(size) > MOST_EFFORT * limit:
-            findings.append(Finding("joint_states.effort_scale", (
-                f"the effort of {name} is typically {np.median(size):.3g} N m, its limit "
-                f"{limit:.3g} N m; the unit is probably mN m or mA, set "
-                "joint_states.effort_scale"), harm=Harm.FOLLOWED, joint=name))
-    return findings
+def _impossible_efforts(names: Sequence[str], effort: np.ndarray, limits: np.ndarray,
+                        scale: Sequence[float]) -> list[Finding]:
+    """A finding on joints whose efforts (k, n) are mostly beyond what any actuator with their
+    limit gives. The scale that is named is a power of ten, as units are: the largest that brings
+    all of them within their limits."""
+    size = np.array([np.median(known) if (known := values[np.isfinite(values)]).size
+                     > MIN_MOVING_READINGS else 0.0 for values in np.abs(effort).T])
+    wrong = np.flatnonzero(size > MOST_EFFORT * limits).tolist()
+    if not wrong:
+        return []
+    factor = 10.0 ** math.floor(math.log10(min(limits[j] / size[j] for j in wrong)))
+    scales = [f"{old * (factor if j in wrong else 1.0):.3g}"
+              for j, old in enumerate(scale or (1.0,) * len(names))]
+    typical, most = (", ".join(f"{values[j]:.3g}" for j in wrong) for values in (size, limits))
+    return [Finding("joint_states.effort_scale", (
+        f"the effort of {', '.join(names[j] for j in wrong)} is typically {typical} N m, the limit "
+        f"{most} N m; the unit is probably mN m or mA, set joint_states.effort_scale to about "
+        f"[{', '.join(scales)}] (of a current: torque constant times gear ratio)"),
+        harm=Harm.FOLLOWED, joint=names[wrong[0]] if len(wrong) == 1 else "")]
 
 
 def _check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: np.ndarray,
@@ -293,7 +300,8 @@ def _check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: n
             findings.append(Finding("joint_states.effort_scale", (
                 f"{_goes_with_speed(name)}{b[0]:.2g} +- "
                 f"{np.sqrt(covariance[0, 0]):.1g} N m s/rad, and friction forbids a negative one: "
-                "it has the wrong sign; make its joint_states.effort_scale negative"),
+                f"{SIGN}, or the joint's position and velocity have; make its "
+                "joint_states.effort_scale negative, or turn position and velocity in the driver"),
                 harm=Harm.FOLLOWED, joint=name))
     return findings or _late_efforts(t, speed, effort, posture, overlap), complete
 

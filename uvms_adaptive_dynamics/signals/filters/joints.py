@@ -50,6 +50,7 @@ MIN_EFFORTS = 3               # in a tick's period, from which on they are avera
 # [s] at rest, after which an arm of which nothing is heard is taken to stay there: drivers fall
 # silent when their arm is switched off.
 PARKED = 2.0
+IMPOSSIBLE_EFFORT = "effort out of range"
 NO_STATE, CONTRADICT = "no joint state", "joint readings contradict each other"
 # Of one joint: what every other one carries and is carried by depends on where it is.
 MISPLACED = "position of a joint in another unit"
@@ -169,7 +170,8 @@ class JointFilter:
                for effort, limit in zip(reading[first:], self._effort_limits)]
         if not any(far):
             return reading
-        self._on_reject("joint_states", "effort out of range: beyond three times its limit (unit?)")
+        self._on_reject("joint_states",
+                        f"{IMPOSSIBLE_EFFORT}: beyond three times its limit (unit?)")
         return [*reading[:first], *(math.nan if wrong else effort
                                     for effort, wrong in zip(reading[first:], far))]
 

@@ -1,0 +1,87 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Which step of a position is possible, and which factor on an effort is none."""
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.uncertainty.added_direction import RobustFit
+from uvms_adaptive_dynamics.uncertainty.arm_evidence import arm_findings, scale_of
+
+T, JOINTS = 480, ("one", "two")
+T_S = 0.125 * np.arange(T)
+
+
+def rows(seed=1, offset=0.0, factor=1.0):
+    """(Y, tau, change with the positions (T, 2, 2)) of two joints that share their parameters; the
+    first is off by `offset`, the effort of the second was multiplied by `factor`."""
+    rng = np.random.default_rng(seed)
+
+    def motion(*shape):
+        steps = rng.normal(size=(T + 20, *shape))
+        return np.apply_along_axis(np.convolve, 0, steps, np.exp(-np.arange(20) / 5.0),
+                                   "valid")[:T]
+
+    Y, turned = motion(2, 3), motion(2, 2)
+    tau = Y @ [1.0, -2.0, 1.5] + offset * turned[:, :, 0] + 0.1 * rng.normal(size=(T, 2))
+    return Y, tau * [1.0, factor], turned
+
+
+def told(offset, room, drag_gain=0.0):
+    Y, tau, turned = rows(offset=offset)
+    fit = RobustFit(Y, tau, np.ones((T, 2), bool), T_S)
+    found = arm_findings(fit, np.zeros((T, 2)), turned, JOINTS, Config().joint_states,
+                         np.array([room, room]), drag_gain)
+    return "" if found is None else found.finding.sentence
+
+
+@pytest.mark.parametrize("offset, room, code", [
+    (0.3, (-1.0, 1.0), "joint_states.position_offset"),
+    (0.7, (-1.0, 1.0), ""),         # no small step
+    (0.3, (-1.0, 0.1), "")])        # beyond its limits
+def test_an_offset_is_a_small_step_within_the_limits(offset, room, code):
+    """What is not may be the drag of the links, which is told where it explains more."""
+    said = told(offset, room)
+    assert said.startswith(code) and bool(said) == bool(code)
+    if not code:
+        assert told(offset, room, drag_gain=1e9).startswith("robot.terms")
+
+
+@pytest.mark.parametrize("factor", [0.3, 0.5, 1.3, 5.0])
+def test_a_factor_is_found_within_its_error(factor):
+    """However far from one it is: one step would end elsewhere."""
+    Y, tau, _ = rows(factor=factor)
+    fit = RobustFit(Y, tau, np.ones((T, 2), bool), T_S)
+    scale = scale_of(fit, np.array([False, True]))
+    assert abs(scale.factor - factor) < 4 * scale.factor * scale.added.stddev
+    assert scale.factor == pytest.approx(factor, rel=0.05) and scale.matters and scale.gain > 0.0
+
+
+@pytest.mark.parametrize("factor", [0.1, -1.0])
+def test_what_is_none_of_its_joints_efforts_has_no_factor(factor):
+    """Small ones and those of the other sign."""
+    Y, tau, _ = rows(factor=factor)
+    fit = RobustFit(Y, tau, np.ones((T, 2), bool), T_S)
+    assert scale_of(fit, np.array([False, True])) is None
+
+
+def test_an_effort_without_a_factor_is_told_without_a_number():
+    """What can be checked is named."""
+    Y, tau, turned = rows(factor=-1.0)
+    fit = RobustFit(Y, tau, np.ones((T, 2), bool), T_S)
+    found = arm_findings(fit, np.zeros((T, 2)), turned, JOINTS, Config().joint_states,
+                         np.array([[-1.0, 1.0]] * 2))
+    assert found.finding.code == "joint_states.effort_scale"
+    assert "no factor mends it" in found.finding.sentence

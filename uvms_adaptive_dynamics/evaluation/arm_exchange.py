@@ -1,0 +1,148 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Whether joints that are exchanged or mirrored explain what looks like a wrong effort or zero.
+
+Two joints of exchanged names, and a joint whose position counts the other way, leave rows that a
+factor or a constant on an effort explains better than nothing. It cannot mend them. Rows are made
+for each exchange and each mirrored joint, and their likelihood decides.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+
+from ..config import Config
+from ..config.estimation import Filter
+from ..estimation.low_pass import RowFilter
+from ..model.robot import RobotModel
+from ..model.sample import Sample
+from ..uncertainty.added_direction import RobustFit
+from ..uncertainty.arm_evidence import LEAST_GAIN
+from ..uncertainty.verdict import Finding
+
+NEWEST = 600        # samples that are looked at: half a minute
+STRIDE = 2          # of their rows: the low-pass leaves nothing between them
+ZEROS = 3           # places within the limits at which the zero of a mirrored position may lie
+
+Change = Callable[[Sample], Sample]
+
+
+def mistaken_joint(samples: Sequence[Sample], config: Config, robot: RobotModel, period: float,
+                   room: np.ndarray, gain: float) -> Finding | None:
+    """The exchange or mirrored joint that lowers the cost of a row by more than `gain`, and with
+    odds of a thousand against the rows as they are; None where none does.
+
+    samples: `period` [s] apart; robot: with all terms that are fitted; room (n, 2): how far the
+    joints' positions may be moved down (negative) and up within their limits.
+    """
+    samples, row_filter = samples[-NEWEST:], replace(config.filter, period=period)
+
+    def fit(change: Change) -> RobustFit | None:
+        return _fit([change(sample) for sample in samples], robot, row_filter)
+
+    as_it_is = fit(lambda sample: sample)
+    if as_it_is is None:
+        return None
+    count = float(as_it_is.valid.sum())
+    least = max(gain, LEAST_GAIN / count)
+    best: tuple[float, Finding | None] = (least, None)
+    for change, findings in _guesses(samples, robot, room):
+        changed = fit(change)
+        if changed is None:
+            continue
+        for finding, sign in findings:
+            own = changed if sign is None else changed.of(changed.tau * sign)
+            best = max(best, ((as_it_is.cost - own.cost) / count, finding), key=lambda one: one[0])
+    return best[1]
+
+
+def _guesses(samples: Sequence[Sample], robot: RobotModel, room: np.ndarray
+             ) -> Iterator[tuple[Change, list[tuple[Finding, np.ndarray | None]]]]:
+    """(change of the samples, [(finding, signs (C,) of the efforts, None: as they are)])."""
+    joints, C = robot.joints, len(robot.channels)
+    for i, j in combinations(range(len(joints)), 2):
+        yield partial(_exchanged, i=i, j=j), [(_exchange(joints[i], joints[j]), None)]
+    mu = np.array([sample.mu for sample in samples])
+    for j, name in enumerate(joints):
+        sign = np.ones(C)
+        sign[C - len(joints) + j] = -1.0
+        yield lambda sample: sample, [(_effort_sign(name), sign)]
+        # The positions mirrored about their own middle, moved to where the limits let them be.
+        middle = mu[:, j].min() + mu[:, j].max()
+        if not np.isfinite(room[j]).all():
+            continue
+        for shift in np.linspace(room[j, 0], room[j, 1], ZEROS):
+            yield (partial(_mirrored, j=j, total=middle + shift),
+                   [(_mirror(name, False), None), (_mirror(name, True), sign)])
+
+
+def _exchanged(sample: Sample, i: int, j: int) -> Sample:
+    """The sample with all readings of two joints exchanged."""
+    order = np.arange(len(sample.mu))
+    order[[i, j]] = j, i
+    valid = sample.valid.copy()
+    valid[len(valid) - len(order):] = valid[len(valid) - len(order):][order]
+    return replace(sample, mu=sample.mu[order], mu_dot=sample.mu_dot[order],
+                   mu_ddot=sample.mu_ddot[order], joint_torque=sample.joint_torque[order],
+                   valid=valid)
+
+
+def _mirrored(sample: Sample, j: int, total: float) -> Sample:
+    """The sample with joint j at `total` [rad, m] less its position, and so its velocity."""
+    sign = np.where(np.arange(len(sample.mu)) == j, -1.0, 1.0)
+    return replace(sample, mu=np.where(sign < 0.0, total - sample.mu, sample.mu),
+                   mu_dot=sign * sample.mu_dot, mu_ddot=sign * sample.mu_ddot)
+
+
+def _fit(samples: Sequence[Sample], robot: RobotModel, settings: Filter) -> RobustFit | None:
+    """The fit to the samples' low-passed rows; None where there are none."""
+    row_filter, found, last = RowFilter(settings, len(robot.channels), robot.table.size), [], None
+    for k, sample in enumerate(samples):
+        if last is not None and abs(sample.t - last - settings.period) > 0.5 * settings.period:
+            row_filter.reset()
+        last = sample.t
+        row = row_filter.add_row(sample.t, robot.raw_rows(sample), sample.valid)
+        if row is not None and k % STRIDE == 0:
+            found.append(row)
+    if not any(row.valid.any() for row in found):
+        return None
+    Y, tau, valid, t = (np.array(one) for one in zip(*(
+        (row.Y, row.tau - row.tau_known, row.valid, row.t) for row in found)))
+    return RobustFit(Y, tau, valid, t)
+
+
+def _exchange(one: str, other: str) -> Finding:
+    return Finding("joint_states.names", (
+        f"joint_states.names: {one} and {other} are exchanged, position, velocity and effort "
+        "together, as the weight of the links tells; exchange them in joint_states.names, or in "
+        "the names that the driver publishes"))
+
+
+def _effort_sign(name: str) -> Finding:
+    return Finding("joint_states.effort_scale", (
+        f"joint_states.effort_scale: the effort of {name} has the wrong sign; make its "
+        "joint_states.effort_scale negative"))
+
+
+def _mirror(name: str, effort: bool) -> Finding:
+    what = "position, velocity and effort" if effort else "position and velocity"
+    return Finding("joint position", (
+        f"joint position: {what} of {name} have the wrong sign, as the weight of the links tells; "
+        "turn them in the driver, or the joint's axis in the URDF"
+        + ("" if effort else " and the sign of its joint_states.effort_scale")))
