@@ -48,6 +48,10 @@ def run_node(arguments: Sequence[str], make: Callable[[], Any], parser: argparse
     try:
         files = read_parameter_files(arguments)     # before rcl, which would wait for a FIFO
         parser.parse_args(remove_ros_args(list(arguments))[1:])
+        if not winds_down:
+            # rclpy's handler ends the spinning, and calls this one. An exception as well could come
+            # anywhere: in a destructor of rclpy's it was printed with its traceback.
+            signal.signal(signal.SIGINT, lambda *_: None)
         rclpy.init(args=list(arguments), signal_handler_options=SignalHandlerOptions.NO
                    if winds_down else None)
         node = make()
