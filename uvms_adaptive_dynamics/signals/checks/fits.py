@@ -83,9 +83,9 @@ def lag_of(t: np.ndarray, features: np.ndarray, values: np.ndarray, overlap: flo
     inside = (t > t[0] + SHIFTS[-1]) & (t < t[-1] + SHIFTS[0])
     if inside.sum() < 2 * max(map(len, uses)):
         return 0.0, math.inf
-    # twice the negative log likelihood
-    cost = np.array([_left(_earlier(t, features, t[inside] - shift), values[inside], uses)
-                     for shift in SHIFTS]) * inside.sum() / overlap
+    # twice the negative log likelihood; of all shifts at once, since the node's inputs wait for it
+    cost = _left(_earlier(t, features, t[inside] - SHIFTS[:, None]), values[inside],
+                 uses) * inside.sum() / overlap
     k = int(np.argmin(cost))
     if k in (0, len(SHIFTS) - 1):
         return float(SHIFTS[k]), math.inf
@@ -96,20 +96,23 @@ def lag_of(t: np.ndarray, features: np.ndarray, values: np.ndarray, overlap: flo
 
 
 def _earlier(t: np.ndarray, x: np.ndarray, when: np.ndarray) -> np.ndarray:
-    """x (k, p) of the times t (k,), linearly between them, at the times `when`."""
+    """x (k, p) of the times t (k,), linearly between them, (..., p) at the times `when` (...)."""
     after = np.clip(np.searchsorted(t, when, side="right"), 1, len(t) - 1)
-    share = ((when - t[after - 1]) / np.maximum(t[after] - t[after - 1], 1e-12))[:, None]
+    share = ((when - t[after - 1]) / np.maximum(t[after] - t[after - 1], 1e-12))[..., None]
     return x[after - 1] + share * (x[after] - x[after - 1])
 
 
-def _left(x: np.ndarray, values: np.ndarray, uses: Sequence[Sequence[int]]) -> float:
-    """Sum of the logarithms of the mean squares that the columns of values (k, m) leave on those of
-    x (k, p) which they use."""
-    N, xy, left = x.T @ x, x.T @ values, values.copy()
-    for m, used in enumerate(uses):
-        part = N[np.ix_(used, used)]
-        left[:, m] -= x[:, used] @ np.linalg.solve(part + _ridge(part), xy[used, m])
-    return float(np.sum(np.log(np.maximum(np.mean(left ** 2, axis=0), 1e-300))))
+def _left(x: np.ndarray, values: np.ndarray, uses: Sequence[Sequence[int]]) -> np.ndarray:
+    """(s,) sums of the logarithms of the mean squares that the columns of values (k, m) leave on
+    those of x (s, k, p) which they use."""
+    N, xy = np.swapaxes(x, 1, 2) @ x, np.swapaxes(x, 1, 2) @ values
+    total = np.zeros(len(x))
+    for m, used in enumerate(map(list, uses)):
+        part = N[:, used][:, :, used]
+        b = np.linalg.solve(part + np.array([_ridge(one) for one in part]), xy[:, used, m, None])
+        left = values[:, m] - (x[:, :, used] @ b)[..., 0]
+        total += np.log(np.maximum(np.mean(left ** 2, axis=1), 1e-300))
+    return total
 
 
 def _solve(x: np.ndarray, y: np.ndarray) -> np.ndarray:
