@@ -78,7 +78,7 @@ NO_THRESHOLDS = {
     "signals/checks/delay.py": "MIN_SHIFT MAX_SHIFT SHIFT_STEP ROW_STRIDE INDEPENDENT "
                                "CONTRAST_SHIFT FIRST_ESTIMATE ESTIMATE_PERIOD MONITORED",
     "signals/checks/dvl_check.py": "CUT_STEP",
-    "signals/checks/effort_scale.py": "LOAD_PERIOD EFFORT_WINDOW",
+    "signals/checks/effort_scale.py": "LOAD_PERIOD",
     "signals/decode/joint_parts.py": "KEPT",
     "signals/gates/velocity_fit.py": "SPACING MEMORY JUDGE_PERIOD DEGREES",
     "signals/checks/finding.py": "CHANGE_WINDOW",

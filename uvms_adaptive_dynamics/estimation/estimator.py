@@ -136,6 +136,7 @@ class Estimator:
         self.trust = ChannelTrust(self.table.channels, config.filter.period,
                                   self._low_pass.correlation_length)
         self._cause: tuple[np.ndarray | None, str] = None, ""
+        self._left_out = self.robot.left_out(config)
         self._misread: tuple[Misread, ...] = ()
         self._progress = Progress(self.table.channels)
         self.payload = PayloadTracker(self.table, config.filter.period,
@@ -451,6 +452,7 @@ class Estimator:
         """Go on with settings that differ in those that may change (config.LIVE); what has been
         learnt stays. A detector of changes that is switched on begins anew."""
         before, self.config = self.config.estimation, config
+        self._left_out = self.robot.left_out(config)
         self._check = SampleCheck(config.limits, self.table, config.filter.gates)
         self._low_pass.minimum_share = config.filter.minimum_share
         self._deadline = config.estimation.deadline or self._half_period
@@ -652,18 +654,17 @@ class Estimator:
         those that a setting leaves out."""
         levels = self.trust.levels
         if self._cause[0] is not levels:     # new ones twice a second, snapshots at every tick
-            left_out = self.robot.left_out(self.config)
             misread = [one._replace(places=places) for one in self._misread
-                       if (places := tuple(c for c in one.places if not left_out[c]))]
+                       if (places := tuple(c for c in one.places if not self._left_out[c]))]
             self._cause = levels, likely_cause(self.robot.channels, 6 if self.table.vehicle else 0,
-                                               np.where(left_out, OK, levels), self.trust.batches,
-                                               misread)
+                                               np.where(self._left_out, OK, levels),
+                                               self.trust.batches, misread)
         return self._cause[1]
 
     def _trust_words(self) -> tuple[str, ...]:
         """(C,) state of each channel, or that a setting leaves it out."""
         return tuple(BY_SETTING if unused else STATES[level] for level, unused
-                     in zip(self.trust.levels, self.robot.left_out(self.config)))
+                     in zip(self.trust.levels, self._left_out))
 
     @property
     def last_t(self) -> float | None:

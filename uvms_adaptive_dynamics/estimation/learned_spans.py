@@ -47,8 +47,8 @@ class LearnedSpans:
         none."""
         self._spans = _merged(_usable(earlier))
         # In the order in which they came: without a clock, stamps of all dives are alike.
-        self._marks = deque(((t, np.array(values)) for t, *values in _usable_marks(marks)),
-                            maxlen=MOST_MARKS)
+        # As in a file, so that a save has nothing to round.
+        self._marks = deque(_usable_marks(marks), maxlen=MOST_MARKS)
         self._begin = self._end = math.nan      # of the stretch that goes on
         self._last: np.ndarray | None = None    # readings of its newest mark
         self._same = 0                          # marks in a row
@@ -75,17 +75,16 @@ class LearnedSpans:
 
     def mark_lists(self) -> list[list[float]]:
         """[t, velocities, efforts] of every mark, in the order in which they came."""
-        return [[round(t, 3), *(float(f"{x:.9g}") for x in values)] for t, values in self._marks]
+        return list(self._marks)
 
     def _mark(self, t: float, readings: np.ndarray) -> None:
         """Keep a mark, or count it where there is the same one."""
         last, self._last = self._last, readings
-        before = [values for at, values in self._marks if abs(at - t) < STAMP_ERROR]
-        tolerance = np.zeros(2) if not before else SAME * np.std(
-            [values for _, values in self._marks], axis=0)
-        if not any((np.abs(values - readings) <= tolerance).all() for values in before):
+        before = [values for at, *values in self._marks if abs(at - t) < STAMP_ERROR]
+        tolerance = np.zeros(2) if not before else SAME * np.std(self._marks, axis=0)[1:]
+        if not any((np.abs(readings - values) <= tolerance).all() for values in before):
             self._same = 0
-            self._marks.append((t, readings))
+            self._marks.append([round(t, 3), *readings.tolist()])
         # A robot that stands still reads the same on any day.
         elif last is None or (np.abs(last - readings) > tolerance).any():
             self._same += 1
@@ -100,9 +99,11 @@ def _place(t: float) -> int:
 
 
 def _readings(sample: Sample) -> np.ndarray:
-    """(2,) sums of the measured velocities, and of the efforts: whatever changes changes them."""
-    return np.nan_to_num([sample.nu.sum() + sample.mu_dot.sum(),
+    """(2,) sums of the measured velocities, and of the efforts: whatever changes changes them. With
+    as many digits as a file has."""
+    sums = np.nan_to_num([sample.nu.sum() + sample.mu_dot.sum(),
                           sample.wrench.sum() + sample.joint_torque.sum()])
+    return np.array([float(f"{x:.9g}") for x in sums])
 
 
 def _usable(found: Any) -> list[list[float]]:

@@ -50,8 +50,8 @@ def arm_check(samples: Sequence[Sample], log: RunLog, pi: np.ndarray, config: Co
     check."""
     if not (robot.vehicle and robot.joints and robot.coupled):
         return []
-    n = len(robot.joints)
-    t, columns = _low_passed(samples, pi, config, robot)
+    n, dragged = len(robot.joints), _with_drag(config, robot)
+    t, columns = _low_passed(samples, pi, config, robot, dragged)
     rows = log.rows()
     last = np.flatnonzero(rows.bag == rows.bag[-1])
     last = last[np.argsort(rows.t[last], kind="stable")]
@@ -75,8 +75,7 @@ def arm_check(samples: Sequence[Sample], log: RunLog, pi: np.ndarray, config: Co
     if told is None and not sign_doubted:
         return []
     gain = 0.0 if told is None else told.gain / float(valid.sum())
-    mistaken = mistaken_joint(samples, config, _with_drag(config, robot),
-                              EVERY * config.filter.period, room, gain)
+    mistaken = mistaken_joint(samples, config, dragged, EVERY * config.filter.period, room, gain)
     return [one for one in (mistaken or (told and told.finding),) if one]
 
 
@@ -87,10 +86,10 @@ def _with_drag(config: Config, robot: RobotModel) -> RobotModel:
 
 
 def _low_passed(samples: Sequence[Sample], pi: np.ndarray, config: Config,
-                robot: RobotModel) -> tuple[np.ndarray, np.ndarray]:
+                robot: RobotModel, dragged: RobotModel) -> tuple[np.ndarray, np.ndarray]:
     """(times (T,), columns (T, C, 1 + 2 n)): the change of predictions as the arm's data get later
-    and with each joint's position, and the links' drag; NaN where a row does not count."""
-    dragged = _with_drag(config, robot)
+    and with each joint's position, and the links' drag, which the robot `dragged` has among its
+    parameters; NaN where a row does not count."""
     place, period = dragged.table.term_slices[DRAG], EVERY * config.filter.period
     columns = 1 + len(robot.joints) + place.stop - place.start
     row_filter = RowFilter(replace(config.filter, period=period), len(robot.channels), columns)

@@ -56,14 +56,14 @@ def mistaken_joint(samples: Sequence[Sample], config: Config, robot: RobotModel,
     def fit(change: Change) -> RobustFit | None:
         return _fit([change(sample) for sample in samples], robot, row_filter)
 
-    as_it_is = fit(lambda sample: sample)
+    as_it_is = _fit(samples, robot, row_filter)
     if as_it_is is None:
         return None
     count = float(as_it_is.valid.sum())
     least = max(gain, LEAST_GAIN / count)
     best: tuple[float, Finding | None] = (least, None)
     for change, findings in _guesses(samples, robot, room):
-        changed = fit(change)
+        changed = as_it_is if change is None else fit(change)
         if changed is None:
             continue
         for finding, sign in findings:
@@ -73,8 +73,8 @@ def mistaken_joint(samples: Sequence[Sample], config: Config, robot: RobotModel,
 
 
 def _guesses(samples: Sequence[Sample], robot: RobotModel, room: np.ndarray
-             ) -> Iterator[tuple[Change, list[tuple[Finding, np.ndarray | None]]]]:
-    """(change of the samples, [(finding, signs (C,) of the efforts, None: as they are)])."""
+             ) -> Iterator[tuple[Change | None, list[tuple[Finding, np.ndarray | None]]]]:
+    """(change of the samples, [(finding, signs (C,) of the efforts)]); None: as they are."""
     joints, C = robot.joints, len(robot.channels)
     for i, j in combinations(range(len(joints)), 2):
         yield partial(_exchanged, i=i, j=j), [(_exchange(joints[i], joints[j]), None)]
@@ -82,7 +82,7 @@ def _guesses(samples: Sequence[Sample], robot: RobotModel, room: np.ndarray
     for j, name in enumerate(joints):
         sign = np.ones(C)
         sign[C - len(joints) + j] = -1.0
-        yield lambda sample: sample, [(_effort_sign(name), sign)]
+        yield None, [(_effort_sign(name), sign)]
         # The positions mirrored about their own middle, moved to where the limits let them be.
         middle = mu[:, j].min() + mu[:, j].max()
         if not np.isfinite(room[j]).all():

@@ -15,6 +15,7 @@
 """What a finished run says of its estimate: the evidence of the verdict, and the statement."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,7 @@ from ..uncertainty.verdict import (
     Finding,
     telling,
 )
+from .log import Rows
 from .run_record import Run, trust_of
 
 LEARNT = "the later half of the rows in motion, each predicted before it was learnt"
@@ -39,7 +41,7 @@ def evidence_of(done: Run) -> Evidence:
     that learnt the later half of them, since the first ones were predicted with the prior, and
     those after a change of the robot, since earlier ones were predicted for another one."""
     rows, period = done.log.rows(), done.config.filter.period
-    begin, enough = _last_change(done), JUDGED_SECONDS / period
+    begin, enough = _last_change(rows, done.log.changes), JUDGED_SECONDS / period
     left_out = done.robot.left_out(done.config)
     trust, tells = trust_of(rows, left_out), telling(done.robot.table, rows.moves)
     channels: dict[str, ChannelEvidence] = {}
@@ -63,11 +65,10 @@ def evidence_of(done: Run) -> Evidence:
                     timing(done.log.cpu_ms)["median"], 1e3 * period, done.remedies)
 
 
-def _last_change(done: Run) -> int:
-    """Place of the row at which the last change of the robot was believed, or withdrawn."""
-    if not done.log.changes:
-        return 0
-    return int(np.flatnonzero(done.log.rows().t == done.log.changes[-1])[-1])
+def _last_change(rows: Rows, changes: Sequence[float]) -> int:
+    """Place of the row at which the last of the changes [s] was believed, or withdrawn; 0 where
+    there was none."""
+    return int(np.flatnonzero(rows.t == changes[-1])[-1]) if changes else 0
 
 
 def _judged(rows: np.ndarray, frozen: bool, begin: int, enough: float) -> np.ndarray:

@@ -31,11 +31,10 @@ from ...model.robot import RobotModel
 from ...model.rotations import from_rpy
 from .finding import Finding, Harm
 from .fits import regression
+from .joint_check import EFFORT_WINDOW, MOVING_SPEED
 
 LOAD_PERIOD = 0.2       # [s] between the rows: gravity's load changes with the posture, slowly
-MOVING = 0.05           # [rad/s or m/s] from which friction has the sign of the speed
 INDEPENDENT = 3.0       # independent rows for each coefficient that is fitted
-EFFORT_WINDOW = 0.5     # [s] over which the error of an effort's fit repeats itself
 # Share of the effort's variance that the load explains: of less it may be another cause's.
 MOST_OF_IT = 0.5
 # Standard deviation of the logarithm of a load by a URDF's masses: tools, cables and covers that it
@@ -105,7 +104,7 @@ def _ratio(place: int, load: np.ndarray, speed: np.ndarray, effort: np.ndarray,
            overlap: float) -> _Ratio | None:
     """The ratio of effort to load, beside friction and a constant; None where the load is not most
     of the effort."""
-    moving = np.isfinite(effort) & (np.abs(speed) > MOVING)
+    moving = np.isfinite(effort) & (np.abs(speed) > MOVING_SPEED)
     if not moving.any():
         return None
     size = np.abs(effort[moving])

@@ -111,10 +111,9 @@ class JointConsistency:
         allowed = [LAG * abs(v - u) + SHARE * abs(p - q) + period * max(abs(u), abs(v))
                    for v, u, p, q in zip(now.velocity, old.velocity, now.position, old.position)]
         error = [max(abs(e) - a, 0.0) for e, a in zip(_difference(old, now), allowed)]
-        ratios = [e / usual for e, usual in zip(error, self._scale.value)]
         fits = judged(self._scale, error, period, judged_joints)
         if not fits:
-            self.worst = _largest(ratios)
+            self.worst = _largest([e / usual for e, usual in zip(error, self._scale.value)])
         return fits
 
     def _displaced(self) -> bool:
