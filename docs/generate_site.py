@@ -34,7 +34,7 @@ ROOT = DOCS.parent
 sys.path.insert(0, str(ROOT))
 
 import uvms_adaptive_dynamics as package  # noqa: E402
-from uvms_adaptive_dynamics.__main__ import COMMANDS, PROGRAM  # noqa: E402
+from uvms_adaptive_dynamics.__main__ import COMMANDS, MODULE_PROGRAM  # noqa: E402
 from uvms_adaptive_dynamics.config import Config  # noqa: E402
 from uvms_adaptive_dynamics.options import Parser  # noqa: E402
 from uvms_adaptive_dynamics.signals import topics  # noqa: E402
@@ -151,14 +151,14 @@ def _plain(text: str) -> str:
 def parsers() -> Iterator[tuple[str, str, Parser]]:
     """(command, its meaning, its parser) of every command."""
     for name, (module, meaning) in COMMANDS.items():
-        parser = Parser(prog=f"{PROGRAM} {name}")
+        parser = Parser(prog=f"{MODULE_PROGRAM} {name}")
         import_module(f"{package.__name__}.{module}").add_arguments(parser)
         yield name, meaning, parser
 
 
 def commands() -> str:
     """The help of every command."""
-    lines = ["# Command line", "", f"`{PROGRAM} COMMAND`, with one of these commands.", ""]
+    lines = ["# Command line", "", f"`{MODULE_PROGRAM} COMMAND`, with one of these commands.", ""]
     for name, meaning, parser in parsers():
         lines += [f"## {name}", "", f"{_plain(meaning[0].upper() + meaning[1:])}.", "", "```text",
                   _help(parser), "```", ""]

@@ -43,7 +43,7 @@ from std_msgs.msg import Float64MultiArray
 
 from uvms_adaptive_dynamics import Config, Feedforward, RobotModel, State
 from uvms_adaptive_dynamics.model.prior import prior_from_config
-from uvms_adaptive_dynamics.ros.feedforward_outputs import CLASSES
+from uvms_adaptive_dynamics.ros.feedforward_outputs import FEEDFORWARD_CLASSES
 from uvms_adaptive_dynamics.ros.messages import covariance_message, parameters_message
 from uvms_adaptive_dynamics.ros.publishers import LATCHED
 from uvms_adaptive_dynamics.signals.topics import FEEDFORWARD_OUTPUTS
@@ -74,7 +74,7 @@ class Estimator(Node):
         for output in FEEDFORWARD_OUTPUTS:
             if output.name in names:
                 self.create_subscription(
-                    CLASSES[output.type], f"uvms_feedforward/{output.name}",
+                    FEEDFORWARD_CLASSES[output.type], f"uvms_feedforward/{output.name}",
                     lambda message, name=output.name: self._hear(name, message), 100)
 
     def _say(self):

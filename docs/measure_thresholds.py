@@ -92,24 +92,25 @@ def apart(value: tuple[float, float], factor: float) -> tuple[float, float]:
 CONSTANTS: tuple[tuple[str, str, Callable], ...] = tuple(
     (module, *(entry if isinstance(entry, tuple) else (entry, times)))
     for module, entries in {
+        "model.physical_set": ("ACCEPTED_VIOLATION",),
         "model.prior": ("SLENDER", "WATER", "DEFAULT_VISCOUS", "DEFAULT_COULOMB"),
-        "estimation.arrival": ("BLOCK",),
-        "estimation.believed_change": ("UNDONE",),
+        "estimation.arrival": ("FORGETTING_BLOCK",),
+        "estimation.believed_change": ("FACTOR_UNDONE",),
         "estimation.change_evidence": ("SHARE_OF_PRIOR", "SCALE_STDDEV"),
         "estimation.changes": ("CHANGE_EVIDENCE_NATS", "CONFIRMED_NATS", "CONFIRMING",
                                "RESTORED_NATS", "ALIKE_NATS", "FIRST_LOOK", "SINCE"),
-        "estimation.estimator": ("OUTSIDE", "RECOVER_AFTER", "STAMP_JITTER"),
-        "estimation.forgetting": ("NEGLIGIBLE",),
+        "estimation.estimator": ("RECOVER_AFTER", "SAME_INSTANT"),
+        "estimation.forgetting": ("NEGLIGIBLE_GAIN",),
         "estimation.information": (("REWEIGH", about_one), "LIMITED_BY_NOISE"),
         "estimation.prior_information": ("SMALLEST_RELATIVE",),
-        "estimation.row_excitation": ("AT_REST", "COASTING", "IN_MOTION", "RECENT"),
+        "estimation.row_excitation": ("AT_REST", "COASTING", "IN_MOTION", "RECENT_MOTION"),
         "estimation.sample_check": ("INCONSISTENT", "ORTHONORMAL"),
         "uncertainty.channel_noise": ("WINSOR", "GROSS", ("FACTOR_RANGE", apart), "INITIAL_ROWS",
                                       "FIRST_ROWS", "QUANTILE_RATE", "RECENT_SHARE", "RECENT_TIME",
                                       "MANOEUVRE", "FEWEST_MANOEUVRES"),
-        "uncertainty.residual_autocovariance": ("SIGNIFICANT", "FEWEST"),
-        "uncertainty.trust": ("EXCESS", "GROSS_EXCESS", "UNEXPLAINED", "MATTERS", "ASSUMED",
-                              "CLIP", "T999", "MIN_BLOCKS", "BLOCK_TIME"),
+        "uncertainty.residual_autocovariance": ("SIGNIFICANT", "FEWEST_RESIDUALS"),
+        "uncertainty.trust": ("EXCESS", "GROSS_EXCESS", "UNEXPLAINED_BY_STATE", "MATTERS_BY_STATE",
+                              "ASSUMED", "LARGEST_SQUARE", "T999", "MIN_BLOCKS", "BLOCK_TIME"),
     }.items() for entry in entries)
 
 
@@ -137,7 +138,7 @@ def main() -> int:
     """Run, print, and return 0."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME",
-                        help="constants, such as MANOEUVRE or trust.CLIP; default all")
+                        help="constants, such as MANOEUVRE or trust.EXCESS; default all")
     parser.add_argument("--shared", type=Path,
                         default=Path(os.environ.get("UVMS_SHARED", ROOT.parent / "shared")),
                         help="folder with data/unisa_acg; default $UVMS_SHARED or ../shared")

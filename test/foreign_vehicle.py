@@ -20,9 +20,9 @@ from scipy.spatial.transform import Rotation
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.evaluation.bags import read_messages
 from uvms_adaptive_dynamics.evaluation.logs.ros_messages import (
-    BATTERY,
+    BATTERY_TYPE,
     IMU,
-    PRESSURE,
+    PRESSURE_TYPE,
     RC_OUT,
     header,
     make,
@@ -37,8 +37,9 @@ from uvms_adaptive_dynamics.signals.topics import inputs
 TWIST_STAMPED = "geometry_msgs/msg/TwistStamped"
 JOINTS = "sensor_msgs/msg/JointState"
 TOPICS = {"imu": ("/mavros/imu/data", IMU), "dvl": ("/dvl/velocity", TWIST_STAMPED),
-          "depth": ("/bar30/pressure", PRESSURE), "joint_states": ("/alpha/joint_states", JOINTS),
-          "thrusters": ("/mavros/rc/out", RC_OUT), "battery": ("/mavros/battery", BATTERY)}
+          "depth": ("/bar30/pressure", PRESSURE_TYPE),
+          "joint_states": ("/alpha/joint_states", JOINTS),
+          "thrusters": ("/mavros/rc/out", RC_OUT), "battery": ("/mavros/battery", BATTERY_TYPE)}
 ORDER = ("axis_b", "axis_d", "axis_a", "axis_e", "axis_c")      # axis_a is the gripper
 # What the vehicle's configuration must become.
 TRUTH = {"imu.topic": "/mavros/imu/data", "imu.world": "ned", "dvl.topic": "/dvl/velocity",
@@ -59,7 +60,7 @@ def write(source, path):
         connections = {role: bag.add_connection(topic, kind, typestore=store)
                        for role, (topic, kind) in TOPICS.items()}
         beside = [bag.add_connection(topic, kind, typestore=store) for topic, kind in (
-            ("/mavros/imu/data_raw", IMU), ("/mavros/imu/static_pressure", PRESSURE))]
+            ("/mavros/imu/data_raw", IMU), ("/mavros/imu/static_pressure", PRESSURE_TYPE))]
         last_battery = 0.0
         for role, message, t in read_messages(source, inputs(Config())):
             bag.write(connections[role], round(1e9 * t),
@@ -69,13 +70,13 @@ def write(source, path):
                            linear_acceleration=message.linear_acceleration)
                 bag.write(beside[0], round(1e9 * t), store.serialize_cdr(raw, IMU))
             if role == "depth":
-                hull = make(PRESSURE, header=message.header, fluid_pressure=95_000.0)
-                bag.write(beside[1], round(1e9 * t), store.serialize_cdr(hull, PRESSURE))
+                hull = make(PRESSURE_TYPE, header=message.header, fluid_pressure=95_000.0)
+                bag.write(beside[1], round(1e9 * t), store.serialize_cdr(hull, PRESSURE_TYPE))
             if t - last_battery > 0.5:
                 last_battery = t
-                voltage = make(BATTERY, header=header(t), voltage=15.6, present=True)
+                voltage = make(BATTERY_TYPE, header=header(t), voltage=15.6, present=True)
                 bag.write(connections["battery"], round(1e9 * t),
-                          store.serialize_cdr(voltage, BATTERY))
+                          store.serialize_cdr(voltage, BATTERY_TYPE))
     return path
 
 
@@ -93,7 +94,8 @@ def _foreign(role, message, t):
             vector(np.array([v.x, -v.y, -v.z])), vector(np.zeros(3)))
         return make(TWIST_STAMPED, header=header(stamp), twist=twist)
     if role == "depth":
-        return make(PRESSURE, header=message.header, fluid_pressure=message.fluid_pressure / 100)
+        return make(PRESSURE_TYPE, header=message.header,
+                    fluid_pressure=message.fluid_pressure / 100)
     if role == "thrusters":
         pwm = np.array(message.data)
         pwm[2] = 3000 - pwm[2]

@@ -50,7 +50,7 @@ from uvms_adaptive_dynamics.model.parameter_file import (
     load_parameters,
     save_parameters,
 )
-from uvms_adaptive_dynamics.model.parameters import VEHICLE, ParameterTable
+from uvms_adaptive_dynamics.model.parameters import VEHICLE_PARAMETERS, ParameterTable
 from uvms_adaptive_dynamics.model.robot import RobotModel, resolve_urdf
 from uvms_adaptive_dynamics.model.sample import channel_names
 from uvms_adaptive_dynamics.options import setting
@@ -155,7 +155,7 @@ class FileFuzzer:
             ("axis_e",), 20.0, 2.0, np.arange(7.0), np.full((7, 2), 0.2), sine, cosine,
             Promise(("W",), ("N",), np.ones(1, bool), np.ones(1), np.ones(1)),
             {"kind": "motion", "move": list(channel_names(True, JOINTS)), "seed": 2,
-             "free": [name for name, _, _ in VEHICLE]}))
+             "free": [name for name, _, _ in VEHICLE_PARAMETERS]}))
 
     def _write(self, text):
         self._path.write_bytes(text.encode("utf-8", "surrogatepass")

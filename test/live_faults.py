@@ -40,7 +40,10 @@ from geometry_msgs.msg import TwistStamped  # noqa: E402  isort: skip
 from rcl_interfaces.msg import Log  # noqa: E402  isort: skip
 from rclpy.qos import QoSProfile, qos_profile_sensor_data  # noqa: E402  isort: skip
 
-from uvms_adaptive_dynamics.ros.demo.simulated_robot import TYPES, ros_message  # noqa: E402
+from uvms_adaptive_dynamics.ros.demo.simulated_robot import (  # noqa: E402
+    MESSAGE_CLASSES,
+    ros_message,
+)
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot  # noqa: E402
 
 NAN = float("nan")
@@ -65,7 +68,7 @@ class Driver:
             name = topic.replace("/", "_") + "_driver"
             self.nodes[topic] = self.others.enter_context(bus(name=name)).operator
         self.publishers[topic] = self.nodes[topic].create_publisher(
-            TYPES[topic], topic, qos_profile_sensor_data
+            MESSAGE_CLASSES[topic], topic, qos_profile_sensor_data
         )
 
     def kill(self, topic):
@@ -163,7 +166,8 @@ def not_a_number(message):
 def second_imu(driver):
     """Another node sends the same messages beside the first."""
     other = driver.others.enter_context(bus(name="second_imu")).operator
-    publisher = other.create_publisher(TYPES["imu/data"], "imu/data", qos_profile_sensor_data)
+    publisher = other.create_publisher(MESSAGE_CLASSES["imu/data"], "imu/data",
+                                       qos_profile_sensor_data)
 
     def change(topic, message):
         if topic == "imu/data":
@@ -305,7 +309,7 @@ def run(fault, healthy=HEALTHY, recovery=RECOVERY):
     """Go through a fault; returns (what was heard, samples before, during and after it)."""
     with bus() as ros, ExitStack() as others:
         heard, driver = Heard(ros), Driver(ros, others)
-        for topic in TYPES:
+        for topic in MESSAGE_CLASSES:
             if topic not in fault.absent:
                 driver.connect(topic)
         saved = others.enter_context(TemporaryDirectory())     # of no fault before

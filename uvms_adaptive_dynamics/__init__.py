@@ -19,6 +19,7 @@ topic table does not load a solver.
 """
 from importlib import import_module
 
+PACKAGE = "uvms_adaptive_dynamics"
 __version__ = "0.1.0"
 
 _HOMES = {

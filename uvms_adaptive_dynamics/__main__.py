@@ -27,7 +27,7 @@ from . import __version__  # noqa: E402
 from .errors import UvmsError  # noqa: E402
 from .options import Parser  # noqa: E402
 
-PROGRAM = "python -m uvms_adaptive_dynamics"
+MODULE_PROGRAM = "python -m uvms_adaptive_dynamics"
 COMMANDS = {
     "evaluate": ("evaluation.evaluate_command",
                  "replay recordings through the estimator and measure its predictions"),
@@ -78,8 +78,9 @@ COMMANDS = {
 def main(arguments: list[str] | None = None) -> int:
     """Run a subcommand; returns its exit status (2 for anything that cannot be used)."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    parser = Parser(prog=PROGRAM, description="Online estimation of the dynamics of underwater "
-                                              "vehicle-manipulator robots.")
+    parser = Parser(prog=MODULE_PROGRAM,
+                    description="Online estimation of the dynamics of underwater "
+                                "vehicle-manipulator robots.")
     parser.add_argument("--version", action="version",
                         version=f"uvms_adaptive_dynamics {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True,

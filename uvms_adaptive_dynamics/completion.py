@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from importlib import import_module
 
 from .options import Parser
-from .terminal import PROGRAM
+from .terminal import INSTALLED_PROGRAM
 
 SHELLS = ("bash", "zsh")
 # zsh completes by bash's scripts as well.
@@ -52,7 +52,8 @@ complete -o filenames -F _uvms {program}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.description = f"Print a script for a shell: source <({PROGRAM} completion bash)"
+    parser.description = ("Print a script for a shell: "
+                          f"source <({INSTALLED_PROGRAM} completion bash)")
     parser.add_argument("shell", choices=SHELLS)
 
 
@@ -78,4 +79,4 @@ def script(commands: Mapping[str, tuple[str, str]]) -> str:
                     choices.append(f'        */"{name} {flag}") words="{listed}" ;;')
         options.append(f'            {name}) words="{" ".join(flags)}" ;;')
     return SCRIPT.format(commands=" ".join(commands), choices="\n".join(choices),
-                         options="\n".join(options), program=PROGRAM)
+                         options="\n".join(options), program=INSTALLED_PROGRAM)

@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
-PROGRAM = "uvms"     # as it is installed
+INSTALLED_PROGRAM = "uvms"  # as it is installed
 REFRESH = 0.2       # [s] between plain lines of progress
 
 

@@ -23,7 +23,7 @@ from uvms_adaptive_dynamics.control.excitation.trajectory import Trajectory
 from uvms_adaptive_dynamics.control.guide import (
     HELD_BACK,
     SMALLER,
-    SMALLEST,
+    SMALLEST_SIZE,
     Guide,
     StageView,
 )
@@ -312,7 +312,7 @@ def test_motions_that_are_always_broken_off_end_it():
         assert one.break_off(t)
         t += 10.0
     assert asked.code == "astray" and "broken off" in asked.sentence
-    assert SMALLER ** (one.broken_off + 1) < SMALLEST <= SMALLER ** one.broken_off
+    assert SMALLER ** (one.broken_off + 1) < SMALLEST_SIZE <= SMALLER ** one.broken_off
 
 
 def test_a_motion_for_a_stage_that_is_over_is_not_flown():

@@ -20,7 +20,7 @@ import pytest
 
 from uvms_adaptive_dynamics.control.stages import load_schedule, shipped
 from uvms_adaptive_dynamics.errors import ConfigError
-from uvms_adaptive_dynamics.model.parameters import VEHICLE, ParameterTable
+from uvms_adaptive_dynamics.model.parameters import VEHICLE_PARAMETERS, ParameterTable
 
 JOINTS = ("shoulder", "elbow", "wrist")
 
@@ -74,7 +74,7 @@ def test_the_papers_two():
         "wrist", "elbow", "shoulder", "yaw_heave", "roll_pitch", "couplings", "restoring"]
     assert all(stage.kept == () for stage in stages)
     assert stages[0].move == ("wrist",) and stages[-1].kind == "tilt"
-    assert sum((stage.free for stage in stages), ()).__len__() == len(VEHICLE) + 36
+    assert sum((stage.free for stage in stages), ()).__len__() == len(VEHICLE_PARAMETERS) + 36
     assert {name for stage in stages for name in stage.free} == set(table.names)
 
 
@@ -105,7 +105,7 @@ stages:
 """.replace(', "!"', ""))
     table = TABLES["names"]
     one = load_schedule(path, table).stages[0]
-    assert "W" not in one.free and len(one.free) == len(VEHICLE) - 1
+    assert "W" not in one.free and len(one.free) == len(VEHICLE_PARAMETERS) - 1
     assert one.at_least == 3 and one.left == .1 and len(one.move) == 6
     path = written(tmp_path, """
 stages:

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.control.state_filter import SILENCE, StateFilter
+from uvms_adaptive_dynamics.control.state_filter import SILENT_AFTER, StateFilter
 from uvms_adaptive_dynamics.model.rotations import FRD_FROM_FLU, from_quaternion, to_rotation_vector
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
 from uvms_adaptive_dynamics.simulation.sensors import ENU_FROM_NED
@@ -109,5 +109,5 @@ def test_silence_and_garbage(run):
     filter_.add("battery", 10.0, [16.0])
     for a, b in zip(before, filter_.motion(10.0)):
         np.testing.assert_array_equal(a, b)
-    assert filter_.motion(10.0 + 2 * SILENCE) is None
+    assert filter_.motion(10.0 + 2 * SILENT_AFTER) is None
     assert StateFilter(CONFIG, np.zeros(3)).motion(0.0) is None

@@ -22,7 +22,7 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.control.bands import friction_at_rest
 from uvms_adaptive_dynamics.control.carried_arm import CarriedArm
 from uvms_adaptive_dynamics.control.commands import Commands, held, holding
-from uvms_adaptive_dynamics.control.twin import STEP, Twin
+from uvms_adaptive_dynamics.control.twin import INTEGRATION_STEP, Twin
 from uvms_adaptive_dynamics.control.unexplained import BAND_STEP, Unexplained
 from uvms_adaptive_dynamics.errors import ParameterError
 from uvms_adaptive_dynamics.model.dynamics import State
@@ -59,7 +59,7 @@ def twin(process, pi=PI, covariance=None):
 
 def test_a_forecast_is_the_simulation():
     found = twin(unexplained(np.ones(10))).forecast(START, Commands(efforts), 1.0)
-    run = simulate(ROBOT, START, efforts, PI, 1.0, step=STEP)
+    run = simulate(ROBOT, START, efforts, PI, 1.0, step=INTEGRATION_STEP)
     assert np.allclose(found.position, run.position[::5])
     assert np.allclose(found.states[-1].nu, run.states[-1].nu)
     assert found.t[-1] == pytest.approx(1.0) and found.stddev.shape == (11, 20)
@@ -74,7 +74,7 @@ def test_bands_hold_drawn_disturbances_that_last_and_noise_of_efforts():
     process = unexplained(sigma, effort_sigma=0.03)
     band = twin(process, pi).forecast(START, Commands(efforts, measured=True), 1.0, CERTAIN)
     rng, roots, errors = np.random.default_rng(0), process.roots(10), []
-    keep = np.exp(-STEP / 0.1)
+    keep = np.exp(-INTEGRATION_STEP / 0.1)
     for _ in range(40):
         lasting = np.einsum("ckj,cj->kc", roots, rng.standard_normal((10, 10)))
         noise = [0.03 * rng.standard_normal(4)]
@@ -85,9 +85,9 @@ def test_bands_hold_drawn_disturbances_that_last_and_noise_of_efforts():
         def disturbed(t, lasting=lasting, noise=noise):
             # The middle of two instants of a step is what it feels.
             tau = efforts(t) + lasting[min(int(t / BAND_STEP + 1e-9), 9)]
-            tau[6:] += noise[round(t / STEP)]
+            tau[6:] += noise[round(t / INTEGRATION_STEP)]
             return tau
-        run = simulate(ROBOT, START, disturbed, pi, 1.0, step=STEP)
+        run = simulate(ROBOT, START, disturbed, pi, 1.0, step=INTEGRATION_STEP)
         errors.append(error_of(ROBOT, run.states[::5], run.position[::5], band))
     drawn = np.mean(np.var(errors, axis=0)[4:], axis=0)
     ratio = np.sqrt(np.mean(band.stddev[4:] ** 2, axis=0) / drawn)

@@ -21,7 +21,7 @@ import pytest
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.control.unexplained import (
     BAND_STEP,
-    LONGEST,
+    LONGEST_LAG,
     Residuals,
     Unexplained,
 )
@@ -74,7 +74,7 @@ def test_a_smooth_noise_is_found_and_the_white_one_beside_it_left_out():
     white = rng.standard_normal((50_000, 8)) / np.linalg.norm(kernel)
     found = watched(smooth(rng, 50_000, 8, width) + white).process(np.full(8, 3.0))
     lags = BAND_STEP * np.arange(found.correlation.shape[0])
-    fading = 1 - lags / LONGEST
+    fading = 1 - lags / LONGEST_LAG
     expected = 0.5 * np.exp(-(lags / (2 * width)) ** 2) * fading
     assert np.allclose(found.correlation.mean(axis=1), expected, atol=0.05)
     assert np.allclose(found.variance, 9.0)
@@ -97,7 +97,7 @@ def test_pauses_and_jumps_join_no_neighbours():
     """Rows before a pause are no neighbours of those behind it, and a jump back begins anew."""
     noise = np.concatenate([np.full((2000, 1), 1.0), np.full((2000, 1), -1.0)])
     t = PERIOD * np.concatenate([np.arange(2000), 10_000 + np.arange(2000)])
-    lasting = np.linspace(1, 0, round(LONGEST / BAND_STEP) + 1)
+    lasting = np.linspace(1, 0, round(LONGEST_LAG / BAND_STEP) + 1)
     assert np.allclose(watched(noise, t=t).process(np.ones(1)).correlation[:, 0], lasting,
                        atol=0.01)
     back = watched(noise, t=PERIOD * np.concatenate([9000 + np.arange(2000), np.arange(2000)]))

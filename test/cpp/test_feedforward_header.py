@@ -26,14 +26,14 @@ import pytest
 
 from uvms_adaptive_dynamics.model.manipulator import ManipulatorModel, Mount
 from uvms_adaptive_dynamics.model.motion import smooth_sign
-from uvms_adaptive_dynamics.model.parameters import LINK, VEHICLE
+from uvms_adaptive_dynamics.model.parameters import LINK_PARAMETERS, VEHICLE_PARAMETERS
 from uvms_adaptive_dynamics.model.rotations import from_rpy
 
 ROOT = Path(__file__).resolve().parents[2]
 INCLUDE, HERE = ROOT / "include", Path(__file__).parent
 # the golden files' order of parameters (golden/README.md)
 OURS_FROM_GOLDEN = np.r_[0:10, 15:27, 10:15]
-NAMES = [name for name, _, _ in VEHICLE]
+NAMES = [name for name, _, _ in VEHICLE_PARAMETERS]
 
 
 def eigen():
@@ -120,7 +120,7 @@ def test_the_arm_equals_the_python_regressors(answers):
         arm = ManipulatorModel.from_urdf(chain_urdf(joints), tuple(f"j{k}" for k in range(n)),
                                          Mount(tuple(xyz), tuple(rpy)), 9.81)
         Y, wrench = arm.regressors(mu, mu_dot, mu_ddot, R, nu, nu_dot)
-        Y[np.arange(n), 12 * np.arange(n) + LINK.index("fs")] = smooth_sign(mu_dot)
+        Y[np.arange(n), 12 * np.arange(n) + LINK_PARAMETERS.index("fs")] = smooth_sign(mu_dot)
         expected.append(np.concatenate([wrench.ravel(), Y.ravel()]))
     for line, values in zip(answers(questions), expected, strict=True):
         assert close(numbers(line), values, 1e-9)
@@ -138,7 +138,7 @@ def test_what_is_no_parameter_set_is_refused(answers, given, part):
 def test_its_names_are_the_tables():
     """The header's lists of names are those of the parameter table."""
     text = (INCLUDE / "uvms_adaptive_dynamics" / "feedforward.hpp").read_text()
-    for constant, names in (("kVehicleNames", NAMES), ("kLinkNames", LINK)):
+    for constant, names in (("kVehicleNames", NAMES), ("kLinkNames", LINK_PARAMETERS)):
         listed = text[text.index(f"{constant} = {{") :]
         listed = listed[listed.index("{") + 1:listed.index("}")]
         assert [word.strip().strip('"') for word in listed.split(",")] == list(names)

@@ -19,7 +19,7 @@ import pytest
 from information_cases import add, state_of
 from problems import make_table
 
-from uvms_adaptive_dynamics.estimation.arrival import BLOCK
+from uvms_adaptive_dynamics.estimation.arrival import FORGETTING_BLOCK
 from uvms_adaptive_dynamics.estimation.forgetting import (
     Wander,
     directional_map,
@@ -164,8 +164,8 @@ def test_change_is_followed():
 
 def test_without_forgetting_nothing_is_taken():
     """lambda = 1: both kinds are the plain sum of all data."""
-    a, pi_a, _ = run("directional", 3 * BLOCK, half, forgetting=1.0)
-    b, pi_b, _ = run("uniform", 3 * BLOCK, half, forgetting=1.0)
+    a, pi_a, _ = run("directional", 3 * FORGETTING_BLOCK, half, forgetting=1.0)
+    b, pi_b, _ = run("uniform", 3 * FORGETTING_BLOCK, half, forgetting=1.0)
     np.testing.assert_allclose(a, b, rtol=1e-12)
     np.testing.assert_allclose(pi_a, pi_b, rtol=1e-9)
 
@@ -197,8 +197,9 @@ def test_nothing_learnt_is_known_of_it_in_the_end():
     """With no new rows the own variance stays at rest; what was learnt is gone after a few times
     the wander's time."""
     wander = Wander(np.array([0]), np.array([0.04]), 3000.0)
+    added, refreshed = wander.added(FORGETTING_BLOCK)[0], wander.refreshed(FORGETTING_BLOCK)[0]
     information = 1 / 0.04 + 1e4
     for _ in range(20):
-        information = 1 / (1 / information + wander.added(BLOCK)[0]) + wander.refreshed(BLOCK)[0]
+        information = 1 / (1 / information + added) + refreshed
     assert information == pytest.approx(1 / 0.04, rel=1e-3)
-    assert 1 / (0.04 + wander.added(BLOCK)[0]) + wander.refreshed(BLOCK)[0] == pytest.approx(25.0)
+    assert 1 / (0.04 + added) + refreshed == pytest.approx(25.0)

@@ -23,7 +23,7 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import UvmsError
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.estimation.grip import note_grip, note_release
-from uvms_adaptive_dynamics.estimation.payload import MOST_MASS, REACH, PayloadTracker
+from uvms_adaptive_dynamics.estimation.payload import MOST_MASS, PAYLOAD_REACH, PayloadTracker
 from uvms_adaptive_dynamics.model.normal import Z95
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
@@ -79,7 +79,7 @@ def test_it_is_generalized_least_squares():
     rows = Rows(0)
     Y = rows.Y.reshape(-1, TABLE.size)
     V = Y @ rows.covariance @ Y.T + rows.noise ** 2 * np.eye(len(Y))
-    length = REACH * TABLE.reference_length[-1]
+    length = PAYLOAD_REACH * TABLE.reference_length[-1]
     prior = MOST_MASS * np.array([1.0] + [length] * 3 + [length ** 2] * 6)
     columns = Y[:, LINK]
     A = columns.T @ np.linalg.solve(V, columns) + np.diag(prior ** -2.0)

@@ -21,7 +21,7 @@ import pytest
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.estimation.saved_state import (
-    KEPT,
+    BACKUPS_KEPT,
     SavedState,
     known_directions,
     known_rows,
@@ -132,11 +132,11 @@ def test_backups_are_few_and_the_richest_stays(state, prior):
     """However many lines begin after it."""
     one = state()
     one.save(learned(prior, 100, directions=60, W=1.0))
-    for k in range(2 * KEPT):
+    for k in range(2 * BACKUPS_KEPT):
         one.begin_anew()
         one.save(learned(prior, k + 1))
     kept = [known_rows(one.load(path.name)) for path in one.backups()]
-    assert len(kept) == KEPT and kept == [100, 6, 7, 8, 9]
+    assert len(kept) == BACKUPS_KEPT and kept == [100, 6, 7, 8, 9]
 
 
 def test_a_damaged_state_gives_way_to_the_newest_good_backup(state, prior):

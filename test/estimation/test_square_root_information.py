@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.estimation.square_root_information import (
-    WAITING,
+    WAITING_ROWS,
     ChannelInformation,
     triangular,
 )
@@ -30,7 +30,7 @@ def test_weighted_sums_are_those_of_all_rows(channels):
     weights."""
     rng, size = np.random.default_rng(0), 6
     kept, plain = ChannelInformation(channels, size), np.zeros((channels, size + 1, size + 1))
-    for k in range(3 * WAITING + 7):
+    for k in range(3 * WAITING_ROWS + 7):
         rows, weight = rng.normal(size=(channels, size + 1)), float(rng.uniform(.1, 2))
         kept.fade(.999)
         plain *= .999
@@ -72,7 +72,7 @@ def test_no_tick_transforms_all_channels():
     fold = kept._fold
     kept._fold = lambda channel: done.append(channel) or fold(channel)
     most = 0
-    for _ in range(5 * WAITING):
+    for _ in range(5 * WAITING_ROWS):
         done.clear()
         kept.add_row(np.ones((10, 5)))
         most = max(most, len(done))

@@ -27,7 +27,7 @@ from uvms_adaptive_dynamics.estimation.progress import ProgressRecord
 from uvms_adaptive_dynamics.estimation.validity import (
     FAILED_IN_A_ROW,
     NONE_FOR,
-    STATES,
+    VALIDITY_STATES,
     Situation,
     validity,
 )
@@ -86,7 +86,7 @@ def test_nothing_is_trusted_that_speaks_against_itself(row_age, flags, **others)
     """Whatever comes together: a state and a reason, and trust only where nothing forbids it."""
     now = Situation(HEALTHY.channels, np.array(row_age), **flags, **others)
     found = validity(now)
-    assert found.state in STATES and found.reason
+    assert found.state in VALIDITY_STATES and found.reason
     if found.trusted:
         assert found.state not in ("waiting", "failed")
         assert now.alive and now.finite and now.judged and not now.wrong

@@ -22,7 +22,7 @@ from analytic import AnalyticMotion
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.estimation.low_pass import RowFilter
-from uvms_adaptive_dynamics.evaluation.arm_check import EVERY, arm_check
+from uvms_adaptive_dynamics.evaluation.arm_check import CHECKED_EVERY, arm_check
 from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 
@@ -56,7 +56,7 @@ def recorded(lag=0.0, scale=1.0, offset=0.0, constant=0.0, change=lambda sample:
                                     for name in ("t", "Y", "tau", "tau_known", "valid"))
     rows = SimpleNamespace(t=t, bag=np.zeros(len(t), int), measured=measured,
                            tau_known=known, valid=valid)
-    return samples[::EVERY], SimpleNamespace(rows=lambda: rows, regressors=lambda k: Y[k])
+    return samples[::CHECKED_EVERY], SimpleNamespace(rows=lambda: rows, regressors=lambda k: Y[k])
 
 
 @pytest.mark.parametrize("wrong, code, said", [

@@ -17,8 +17,8 @@ import pytest
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.evaluation.causes import (
-    ADVICE,
-    ROLES,
+    ADVICE_FOR_REASON,
+    ROLE_OF_REASON,
     masked_rows,
     missing_messages,
     partly_masked,
@@ -77,10 +77,10 @@ def test_efforts_of_another_unit_are_told_to_be_scaled():
     assert said.endswith("; set joint_states.effort_scale")
 
 
-@pytest.mark.parametrize("role", sorted(set(ROLES.values())))
+@pytest.mark.parametrize("role", sorted(set(ROLE_OF_REASON.values())))
 def test_settings_in_remedies_exist(role):
     """Those made of a role's name."""
     names = {name for name, _, _ in Config().settings()}
     if role != "wrench":
         assert {f"{role}.topic", f"{role}.timeout"} <= names
-    assert not set(ADVICE) & set(ROLES)
+    assert not set(ADVICE_FOR_REASON) & set(ROLE_OF_REASON)

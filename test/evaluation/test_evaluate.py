@@ -40,7 +40,7 @@ from uvms_adaptive_dynamics.evaluation.page_data import CHANNEL_VALUES, PARAMETE
 from uvms_adaptive_dynamics.evaluation.parity import POINTS
 from uvms_adaptive_dynamics.evaluation.regimes import regimes
 from uvms_adaptive_dynamics.evaluation.run import evaluate, metrics_of, run
-from uvms_adaptive_dynamics.model.metrics import KEYS, channel_metrics
+from uvms_adaptive_dynamics.model.metrics import METRICS, channel_metrics
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
@@ -124,7 +124,7 @@ def test_metrics_json_has_the_documented_form(result):
         assert list(block) == CHANNELS
         more = {*SAVED, "trust", "trust_share", "trust_since_s", "masked_by"} if (
             block is metrics["channels"]) else set()
-        assert all(set(channel) == {"unit", "n", "masked", *KEYS, *more}
+        assert all(set(channel) == {"unit", "n", "masked", *METRICS, *more}
                    for channel in block.values())
         assert [block[name]["n"]
                 for name in CHANNELS] == [metrics["channels"][name]["n"] for name in CHANNELS]
@@ -265,7 +265,7 @@ def test_samples_csv_gives_the_same_metrics(result):
         valid = np.array([r[f"{name}.valid"] == "1" for r in rows])
         found = channel_metrics(measured, predicted, stddev, valid,
                                 metrics["channels"][name]["unit"])
-        for key in ("n", "masked", *KEYS):
+        for key in ("n", "masked", *METRICS):
             assert found[key] == pytest.approx(metrics["channels"][name][key], rel=1e-5, abs=1e-6)
     assert np.std([float(r["pitch.arm"]) for r in rows]) > 0.01
 

@@ -20,7 +20,7 @@ import pytest
 from html_page import Elements
 from jinja2 import UndefinedError
 
-from uvms_adaptive_dynamics.evaluation.report import PAGE, PARTS, Found, template
+from uvms_adaptive_dynamics.evaluation.report import PAGE, PAGE_PARTS, Found, template
 from uvms_adaptive_dynamics.evaluation.report_tables import ChannelRow, Table, channel_rows
 from uvms_adaptive_dynamics.uncertainty.verdict import NOT_USABLE, Answer, Verdict
 
@@ -37,7 +37,7 @@ def page(frozen, **values):
                  over_time=table, regimes=table, stages=table, saved=frozen,
                  groups=[], parity=[], comparison=None, blocks=[], eigenvalues=False,
                  parameters=table, solver=None, notes=[], facts=[("name", "value")],
-                 measured="10%", weak="50%", data="{}", **dict.fromkeys(PARTS, ""))
+                 measured="10%", weak="50%", data="{}", **dict.fromkeys(PAGE_PARTS, ""))
     return template().render({**given, **values})
 
 
@@ -93,7 +93,7 @@ def test_an_empty_channel_says_why():
 
 def test_nothing_is_loaded_from_elsewhere():
     """Styles and scripts are part of the page; none of ours names another place."""
-    parts = {name: (PAGE / file).read_text() for name, file in PARTS.items()}
+    parts = {name: (PAGE / file).read_text() for name, file in PAGE_PARTS.items()}
     whole = page(False, **parts)
     assert Elements(whole).loaded == []
     for name, text in parts.items():
@@ -108,7 +108,7 @@ def test_the_library_stands_beside_its_licence():
     """As its licence asks, with the name of its author."""
     licence = (PAGE / "uPlot.LICENSE").read_text()
     assert "MIT License" in licence and "Leon Sorokin" in licence
-    assert "uPlot (v" in (PAGE / PARTS["plot_script"]).read_text()[:100]
+    assert "uPlot (v" in (PAGE / PAGE_PARTS["plot_script"]).read_text()[:100]
 
 
 def test_the_page_begins_with_the_verdict():

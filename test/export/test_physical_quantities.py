@@ -27,7 +27,7 @@ from uvms_adaptive_dynamics.export.identified import ExportError
 from uvms_adaptive_dynamics.export.physical_quantities import _formulas, physical_quantities
 from uvms_adaptive_dynamics.export.quantity_table import saved, shown
 from uvms_adaptive_dynamics.model.covariance import deviations
-from uvms_adaptive_dynamics.model.parameters import LINK, RIGID
+from uvms_adaptive_dynamics.model.parameters import LINK_PARAMETERS, RIGID
 from uvms_adaptive_dynamics.model.prior import prior_stddev
 
 WEIGHED = CONFIG.with_values({"robot.dry_mass": 13.0})
@@ -73,7 +73,7 @@ def test_values_of_a_known_body():
                               -r[0] * r[1], -r[0] * r[2], -r[1] * r[2]])
                 for m, r in zip(masses, (a, b)))
     found = by_name(estimate(0, config, **dict(zip(
-        [f"axis_e.{entry}" for entry in LINK[RIGID]], rigid))))
+        [f"axis_e.{entry}" for entry in LINK_PARAMETERS[RIGID]], rigid))))
     centre, d = (a + 3 * b) / 4, a - b
     about = 0.75 * (d @ d * np.eye(3) - np.outer(d, d))     # reduced mass 3/4
     assert found["axis_e.mass"].value == 4.0 and "arm.mass" not in found

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from uvms_adaptive_dynamics.model.metrics import KEYS, all_channels, channel_metrics, timing
+from uvms_adaptive_dynamics.model.metrics import METRICS, all_channels, channel_metrics, timing
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_r2_of_the_mean_is_zero_and_of_the_truth_one(series):
 
 
 @pytest.mark.parametrize("measured, gone", [
-    ([], set(KEYS)),
+    ([], set(METRICS)),
     ([1.0], {"r2", "slope", "bias"}),
     ([0.1, 0.1, 0.1], {"r2", "slope", "bias"}),
 ])
@@ -77,7 +77,7 @@ def test_what_does_not_exist_is_null(measured, gone):
     measured = np.array(measured)
     ones = np.ones(measured.size)
     found = channel_metrics(measured, measured + 1.0, ones, ones.astype(bool), "N")
-    assert {key for key in KEYS if found[key] is None} == gone
+    assert {key for key in METRICS if found[key] is None} == gone
 
 
 def test_zero_stddev_leaves_the_errors_but_no_interval():

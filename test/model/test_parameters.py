@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.errors import ParameterError
-from uvms_adaptive_dynamics.model.parameters import VEHICLE, ParameterTable
+from uvms_adaptive_dynamics.model.parameters import VEHICLE_PARAMETERS, ParameterTable
 
 
 def table(n=4, vehicle=True, terms=()):
@@ -29,7 +29,8 @@ def test_vehicle_with_four_joints_has_75_named_parameters():
     """27 + 12 n, names unique, units and scales for each."""
     t = table()
     assert t.size == 75 and len(set(t.names)) == 75 and len(t.units) == 75
-    assert len(VEHICLE) == 27 and t.names[22:27] == ("W", "B", "xgW_xbB", "ygW_ybB", "zgW_zbB")
+    assert len(VEHICLE_PARAMETERS) == 27
+    assert t.names[22:27] == ("W", "B", "xgW_xbB", "ygW_ybB", "zgW_zbB")
     assert t.names[27] == "axis_e.m" and t.names[-1] == "axis_b.fs"
     assert np.all(t.scale > 0)
 

@@ -27,7 +27,7 @@ from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import ConfigError, RobotError
 from uvms_adaptive_dynamics.model.manipulator import ManipulatorModel
 from uvms_adaptive_dynamics.model.robot import RobotModel, resolve_urdf
-from uvms_adaptive_dynamics.model.urdf import LIMIT, urdf_text
+from uvms_adaptive_dynamics.model.urdf import LARGEST_URDF, urdf_text
 
 JOINTS = ("axis_e", "axis_d", "axis_c", "axis_b")
 ALPHA5 = Path(resolve_urdf(Config().robot.urdf)).read_text()
@@ -98,7 +98,7 @@ MIMIC = '<mimic joint="axis_e"/>'
     (ALPHA5[:1500], "not well-formed XML"), ("<html/>", "outermost element is <html>"),
     ("<robot name='x'/>", "no links"), ("<a>" * 100_000, "not well-formed XML"),
     ('<!DOCTYPE x [<!ENTITY a "b">]><robot name="&a;"/>', "declares entities"),
-    ("<robot>" + " " * LIMIT + "</robot>", "longer than 4 MB")])
+    ("<robot>" + " " * LARGEST_URDF + "</robot>", "longer than 4 MB")])
 def test_a_description_that_cannot_be_used_is_refused_by_name(text, words):
     """Pinocchio alone takes half of these, and gives a robot that never moves or weighs nothing."""
     assert words in refusal(text)

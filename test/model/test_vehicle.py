@@ -19,7 +19,7 @@ import json
 import numpy as np
 import pytest
 
-from uvms_adaptive_dynamics.model.parameters import VEHICLE
+from uvms_adaptive_dynamics.model.parameters import VEHICLE_PARAMETERS
 from uvms_adaptive_dynamics.model.rotations import from_rpy, skew
 from uvms_adaptive_dynamics.model.vehicle import by_linear_velocity, vehicle_regressor
 
@@ -69,7 +69,7 @@ def test_regressor_is_the_sum_of_fossens_terms():
     rng = np.random.default_rng(0)
     for _ in range(50):
         nu, nu_dot, R = random_state(rng)
-        pi = rng.normal(size=len(VEHICLE))
+        pi = rng.normal(size=len(VEHICLE_PARAMETERS))
         M = np.zeros((6, 6))
         M[[0, 1, 2, 0, 1, 3, 4, 3, 4, 5], [0, 1, 2, 4, 3, 1, 0, 3, 4, 5]] = pi[:10]
         a, b = M[:3] @ nu, M[3:] @ nu
@@ -87,7 +87,7 @@ def test_coriolis_forces_do_no_work():
     rng = np.random.default_rng(1)
     for _ in range(20):
         nu, _, R = random_state(rng)
-        pi = np.zeros(len(VEHICLE))
+        pi = np.zeros(len(VEHICLE_PARAMETERS))
         pi[:10] = rng.normal(size=10)
         pi[6], pi[5] = pi[3], pi[4]
         assert abs(nu @ vehicle_regressor(nu, np.zeros(6), R) @ pi) < 1e-12
@@ -97,7 +97,7 @@ def test_inertial_part_is_the_lagrangian_derivative():
     """M nu_dot + C nu follows from kinetic energy by finite differences (Kirchhoff's equations)."""
     rng = np.random.default_rng(2)
     nu, nu_dot, R = random_state(rng)
-    pi = np.zeros(len(VEHICLE))
+    pi = np.zeros(len(VEHICLE_PARAMETERS))
     pi[:10] = [20, 25, 30, .4, -.3, -.3, .4, .5, .6, .7]
     M = np.zeros((6, 6))
     M[[0, 1, 2, 0, 1, 3, 4, 3, 4, 5], [0, 1, 2, 4, 3, 1, 0, 3, 4, 5]] = pi[:10]

@@ -30,7 +30,7 @@ from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.ros import messages
 from uvms_adaptive_dynamics.ros.demo import command as demo
 from uvms_adaptive_dynamics.ros.demo.child import Child, run_command
-from uvms_adaptive_dynamics.ros.demo.view import SHOWN, View
+from uvms_adaptive_dynamics.ros.demo.view import SHOWN_PARAMETERS, View
 from uvms_adaptive_dynamics.ros.publishers import LATCHED
 
 
@@ -131,4 +131,4 @@ def test_the_view_shows_what_the_topics_say(tmp_path, monkeypatch, capsys):
     for expected in ("surge 0.99", "yaw < -9", "m_X_du 1±1", "clarabel 2.5 ms a solve", "3 skipped",
                      "0.988", "95%"):
         assert expected in words, words
-    assert all(name in words for name in SHOWN)
+    assert all(name in words for name in SHOWN_PARAMETERS)

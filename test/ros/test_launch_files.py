@@ -27,7 +27,7 @@ from pathlib import Path
 import pytest
 
 from uvms_adaptive_dynamics.config import NODE_NAME, Config, load_config
-from uvms_adaptive_dynamics.ros.feedforward_node import NAME
+from uvms_adaptive_dynamics.ros.feedforward_node import FEEDFORWARD_NODE
 from uvms_adaptive_dynamics.signals.topics import FEEDFORWARD_OUTPUTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -233,7 +233,7 @@ def test_the_identification_is_the_package_s_and_brings_its_estimator(launch_fil
 
 
 @pytest.mark.parametrize("file, name", [
-    ("estimator", NODE_NAME), ("feedforward", NAME), ("twin", "uvms_twin"),
+    ("estimator", NODE_NAME), ("feedforward", FEEDFORWARD_NODE), ("twin", "uvms_twin"),
     ("identify", "uvms_identification")])
 def test_a_node_that_fails_fails_the_launch(launch_file, file, name):
     """Except in a shutdown, after which nobody asks."""
@@ -263,7 +263,7 @@ def test_the_default_parameter_file_is_in_the_package(launch_file):
 def test_the_feedforward_node_is_the_package_s_and_its_outputs_have_other_names(launch_file):
     """Executable, node name and outputs are those of setup.py and of the topic table."""
     *remaps, _, node = started(launch_file, "feedforward.launch.py")
-    assert node.kwargs["executable"] in executables() and node.kwargs["name"] == NAME
+    assert node.kwargs["executable"] in executables() and node.kwargs["name"] == FEEDFORWARD_NODE
     outputs = {f"~/{output.name}" for output in FEEDFORWARD_OUTPUTS}
     declared = arguments(launch_file("feedforward.launch.py").generate_launch_description())
     assert remaps and {remap.args[0] for remap in remaps} <= outputs

@@ -47,7 +47,7 @@ from uvms_adaptive_dynamics.evaluation.run import run as evaluation
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
 from uvms_adaptive_dynamics.model.robot import resolve_urdf
 from uvms_adaptive_dynamics.ros import inputs as ros_inputs
-from uvms_adaptive_dynamics.ros.demo.simulated_robot import TYPES, ros_message
+from uvms_adaptive_dynamics.ros.demo.simulated_robot import MESSAGE_CLASSES, ros_message
 from uvms_adaptive_dynamics.ros.estimator_node import EstimatorNode
 from uvms_adaptive_dynamics.ros.messages import time_message
 from uvms_adaptive_dynamics.ros.subscriptions import Repeated
@@ -59,7 +59,7 @@ SENSOR = QoSProfile(depth=200,
                     reliability=ReliabilityPolicy.RELIABLE)  # what is compared must not get lost
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 RELIABLE_INPUTS = {f"qos_overrides./{topic}.subscription.reliability": "reliable"
-                   for topic in TYPES}
+                   for topic in MESSAGE_CLASSES}
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ class SimulatedTime:
         self.robot = SimulatedRobot(seed, None, start_ns=1_800_000_000 * 10**9, truth_period=None)
         self.clock = ros.publisher(Clock, "/clock", QoSProfile(depth=10))
         self.publishers = {topic: ros.publisher(kind, f"/{topic}", SENSOR)
-                           for topic, kind in TYPES.items()}
+                           for topic, kind in MESSAGE_CLASSES.items()}
         self.now = 0
         self.sent = 0
 
@@ -724,10 +724,10 @@ def test_the_process_ends_cleanly_and_its_bag_can_be_read(ros, tmp_path, how):
                     f"output.record:={tmp_path / 'bag'}")
     try:
         publishers = {topic: ros.publisher(kind, f"/{topic}", SENSOR)
-                      for topic, kind in TYPES.items()}
+                      for topic, kind in MESSAGE_CLASSES.items()}
         found = ros.collect(DiagnosticArray, "/diagnostics", QoSProfile(depth=10))
         ros.until(lambda: found)
-        for publisher, kind in zip(publishers.values(), TYPES.values()):
+        for publisher, kind in zip(publishers.values(), MESSAGE_CLASSES.values()):
             for _ in range(5):
                 publisher.publish(kind())
         ros.until(lambda: said(found, "recorder")

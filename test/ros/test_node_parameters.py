@@ -23,7 +23,7 @@ from ros_bus import bus
 from uvms_adaptive_dynamics.config import LIVE, Config
 from uvms_adaptive_dynamics.errors import ConfigError
 from uvms_adaptive_dynamics.ros.parameters import (
-    TYPES,
+    PARAMETER_TYPES,
     changes_sentence,
     config_from_parameters,
     watch_changes,
@@ -73,11 +73,11 @@ def test_every_setting_is_declared_with_its_type_and_words(declared):
     node, config = declared()
     for name, entry, value in config.settings():
         described, meta = node.describe_parameter(name), entry.metadata
-        assert described.type == TYPES[meta["kind"]].value, name
+        assert described.type == PARAMETER_TYPES[meta["kind"]].value, name
         assert described.description.startswith(meta["doc"])
         assert meta["unit"] in described.description
         stored = node.get_parameter(name)
-        assert stored.type_ is TYPES[meta["kind"]], name
+        assert stored.type_ is PARAMETER_TYPES[meta["kind"]], name
         assert (tuple(stored.value) if isinstance(value, tuple) else stored.value) == value
         assert ("Fixed at start: " in described.additional_constraints) == (name not in LIVE)
         assert ("May change" in described.additional_constraints) == (name in LIVE)

@@ -35,7 +35,7 @@ from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.estimation.validity import NONE_FOR
 from uvms_adaptive_dynamics.ros.estimator_node import EstimatorNode
 from uvms_adaptive_dynamics.ros.messages import read_covariance
-from uvms_adaptive_dynamics.ros.parameter_outputs import LOOK_S
+from uvms_adaptive_dynamics.ros.parameter_outputs import SILENCE_LOOK_S
 from uvms_adaptive_dynamics.ros.validity import ValidityMonitor
 
 KEPT = QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -178,7 +178,7 @@ def test_a_dead_dvl_and_then_no_sensor_at_all(watched):
     assert "lately on surge, sway, heave, roll, pitch, yaw" in values["reason"]
     values = node.said("holding", trusted="false")
     silent = min(float(values[f"age {joint}"]) for joint in node.node.robot.joints)
-    assert NONE_FOR < silent < NONE_FOR + LOOK_S + 0.5      # a loaded computer is late
+    assert NONE_FOR < silent < NONE_FOR + SILENCE_LOOK_S + 0.5  # a loaded computer is late
     assert "no sample for" in values["reason"] and float(values["age surge"]) > silent + 2.0
     parameters = node.heard["parameters"][-1]
     assert parameters.header.frame_id == "holding"

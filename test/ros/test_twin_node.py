@@ -33,7 +33,7 @@ from uvms_adaptive_dynamics.model.dynamics import State
 from uvms_adaptive_dynamics.model.forward_simulation import Forward
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.model.rotations import from_quaternion, from_rpy
-from uvms_adaptive_dynamics.ros.demo.simulated_robot import TYPES, ros_message
+from uvms_adaptive_dynamics.ros.demo.simulated_robot import MESSAGE_CLASSES, ros_message
 from uvms_adaptive_dynamics.ros.messages import covariance_message, doubles, time_message
 from uvms_adaptive_dynamics.ros.publishers import LATCHED
 from uvms_adaptive_dynamics.ros.twin_messages import ForecastMessages
@@ -58,7 +58,7 @@ def ros():
 def node(ros):
     settings = {"use_sim_time": True, "twin.rate": 5.0, "twin.horizon": 1.0,
                 **{f"qos_overrides./{topic}.subscription.reliability": "reliable"
-                   for topic in TYPES}}
+                   for topic in MESSAGE_CLASSES}}
     made = TwinNode(context=ros.context, use_global_arguments=False,
                     parameter_overrides=[Parameter(name, value=value)
                                          for name, value in settings.items()])
@@ -95,7 +95,8 @@ def play(ros, node, seconds):
     """The simulated robot in simulated time, as fast as the node takes it."""
     robot = SimulatedRobot(3, None, start_ns=START_NS, truth_period=None)
     clock = ros.publisher(Clock, "/clock", QoSProfile(depth=10))
-    publishers = {topic: ros.publisher(kind, f"/{topic}", SENSOR) for topic, kind in TYPES.items()}
+    publishers = {topic: ros.publisher(kind, f"/{topic}", SENSOR)
+                  for topic, kind in MESSAGE_CLASSES.items()}
     sent = 0
     while robot.t < seconds:
         found = list(robot.advance(robot.t + 0.04))

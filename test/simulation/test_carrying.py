@@ -15,7 +15,11 @@
 """The motion with room for a payload."""
 import numpy as np
 
-from uvms_adaptive_dynamics.simulation.carrying import CARRYING_CENTRE, RAMP, CarryingMotion
+from uvms_adaptive_dynamics.simulation.carrying import (
+    CARRYING_CENTRE,
+    CARRYING_RAMP,
+    CarryingMotion,
+)
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
 
 
@@ -27,7 +31,7 @@ def test_it_begins_as_the_other_and_keeps_its_rates():
     for a, b in zip(own.at(0.0), robot.motion.at(0.0)):
         np.testing.assert_array_equal(a, b)
     values = []
-    for t in np.linspace(0.1, 3 * RAMP, 60):
+    for t in np.linspace(0.1, 3 * CARRYING_RAMP, 60):
         here, before, after = own.at(t), own.at(t - h), own.at(t + h)
         np.testing.assert_allclose(here.rate, (after.value - before.value) / (2 * h), atol=1e-7)
         np.testing.assert_allclose(here.acceleration, (after.rate - before.rate) / (2 * h),

@@ -22,7 +22,7 @@ import pytest
 from simulated import POSE, G, in_vacuum, let_go, without_losses
 
 from uvms_adaptive_dynamics.model.manipulator import ManipulatorModel, Mount
-from uvms_adaptive_dynamics.model.parameters import VEHICLE
+from uvms_adaptive_dynamics.model.parameters import VEHICLE_PARAMETERS
 from uvms_adaptive_dynamics.model.vehicle import vehicle_regressor
 from uvms_adaptive_dynamics.simulation.paper_parameters import paper_parameters
 from uvms_adaptive_dynamics.simulation.physics import Physics
@@ -155,7 +155,7 @@ def test_physics_agrees_with_the_regressors_where_both_hold():
     values, rng, names = (
         paper_parameters(robot),
         np.random.default_rng(3),
-        [row[0] for row in VEHICLE],
+        [row[0] for row in VEHICLE_PARAMETERS],
     )
     pi_v = np.array([values[name] for name in names])
     pi_m = np.array([v for name, v in values.items() if name not in names])

@@ -293,7 +293,7 @@ def test_groups_that_end_beyond_rho_get_their_cone(read_back, monkeypatch):
     ours = NativeSolver().solve(problem)
     norms, rho, _ = problem.group_norms(problem.residuals(ours.pi))
     assert (norms > rho).any()
-    monkeypatch.setattr(condensed, "NEAR", 1e3)
+    monkeypatch.setattr(condensed, "CONE_SHARE", 1e3)
     written = read_back.solve(problem)
     assert len(read_back.files) > 1
     assert written.objective == pytest.approx(ours.objective, rel=1e-6)

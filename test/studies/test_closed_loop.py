@@ -154,8 +154,8 @@ def test_the_command_writes_its_table_and_its_picture(tmp_path, monkeypatch, tru
     and the stress."""
     monkeypatch.setattr(command, "true_parameters", lambda *_: true)
     monkeypatch.setattr(tuning, "TRIED", ((4.0, 4.0, 12.0),))
-    monkeypatch.setattr(tuning, "LENGTH", 1.5)
-    monkeypatch.setattr(tuning, "SETTLED", 1.0)
+    monkeypatch.setattr(tuning, "TUNING_LENGTH", 1.5)
+    monkeypatch.setattr(tuning, "TUNING_SETTLED", 1.0)
     monkeypatch.setattr("uvms_adaptive_dynamics.studies.closed_loop.stress.CORNERS", 2)
     assert main(["closed_loop", "--seeds", "1", "--duration", "4", "--tune", "--stress", "20",
                  "--output", str(tmp_path / "out")]) == 0

@@ -31,17 +31,17 @@ from uvms_adaptive_dynamics.studies.faults.bench import Bench  # noqa: E402
 from uvms_adaptive_dynamics.studies.faults.case import Case, Limits  # noqa: E402
 from uvms_adaptive_dynamics.studies.faults.page import page  # noqa: E402
 from uvms_adaptive_dynamics.studies.faults.recordings import (  # noqa: E402
-    LONG,
-    SHORT,
+    LONG_SCENE,
+    SHORT_SCENE,
     Recordings,
     Scene,
     recordings_of,
 )
 from uvms_adaptive_dynamics.studies.faults.report import line  # noqa: E402
-from uvms_adaptive_dynamics.studies.faults.table import KINDS, chosen, table  # noqa: E402
+from uvms_adaptive_dynamics.studies.faults.table import CASE_KINDS, chosen, table  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
-CASES = chosen(SHORT.onset, [], [], short=True)
+CASES = chosen(SHORT_SCENE.onset, [], [], short=True)
 
 
 @pytest.fixture(scope="module")
@@ -51,13 +51,13 @@ def robot():
 
 def test_the_table_is_whole():
     """Names are unique, kinds known, faults end before the recording does or never."""
-    cases = table(LONG.onset)
+    cases = table(LONG_SCENE.onset)
     assert len(cases) == len({case.name for case in cases}) >= 60
-    assert {case.kind for case in cases} == set(KINDS)
-    assert all(math.isinf(case.end) or case.end + 10.0 <= LONG.learnt for case in cases)
-    assert all(math.isinf(case.end) or case.end + 5.0 <= SHORT.learnt for case in CASES)
+    assert {case.kind for case in cases} == set(CASE_KINDS)
+    assert all(math.isinf(case.end) or case.end + 10.0 <= LONG_SCENE.learnt for case in cases)
+    assert all(math.isinf(case.end) or case.end + 5.0 <= SHORT_SCENE.learnt for case in CASES)
     with pytest.raises(ConfigError, match="got leak, expected a part of a fault's name"):
-        chosen(LONG.onset, [], ["leak"], short=False)
+        chosen(LONG_SCENE.onset, [], ["leak"], short=False)
 
 
 def test_the_page_is_the_tables():
@@ -69,7 +69,7 @@ def test_the_page_is_the_tables():
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory):
-    return Bench.of(None, tmp_path_factory.mktemp("bench"), SHORT, Config())
+    return Bench.of(None, tmp_path_factory.mktemp("bench"), SHORT_SCENE, Config())
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -91,14 +91,14 @@ def test_a_recording_that_is_too_short_is_refused(tmp_path):
     from uvms_adaptive_dynamics.simulation.bag import write_bag
     write_bag(tmp_path / "dive", duration=5.0)
     with pytest.raises(BagError, match="is 5 s long, expected at least 43 s"):
-        recordings_of(tmp_path / "dive", Config(), SHORT)
+        recordings_of(tmp_path / "dive", Config(), SHORT_SCENE)
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_the_command_prints_and_writes(tmp_path, capsys, monkeypatch, jobs):
     """A fault by name: a line, the sum, faults.json; the status says whether all is as asked. With
     processes of its own it is the same."""
-    monkeypatch.setattr(command, "SHORT", Scene(5.0, 3.0, 2.0))
+    monkeypatch.setattr(command, "SHORT_SCENE", Scene(5.0, 3.0, 2.0))
     status = main(["faults", "--short", "--only", "effort NaN for", "--jobs", jobs, "--output",
                    str(tmp_path)])
     said = capsys.readouterr().out
@@ -111,13 +111,13 @@ def test_a_recording_without_valid_rows_is_refused():
     item = Received("joint_states", None, 0, 0)
     bench = Bench(Recordings([item], []), Config())
     with pytest.raises(BagError, match="no valid row even without a fault"):
-        bench.verdict(table(LONG.onset)[0])
+        bench.verdict(table(LONG_SCENE.onset)[0])
 
 
 def test_faults_of_sensors_that_a_recording_lacks_are_left_out(robot):
     """A recording without a DVL has no DVL that could be silent."""
     arm = [Received("joint_states", None, 0, 0)]
     bench = Bench(Recordings(arm, arm), Config())
-    concerned = {case.name for case in table(LONG.onset) if bench.concerns(case)}
+    concerned = {case.name for case in table(LONG_SCENE.onset) if bench.concerns(case)}
     assert "joint_states silent for 2 s" in concerned and "every message twice" in concerned
     assert not any("dvl" in name for name in concerned)

@@ -24,7 +24,7 @@ from uvms_adaptive_dynamics.config import Config  # noqa: E402
 from uvms_adaptive_dynamics.model.robot import RobotModel  # noqa: E402
 from uvms_adaptive_dynamics.simulation.faults.clocks import Clock  # noqa: E402
 from uvms_adaptive_dynamics.simulation.faults.delivery import Lost  # noqa: E402
-from uvms_adaptive_dynamics.studies.faults.case import ARM, Case, Limits, Said  # noqa: E402
+from uvms_adaptive_dynamics.studies.faults.case import TOUCHES_ARM, Case, Limits, Said  # noqa: E402
 from uvms_adaptive_dynamics.studies.faults.judge import judged, recovered  # noqa: E402
 from uvms_adaptive_dynamics.studies.faults.report import line, summary  # noqa: E402
 from uvms_adaptive_dynamics.studies.faults.runner import (  # noqa: E402
@@ -105,7 +105,7 @@ def test_held_out_loss_counts_where_the_fault_does_not_touch(robot):
     """Parameters that predict worse are a loss, but not of channels that are excused."""
     spoilt = made_up(robot, pi=np.ones(robot.table.size))
     assert "held-out loss" in failed(judge(robot, spoilt, Limits()))
-    verdict = judge(robot, spoilt, Limits(loss=1e9), touches=ARM)
+    verdict = judge(robot, spoilt, Limits(loss=1e9), touches=TOUCHES_ARM)
     assert verdict.loss.max() > 1.0 and verdict.ok
 
 

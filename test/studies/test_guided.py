@@ -33,7 +33,7 @@ from uvms_adaptive_dynamics.simulation.true_robot import TrueRobot
 from uvms_adaptive_dynamics.studies.closed_loop.command import zeroed
 from uvms_adaptive_dynamics.studies.closed_loop.truth import wrong_prior
 from uvms_adaptive_dynamics.studies.guided import command
-from uvms_adaptive_dynamics.studies.guided.loop import SETTLED, guided_run
+from uvms_adaptive_dynamics.studies.guided.loop import ARMED_AFTER, guided_run
 from uvms_adaptive_dynamics.studies.guided.simulated import simulated
 from uvms_adaptive_dynamics.studies.guided.table import markdown
 
@@ -73,7 +73,7 @@ def test_a_limit_ends_it():
     done = run(6.0, **{"identification.joint_error": 0.05, "identification.bandwidth": slow,
                        "identification.known_bandwidth": slow})
     assert done.cause.code == "astray" and done.seconds < 6.0
-    assert any("where it should be" in note for note in done.notes) and SETTLED > 0
+    assert any("where it should be" in note for note in done.notes) and ARMED_AFTER > 0
 
 
 def test_no_stage_is_done_before_its_own_motion_was_flown():
@@ -112,7 +112,7 @@ def test_another_arm_is_identified_and_judged(tmp_path, monkeypatch):
     """The command, with two joints of the arm; truth and test cut short."""
     monkeypatch.setattr(command, "true_parameters",
                         partial(command.true_parameters, duration=2.0))
-    monkeypatch.setattr(command, "HELD_OUT_S", 5.0)
+    monkeypatch.setattr(command, "GUIDED_HELD_OUT_S", 5.0)
     parser = argparse.ArgumentParser()
     command.add_arguments(parser)
     args = parser.parse_args(["--output", str(tmp_path), "--longest", "11", "--set",

@@ -31,60 +31,62 @@ PACKAGE = ROOT / "uvms_adaptive_dynamics"
 PAGE = ROOT / "docs/thresholds.md"
 FILES = [*(path for room in ("estimation", "uncertainty", "signals", "control")
            for path in sorted((PACKAGE / room).rglob("*.py"))), PACKAGE / "model/normal.py",
-         PACKAGE / "model/prior.py"]
+         PACKAGE / "model/physical_set.py", PACKAGE / "model/prior.py"]
 
 # Constants that decide nothing: units, places, bins, lengths of buffers and of what is averaged,
 # how often something is done, degrees of polynomials, published figures.
 NO_THRESHOLDS = {
+    "model/physical_set.py": "VEHICLE_BLOCKS",
     "model/prior.py": "BLUEROV2_WU2018 ALPHA5_VISCOUS",
     "control/stage_entry.py": "RANGES",
-    "control/stage_knowledge.py": "LOOK SMALLEST",
-    "control/stages.py": "LIMIT MOST_STAGES",
-    "control/state_filter.py": "HISTORY",
+    "control/stage_knowledge.py": "KNOWLEDGE_PERIOD LEAST_VARIANCE",
+    "control/stages.py": "LARGEST_SCHEDULE_FILE MOST_STAGES",
+    "control/state_filter.py": "FILTER_HISTORY",
     "control/bands.py": "HALVINGS",
     "control/excitation/design.py": "POSTURES",
-    "control/excitation/knowledge.py": "PLACES ROUNDS PROJECTIONS",
-    "control/excitation/noise.py": "ROUNDS",
-    "control/excitation/objective.py": "INSTANTS",
-    "control/excitation/rows.py": "STEP",
+    "control/excitation/knowledge.py": "RESTING_PLACES WEIGHING_ROUNDS PROJECTIONS",
+    "control/excitation/noise.py": "NOISE_ROUNDS",
+    "control/excitation/objective.py": "INSTANTS_PER_PERIOD",
+    "control/excitation/rows.py": "DIFFERENCE_STEP",
     "control/excitation/trajectory.py": "MOST_NAMED",
     "control/motion_guard.py": "HORIZONTAL",
-    "control/excitation/trajectory_file.py": "SCHEMA LIMIT LARGEST",
+    "control/excitation/trajectory_file.py": "TRAJECTORY_SCHEMA LARGEST_TRAJECTORY_FILE "
+                                             "LARGEST_TRAJECTORY_VALUE",
     "control/planned.py": "MOST_ROWS",
-    "control/twin.py": "STEP DRAWS",
+    "control/twin.py": "INTEGRATION_STEP DRAWS",
     "control/unexplained.py": "BAND_STEP",
-    "estimation/changes.py": "LOOK KNOWN",
-    "estimation/checkpoints.py": "REMEMBERED",
+    "estimation/changes.py": "LOOK_PERIOD KNOWLEDGE_KEPT",
+    "estimation/checkpoints.py": "CHECKS_REMEMBERED",
     "estimation/information.py": "REWEIGH_EVERY",
     "estimation/learned_spans.py": "JOINED MOST MARK_PERIOD MOST_MARKS STAMP_ERROR",
-    "estimation/row_excitation.py": "SPACING KEPT",
-    "estimation/payload.py": "ITERATIONS",
-    "estimation/saved_state.py": "KEPT",
-    "estimation/square_root_information.py": "WAITING BLOCK_COLUMNS",
+    "estimation/row_excitation.py": "REFERENCE_SPACING REFERENCES_KEPT",
+    "estimation/payload.py": "GAUSS_NEWTON_STEPS",
+    "estimation/saved_state.py": "BACKUPS_KEPT",
+    "estimation/square_root_information.py": "WAITING_ROWS BLOCK_COLUMNS",
     "estimation/window.py": "REFORM",
     "model/normal.py": "NORMAL_MEDIAN",
-    "uncertainty/added_direction.py": "ROUNDS RIDGE",
+    "uncertainty/added_direction.py": "REWEIGHING_ROUNDS ADDED_RIDGE",
     "uncertainty/channel_noise.py": "BINS_PER_OCTAVE OCTAVES SCALE_EVERY",
-    "uncertainty/gradient_covariance.py": "STRIDE BATCH",
+    "uncertainty/gradient_covariance.py": "LAG_STRIDE BATCH",
     "uncertainty/identifiability.py": "FAR NARROW TERMS",
-    "uncertainty/constrained_inverse.py": "FIRST FAR_OUTSIDE",
+    "uncertainty/constrained_inverse.py": "EQUALITY_PUSH FAR_OUTSIDE",
     "uncertainty/parameter_covariance.py": "PENDING",
-    "uncertainty/residual_autocovariance.py": "TIME_CONSTANTS LAGS FIT_EVERY",
-    "uncertainty/trust.py": "OK DOUBTFUL WRONG EFFORT_MEMORY ROWS SQUARE NORMALIZED EXPECTED M P "
-                            "MM PP MP",
+    "uncertainty/residual_autocovariance.py": "TIME_CONSTANTS TRACKED_LAGS FIT_EVERY",
+    "uncertainty/trust.py": "TRUST_OK TRUST_DOUBTFUL TRUST_WRONG EFFORT_MEMORY ROWS SQUARES "
+                            "NORMALIZED_SQUARES EXPECTED_SQUARES M P MM PP MP",
     "signals/front_end.py": "THRUST_LOG_TICKS LONGEST_WAIT",
-    "signals/latest_state.py": "HISTORY ZERO",
+    "signals/latest_state.py": "VELOCITY_HISTORY ZERO",
     "signals/ticks.py": "MAX_TICKS_AT_ONCE",
-    "signals/checks/delay.py": "MIN_SHIFT MAX_SHIFT SHIFT_STEP ROW_STRIDE INDEPENDENT "
+    "signals/checks/delay.py": "MIN_SHIFT MAX_SHIFT SHIFT_STEP ROW_STRIDE INDEPENDENT_AFTER "
                                "CONTRAST_SHIFT FIRST_ESTIMATE ESTIMATE_PERIOD MONITORED",
     "signals/checks/dvl_check.py": "CUT_STEP",
     "signals/checks/effort_scale.py": "LOAD_PERIOD",
-    "signals/decode/joint_parts.py": "KEPT",
-    "signals/gates/velocity_fit.py": "SPACING MEMORY JUDGE_PERIOD DEGREES",
+    "signals/decode/joint_parts.py": "READINGS_KEPT",
+    "signals/gates/velocity_fit.py": "READINGS_SPACING READINGS_MEMORY JUDGE_PERIOD DEGREES",
     "signals/checks/finding.py": "CHANGE_WINDOW",
-    "signals/checks/fits.py": "RIDGE_SHARE SHIFTS SIGNED_AXES",
+    "signals/checks/fits.py": "RIDGE_SHARE TRIED_SHIFTS SIGNED_AXES",
     "signals/checks/frames.py": "FIRST_CHECK CHECK_PERIOD EARLY_CHECKS LATE_CHECK_PERIOD "
-                                "LOG_LENGTH RECENT STEP_S",
+                                "LOG_LENGTH RECENT_DATA CHECK_STEP_PERIOD",
     "signals/checks/imu_check.py": "TURN_WINDOW FORCE_BATCH",
     "signals/checks/joint_check.py": "JOINT_WINDOW EFFORT_WINDOW",
     "signals/checks/thruster_check.py": "MAX_THRUSTERS MIRRORED MOST_ALIKE PULL_STEP "
@@ -93,26 +95,25 @@ NO_THRESHOLDS = {
     "signals/decode/clocks.py": "REVIEW_PERIOD",
     "signals/decode/input_state.py": "OK WARN ERROR MOST_DOUBTS",
     "signals/decode/readings.py": "MOST_HELD",
-    "signals/decode/sensor_clock.py": "BUCKET BUCKETS DAYS INTERVALS",
-    "signals/decode/decoder.py": "UNKNOWN PASCAL",
-    "signals/filters/attitude_source.py": "LEVEL",
+    "signals/decode/sensor_clock.py": "BUCKET BUCKETS TOLD_IN_DAYS PERIOD_INTERVALS",
+    "signals/decode/decoder.py": "UNKNOWN_VECTOR PASCAL",
+    "signals/filters/attitude_source.py": "LEVEL_DOWN",
     "signals/filters/depth.py": "DEPTH_LOOKAHEAD",
-    "signals/filters/expected_attitude.py": "SPACING",
+    "signals/filters/expected_attitude.py": "ATTITUDE_SPACING",
     "signals/filters/gyro_bias.py": "LOOKS",
-    "signals/filters/imu_integral.py": "YAW COLUMNS",
+    "signals/filters/imu_integral.py": "YAW SERIES_COLUMNS",
     "signals/filters/inertial.py": "IMU_DEGREE DVL_DEGREE MAX_DVL_QUEUE IMU_LOG_PERIOD NO_TURN",
     "signals/filters/joints.py": "JOINT_DEGREE JOINT_LOG_PERIOD",
     "signals/filters/series.py": "CAPACITY",
     "signals/filters/t200_table.py": "T200_KNOTS",
-    "signals/filters/thrust_curve.py": "NEUTRAL_PWM_US LIMIT MOST_THRUST",
-    "signals/filters/thrusters.py": "PWM_SPAN_US INTERVALS",
-    "signals/filters/velocity_offset.py": "DVL_PERIOD",
-    "signals/gates/contradictions.py": "KEPT",
-    "signals/gates/imu_consistency.py": "SCALE_STEP",
+    "signals/filters/thrust_curve.py": "NEUTRAL_PWM_US LARGEST_CURVE_FILE MOST_THRUST",
+    "signals/filters/thrusters.py": "PWM_SPAN_US COMMAND_INTERVALS",
+    "signals/filters/velocity_offset.py": "TYPICAL_DVL_PERIOD",
+    "signals/gates/contradictions.py": "SPANS_KEPT",
     "signals/gates/innovations.py": "INNOVATION_SCALE_STEP",
-    "signals/gates/joint_consistency.py": "SCALE_STEP",
-    "signals/gates/repeats.py": "MEMORY PRIOR",
-    "signals/gates/spikes.py": "HALF_WINDOW LOOKAHEAD SCALE_STEP",
+    "signals/gates/repeats.py": "PAIRS_REMEMBERED PRIOR_PAIRS",
+    "signals/gates/scale.py": "SCALE_STEP",
+    "signals/gates/spikes.py": "SPIKE_NEIGHBOURS LOOKAHEAD",
 }
 
 
@@ -218,19 +219,18 @@ def test_what_is_measured_is_on_the_page(script):
 
 
 def test_a_patched_constant_is_changed_where_it_was_imported(script):
-    """And only there: another module's constant of the same name keeps its value."""
+    """And where it is declared; until the end."""
     from uvms_adaptive_dynamics.estimation import estimator
     from uvms_adaptive_dynamics.model import normal
-    from uvms_adaptive_dynamics.simulation import sensors
     from uvms_adaptive_dynamics.uncertainty import channel_noise
 
     def held():
-        return normal.Z95, channel_noise.Z95, estimator.STAMP_JITTER, sensors.STAMP_JITTER
-    z, _, jitter, simulated = before = held()
+        return normal.Z95, channel_noise.Z95, estimator.SAME_INSTANT
+    z, _, instant = before = held()
     with script.patched("model.normal", "Z95", script.times, 1.5):
-        assert held() == (1.5 * z, 1.5 * z, jitter, simulated)
-    with script.patched("estimation.estimator", "STAMP_JITTER", script.times, 1.5):
-        assert held() == (z, z, 1.5 * jitter, simulated)
+        assert held() == (1.5 * z, 1.5 * z, instant)
+    with script.patched("estimation.estimator", "SAME_INSTANT", script.times, 1.5):
+        assert held() == (z, z, 1.5 * instant)
     assert held() == before
 
 

@@ -16,7 +16,12 @@
 import numpy as np
 import pytest
 
-from uvms_adaptive_dynamics.uncertainty.added_direction import MIN_PIECES, PIECE, Added, RobustFit
+from uvms_adaptive_dynamics.uncertainty.added_direction import (
+    CLUSTER_LENGTH,
+    MIN_PIECES,
+    Added,
+    RobustFit,
+)
 
 RATE = 8.0      # [Hz] of rows
 
@@ -69,7 +74,7 @@ def test_outliers_do_not_matter_and_short_data_say_nothing():
                       np.ones(tau.shape, bool), t)
     found, = dirty.added(direction[:, :, None])
     assert abs(found.value - 0.5) < 0.1 and found.beyond(0.3)
-    short, direction = problem(rng, (MIN_PIECES - 2) * PIECE, 0.5)
+    short, direction = problem(rng, (MIN_PIECES - 2) * CLUSTER_LENGTH, 0.5)
     assert not short.added(direction[:, :, None])[0].beyond(0.0)
 
 

@@ -17,7 +17,11 @@ import numpy as np
 import pytest
 from low_passed_noise import KERNEL, PERIOD, noise
 
-from uvms_adaptive_dynamics.uncertainty.gradient_covariance import BATCH, STRIDE, GradientCovariance
+from uvms_adaptive_dynamics.uncertainty.gradient_covariance import (
+    BATCH,
+    LAG_STRIDE,
+    GradientCovariance,
+)
 
 
 @pytest.mark.parametrize("colour, bound", [(0.0, .15), (.9, .25), (.98, .45)])
@@ -69,7 +73,7 @@ def test_weights_are_those_of_now():
 
 
 def turn(gradient):
-    for _ in range(2 * STRIDE * BATCH):
+    for _ in range(2 * LAG_STRIDE * BATCH):
         gradient.add_row(np.zeros((2, 3)), np.zeros(2), np.zeros(2, bool), np.ones(2), np.ones(2))
 
 
@@ -105,5 +109,5 @@ def test_noise_fades_by_the_square_of_its_rows_weight():
         turn(gradient)
     before = gradient.covariance
     turn(gradient)
-    np.testing.assert_allclose(gradient.covariance, decay ** (4 * STRIDE * BATCH) * before,
+    np.testing.assert_allclose(gradient.covariance, decay ** (4 * LAG_STRIDE * BATCH) * before,
                                rtol=1e-6)

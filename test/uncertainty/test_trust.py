@@ -18,7 +18,12 @@ import pytest
 from low_passed_noise import KERNEL, PERIOD
 from low_passed_noise import noise as low_passed
 
-from uvms_adaptive_dynamics.uncertainty.trust import DOUBTFUL, OK, WRONG, ChannelTrust
+from uvms_adaptive_dynamics.uncertainty.trust import (
+    TRUST_DOUBTFUL,
+    TRUST_OK,
+    TRUST_WRONG,
+    ChannelTrust,
+)
 
 LENGTH = KERNEL.sum() ** 2 / (KERNEL @ KERNEL)
 ALL = np.ones(1, bool)
@@ -53,7 +58,7 @@ def test_a_right_model_is_ok():
     share = []
     for seed in range(12):
         y = effort(300, seed)
-        share.append(np.mean(judged(y + noise(y.size, seed), y) == OK))
+        share.append(np.mean(judged(y + noise(y.size, seed), y) == TRUST_OK))
     assert np.mean(share) > 0.999
 
 
@@ -61,7 +66,7 @@ def test_a_right_model_is_ok():
 def test_a_noise_saved_a_little_too_small_is_no_wrong_model(ratio):
     """Intervals that hold 85 % where they should hold 95 %, with R^2 of .98."""
     y = effort(300)
-    assert np.mean(judged(y + noise(y.size, 1, 0.1 * ratio), y) == OK) > 0.99
+    assert np.mean(judged(y + noise(y.size, 1, 0.1 * ratio), y) == TRUST_OK) > 0.99
 
 
 @pytest.mark.parametrize("factor", [0.2, 1.9, -1.0])
@@ -71,37 +76,37 @@ def test_a_wrong_model_is_wrong_within_ten_seconds_and_ok_when_it_fits_again(fac
     y = effort(60)
     predicted = np.where(np.arange(y.size) < 1000, factor * y, y)
     levels = judged(y + noise(y.size, 2), predicted)
-    assert levels[500:1000].min() == WRONG and levels[1500:].max() == OK
+    assert levels[500:1000].min() == TRUST_WRONG and levels[1500:].max() == TRUST_OK
 
 
 def test_a_model_off_by_a_third_is_doubtful():
     """R^2 of .9 and residuals of many deviations."""
     y = effort(30)
     levels = judged(1.3 * y + noise(y.size, 3), y)
-    assert levels[-1] == DOUBTFUL and WRONG not in levels
+    assert levels[-1] == TRUST_DOUBTFUL and TRUST_WRONG not in levels
 
 
 def test_a_burst_is_no_wrong_model():
     """Half a second of garbage leaves the state as it is."""
     y, garbage = effort(30), np.zeros(1500)
     garbage[700:725] = 20.0
-    assert judged(y + noise(y.size, 4) + garbage, y).max() == OK
+    assert judged(y + noise(y.size, 4) + garbage, y).max() == TRUST_OK
 
 
 def test_without_saved_noise_half_of_the_effort_is_enough():
     """The assumed noise is larger than the effort: doubtful by the width, and wrong where R^2 is
     below .5 all the same; residuals far below it are not."""
     y = effort(30)
-    assert judged(y, 0.1 * y, 5.0, assumed=True, known=False)[-1] == DOUBTFUL
-    assert judged(y, 0.1 * y, 2.0, assumed=True, known=False)[-1] == WRONG
-    assert judged(y, 0.9 * y, 2.0, assumed=True, known=False)[-1] == DOUBTFUL
+    assert judged(y, 0.1 * y, 5.0, assumed=True, known=False)[-1] == TRUST_DOUBTFUL
+    assert judged(y, 0.1 * y, 2.0, assumed=True, known=False)[-1] == TRUST_WRONG
+    assert judged(y, 0.9 * y, 2.0, assumed=True, known=False)[-1] == TRUST_DOUBTFUL
 
 
 def test_a_wide_interval_is_doubtful_until_it_is_narrow():
     """While learning the parameters' doubt excuses a residual, and is itself a doubt."""
     y = effort(30)
-    assert judged(y, 0.5 * y, None, known=False, doubt=1.0).tolist() == [DOUBTFUL] * y.size
-    assert judged(y + noise(y.size, 5), y, None, known=False)[-1] == OK
+    assert judged(y, 0.5 * y, None, known=False, doubt=1.0).tolist() == [TRUST_DOUBTFUL] * y.size
+    assert judged(y + noise(y.size, 5), y, None, known=False)[-1] == TRUST_OK
 
 
 def test_a_pause_does_not_make_the_effort_small():
@@ -109,20 +114,20 @@ def test_a_pause_does_not_make_the_effort_small():
     y = effort(60)
     y[1500:] = y[1500]
     valid = np.arange(y.size) < 2000
-    assert judged(y + noise(y.size, 6), y, valid=valid).max() == OK
+    assert judged(y + noise(y.size, 6), y, valid=valid).max() == TRUST_OK
 
 
 def test_a_channel_saved_as_wrong_is_wrong_until_its_residuals_say_otherwise():
     """Also while no row of it comes; the other channels are not concerned."""
     trust = ChannelTrust(2, PERIOD, LENGTH)
     trust.restart(np.full(2, 0.1), known=True, wrong=[1])
-    assert trust.levels.tolist() == [OK, WRONG]
+    assert trust.levels.tolist() == [TRUST_OK, TRUST_WRONG]
     y = effort(20)
-    for valid, expected in (([True, False], WRONG), ([True, True], OK)):
+    for valid, expected in (([True, False], TRUST_WRONG), ([True, True], TRUST_OK)):
         for k, error in enumerate(noise(y.size, 4)):
             trust.add_row(np.full(2, y[k] + error), np.full(2, y[k]), np.array(valid),
                           np.ones(2, bool), np.zeros(2), np.full(2, 0.1))
-        assert trust.levels.tolist() == [OK, expected]
+        assert trust.levels.tolist() == [TRUST_OK, expected]
 
 
 def test_a_channel_whose_readings_are_found_wrong_is_doubtful_at_best():
@@ -131,13 +136,13 @@ def test_a_channel_whose_readings_are_found_wrong_is_doubtful_at_best():
     trust = ChannelTrust(2, PERIOD, LENGTH)
     trust.restart(np.full(2, 0.1), known=True)
     trust.misread([1])
-    assert trust.levels.tolist() == [OK, DOUBTFUL]
+    assert trust.levels.tolist() == [TRUST_OK, TRUST_DOUBTFUL]
     y = effort(20)
     for k, error in enumerate(noise(y.size, 4)):
         trust.add_row(np.full(2, y[k] + error), np.full(2, y[k]), np.ones(2, bool),
                       np.ones(2, bool), np.zeros(2), np.full(2, 0.1))
-    assert trust.levels.tolist() == [OK, DOUBTFUL]
+    assert trust.levels.tolist() == [TRUST_OK, TRUST_DOUBTFUL]
     trust.restart(np.full(2, 0.1), known=True)
-    assert trust.levels.tolist() == [OK, DOUBTFUL]
+    assert trust.levels.tolist() == [TRUST_OK, TRUST_DOUBTFUL]
     trust.misread([])
-    assert trust.levels.tolist() == [OK, OK]
+    assert trust.levels.tolist() == [TRUST_OK, TRUST_OK]

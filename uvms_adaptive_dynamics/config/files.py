@@ -32,8 +32,9 @@ ROS_OWN = ("use_sim_time", "qos_overrides", "start_type_description_service")
 # Settings that hold a path.
 PATHS = ("robot.urdf", "prior.file", "thrusters.curve", "estimation.schedule")
 # [bytes] 50 times the file that states every setting; room for all other nodes of a robot.
-LIMIT = 1_000_000
-FORM = f"a ROS parameter file ('/**: ros__parameters: ...' or '{NODE_NAME}: ros__parameters: ...')"
+LARGEST_SETTINGS_FILE = 1_000_000
+SETTINGS_FORM = ("a ROS parameter file ('/**: ros__parameters: ...' or "
+                 f"'{NODE_NAME}: ros__parameters: ...')")
 
 
 def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -81,13 +82,14 @@ def parameter_nodes(path: str | Path) -> list[tuple[str, Mapping[str, Any]]]:
     """`(node name or pattern, its parameters)` of a ROS parameter file, in order; a name may be
     that of a node, with a namespace in front or around it. Raises ConfigError."""
     what = f"configuration '{path}'"
-    tree = parse_yaml(read_text(path, what, LIMIT, ConfigError, FORM), what, ConfigError)
+    text = read_text(path, what, LARGEST_SETTINGS_FILE, ConfigError, SETTINGS_FORM)
+    tree = parse_yaml(text, what, ConfigError)
     if not isinstance(tree, Mapping):
-        raise ConfigError(f"{what} is not a ROS parameter file; expected {FORM}.")
+        raise ConfigError(f"{what} is not a ROS parameter file; expected {SETTINGS_FORM}.")
     found = list(_nodes(tree, what))
     if not found:
         raise ConfigError(f"{what} is not a ROS parameter file: it has no ros__parameters; "
-                          f"expected {FORM}.")
+                          f"expected {SETTINGS_FORM}.")
     return found
 
 
@@ -116,7 +118,7 @@ def _nodes(tree: Mapping[Any, Any], what: str,
             continue
         if not isinstance(content, Mapping):
             raise ConfigError(f"{what} is not a ROS parameter file: {brief(name)} is "
-                              f"{brief(content)}; expected {FORM}.")
+                              f"{brief(content)}; expected {SETTINGS_FORM}.")
         if "ros__parameters" in content:
             parameters = content["ros__parameters"]
             if not isinstance(parameters or {}, Mapping):

@@ -45,7 +45,7 @@ LETTER: dict[str, Any] = COST | {
     "uncertainty.noise": "recursive",
 }
 
-HEAD = f"""\
+PAPER_HEAD = f"""\
 # The letter of the paper: Morgan, Dadson and Barbalata, Uncertainty-Aware Adaptive Dynamics for
 # Underwater Vehicle-Manipulator Robots. Only what differs from the defaults.
 #
@@ -74,7 +74,7 @@ def paper_file() -> str:
             lines += ["", *commented(summary, 4), f"    {section.name}:"]
         for entry in changed:
             lines += setting_lines(entry, getattr(group, entry.name))
-    return HEAD + "\n".join(lines) + "\n"
+    return PAPER_HEAD + "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

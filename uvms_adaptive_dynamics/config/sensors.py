@@ -26,7 +26,7 @@ from .settings import Section, setting
 # Poses and odometry, of motion capture, visual or acoustic positioning.
 POSES = ("geometry_msgs/msg/PoseStamped", "geometry_msgs/msg/PoseWithCovarianceStamped")
 ODOMETRY = "nav_msgs/msg/Odometry"
-LATE = "How much later than the truth its stamps are."
+LATE_STAMPS = "How much later than the truth its stamps are."
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Imu(Section):
     rpy: tuple[float, ...] = setting(
         (0.0, 0.0, 0.0), "Orientation of the IMU's axes in the body, in its own kind of axes.",
         "rad")
-    delay: float = setting(0.0, LATE, "s", -1.0, 1.0)
+    delay: float = setting(0.0, LATE_STAMPS, "s", -1.0, 1.0)
     timeout: float = setting(0.1, "Older than this, or than 1.5 periods of a slow IMU, its rows "
                                   "are masked.", "s", 0.001)
     gravity_time: float = setting(
@@ -88,7 +88,7 @@ class Dvl(Section):
     rpy: tuple[float, ...] = setting(
         (0.0, 0.0, 0.0), "Orientation of the DVL's axes in the body, in its own kind of axes.",
         "rad")
-    delay: float = setting(0.0, LATE, "s", -1.0, 1.0)
+    delay: float = setting(0.0, LATE_STAMPS, "s", -1.0, 1.0)
     timeout: float = setting(
         0.35, "Without a sample within this time of the tick, or 2.2 periods of a slow DVL, its "
               "rows are masked.", "s", 0.01)
@@ -115,7 +115,7 @@ class Depth(Section):
         choices=("auto", "m", "Pa", "hPa", "kPa", "bar"))
     xyz: tuple[float, ...] = setting(
         (0.0, 0.0, 0.0), "Place of the pressure sensor in the body (FLU).", "m")
-    delay: float = setting(0.0, LATE, "s", -1.0, 1.0)
+    delay: float = setting(0.0, LATE_STAMPS, "s", -1.0, 1.0)
     timeout: float = setting(
         1.0, "Older than this, it no longer says where the vehicle is.", "s", 0.01)
     minimum: float = setting(
@@ -139,7 +139,7 @@ class Joints(Section):
         kind="strings")
     unit: str = setting("rad", "Unit of positions and velocities, per second: 'rad' or 'deg'.",
                         choices=("rad", "deg"))
-    delay: float = setting(0.0, LATE, "s", -1.0, 1.0)
+    delay: float = setting(0.0, LATE_STAMPS, "s", -1.0, 1.0)
     timeout: float = setting(
         0.1, "Without a sample within this time of the tick, or 1.5 periods of slow joint states, "
              "its rows are masked.", "s", 0.001)

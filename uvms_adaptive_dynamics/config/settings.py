@@ -27,7 +27,7 @@ from typing import Any, ClassVar, NoReturn
 from ..errors import ConfigError, brief
 
 # The kinds a ROS 2 parameter can have; "floats" and "strings" are arrays.
-KINDS = ("bool", "int", "float", "string", "floats", "strings")
+PARAMETER_KINDS = ("bool", "int", "float", "string", "floats", "strings")
 
 
 def setting(default: Any, doc: str, unit: str = "", low: float | None = None,

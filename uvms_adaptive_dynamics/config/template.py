@@ -26,9 +26,9 @@ from typing import Any
 
 from . import Config
 
-WIDTH = 98
+TEMPLATE_WIDTH = 98
 
-HEAD = """\
+TEMPLATE_HEAD = """\
 # BlueROV2 Heavy with a Reach Alpha 5: every setting of uvms_adaptive_dynamics with its default.
 #
 # One form for everything: the node (--ros-args --params-file, or params_file:= of
@@ -58,7 +58,7 @@ def settings_file(config: Config | None = None) -> str:
         lines += ["", *commented(summary, 4), f"    {section.name}:"]
         for entry in fields(group):
             lines += setting_lines(entry, getattr(group, entry.name))
-    return HEAD + "\n".join(lines) + "\n"
+    return TEMPLATE_HEAD + "\n".join(lines) + "\n"
 
 
 def setting_lines(entry: Any, value: Any) -> list[str]:
@@ -89,7 +89,7 @@ def _limits(meta: Any) -> str:
 
 def _list(name: str, elements: list[str]) -> list[str]:
     one_line = f"      {name}: [{', '.join(elements)}]"
-    if len(one_line) <= WIDTH:
+    if len(one_line) <= TEMPLATE_WIDTH:
         return [one_line]
     # The allocation matrix is the only long list, and reads best as its six rows.
     columns = len(elements) // 6 if len(elements) % 6 == 0 else 10
@@ -113,7 +113,7 @@ def _scalar(value: Any) -> str:
 
 def commented(text: str, indent: int) -> list[str]:
     """The text as lines of a comment."""
-    return textwrap.wrap(text, WIDTH, initial_indent=" " * indent + "# ",
+    return textwrap.wrap(text, TEMPLATE_WIDTH, initial_indent=" " * indent + "# ",
                          subsequent_indent=" " * indent + "#   ",
                          break_long_words=False, break_on_hyphens=False)
 

@@ -33,12 +33,9 @@ from ..model.dynamics import State, rows_of
 from ..model.motion import smooth_sign
 from ..model.parameter_file import ParameterSet
 from ..model.parameters import ParameterTable
-from ..model.physical_set import PhysicalSet
+from ..model.physical_set import ACCEPTED_VIOLATION, PhysicalSet
 from ..model.prior import prior_stddev
 from ..model.robot import RobotModel
-
-# Violation of P (scaled) that rounding and a solver leave; what the estimator itself lets pass.
-OUTSIDE = 1e-6
 
 
 class FeedforwardEfforts(NamedTuple):
@@ -134,7 +131,7 @@ class Feedforward:
         if not math.isfinite(stamp):
             raise ParameterError(f"trusted parameters have the stamp {stamp}; expected seconds.")
         outside = self._physical.violation(pi, 0.0)
-        if not outside <= OUTSIDE:
+        if not outside <= ACCEPTED_VIOLATION:
             raise ParameterError(
                 f"trusted parameters violate physical consistency by {outside:.2g} (scaled); "
                 "expected those of an estimate, which are within P.")

@@ -30,7 +30,7 @@ from .motion_controller import Gains, gains_of, loads
 # Factor from the prior's inertia or friction, or upwards from its deviation where that is larger,
 # beyond which an estimate is not followed.
 BELIEVED = 10.0
-NOTHING = 1e-9      # keeps a friction of zero from having no logarithm
+LEAST_FRICTION = 1e-9  # keeps a friction of zero from having no logarithm
 
 
 class GainSchedule:
@@ -44,7 +44,7 @@ class GainSchedule:
         the estimator says, None: nothing ever."""
         names = loads(joints)
         place = {name: k for k, name in enumerate(nominal.names)}
-        prior = np.log(np.maximum(nominal.values[[place[name] for name in names]], NOTHING))
+        prior = np.log(np.maximum(nominal.values[[place[name] for name in names]], LEAST_FRICTION))
         slow, fast = (np.log(np.repeat(each, (3, 3, len(joints)))) for each in (unknown, known))
         self._prior, self._slow, self._fast = prior, slow, fast
         self._feedforward = feedforward

@@ -29,7 +29,7 @@ from .pilot import Pilot
 
 # Size of a stage's first motion, and factor on the size after a motion that was broken off, its
 # inverse after one that was not; smaller than the least, it is the robot that is wrong.
-SMALLER, SMALLEST = 0.5, 0.1
+SMALLER, SMALLEST_SIZE = 0.5, 0.1
 # Motions in a row that are held back before they begin; then the robot is too weak for what is
 # asked of it, or what is believed of it does not become better.
 HELD_BACK = 3
@@ -101,9 +101,9 @@ class Guide:
                                        "more effort to hold still than the limits leave to a whole "
                                        "motion. Check excitation.torque_share, .thrust_share, "
                                        ".joint_low and .joint_high, and what the arm carries")
-        if self._size < SMALLEST:
+        if self._size < SMALLEST_SIZE:
             return Cause("astray", f"{pilot.broken_off} motions were broken off, and one of "
-                                   f"{SMALLEST:.0%} of the limits is too large still. Does "
+                                   f"{SMALLEST_SIZE:.0%} of the limits is too large still. Does "
                                    "every thruster and joint do what it is told?")
         if self._ready is not None and self._ready[0].stage.name != stage.name:
             self._ready = None      # designed for a stage that is over

@@ -34,13 +34,13 @@ from .state_filter import MotionState
 
 # [s] for which a voltage must be too low: a battery sags for a moment at every full thrust.
 LOW_FOR = 2.0
-SENSORS = {"imu": "IMU", "dvl": "DVL", "joint_states": "joint states", "depth": "depth",
-           "battery": "battery"}
+SENSOR_NAMES = {"imu": "IMU", "dvl": "DVL", "joint_states": "joint states", "depth": "depth",
+                "battery": "battery"}
 
 
 # Of forward, right and down: what dead reckoning leaves in doubt, the depth being measured.
 HORIZONTAL = np.array([1.0, 1.0, 0.0])
-SIDES = ("ahead", "astern"), ("to the right", "to the left"), ("below", "above")
+DIRECTION_WORDS = ("ahead", "astern"), ("to the right", "to the left"), ("below", "above")
 
 
 class Cause(NamedTuple):
@@ -142,8 +142,9 @@ class MotionGuard:
             limit = self._timeouts.get(role)
             if limit is not None and not age <= limit:
                 since = f"for {age:.2f} s" if math.isfinite(age) else "yet"
-                yield Cause(f"stale_{role}", f"no {SENSORS[role]} message that can be used {since};"
-                                             f" the limit is {limit:g} s. Check the sensor")
+                yield Cause(f"stale_{role}",
+                            f"no {SENSOR_NAMES[role]} message that can be used {since};"
+                            f" the limit is {limit:g} s. Check the sensor")
 
     def _unheard(self, look: Look) -> Iterator[Cause]:
         for topic, count in look.listeners.items():
@@ -170,7 +171,7 @@ class MotionGuard:
         if look.moved is not None:
             doubt = look.doubt * HORIZONTAL
             for k in np.flatnonzero(~(np.abs(look.moved) + doubt <= limits.high[:3])):
-                way = SIDES[k][int(look.moved[k] < 0)]
+                way = DIRECTION_WORDS[k][int(look.moved[k] < 0)]
                 give_or_take = (f", give or take {doubt[k]:.2f} m by the DVL's noise since then"
                                 if doubt[k] > 0.01 else "")
                 yield Cause("box", f"{abs(look.moved[k]):.2f} m {way} of where it was armed"

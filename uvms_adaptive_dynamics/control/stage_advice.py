@@ -22,13 +22,13 @@ from collections.abc import Iterable, Sequence
 from ..model.sample import VEHICLE_CHANNELS
 
 # letters of efforts (X surge ... N yaw) and of velocities (u surge ... r yaw), as in the names
-EFFORT = dict(zip("XYZKMN", VEHICLE_CHANNELS))
+EFFORT_CHANNEL = dict(zip("XYZKMN", VEHICLE_CHANNELS))
 VELOCITY = dict(zip("uvwpqr", VEHICLE_CHANNELS))
 FASTER, SLOWER, RANGE = "faster, back and forth", "slowly too", "through its whole range"
 TILTED = "tilt it, hold, and tilt it to another angle"
 # of a joint's parameters, without the joint's name
-LINK = {"m": RANGE, "fv": "at several speeds", "fs": "slowly, in both directions", "Ir": FASTER,
-        "offset": SLOWER}
+LINK_ADVICE = {"m": RANGE, "fv": "at several speeds", "fs": "slowly, in both directions",
+               "Ir": FASTER, "offset": SLOWER}
 RESTORING = {"W": ("heave", "roll", "pitch"), "B": ("heave", "roll", "pitch"),
              "xgW_xbB": ("pitch",), "ygW_ybB": ("roll",), "zgW_zbB": ("roll", "pitch")}
 
@@ -55,8 +55,8 @@ def advice(channel: str, names: Iterable[str], move: Sequence[str]) -> str:
 def _shown_by(name: str) -> list[tuple[str, str]]:
     joint, dot, own = name.rpartition(".")
     if dot:
-        how = LINK.get(own) or (RANGE if own.startswith("ml") else
-                                FASTER if own.startswith("I") else "at several speeds")
+        how = LINK_ADVICE.get(own) or (RANGE if own.startswith("ml") else
+                                       FASTER if own.startswith("I") else "at several speeds")
         channel = f"joint.{joint}" if joint in VEHICLE_CHANNELS else joint
         return [(channel, how)]
     if name in RESTORING:
@@ -68,7 +68,7 @@ def _shown_by(name: str) -> list[tuple[str, str]]:
         how = FASTER if len(damping[1]) > 1 else SLOWER
         return [(VELOCITY[letter], how) for letter in dict.fromkeys(damping[1])]
     if further := re.search(r"^(offset|thrust)_([XYZKMN])$", name):
-        return [(EFFORT[further[2]], SLOWER if further[1] == "offset" else FASTER)]
+        return [(EFFORT_CHANNEL[further[2]], SLOWER if further[1] == "offset" else FASTER)]
     if name.startswith("current_"):
         return [("surge", SLOWER), ("sway", SLOWER)]
     return []

@@ -21,18 +21,19 @@ from typing import Any
 
 from ..errors import ConfigError, brief
 
-FORM = ("a schedule such as 'stages: [{name: arm, title: the arm, free: [\"*.*\"], move: "
-        "[axis_d]}]'")
-KINDS = ("motion", "tilt")
-REQUIRED = ("name", "title", "free")
-OPTIONAL = ("move", "keep", "kind", "at_least", "at_most", "left", "intervals", "for_each_joint")
+SCHEDULE_FORM = ("a schedule such as 'stages: [{name: arm, title: the arm, free: [\"*.*\"], move: "
+                 "[axis_d]}]'")
+STAGE_KINDS = ("motion", "tilt")
+REQUIRED_KEYS = ("name", "title", "free")
+OPTIONAL_KEYS = ("move", "keep", "kind", "at_least", "at_most", "left", "intervals",
+                 "for_each_joint")
 # [s], [s], share of a prior's deviation: what an entry may say
 RANGES = {"at_least": (0.0, 3600.0), "at_most": (1.0, 36000.0), "left": (1e-3, 0.99)}
 
 
 def checked_entry(what: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     """The entry with `keep`, lists as tuples; what: the file, in words. Raises ConfigError."""
-    known = (*REQUIRED, *OPTIONAL)
+    known = (*REQUIRED_KEYS, *OPTIONAL_KEYS)
     stage = brief(entry.get("name", "?"))
     for key in entry:
         if key not in known:
@@ -40,9 +41,9 @@ def checked_entry(what: str, entry: Mapping[str, Any]) -> dict[str, Any]:
             expected = f"'{near[0]}'" if near else f"some of {', '.join(known)}"
             raise ConfigError(f"{what}: stage {stage} has the key {brief(key)}; expected "
                               f"{expected}.")
-    for key in REQUIRED:
+    for key in REQUIRED_KEYS:
         if key not in entry:
-            raise ConfigError(f"{what}: stage {stage} has no '{key}'; expected {FORM}.")
+            raise ConfigError(f"{what}: stage {stage} has no '{key}'; expected {SCHEDULE_FORM}.")
     given = {"move": [], "keep": False, "intervals": {}, **entry}
     for key in given:
         if expected := _expected(key, given[key]):
@@ -82,7 +83,7 @@ def _expected(key: str, value: Any) -> str:
         low, high = RANGES[key]
         return "" if _within(value, low, high) else f"a number from {low:g} to {high:g}"
     if key == "kind":
-        return "" if value in KINDS else f"one of {', '.join(KINDS)}"
+        return "" if value in STAGE_KINDS else f"one of {', '.join(STAGE_KINDS)}"
     if key == "keep":
         return "" if isinstance(value, bool) else "true or false"
     widths = isinstance(value, Mapping) and all(

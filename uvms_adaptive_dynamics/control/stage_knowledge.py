@@ -26,10 +26,10 @@ from ..config import Config
 from ..model.parameters import ParameterTable
 from .stages import Stage
 
-LOOK = 1.0          # [s] of rows between two looks at what is known
+KNOWLEDGE_PERIOD = 1.0  # [s] of rows between two looks at what is known
 # [s] in motion over which it is seen how fast a direction is learnt: some periods of slow motion
 PACE_OVER = 10.0
-SMALLEST = 1e-300   # keeps a variance of zero from dividing
+LEAST_VARIANCE = 1e-300  # keeps a variance of zero from dividing
 
 
 class Learner(Protocol):
@@ -72,7 +72,7 @@ class StageKnowledge:
         """moved: as in `look`, none yet."""
         self._stage, self._estimator = stage, estimator
         self._places = estimator.table.places(stage.free)
-        self._past: deque[np.ndarray] = deque(maxlen=1 + round(PACE_OVER / LOOK))
+        self._past: deque[np.ndarray] = deque(maxlen=1 + round(PACE_OVER / KNOWLEDGE_PERIOD))
         self._moved: Mapping[str, float] | None = None
         self.pace_is_known = False
         self.look(moved, 0.0)
@@ -94,7 +94,7 @@ class StageKnowledge:
             seconds >= self._stage.at_least for seconds in moved.values())
         variance, vectors = np.linalg.eigh(0.5 * (scaled + scaled.T))
         names = tuple(self._stage.free[k] for k in np.argmax(np.abs(vectors), axis=0))
-        slow = self._out_of_reach(vectors, np.maximum(variance, SMALLEST), elapsed)
+        slow = self._out_of_reach(vectors, np.maximum(variance, LEAST_VARIANCE), elapsed)
         self.directions = Directions(np.sqrt(np.maximum(variance, 0.0)), names, slow)
 
     def deviations(self) -> list[float]:
@@ -109,6 +109,6 @@ class StageKnowledge:
         if not self.pace_is_known:
             return np.zeros(variance.size, bool)
         before = np.einsum("pk,pq,qk->k", vectors, self._past[0], vectors)
-        pace = (1 / variance - 1 / np.maximum(before, SMALLEST)) / PACE_OVER
+        pace = (1 / variance - 1 / np.maximum(before, LEAST_VARIANCE)) / PACE_OVER
         then = 1 / variance + pace * max(self._stage.at_most - elapsed, 0.0)
         return (variance > self._stage.left ** 2) & (then < self._stage.left ** -2.0)

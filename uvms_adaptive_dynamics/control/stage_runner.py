@@ -28,13 +28,13 @@ import numpy as np
 from ..model.normal import Z95
 from ..model.sample import channel_names
 from .stage_advice import advice
-from .stage_knowledge import LOOK, SMALLEST, Directions, Learner, StageKnowledge
+from .stage_knowledge import KNOWLEDGE_PERIOD, LEAST_VARIANCE, Directions, Learner, StageKnowledge
 from .stages import Schedule, Stage, load_schedule
 
 log = logging.getLogger(__name__)
 
 # states of a run, as on ~/stage; the last one without a schedule
-RUNNING, WAITING, COMPLETE, NO_SCHEDULE = "running", "waiting", "complete", "none"
+STAGE_RUNNING, STAGE_WAITING, STAGE_COMPLETE, NO_SCHEDULE = "running", "waiting", "complete", "none"
 # why a stage ended
 DONE, AT_MOST, BY_HAND, NOT_ENDED = "done", "at_most", "by hand", "the data ended"
 
@@ -101,7 +101,7 @@ class StageRunner:
         self.waits = False
         self.flown: str | None = None
         self._period = estimator.config.filter.period
-        self._look_ticks = max(1, round(LOOK / self._period))
+        self._look_ticks = max(1, round(KNOWLEDGE_PERIOD / self._period))
         table = estimator.table
         self._channels = channel_names(table.vehicle, table.joints)
         for note in schedule.notes:
@@ -160,7 +160,7 @@ class StageRunner:
         """Where the run is, as of the last look."""
         stage, found = self._stage, self._knowledge.directions
         reached = found.out_of_reach | (found.left <= stage.left)
-        gone = np.log(np.maximum(found.left, SMALLEST)) / np.log(stage.left)
+        gone = np.log(np.maximum(found.left, LEAST_VARIANCE)) / np.log(stage.left)
         shares = np.where(reached, 1.0, np.clip(gone, 0.0, 1.0))
         moved = self._moved_of_stage()
         in_motion = [min(1.0, seconds / stage.at_least) if stage.at_least else 1.0
@@ -191,8 +191,8 @@ class StageRunner:
     @property
     def _state(self) -> str:
         if self._complete:
-            return COMPLETE
-        return WAITING if self.waits else RUNNING
+            return STAGE_COMPLETE
+        return STAGE_WAITING if self.waits else STAGE_RUNNING
 
     @property
     def _is_flown(self) -> bool:

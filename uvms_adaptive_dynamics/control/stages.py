@@ -35,13 +35,13 @@ from ..errors import ConfigError, brief
 from ..model.parameters import ParameterTable
 from ..model.sample import VEHICLE_CHANNELS, channel_names
 from ..model.term_sets import TERM_SETS
-from ..uncertainty.identifiability import MEASURED
-from .stage_entry import FORM, checked_entry, refusal, with_joint
+from ..uncertainty.identifiability import MEASURED_SHARE
+from .stage_entry import SCHEDULE_FORM, checked_entry, refusal, with_joint
 
 FOLDER = Path(__file__).resolve().parent.parent / "schedules"
 ORDERS = ("distal_first", "base_first")
 # [bytes] a hundred times the longest one that is shipped
-LIMIT = 500_000
+LARGEST_SCHEDULE_FILE = 500_000
 MOST_STAGES = 200
 
 
@@ -65,7 +65,7 @@ class Stage:
     kind: str = "motion"
     at_least: float = 8.0
     at_most: float = 120.0
-    left: float = MEASURED
+    left: float = MEASURED_SHARE
     intervals: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -97,10 +97,12 @@ def load_schedule(wanted: str | Path, table: ParameterTable,
                               f"{', '.join(shipped())}, or the path of a .yaml file.")
         path = FOLDER / f"{wanted}.yaml"
     what = f"schedule '{wanted}'"
-    tree = parse_yaml(read_text(path, what, LIMIT, ConfigError, FORM), what, ConfigError)
+    text = read_text(path, what, LARGEST_SCHEDULE_FILE, ConfigError, SCHEDULE_FORM)
+    tree = parse_yaml(text, what, ConfigError)
     if not isinstance(tree, Mapping) or set(tree) != {"stages"} or not isinstance(
             tree["stages"], list):
-        raise ConfigError(f"{what} is not a list of stages under 'stages' alone; expected {FORM}.")
+        raise ConfigError(f"{what} is not a list of stages under 'stages' alone; expected "
+                          f"{SCHEDULE_FORM}.")
     if len(tree["stages"]) > MOST_STAGES:
         raise ConfigError(f"{what} has {len(tree['stages'])} stages; expected {MOST_STAGES} at "
                           "most.")
@@ -124,7 +126,7 @@ class _Reader:
     def add(self, entry: Any) -> None:
         """A stage, or one of each joint."""
         if not isinstance(entry, Mapping):
-            raise ConfigError(f"{self._what}: a stage is {brief(entry)}; expected {FORM}.")
+            raise ConfigError(f"{self._what}: a stage is {brief(entry)}; expected {SCHEDULE_FORM}.")
         entry = dict(entry)
         order = entry.pop("for_each_joint", None)
         if order is None:

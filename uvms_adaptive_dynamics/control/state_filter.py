@@ -37,12 +37,12 @@ ATTITUDE_TIME = 0.3
 # Share of the DVL's innovation that the velocity takes, and the bias of the specific force per
 # second: the steady Kalman gain of 1 cm/s at 10 Hz beside an IMU that adds some 2 mm/s in between;
 # their loop has time constants of .8 s and 4 s.
-DVL_SHARE, BIAS_RATE = 0.15, 0.3
+DVL_INNOVATION_SHARE, BIAS_RATE = 0.15, 0.3
 DEPTH_SHARE = 0.2       # of the depth's innovation; 20 Pa are 2 mm
 JOINT_SHARE = 0.6       # of the joints' innovations; encoders are good, speeds are differences
-HISTORY = 1.0           # [s] of velocities that a late DVL is compared with
+FILTER_HISTORY = 1.0    # [s] of velocities that a late DVL is compared with
 NOISE_READINGS = 50.0   # of the DVL, over which its noise is averaged: known to a tenth or so
-SILENCE = 0.25          # [s] of IMU or joints, after which there is no state: 25 and 12 messages
+SILENT_AFTER = 0.25     # [s] of IMU or joints, after which there is no state: 25 and 12 messages
 
 
 class MotionState(NamedTuple):
@@ -98,7 +98,7 @@ class StateFilter:
         """The state at t [s], carried on from the last readings; None without IMU, DVL or joints.
         """
         silent = t - min(self._imu_at, self._joints_at if self._mu.size else t)
-        if silent > SILENCE or math.isinf(self._dvl_at):
+        if silent > SILENT_AFTER or math.isinf(self._dvl_at):
             return None
         ahead = t - self._imu_at
         R = self._R @ from_rotation_vector(self._omega * ahead)
@@ -114,7 +114,7 @@ class StateFilter:
                             -math.asin(min(max(down[0], -1.0), 1.0)), heading)
         dt = t - self._imu_at
         self._imu_at = t
-        if dt > SILENCE:
+        if dt > SILENT_AFTER:
             self._R, self._omega = measured, omega
             self._past.clear()
             return
@@ -128,7 +128,7 @@ class StateFilter:
         self._velocity = self._velocity + dt * acceleration
         self._position += dt * (self._R @ middle)
         self._past.append((t, self._velocity, omega))
-        while t - self._past[0][0] > HISTORY:
+        while t - self._past[0][0] > FILTER_HISTORY:
             self._past.popleft()
 
     def _add_dvl(self, t: float, velocity: np.ndarray) -> None:
@@ -137,11 +137,11 @@ class StateFilter:
             return
         _, then, omega = min(self._past, key=lambda past: abs(past[0] - t))
         of_origin = velocity - np.cross(omega, self._dvl_place)
-        if dt > HISTORY:      # the first after a start or an outage
+        if dt > FILTER_HISTORY:  # the first after a start or an outage
             correction = of_origin - then
         else:
             self._doubt_place(dt, of_origin - then)
-            correction = DVL_SHARE * (of_origin - then)
+            correction = DVL_INNOVATION_SHARE * (of_origin - then)
             self._bias -= BIAS_RATE * dt * (of_origin - then)
         self._velocity = self._velocity + correction
         # What was integrated since then was off by the same; before the first, all there is.
@@ -159,7 +159,7 @@ class StateFilter:
 
     def _add_joints(self, t: float, mu: np.ndarray, mu_dot: np.ndarray) -> None:
         dt, self._joints_at = t - self._joints_at, t
-        if dt > SILENCE:
+        if dt > SILENT_AFTER:
             self._mu, self._mu_dot = mu, mu_dot
             return
         guess = self._mu + dt * self._mu_dot

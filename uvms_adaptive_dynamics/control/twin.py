@@ -30,7 +30,7 @@ from .carried_arm import CarriedArm
 from .commands import Commands
 from .unexplained import BAND_STEP, Unexplained
 
-STEP = 0.02     # [s] of the integration, five to a step of the bands
+INTEGRATION_STEP = 0.02  # [s] of the integration, five to a step of the bands
 # Parameters drawn for the covariance of those that have a motion: 3 % of a deviation, in 0.1 s.
 DRAWS = 1000
 
@@ -61,10 +61,10 @@ class Twin:
         known, by default as the settings say. Raises ParameterError where the motion leaves all
         bounds or the parameters have none.
         """
-        K, each = max(1, round(horizon / BAND_STEP)), round(BAND_STEP / STEP)
+        K, each = max(1, round(horizon / BAND_STEP)), round(BAND_STEP / INTEGRATION_STEP)
         body = self._body(commands)
-        run = simulate(self._robot, start, commands.efforts, self._pi, K * BAND_STEP, step=STEP,
-                       body=body)
+        run = simulate(self._robot, start, commands.efforts, self._pi, K * BAND_STEP,
+                       step=INTEGRATION_STEP, body=body)
         if self._root is None:
             self._root = _root(moving_covariance(self._robot, start, self._pi, self._covariance,
                                                  DRAWS))

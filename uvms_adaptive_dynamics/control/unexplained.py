@@ -36,12 +36,12 @@ from ..model.sample import Sample
 
 BAND_STEP = 0.1     # [s] of the grid on which bands are made: the motion is below 1 Hz
 # [s] Of an autocovariance from a minute or two, what is farther is chance; it fades to there.
-LONGEST = 2.0
+LONGEST_LAG = 2.0
 # [s] over which the white share is told from the smooth one: a third longer than white noise
 # correlates behind the low-pass (0.24 s), short against a second of the motion's own period.
 WHITE_SPAN = 0.32
 # [s] of rows of a channel, below which its residual counts as lasting, which is the worst.
-FEWEST = 20.0
+FEWEST_SECONDS = 20.0
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Residuals:
         low, valid = self._low_passed(self._on_grid()[0])
         seen = valid.sum(axis=0)
         square = np.where(valid, low ** 2, 0.0).sum(axis=0) / np.maximum(seen, 1)
-        return np.where(seen * self._period >= FEWEST, np.sqrt(square), assumed)
+        return np.where(seen * self._period >= FEWEST_SECONDS, np.sqrt(square), assumed)
 
     def process(self, noise_stddev: np.ndarray) -> Unexplained:
         """The process of residuals whose long-run deviation (C,), saved with the parameters, is
@@ -118,11 +118,11 @@ class Residuals:
         residual, efforts = self._on_grid()
         low, valid = self._low_passed(residual)
         per_step = round(BAND_STEP / self._period)
-        lags = np.arange(0, round(LONGEST / self._period) + 1, per_step)
+        lags = np.arange(0, round(LONGEST_LAG / self._period) + 1, per_step)
         near = np.arange(round(WHITE_SPAN / self._period) + 1)
         fading = 1 - lags / lags[-1]
         correlation = np.repeat(fading[:, None], low.shape[1], axis=1)
-        for c in np.flatnonzero(valid.sum(axis=0) * self._period >= FEWEST):
+        for c in np.flatnonzero(valid.sum(axis=0) * self._period >= FEWEST_SECONDS):
             found = _autocovariance(low[:, c], valid[:, c], np.union1d(lags, near))
             if found[0] > 0:
                 at = {lag: g / found[0] for lag, g in zip(np.union1d(lags, near), found)}
@@ -139,7 +139,7 @@ class Residuals:
             return np.full((1, C), np.nan), np.full((1, n), np.nan)
         place = np.array([k for k, _, _ in self._rows])
         # A jump back begins anew; a pause longer than the longest lag needs no more of a gap.
-        step = np.minimum(np.diff(place), round(LONGEST / self._period) + 1)
+        step = np.minimum(np.diff(place), round(LONGEST_LAG / self._period) + 1)
         begin = int(np.flatnonzero(step <= 0)[-1]) + 1 if (step <= 0).any() else 0
         at = np.concatenate([[0], np.cumsum(step[begin:])])
         residual, efforts = np.full((at[-1] + 1, C), np.nan), np.full((at[-1] + 1, n), np.nan)

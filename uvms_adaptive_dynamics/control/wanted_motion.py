@@ -31,7 +31,7 @@ from ..model.rotations import FRD_FROM_FLU, NED_FROM_ENU
 from ..model.state import State
 
 # A hundred thousand times what a robot reaches; interpolation cannot overflow within it.
-LARGEST = 1e6
+LARGEST_WANTED_VALUE = 1e6
 
 
 class WantedMotion(NamedTuple):
@@ -176,7 +176,7 @@ def _six(twist: Any) -> list[float]:
 
 
 def _finite(values: np.ndarray, what: str) -> np.ndarray:
-    if not (np.abs(values) <= LARGEST).all():     # NaN too
-        raise MessageError(f"{what}: a number is not finite, or beyond {LARGEST:g}; expected "
-                           "velocities and accelerations [SI]")
+    if not (np.abs(values) <= LARGEST_WANTED_VALUE).all():  # NaN too
+        raise MessageError(f"{what}: a number is not finite, or beyond {LARGEST_WANTED_VALUE:g}; "
+                           "expected velocities and accelerations [SI]")
     return values

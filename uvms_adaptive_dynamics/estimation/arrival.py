@@ -32,7 +32,7 @@ from .prior_information import PriorInformation
 from .square_root_information import ChannelInformation, triangular
 
 # rows that forgetting takes as new together: enough for a motion to excite all its directions
-BLOCK = 1000
+FORGETTING_BLOCK = 1000
 
 Split = Sequence[np.ndarray]    # masks (C,) of channels whose rows are summed apart
 
@@ -141,11 +141,12 @@ class DirectionalArrival:
 
     def block_is_full(self) -> bool:
         """Whether it is time to forget."""
-        return self._in_block >= BLOCK and (self._lambda < 1.0 or self._wander is not None)
+        return (self._in_block >= FORGETTING_BLOCK
+                and (self._lambda < 1.0 or self._wander is not None))
 
     def close_block(self) -> tuple[RowMap, Iterator[None]]:
         """Forget what the block's rows replace, and count them as old from now on."""
-        share = 1 - self._lambda ** min(self._in_block, BLOCK)
+        share = 1 - self._lambda ** min(self._in_block, FORGETTING_BLOCK)
         row_map = directional_map(self._old_data + self._prior, self._block_data, share)
         self._map_sums(row_map)
         if self._wander is not None and self._in_block:

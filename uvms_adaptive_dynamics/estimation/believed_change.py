@@ -28,7 +28,7 @@ import numpy as np
 from ..uncertainty.channel_noise import NoiseRecord
 from .information import InformationRecord, InformationState
 
-UNDONE = 0.03                       # a factor so near to one is none
+FACTOR_UNDONE = 0.03                # a factor so near to one is none
 
 
 class Scales(NamedTuple):
@@ -124,7 +124,7 @@ class ScaleChange(Change):
 
     @abstractmethod
     def _corrected(self, scales: Scales) -> Scales:
-        """The factors from now on; one within UNDONE of one is none."""
+        """The factors from now on; one within FACTOR_UNDONE of one is none."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class EffortChange(ScaleChange):
     def _corrected(self, scales: Scales) -> Scales:
         corrected = scales.effort.copy()
         corrected[self.channels] /= self.factor
-        corrected[np.abs(corrected - 1) < UNDONE] = 1.0
+        corrected[np.abs(corrected - 1) < FACTOR_UNDONE] = 1.0
         return scales._replace(effort=corrected)
 
     def sentence(self, since: float) -> str:
@@ -157,7 +157,7 @@ class VelocityChange(ScaleChange):
 
     def _corrected(self, scales: Scales) -> Scales:
         corrected = scales.velocity / self.factor
-        return scales._replace(velocity=1.0 if abs(corrected - 1) < UNDONE else corrected)
+        return scales._replace(velocity=1.0 if abs(corrected - 1) < FACTOR_UNDONE else corrected)
 
     def sentence(self, since: float) -> str:
         """See `Change.sentence`."""

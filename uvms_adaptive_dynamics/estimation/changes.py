@@ -55,7 +55,7 @@ from .information import InformationState
 from .prediction import Prediction
 from .row_excitation import Excited
 
-LOOK = 0.5                          # [s] between two looks
+LOOK_PERIOD = 0.5                   # [s] between two looks
 SINCE = (1.0, 2.0, 3.5, 6.0)        # [s] for which a change may have lasted
 FIRST_LOOK = 20.0                     # [s] of rows that count, before which nothing is judged
 # ln of the odds. 20 would do if residuals were noise: a hundred hypotheses and onsets are tried at
@@ -66,7 +66,7 @@ CONFIRMED_NATS = 3.0                # ln likelihood ratio of the next rows alone
 CONFIRMING = 2                      # of so many looks: garbage of a second is over by then
 RESTORED_NATS = 7.0                 # the same for what was known before, over the last seconds
 ALIKE_NATS = 4.6                    # ln 100: hypotheses so close explain the data alike
-KNOWN = 3                           # earlier states of knowledge that are kept
+KNOWLEDGE_KEPT = 3                  # earlier states of knowledge that are kept
 
 
 class ChangeDetector(Protocol):
@@ -195,7 +195,7 @@ class EvidenceChangeDetector:
         tick = period * stride
         self._since = sorted({max(1, round(seconds / tick)) for seconds in SINCE})
         self._ring = _Ring(self._since[-1], stride, table.channels, table.size)
-        self._look_ticks = max(round(LOOK / period), len(self._hypotheses) + 2)
+        self._look_ticks = max(round(LOOK_PERIOD / period), len(self._hypotheses) + 2)
         self._settling = FIRST_LOOK / period
         self._quiet: deque[NoiseRecord] = deque(
             maxlen=1 + round(SINCE[-1] / (self._look_ticks * period)))
@@ -230,7 +230,7 @@ class EvidenceChangeDetector:
 
     def remember(self, known: Known) -> None:
         """See `ChangeDetector`."""
-        self._known = [known, *self._known][:KNOWN]
+        self._known = [known, *self._known][:KNOWLEDGE_KEPT]
 
     def withdraw(self, known: Known) -> None:
         """See `ChangeDetector`."""

@@ -20,7 +20,7 @@ import math
 from ..model.sample import Sample
 from .believed_change import Known
 
-REMEMBERED = 3      # checks: a fault may have begun before the last one
+CHECKS_REMEMBERED = 3  # checks: a fault may have begun before the last one
 
 
 class Checkpoints:
@@ -51,4 +51,4 @@ class Checkpoints:
     def keep(self, sample: Sample, known: Known) -> None:
         """Keep what is known."""
         self._newest = sample.right_until
-        self._kept = [*self._kept, (self._newest, known)][-REMEMBERED:]
+        self._kept = [*self._kept, (self._newest, known)][-CHECKS_REMEMBERED:]

@@ -29,7 +29,7 @@ from ..config import Config
 from ..errors import SolverError
 from ..model.covariance import semidefinite
 from ..model.parameter_file import ParameterSet
-from ..model.physical_set import PhysicalSet
+from ..model.physical_set import ACCEPTED_VIOLATION, PhysicalSet
 from ..model.prior import prior_from_config, prior_stddev
 from ..model.robot import RawRows, RobotModel
 from ..model.sample import BY_SETTING, Misread, Sample
@@ -39,7 +39,7 @@ from ..uncertainty.constant_residual import ResidualMean, noise_findings
 from ..uncertainty.identifiability import Identifiability, at_least, directions, identifiability
 from ..uncertainty.mass_check import mass_findings
 from ..uncertainty.parameter_intervals import parameter_intervals
-from ..uncertainty.trust import OK, STATES, WRONG, ChannelTrust
+from ..uncertainty.trust import TRUST_OK, TRUST_STATES, TRUST_WRONG, ChannelTrust
 from ..uncertainty.trust_cause import likely_cause
 from .believed_change import Change, Known, PartChange, Restoration, Scales
 from .changes import ChangeDetector, change_detector
@@ -68,11 +68,9 @@ from .snapshot import EstimatorSnapshot, PresentParameters
 
 log = logging.getLogger(__name__)
 
-# (scaled) violation of the constraints with which no solver's answer is accepted
-OUTSIDE = 1e-6
 # solves that fail in a row until the estimator restarts from its last good estimate
 RECOVER_AFTER = 10
-STAMP_JITTER = 0.5  # share of a period within which two stamps are the same instant
+SAME_INSTANT = 0.5  # share of a period within which two stamps are the same instant
 
 
 class Estimator:
@@ -286,11 +284,11 @@ class Estimator:
         last = self._last_t
         if last is not None:
             ticks = (t - last) / self.config.filter.period
-            if abs(ticks) < STAMP_JITTER:
+            if abs(ticks) < SAME_INSTANT:
                 self.repeated_stamps += 1
                 return False
             self._progress.advance(t - last)
-            if not 0 < ticks < 1 + STAMP_JITTER:
+            if not 0 < ticks < 1 + SAME_INSTANT:
                 self._break_off(close_window=not 0 < t - last < self.config.filter.gap)
         if self._first_t is None:
             self._first_t = t
@@ -367,7 +365,7 @@ class Estimator:
     def _minimum(self, problem: HorizonProblem) -> Solution:
         solution = self._solver.solve(problem, self._deadline)
         outside = self.physical.violation(solution.pi)
-        if not outside < OUTSIDE:
+        if not outside < ACCEPTED_VIOLATION:
             raise SolverError(
                 f"the answer is outside the physical constraints by {outside:.1e} (scaled)",
                 "outside")
@@ -592,7 +590,7 @@ class Estimator:
         see `saved_state`."""
         before = known_rows(self.prior)
         wrong = [channel for channel, level in zip(self.robot.channels, self.trust.levels)
-                 if level == WRONG]
+                 if level == TRUST_WRONG]
         factors = {channel: float(factor) for channel, factor in zip(self.robot.channels,
                                                                      self.effort_factor)
                    if factor != 1.0}
@@ -657,13 +655,13 @@ class Estimator:
             misread = [one._replace(places=places) for one in self._misread
                        if (places := tuple(c for c in one.places if not self._left_out[c]))]
             self._cause = levels, likely_cause(self.robot.channels, 6 if self.table.vehicle else 0,
-                                               np.where(self._left_out, OK, levels),
+                                               np.where(self._left_out, TRUST_OK, levels),
                                                self.trust.batches, misread)
         return self._cause[1]
 
     def _trust_words(self) -> tuple[str, ...]:
         """(C,) state of each channel, or that a setting leaves it out."""
-        return tuple(BY_SETTING if unused else STATES[level] for level, unused
+        return tuple(BY_SETTING if unused else TRUST_STATES[level] for level, unused
                      in zip(self.trust.levels, self._left_out))
 
     @property

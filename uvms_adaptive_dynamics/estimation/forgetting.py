@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, eigh, solve_triangular
 
-NEGLIGIBLE = 1e-9    # share of a direction's information that is not worth taking
+NEGLIGIBLE_GAIN = 1e-9  # share of a direction's information that is not worth taking
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def directional_map(old: np.ndarray, new: np.ndarray, share: float) -> RowMap:
     root = cholesky(H * np.outer(size, size), lower=True)
     across = solve_triangular(root, B * np.outer(size, size), lower=True)
     gained, V = eigh(solve_triangular(root, across.T, lower=True))
-    taken = np.where(gained > NEGLIGIBLE, np.minimum(gained, share), 0.0)
+    taken = np.where(gained > NEGLIGIBLE_GAIN, np.minimum(gained, share), 0.0)
     left = (root @ V) / size[:, None]
     right = solve_triangular(root, V, lower=True, trans="T").T * size
     # With R^T = diag(1 / size) root: A = R^T V sqrt(1 - taken) V^T R^-T, whose square is T.

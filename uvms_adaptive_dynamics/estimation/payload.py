@@ -39,8 +39,8 @@ from .prediction import Prediction
 
 # What may be held, before any row has told: deviations of a mass [kg], and of its place in lengths
 # of the last link.
-MOST_MASS, REACH = 2.0, 1.5
-ITERATIONS = 10         # of Gauss and Newton; the scales make the rows bilinear
+MOST_MASS, PAYLOAD_REACH = 2.0, 1.5
+GAUSS_NEWTON_STEPS = 10  # of Gauss and Newton; the scales make the rows bilinear
 # Deviations from zero from which a mass has a place.
 PLACED = 3.0
 
@@ -173,12 +173,12 @@ class PayloadTracker:
         """(d (10,), its covariance), by Gauss and Newton over d and the scales' errors."""
         information, moment = self._information()
         parts, size = len(self._parts), RIGID.stop
-        length = REACH * self._table.reference_length[-1]
+        length = PAYLOAD_REACH * self._table.reference_length[-1]
         stddev = MOST_MASS * np.array([1.0] + [length] * 3 + [length ** 2] * 6)
         prior = np.diag(np.concatenate(
             [stddev, np.full(parts, max(self._scale_stddev, 1e-6))]) ** -2.0)
         x = np.zeros(size + parts)
-        for _ in range(ITERATIONS):
+        for _ in range(GAUSS_NEWTON_STEPS):
             d, scales = x[:size], 1 + x[size:]
             J = np.hstack([np.kron(scales[:, None], np.eye(size)),
                            np.kron(np.eye(parts), d[:, None])])

@@ -29,13 +29,13 @@ import numpy as np
 from ..model.parameters import ParameterTable
 
 # [s] over which a row's variation is seen, and for which a row counts after it has come to rest
-RECENT = 1.0
+RECENT_MOTION = 1.0
 IN_MOTION = 0.3     # deviations of the noise that a row must vary by to be in motion at all
 # [s] in which motion dies away that no effort keeps up: a body's inertia over its damping
 COASTING = 5.0
 AT_REST = 0.3       # share of a row's reference variation below which it is at rest
 # [s] of a row's motion between the regressors kept as its reference, and how many are kept
-SPACING, KEPT = 0.5, 40
+REFERENCE_SPACING, REFERENCES_KEPT = 0.5, 40
 
 
 class Excited(NamedTuple):
@@ -67,14 +67,15 @@ class RowExcitation:
         self._by_arm = np.zeros((table.channels, self._blocks.shape[1]))
         self._by_arm[:table.channels - table.n, self._blocks.shape[1] - table.n:] = 1.0
         # squared, it falls twice as fast
-        self._rate, self._coasting = min(1.0, period / RECENT), min(1.0, 2 * period / COASTING)
-        self._linger, self._spacing = int(round(RECENT / period)), max(
-            1, int(round(SPACING / period)))
+        self._rate = min(1.0, period / RECENT_MOTION)
+        self._coasting = min(1.0, 2 * period / COASTING)
+        self._linger, self._spacing = int(round(RECENT_MOTION / period)), max(
+            1, int(round(REFERENCE_SPACING / period)))
         C = table.channels
         self._mean = np.zeros((C, table.size))
         self._variation, self._motion, self._reference = np.zeros((3, C))
         self._effort_mean, self._coasting_mean, self._drive = np.zeros((3, C))
-        self._kept, self._number = np.zeros((KEPT, C, table.size)), np.zeros(C, int)
+        self._kept, self._number = np.zeros((REFERENCES_KEPT, C, table.size)), np.zeros(C, int)
         self._moved, self._seen, self._still = np.zeros((3, C), int)
         # mean regressor and effort where a row came to rest
         self._place, self._place_effort = np.zeros((C, table.size)), np.zeros(C)
@@ -111,7 +112,7 @@ class RowExcitation:
         self._keep(away, moves & (self._seen > 1))
         if self._ticks % self._spacing == 0:
             self._reference = self._squares(self._kept * pi).sum(axis=(0, -1)) / np.clip(
-                self._number, 1, KEPT)
+                self._number, 1, REFERENCES_KEPT)
         self._ticks += 1
         # Too slow to be seen within a second, a tilt comes to other places all the same.
         elsewhere = valid & (np.maximum(along, along_presumed) > driven) & (along >= rests) & (
@@ -131,7 +132,7 @@ class RowExcitation:
         now, = (moves & (self._moved % self._spacing == 0)).nonzero()
         self._moved += moves
         if now.size:
-            self._kept[self._number[now] % KEPT, now] = away[now]
+            self._kept[self._number[now] % REFERENCES_KEPT, now] = away[now]
             self._number[now] += 1
 
 

@@ -32,16 +32,16 @@ from ..disk.writing import write_file
 from ..errors import ParameterError, UvmsError
 from ..model.parameter_file import ParameterSet, load_parameters, save_parameters
 from ..model.parameters import ParameterTable
-from ..uncertainty.identifiability import MEASURED
+from ..uncertainty.identifiability import MEASURED_SHARE
 
 STATE = "state.yaml"
 BACKUPS = "state.*.yaml"
 DAMAGED = "state.damaged"
 # Backups that are kept: the one that knows most, and the last four others; 220 kB each.
-KEPT = 5
+BACKUPS_KEPT = 5
 
 # UTC, since a boat's station computer changes its time zone.
-TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
+TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 # Settings by which measurements become motion and efforts in SI: with others, the same robot has
 # other parameters. What the robot is, its folder says (`RobotModel.identity`).
@@ -68,10 +68,10 @@ def known_rows(parameters: ParameterSet) -> int:
 
 
 def known_directions(covariance: np.ndarray, stddev: np.ndarray) -> int:
-    """How many independent directions a covariance (p, p) knows to MEASURED of the prior's
+    """How many independent directions a covariance (p, p) knows to MEASURED_SHARE of the prior's
     deviations stddev (p,); frozen and tied ones count, in every state alike."""
     scaled = np.asarray(covariance) / np.outer(stddev, stddev)
-    return int(np.sum(np.linalg.eigvalsh(scaled) < MEASURED ** 2))
+    return int(np.sum(np.linalg.eigvalsh(scaled) < MEASURED_SHARE ** 2))
 
 
 def dated(parameters: ParameterSet) -> ParameterSet:
@@ -225,7 +225,7 @@ class SavedState:
         self._worths[name] = worth
         there = self.backups()
         richest = max(there, key=self._worth)
-        for path in [path for path in there if path != richest][:max(len(there) - KEPT, 0)]:
+        for path in [path for path in there if path != richest][:max(len(there) - BACKUPS_KEPT, 0)]:
             path.unlink(missing_ok=True)
 
     def _worth(self, path: Path) -> Worth:
@@ -275,10 +275,10 @@ def _date(parameters: ParameterSet) -> str:
 def _digits(parameters: ParameterSet) -> str:
     """The same in a file's name, by which backups are in order; what has no date is the oldest."""
     try:
-        return datetime.strptime(_date(parameters), TIME).strftime("%Y%m%dT%H%M%S%fZ")
+        return datetime.strptime(_date(parameters), TIME_FORMAT).strftime("%Y%m%dT%H%M%S%fZ")
     except ValueError:
         return "0undated"
 
 
 def _now() -> str:
-    return datetime.now(timezone.utc).strftime(TIME)
+    return datetime.now(timezone.utc).strftime(TIME_FORMAT)

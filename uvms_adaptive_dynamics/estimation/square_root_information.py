@@ -28,7 +28,7 @@ import numpy as np
 from scipy.linalg.lapack import dtpqrt
 
 # rows of a channel that wait for one transformation: many cost little more than one
-WAITING = 60
+WAITING_ROWS = 60
 BLOCK_COLUMNS = 8   # columns that dtpqrt transforms together
 
 
@@ -41,7 +41,7 @@ class ChannelInformation:
         self._roots = np.zeros((channels, size + 1, size + 1))
         # R^T R of each factor: what `weighted` adds up
         self._products = np.zeros_like(self._roots)
-        self._rows = np.zeros((channels, WAITING, size + 1))
+        self._rows = np.zeros((channels, WAITING_ROWS, size + 1))
         self._waiting = np.zeros(channels, int)
         self._each = np.arange(channels)
         self._turn = 0
@@ -52,11 +52,11 @@ class ChannelInformation:
         self._rows[self._each, self._waiting] = np.sqrt(weight / self._share) * rows
         self._waiting += 1
         # One channel's transformation at a time, so that no single tick pays for all of them.
-        self._turn = (self._turn + 1) % WAITING
-        channel, due = divmod(self._turn, max(1, WAITING // len(self._each)))
+        self._turn = (self._turn + 1) % WAITING_ROWS
+        channel, due = divmod(self._turn, max(1, WAITING_ROWS // len(self._each)))
         if due == 0 and channel < len(self._each):
             self._fold(channel)
-        for full in (self._waiting == WAITING).nonzero()[0].tolist():
+        for full in (self._waiting == WAITING_ROWS).nonzero()[0].tolist():
             self._fold(full)
 
     def fade(self, factor: float) -> None:

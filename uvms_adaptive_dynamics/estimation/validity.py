@@ -22,11 +22,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..model.sample import BY_SETTING
-from ..uncertainty.trust import STATES as TRUST
-from ..uncertainty.trust import WRONG
+from ..uncertainty.trust import TRUST_STATES, TRUST_WRONG
 from .snapshot import EstimatorSnapshot
 
-WAITING, LEARNING, HOLDING, FROZEN, FAILED = STATES = (
+WAITING, LEARNING, HOLDING, FROZEN, FAILED = VALIDITY_STATES = (
     "waiting", "learning", "holding", "frozen", "failed")
 
 # [s] without a tick, a row learnt or a solve, after which there is none: longer than the front end
@@ -77,15 +76,15 @@ class Situation:
         return cls(channels, row_age, tick_age, progress.solve_age, alive, snapshot.learn,
                    bool(finite), snapshot.started_from_file, snapshot.judged,
                    [channel for channel, level in zip(channels, snapshot.trust)
-                    if level == TRUST[WRONG]],
+                    if level == TRUST_STATES[TRUST_WRONG]],
                    progress.failed_in_a_row, lost_samples, stuck,
                    [channel for channel, level in zip(channels, snapshot.trust)
                     if level == BY_SETTING])
 
 
 class Validity(NamedTuple):
-    """state: one of STATES; trusted: whether the values are to be preferred to what a consumer
-    would use without them; reason: a sentence on both."""
+    """state: one of VALIDITY_STATES; trusted: whether the values are to be preferred to what a
+    consumer would use without them; reason: a sentence on both."""
 
     state: str
     trusted: bool

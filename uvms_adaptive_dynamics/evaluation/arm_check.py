@@ -28,18 +28,18 @@ from ..signals.filters.joints import joint_limits
 from ..uncertainty.added_direction import RobustFit
 from ..uncertainty.arm_evidence import arm_findings
 from ..uncertainty.verdict import Finding
-from .arm_exchange import STRIDE, mistaken_joint
+from .arm_exchange import EXCHANGE_STRIDE, mistaken_joint
 from .log import RunLog
 
-EVERY = 3           # ticks between the samples that are looked at: motion is slower
-LONGEST = 180.0     # [s] of the newest samples
+CHECKED_EVERY = 3   # ticks between the samples that are looked at: motion is slower
+CHECKED_SECONDS = 180.0  # [s] of the newest samples
 DRAG = "link_drag"  # acts as a delay would, and has to be told from it
-TURN = 0.05         # [rad, m] of a joint, by which the change of the predictions is measured
+JOINT_NUDGE = 0.05  # [rad, m] of a joint, by which the change of the predictions is measured
 
 
 def samples_kept(config: Config) -> int:
-    """How many samples, EVERY-th of a run, are looked at."""
-    return round(LONGEST / config.filter.period / EVERY)
+    """How many samples, CHECKED_EVERY-th of a run, are looked at."""
+    return round(CHECKED_SECONDS / config.filter.period / CHECKED_EVERY)
 
 
 def arm_check(samples: Sequence[Sample], log: RunLog, pi: np.ndarray, config: Config,
@@ -75,7 +75,8 @@ def arm_check(samples: Sequence[Sample], log: RunLog, pi: np.ndarray, config: Co
     if told is None and not sign_doubted:
         return []
     gain = 0.0 if told is None else told.gain / float(valid.sum())
-    mistaken = mistaken_joint(samples, config, dragged, EVERY * config.filter.period, room, gain)
+    mistaken = mistaken_joint(samples, config, dragged, CHECKED_EVERY * config.filter.period, room,
+                              gain)
     return [one for one in (mistaken or (told and told.finding),) if one]
 
 
@@ -90,7 +91,7 @@ def _low_passed(samples: Sequence[Sample], pi: np.ndarray, config: Config,
     """(times (T,), columns (T, C, 1 + 2 n)): the change of predictions as the arm's data get later
     and with each joint's position, and the links' drag, which the robot `dragged` has among its
     parameters; NaN where a row does not count."""
-    place, period = dragged.table.term_slices[DRAG], EVERY * config.filter.period
+    place, period = dragged.table.term_slices[DRAG], CHECKED_EVERY * config.filter.period
     columns = 1 + len(robot.joints) + place.stop - place.start
     row_filter = RowFilter(replace(config.filter, period=period), len(robot.channels), columns)
     zero, found = np.zeros(len(robot.channels)), []
@@ -104,7 +105,7 @@ def _low_passed(samples: Sequence[Sample], pi: np.ndarray, config: Config,
         # Vehicle rows are masked where vehicle or arm is not known: there is no change of it then.
         known = all(each.valid[robot.vehicle_rows].all() for each in (before, after))
         row = row_filter.add_row(sample.t, RawRows(Y, zero, zero), sample.valid & known)
-        if row is not None and k % STRIDE == 0:
+        if row is not None and k % EXCHANGE_STRIDE == 0:
             found.append((row.t, np.where(row.valid[:, None], row.Y, np.nan)))
     return (np.array([t for t, _ in found]),
             np.array([Y for _, Y in found]).reshape(-1, len(zero), columns))
@@ -127,8 +128,8 @@ def _turned(sample: Sample, pi: np.ndarray, robot: RobotModel) -> np.ndarray:
     """(C, n) change of the predictions with each joint's position."""
     here = _predicted(sample, pi, robot)
     return np.column_stack([
-        (_predicted(replace(sample, mu=sample.mu + turn), pi, robot) - here) / TURN
-        for turn in TURN * np.eye(len(sample.mu))])
+        (_predicted(replace(sample, mu=sample.mu + turn), pi, robot) - here) / JOINT_NUDGE
+        for turn in JOINT_NUDGE * np.eye(len(sample.mu))])
 
 
 def _predicted(sample: Sample, pi: np.ndarray, robot: RobotModel) -> np.ndarray:

@@ -33,11 +33,11 @@ from ..estimation.low_pass import RowFilter
 from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..uncertainty.added_direction import RobustFit
-from ..uncertainty.arm_evidence import LEAST_GAIN
+from ..uncertainty.arm_evidence import LEAST_COST_GAIN
 from ..uncertainty.verdict import Finding
 
-NEWEST = 600        # samples that are looked at: half a minute
-STRIDE = 2          # of their rows: the low-pass leaves nothing between them
+COMPARED_SAMPLES = 600  # samples that are looked at: half a minute
+EXCHANGE_STRIDE = 2  # of their rows: the low-pass leaves nothing between them
 ZEROS = 3           # places within the limits at which the zero of a mirrored position may lie
 
 Change = Callable[[Sample], Sample]
@@ -51,7 +51,7 @@ def mistaken_joint(samples: Sequence[Sample], config: Config, robot: RobotModel,
     samples: `period` [s] apart; robot: with all terms that are fitted; room (n, 2): how far the
     joints' positions may be moved down (negative) and up within their limits.
     """
-    samples, row_filter = samples[-NEWEST:], replace(config.filter, period=period)
+    samples, row_filter = samples[-COMPARED_SAMPLES:], replace(config.filter, period=period)
 
     def fit(change: Change) -> RobustFit | None:
         return _fit([change(sample) for sample in samples], robot, row_filter)
@@ -60,7 +60,7 @@ def mistaken_joint(samples: Sequence[Sample], config: Config, robot: RobotModel,
     if as_it_is is None:
         return None
     count = float(as_it_is.valid.sum())
-    least = max(gain, LEAST_GAIN / count)
+    least = max(gain, LEAST_COST_GAIN / count)
     best: tuple[float, Finding | None] = (least, None)
     for change, findings in _guesses(samples, robot, room):
         changed = as_it_is if change is None else fit(change)
@@ -118,7 +118,7 @@ def _fit(samples: Sequence[Sample], robot: RobotModel, settings: Filter) -> Robu
             row_filter.reset()
         last = sample.t
         row = row_filter.add_row(sample.t, robot.raw_rows(sample), sample.valid)
-        if row is not None and k % STRIDE == 0:
+        if row is not None and k % EXCHANGE_STRIDE == 0:
             found.append(row)
     if not any(row.valid.any() for row in found):
         return None

@@ -36,8 +36,8 @@ from ..signals.topics import Input, topic_setting
 from .recording import Piece, Recording, Topic, as_piece
 
 # Inputs that the run can do without: what is lost then.
-OPTIONAL = {"battery": "the constant thrusters.voltage is used",
-            "depth": "rows at the surface and on the floor cannot be told apart and masked"}
+OPTIONAL_INPUTS = {"battery": "the constant thrusters.voltage is used",
+                   "depth": "rows at the surface and on the floor cannot be told apart and masked"}
 
 
 @dataclass(frozen=True)
@@ -124,10 +124,10 @@ def _match(path: str | Path, there: Mapping[str, Topic],
                     else f"has no messages on '{topic}'")
             sentence = (f"bag '{path}' {lack} ({needed.type}), "
                         f"which {_setting(needed.role, 'topic')} asks for")
-            if needed.role not in OPTIONAL:
+            if needed.role not in OPTIONAL_INPUTS:
                 raise BagError(f"{sentence}; it has {_listing(there)}. The command inspect "
                                "proposes the settings for it.")
-            warnings.append(f"{sentence}: {OPTIONAL[needed.role]}.")
+            warnings.append(f"{sentence}: {OPTIONAL_INPUTS[needed.role]}.")
             continue
         if there[topic].types != (needed.type,):
             raise BagError(_other_type(path, topic, there[topic].types, needed))

@@ -18,11 +18,14 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-WIDTH = 11.0       # [inch]
+FIGURE_WIDTH = 11.0  # [inch]
 
 INK, GRID = "#444444", "#e4e4e4"
-MEASURED, MODEL, PRIOR, FINAL = "#a9a29a", "#2f6f9f", "#b9772f", "#4d8a63"
-MASKED = "#f1ede4"
+MEASURED_COLOUR, MODEL_COLOUR = "#a9a29a", "#2f6f9f"
+PRIOR_COLOUR, FINAL_COLOUR = "#b9772f", "#4d8a63"
+MASKED_COLOUR = "#f1ede4"
+# Above an axis rather than outside the figure, which matplotlib knows from 3.7 on only.
+LEGEND_ABOVE = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2}
 STYLE = {
     "font.size": 8.5, "figure.labelsize": 8.5, "figure.titlesize": 8.5, "axes.titlesize": 8.5,
     "axes.labelsize": 8.5, "legend.fontsize": 8.5, "xtick.labelsize": 8.5, "ytick.labelsize": 8.5,
@@ -38,5 +41,5 @@ def panels(count: int, columns: int, height: float) -> tuple[Figure, list[Axes]]
     """A figure of `count` equal axes in rows of `columns`; `height` of one [inch]."""
     columns = min(columns, count)
     rows = -(-count // columns)
-    figure = Figure(figsize=(WIDTH, height * rows + 0.5))
+    figure = Figure(figsize=(FIGURE_WIDTH, height * rows + 0.5))
     return figure, [figure.add_subplot(rows, columns, i + 1) for i in range(count)]

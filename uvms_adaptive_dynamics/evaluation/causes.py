@@ -19,27 +19,27 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from ..model.kernel import gaussian_kernel
-from ..model.sample import BY_SETTING
+from ..model.sample import BY_SETTING, JOINT_AT_REST
 from ..signals.decode.input_state import MAX_REJECTED_SHARE, InputState
 from ..signals.filters.body_motion import CONTRADICTS, DVL_CONTRADICTS, NO_DVL, NO_IMU
 from ..signals.filters.joints import CONTRADICT, IMPOSSIBLE_EFFORT, MISPLACED, NO_STATE
 from ..signals.front_end import SignalFrontEnd
 from ..signals.masks import FOUND_WRONG
 from ..signals.topics import topic_setting
-from ..uncertainty.verdict import AT_REST
+from ..uncertainty.verdict import NO_FAULTS
 from .bags import BagContents
 from .mask_spans import Span
 
 # The input behind a mask's reason.
-ROLES = {NO_IMU: "imu", CONTRADICTS: "imu", NO_DVL: "dvl", DVL_CONTRADICTS: "dvl",
-         NO_STATE: "joint_states", "arm never seen": "joint_states", CONTRADICT: "joint_states",
-         MISPLACED: "joint_states",
-         "joint readings erratic": "joint_states", "no effort": "joint_states",
-         "no thruster command": "thrusters", "no wrench": "wrench"}
+ROLE_OF_REASON = {NO_IMU: "imu", CONTRADICTS: "imu", NO_DVL: "dvl", DVL_CONTRADICTS: "dvl",
+                  NO_STATE: "joint_states", "arm never seen": "joint_states",
+                  CONTRADICT: "joint_states", MISPLACED: "joint_states",
+                  "joint readings erratic": "joint_states", "no effort": "joint_states",
+                  "no thruster command": "thrusters", "no wrench": "wrench"}
 # How what was doubted of an input begins that leads to a mask.
 DOUBTS = {CONTRADICT: "positions and velocities do not fit", "no effort": "effort"}
 # What to do about the others.
-ADVICE = {
+ADVICE_FOR_REASON = {
     "no source of velocity": "set dvl.enabled to true and dvl.topic to a velocity",
     "at the surface": "check depth.minimum and robot.surface_pressure, or set depth.enabled to "
                       "false",
@@ -49,7 +49,7 @@ ADVICE = {
     FOUND_WRONG: "mend what the findings name",
     "joint at its stop": "check joint_states.limits_low, joint_states.limits_high and "
                          "joint_states.position_offset",
-    "joint at rest": "move the joint faster than joint_states.rest_velocity",
+    JOINT_AT_REST: "move the joint faster than joint_states.rest_velocity",
     "joint stalled": "free the joint, or check joint_states.effort_scale",
 }
 
@@ -113,7 +113,7 @@ def partly_masked(masked: Mapping[str, Mapping[str, int]], channels: Mapping[str
     for channel, rows in channels.items():
         for reason, count in masked.get(channel, {}).items():
             share = count / max(rows, 1)
-            if share > MAX_REJECTED_SHARE and reason not in (*AT_REST, BY_SETTING):
+            if share > MAX_REJECTED_SHARE and reason not in NO_FAULTS:
                 found.setdefault(reason, []).append((channel, share))
     said = []
     for reason, one in found.items():
@@ -133,9 +133,9 @@ def first_time(spans: Sequence[Span], reason: str, bags: Sequence[BagContents]) 
 
 def remedy(reason: str, states: Mapping[str, InputState]) -> str:
     """What to do about a mask's reason."""
-    role = ROLES.get(reason)
+    role = ROLE_OF_REASON.get(reason)
     if role is None or role not in states:
-        return ADVICE.get(reason, "see docs/signals.md")
+        return ADVICE_FOR_REASON.get(reason, "see docs/signals.md")
     state = states[role]
     if said := missing_messages(state):
         return said

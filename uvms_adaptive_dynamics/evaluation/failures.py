@@ -20,13 +20,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-NUMBER = re.compile(r"[-+]?\d[\d.]*(e[-+]?\d+)?")
+NUMBER_IN_FAILURE = re.compile(r"[-+]?\d[\d.]*(e[-+]?\d+)?")
 MOST_KINDS = 20     # that are kept: a run with more is explained by the first ones
 
 
 def kind_of(sentence: str) -> str:
     """The sentence without its numbers: the same for all that differ in nothing else."""
-    return NUMBER.sub("", sentence)
+    return NUMBER_IN_FAILURE.sub("", sentence)
 
 
 @dataclass

@@ -31,14 +31,15 @@ from matplotlib.figure import Figure
 from ..disk.writing import attempt_all, write_file
 from ..model.normal import Z95
 from .canvas import (
-    FINAL,
+    FIGURE_WIDTH,
+    FINAL_COLOUR,
     INK,
-    MASKED,
-    MEASURED,
-    MODEL,
-    PRIOR,
+    LEGEND_ABOVE,
+    MASKED_COLOUR,
+    MEASURED_COLOUR,
+    MODEL_COLOUR,
+    PRIOR_COLOUR,
     STYLE,
-    WIDTH,
     panels,
 )
 from .parameter_figures import eigenvalues, parameters
@@ -51,10 +52,6 @@ class Drawn(NamedTuple):
 
     stem: str
     figure: Figure
-
-
-# Above an axis rather than outside the figure, which matplotlib knows from 3.7 on only.
-ABOVE = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2, "ncols": 3}
 
 
 def write_figures(folder: Path, run: Run, metrics: dict[str, Any]) -> None:
@@ -99,12 +96,12 @@ def prediction(scene: Scene, channels: Sequence[int]) -> Figure:
             scene.t, rows.measured[:, c] * counted, rows.predicted[:, c] * counted,
             Z95 * rows.stddev[:, c], ~rows.valid[:, c])
         ax.fill_between(t, 0, 1, where=masked == 1, transform=ax.get_xaxis_transform(),
-                        color=MASKED, linewidth=0, zorder=0)
-        band = ax.fill_between(t, predicted - half, predicted + half, color=MODEL, alpha=0.25,
-                               linewidth=0)
+                        color=MASKED_COLOUR, linewidth=0, zorder=0)
+        band = ax.fill_between(t, predicted - half, predicted + half, color=MODEL_COLOUR,
+                               alpha=0.25, linewidth=0)
         lines = [
-            ax.plot(t, measured, color=MEASURED, linewidth=2.0)[0],
-            ax.plot(t, predicted, color=MODEL, linewidth=0.9)[0]
+            ax.plot(t, measured, color=MEASURED_COLOUR, linewidth=2.0)[0],
+            ax.plot(t, predicted, color=MODEL_COLOUR, linewidth=0.9)[0]
         ]
         _limit(ax, measured, predicted)
         ax.set_xlim(scene.t[0], scene.t[-1] if scene.t[-1] > scene.t[0] else scene.t[0] + 1)
@@ -112,7 +109,8 @@ def prediction(scene: Scene, channels: Sequence[int]) -> Figure:
         if not np.isfinite(measured).any():
             _nothing(ax)
     figure.supxlabel("time [s]")
-    axes[0].legend([*lines, band], ["measured", "predicted", "95 % interval"], **ABOVE)
+    axes[0].legend([*lines, band], ["measured", "predicted", "95 % interval"],
+                   **LEGEND_ABOVE, ncols=3)
     return figure
 
 
@@ -142,15 +140,16 @@ def parity(scene: Scene, metrics: dict[str, Any]) -> Figure:
             rows.predicted[:, c])
         measured, predicted = rows.measured[counted, c], rows.predicted[counted, c]
         step = max(1, -(-measured.size // MAX_POINTS))
-        ax.plot(measured[::step], predicted[::step], ".", color=MODEL, markersize=1.6, alpha=0.35,
-                rasterized=True)
+        ax.plot(measured[::step], predicted[::step], ".", color=MODEL_COLOUR, markersize=1.6,
+                alpha=0.35, rasterized=True)
         figures = ["R² –" if found["r2"] is None else f"R² {found['r2']:.3f}"]
         if measured.size:
             ends = np.array([measured.min(), measured.max()])
             ax.plot(ends, ends, "--", color=INK, linewidth=0.8)
             _limit(ax, measured, predicted)
             if found["slope"] is not None:
-                ax.plot(ends, found["slope"] * ends + found["bias"], color=PRIOR, linewidth=1.1)
+                ax.plot(ends, found["slope"] * ends + found["bias"], color=PRIOR_COLOUR,
+                        linewidth=1.1)
                 figures.append(f"slope {found['slope']:.2f}")
         else:
             _nothing(ax)
@@ -169,12 +168,12 @@ def comparison(scene: Scene, metrics: dict[str, Any]) -> Figure:
     for name, channel in metrics["channels"].items():
         if channel["n"]:
             names.setdefault(channel["unit"], []).append(name)
-    figure = Figure(figsize=(WIDTH, 5.2))
+    figure = Figure(figsize=(FIGURE_WIDTH, 5.2))
     axes = figure.subplots(2, len(names), squeeze=False,
                            width_ratios=[len(found) + 1 for found in names.values()])
-    blocks = [("prior, fixed", PRIOR, metrics["prior"]["channels"]),
-              ("estimate, running", MODEL, metrics["channels"]),
-              ("last estimate, fixed", FINAL, metrics["final"]["channels"])]
+    blocks = [("prior, fixed", PRIOR_COLOUR, metrics["prior"]["channels"]),
+              ("estimate, running", MODEL_COLOUR, metrics["channels"]),
+              ("last estimate, fixed", FINAL_COLOUR, metrics["final"]["channels"])]
     for row, key in enumerate(("mae", "rmse")):
         for ax, (unit, found) in zip(axes[row], names.items()):
             for k, (label, colour, block) in enumerate(blocks):
@@ -187,7 +186,7 @@ def comparison(scene: Scene, metrics: dict[str, Any]) -> Figure:
             ax.grid(False, axis="x")
             ax.margins(y=0.22)
             ax.set_ylabel(f"{key.upper()} [{unit}]")
-    axes[0, -1].legend(*axes[0, 0].get_legend_handles_labels(), **ABOVE)
+    axes[0, -1].legend(*axes[0, 0].get_legend_handles_labels(), **LEGEND_ABOVE, ncols=3)
     return figure
 
 
@@ -195,16 +194,16 @@ def solve_time(scene: Scene) -> Figure:
     """Time of each solve [ms] (paper, solver time)."""
     times = np.array(scene.run.log.solve_ms)
     finite = times[np.isfinite(times)]
-    figure = Figure(figsize=(WIDTH, 2.9))
+    figure = Figure(figsize=(FIGURE_WIDTH, 2.9))
     over, spread = figure.subplots(1, 2, sharey=True, width_ratios=(3, 1))
     t, shown = thinned(scene.t, times)
-    over.plot(t, shown, ".", color=MODEL, markersize=2)
+    over.plot(t, shown, ".", color=MODEL_COLOUR, markersize=2)
     # The first solve loads and compiles; it is in the table, and would squeeze all others here.
     top = 1.15 * max(np.percentile(finite, 99.5), 1e-3)
-    spread.hist(finite[finite <= top], bins=60, orientation="horizontal", color=MODEL)
+    spread.hist(finite[finite <= top], bins=60, orientation="horizontal", color=MODEL_COLOUR)
     for ax in (over, spread):
         for mark in (np.median(finite), np.percentile(finite, 99)):
-            ax.axhline(mark, color=PRIOR, linestyle="--", linewidth=0.9)
+            ax.axhline(mark, color=PRIOR_COLOUR, linestyle="--", linewidth=0.9)
     over.set_ylim(0, top)
     over.set_xlabel("time [s]")
     over.set_ylabel("solve [ms]")

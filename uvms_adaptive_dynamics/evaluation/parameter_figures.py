@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from .canvas import INK, MODEL, PRIOR, panels
+from .canvas import INK, MODEL_COLOUR, PRIOR_COLOUR, panels
 from .scene import Scene, eigenvalue_series, thinned
 
 
@@ -33,9 +33,9 @@ def parameters(scene: Scene, title: str, names: Sequence[str]) -> Figure:
     for ax, name in zip(axes, names):
         k = table.index[name]
         t, value, low, high = thinned(elapsed, trajectory.pi[:, k], *scene.intervals[:, :, k])
-        ax.fill_between(t, low, high, color=MODEL, alpha=0.25, linewidth=0)
-        ax.plot(t, value, color=MODEL)
-        ax.axhline(prior[k], color=PRIOR, linestyle="--", linewidth=0.9)
+        ax.fill_between(t, low, high, color=MODEL_COLOUR, alpha=0.25, linewidth=0)
+        ax.plot(t, value, color=MODEL_COLOUR)
+        ax.axhline(prior[k], color=PRIOR_COLOUR, linestyle="--", linewidth=0.9)
         shown = np.concatenate([
             value[np.isfinite(value)],
             [prior[k], 1.2 * low[-1] - 0.2 * value[-1], 1.2 * high[-1] - 0.2 * value[-1]]
@@ -57,7 +57,7 @@ def eigenvalues(scene: Scene) -> Figure:
     for ax, (title, values) in zip(axes, series):
         t, *columns = thinned(elapsed, *values.T)
         for column in columns:
-            ax.plot(t, column, color=MODEL)
+            ax.plot(t, column, color=MODEL_COLOUR)
         ax.set_yscale("log")
         if scene.run.config.estimation.epsilon > 0:
             ax.axhline(scene.run.config.estimation.epsilon, color=INK, linestyle=":")

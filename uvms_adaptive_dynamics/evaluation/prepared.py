@@ -37,7 +37,7 @@ from .run_record import RunFinding
 
 # Samples that are made before the estimator takes them: each then finds its own data in the
 # processor's caches, which saves a twentieth of a run.
-TURN = 64
+SAMPLES_AHEAD = 64
 
 
 class Recordings(NamedTuple):
@@ -96,7 +96,7 @@ def prepared(recordings: Recordings) -> Generator[Batch | Signals, None, None]:
             for sample in made:
                 gaps.add(sample, received)
             waiting += made
-            if len(waiting) >= TURN:
+            if len(waiting) >= SAMPLES_AHEAD:
                 yield Batch(number, waiting,
                             min(0.999, (received - bag.start) / max(bag.end - bag.start, 1e-9)))
                 waiting = []

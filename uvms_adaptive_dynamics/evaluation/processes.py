@@ -38,7 +38,7 @@ from ..errors import UvmsError, brief
 # Characters of what a process that died has said last.
 MOST_SAID = 300
 # What an answer is: an item, the last one, or the sentence why there are no more.
-ITEM, END, REFUSED = range(3)
+ITEM, END, REFUSAL = range(3)
 
 
 class Stream:
@@ -85,7 +85,7 @@ class Stream:
                 raise UvmsError(self._ended()) from None
             if kind == END:
                 return
-            if kind == REFUSED:
+            if kind == REFUSAL:
                 raise UvmsError(value)
             yield value
 
@@ -168,10 +168,10 @@ def _main() -> None:
             answer(ITEM, item)
         answer(END)
     except UvmsError as error:
-        answer(REFUSED, str(error))
+        answer(REFUSAL, str(error))
     except Exception as error:      # a task that fails in any way is a row of the table
         traceback.print_exc()
-        answer(REFUSED, f"{type(error).__name__}: {brief(str(error), MOST_SAID)}")
+        answer(REFUSAL, f"{type(error).__name__}: {brief(str(error), MOST_SAID)}")
     # Not sys.exit: the thread below still reads stdin.
     os._exit(0)
 

@@ -28,7 +28,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..disk.writing import write_file
 from ..uncertainty.advisories import block_warnings, link_note
-from ..uncertainty.identifiability import MEASURED, WEAK
+from ..uncertainty.identifiability import MEASURED_SHARE, WEAK_SHARE
 from ..uncertainty.statement import Statement
 from . import report_tables as tables
 from .page_data import page_data
@@ -37,17 +37,17 @@ from .run_record import Run, RunFinding
 from .scene import Scene, parameter_groups
 
 PAGE = Path(__file__).parent / "page"
-TEMPLATE = "report.html.jinja"
+REPORT_TEMPLATE = "report.html.jinja"
 # What is part of every page, by its name in the template.
-PARTS = {"plot_style": "uPlot.min.css", "style": "report.css", "plot_script": "uPlot.iife.min.js",
-         "script": "report.js"}
+PAGE_PARTS = {"plot_style": "uPlot.min.css", "style": "report.css",
+              "plot_script": "uPlot.iife.min.js", "script": "report.js"}
 
 
-KINDS = ("bad", "warn", "note")     # of findings, the worst first; classes in report.css
+FINDING_KINDS = ("bad", "warn", "note")  # of findings, the worst first; classes in report.css
 
 
 class Found(NamedTuple):
-    """A finding for a reader: one of KINDS, what it is and when, and the sentence."""
+    """A finding for a reader: one of FINDING_KINDS, what it is and when, and the sentence."""
 
     kind: str
     label: str
@@ -63,7 +63,7 @@ def write_report(folder: Path, run: Run, metrics: dict[str, Any], said: Statemen
     words = _words(run)
     rows = run.log.rows()
     page = template().render(
-        {name: (PAGE / file).read_text() for name, file in PARTS.items()},
+        {name: (PAGE / file).read_text() for name, file in PAGE_PARTS.items()},
         recordings=", ".join(bag.path.resolve().name for bag in run.bags), frozen=run.frozen,
         subtitle=_subtitle(run, metrics), findings=_findings(run),
         verdict=said.verdict, next_steps=said.next, missing=said.missing,
@@ -78,7 +78,7 @@ def write_report(folder: Path, run: Run, metrics: dict[str, Any], said: Statemen
         parameters=tables.parameters_table(run), solver=metrics["solver"],
         inputs=tables.inputs_table(run), stages=tables.stages_table(metrics), notes=_notes(run),
         facts=_facts(run, metrics),
-        measured=f"{MEASURED:.0%}", weak=f"{WEAK:.0%}", data=page_data(run, words))
+        measured=f"{MEASURED_SHARE:.0%}", weak=f"{WEAK_SHARE:.0%}", data=page_data(run, words))
     return write_file(folder / "report.html", page)
 
 
@@ -87,7 +87,7 @@ def template() -> Any:
     environment = Environment(loader=FileSystemLoader(PAGE), autoescape=True,
                               undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
                               keep_trailing_newline=True)
-    return environment.get_template(TEMPLATE)
+    return environment.get_template(REPORT_TEMPLATE)
 
 
 def _subtitle(run: Run, metrics: dict[str, Any]) -> list[str]:
@@ -108,7 +108,7 @@ def _findings(run: Run) -> list[Found]:
     found += [Found("note", _label(change, "change"), change.sentence) for change in run.changes]
     found += [Found("warn", "recording", warning) for bag in run.bags for warning in bag.warnings]
     found += [Found("note", "not to rely on", sentence) for sentence in _advisories(run)]
-    return sorted(found, key=lambda each: KINDS.index(each.kind))
+    return sorted(found, key=lambda each: FINDING_KINDS.index(each.kind))
 
 
 def _label(found: RunFinding, name: str) -> str:

@@ -25,8 +25,8 @@ from ..model.metrics import all_channels
 from .regimes import Regime, regimes
 from .run_record import Run
 
-# Intervals are shown over this many pieces of time at most, each of at least SHORTEST [s].
-PIECES, SHORTEST = 6, 10.0
+# Intervals are shown over this many pieces of time at most, each of at least SHORTEST_PIECE [s].
+PIECES, SHORTEST_PIECE = 6, 10.0
 
 Row = tuple[str, ...]
 
@@ -117,7 +117,7 @@ def all_errors(run: Run, metrics: dict[str, Any]) -> Table:
 def over_time_table(run: Run) -> Table:
     """Coverage, mean width and NLL of each channel in pieces of the recorded time."""
     rows, period = run.log.rows(), run.config.filter.period
-    count = max(1, min(PIECES, int(len(rows.t) * period / SHORTEST)))
+    count = max(1, min(PIECES, int(len(rows.t) * period / SHORTEST_PIECE)))
     pieces = np.array_split(np.arange(len(rows.t)), count)
     names, units = run.robot.channels, run.robot.units
     found = [all_channels(names, units, rows.measured[piece], rows.predicted[piece],

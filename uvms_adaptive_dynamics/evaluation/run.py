@@ -31,15 +31,14 @@ from ..disk.writing import attempt_all, output_file, output_folder, write_file
 from ..errors import BagError, UvmsError
 from ..estimation.estimator import Estimator
 from ..garbage import ShortCollections
-from ..model.parameter_file import LIMIT as MOST_PARAMETERS
-from ..model.parameter_file import ParameterSet, save_parameters
+from ..model.parameter_file import LARGEST_PARAMETER_FILE, ParameterSet, save_parameters
 from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..signals.checks.finding import SIGN
 from ..signals.topics import inputs
 from ..terminal import progress_on_terminal
 from ..uncertainty.statement import Statement
-from .arm_check import EVERY, arm_check, samples_kept
+from .arm_check import CHECKED_EVERY, arm_check, samples_kept
 from .bags import BagContents, check_bag
 from .causes import first_time, masked_rows, partly_masked, remedy
 from .failures import FailureLog, kind_of
@@ -73,7 +72,7 @@ def evaluate(bags: Sequence[str | Path | Piece], config: Config, prior: Paramete
     folder = (None if output is None
               else output_folder(output, _space([*bags, *held_out], config)))
     if save_to is not None:
-        output_file(save_to, MOST_PARAMETERS)
+        output_file(save_to, LARGEST_PARAMETER_FILE)
     done = run(bags, config, prior, frozen, progress_on_terminal(), adapt_intervals, jobs)
     for sentence in (*(warning for bag in done.bags for warning in bag.warnings), *done.notes,
                      *(failure.line() for failure in done.failures)):
@@ -222,7 +221,7 @@ class _Recorder:
     def __init__(self, estimator: Estimator, robot: RobotModel, frozen: bool,
                  stages: StageRunner | None, samples_kept: int):
         self.log = RunLog(robot.table)
-        self.samples: deque[Sample] = deque(maxlen=samples_kept)    # each EVERY-th
+        self.samples: deque[Sample] = deque(maxlen=samples_kept)    # each CHECKED_EVERY-th
         self._count = 0
         self._estimator, self._frozen, self._stages = estimator, frozen, stages
         self.changes: list[RunFinding] = []
@@ -250,7 +249,7 @@ class _Recorder:
         estimator, log = self._estimator, self.log
         self._follow_trust(sample.t)
         self._count += 1
-        if self._count % EVERY == 0:
+        if self._count % CHECKED_EVERY == 0:
             self.samples.append(sample)
         if self._frozen:
             prediction = estimator.add(sample)

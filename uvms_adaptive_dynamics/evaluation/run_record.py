@@ -32,14 +32,14 @@ from ..model.normal import Z95
 from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
 from ..model.sample import BY_SETTING
-from ..uncertainty.trust import STATES
+from ..uncertainty.trust import TRUST_STATES
 from .bags import BagContents
 from .failures import Failure
 from .input_log import InputFigures
 from .log import Rows, RunLog
 from .mask_spans import Span
 
-SCHEMA = 2
+RUN_SCHEMA = 2
 
 
 class RunFinding(NamedTuple):
@@ -135,7 +135,7 @@ def metrics_of(done: Run) -> dict[str, Any]:
     solve, covariance = timing(log.solve_ms), done.final.covariance
     saved = saved_intervals(done)
     return {
-        "schema": SCHEMA, "duration_s": done.duration, "updates": log.updates,
+        "schema": RUN_SCHEMA, "duration_s": done.duration, "updates": log.updates,
         "skipped": log.skipped, "channels": {
             name: channel | saved[name] for name, channel in channels.items()
         }, "prior": {
@@ -181,11 +181,11 @@ def trust_of(rows: Rows, left_out: np.ndarray) -> list[dict[str, Any]]:
     found = []
     for levels, unused in zip(rows.trust.T, left_out):
         levels = levels[:0] if unused else levels
-        places = [np.flatnonzero(levels == level) for level in range(len(STATES))]
+        places = [np.flatnonzero(levels == level) for level in range(len(TRUST_STATES))]
         found.append({
-            "trust": BY_SETTING if unused else STATES[levels[-1]] if levels.size else None,
+            "trust": BY_SETTING if unused else TRUST_STATES[levels[-1]] if levels.size else None,
             "trust_share": {state: place.size / max(levels.size, 1)
-                            for state, place in zip(STATES, places)},
+                            for state, place in zip(TRUST_STATES, places)},
             "trust_since_s": {state: float(rows.t[place[0]] - rows.t[0]) if place.size else None
-                              for state, place in zip(STATES, places)}})
+                              for state, place in zip(TRUST_STATES, places)}})
     return found

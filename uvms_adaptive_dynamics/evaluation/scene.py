@@ -29,7 +29,7 @@ from .log import Rows, Trajectory
 from .run_record import Run
 
 MAX_POINTS = 3000
-GAP = 0.5          # [s] a longer pause is drawn as a pause
+DRAWN_PAUSE = 0.5  # [s] a longer pause is drawn as a pause
 BETWEEN_BAGS = 2.0  # [s] of axis between two bags
 
 
@@ -94,7 +94,7 @@ class Axis:
         back = np.where(steps <= 0.0, BETWEEN_BAGS - steps, 0.0)   # a clock that was set back
         t = t + np.r_[0.0, np.cumsum(back)] if t.size else t
         steps = np.diff(t)
-        longest = max(GAP, 3 * float(np.median(steps))) if steps.size else math.inf
+        longest = max(DRAWN_PAUSE, 3 * float(np.median(steps))) if steps.size else math.inf
         self._pauses = np.flatnonzero(steps > longest) + 1
         self.t = np.insert(t, self._pauses, (t[self._pauses - 1] + t[self._pauses]) / 2)
 

@@ -29,7 +29,7 @@ from .physical_quantities import physical_quantities
 from .quantity_table import saved, shown
 
 TABLE = "table"
-WIDTH = 100
+NOTE_WIDTH = 100
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         text = made.text
         print(f"{len(made.held)} parameters are held as they were estimated.")
         for note in made.notes:
-            print(textwrap.fill(note, WIDTH, initial_indent="- ", subsequent_indent="  "))
+            print(textwrap.fill(note, NOTE_WIDTH, initial_indent="- ", subsequent_indent="  "))
     if text is not None:
         print(write_file(output_file(args.output), text))
     return 0

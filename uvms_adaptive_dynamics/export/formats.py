@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from ..config import Config
-from ..model.parameters import LINK, ParameterTable
+from ..model.parameters import LINK_PARAMETERS, ParameterTable
 from . import (
     fossen_simulator,
     gazebo,
@@ -36,7 +36,7 @@ from . import (
 from .identified import Draft, ExportError, Identified
 
 # Of a number that was read back: more is no rounding but a loss.
-ROUNDING = 1e-9
+READ_BACK_ROUNDING = 1e-9
 # W and B act as their difference alone, in which form a file has them; [N] as their scales.
 NET, REFERENCE_FORCE = "W - B", 100.0
 
@@ -89,7 +89,7 @@ def export_as(identified: Identified, name: str) -> Exported:
     size = dict(zip(table.names, table.scale.tolist())) | {NET: REFERENCE_FORCE}
     found = _net(form.read(draft.text, identified.config))
     changed = {key: (own[key], value) for key, value in found.items()
-               if abs(value - own[key]) > ROUNDING * max(abs(own[key]), size[key])}
+               if abs(value - own[key]) > READ_BACK_ROUNDING * max(abs(own[key]), size[key])}
     notes = (*draft.notes, *_changes(changed), *_absences(table, own, set(own) - set(found)),
              *_unmeasured(identified))
     head = f"{form.meaning}, by uvms_adaptive_dynamics {identified.parameters.version}"
@@ -131,7 +131,7 @@ def _absences(table: ParameterTable, own: Mapping[str, float], absent: set[str])
         "the vehicle's added mass, damping and weight in water (other formats have them)":
             {*table.names[table.paper_slice], NET} & set(own),
         "the arm (urdf and uvms-simlab have it)":
-            {f"{joint}.{entry}" for joint in table.joints for entry in LINK}}
+            {f"{joint}.{entry}" for joint in table.joints for entry in LINK_PARAMETERS}}
     parts = []
     for words, names in wholes.items():
         if names and names <= absent:

@@ -23,7 +23,7 @@ from ..config import Config
 from .identified import Draft, Identified
 from .standalone import EQUATIONS, constants, read_constants
 
-WHAT = "the export for Fossen's simulator"
+FOSSEN_EXPORT = "the export for Fossen's simulator"
 CLASS = '''
 
 class IdentifiedVehicle:
@@ -70,7 +70,7 @@ def rotation(phi, theta, psi):
 
 def write(identified: Identified) -> Draft:
     """A Python file with the class IdentifiedVehicle."""
-    return Draft(constants(identified, WHAT) + EQUATIONS + CLASS, (
+    return Draft(constants(identified, FOSSEN_EXPORT) + EQUATIONS + CLASS, (
         "Put this file into python_vehicle_simulator/vehicles/ and give main.py an "
         "IdentifiedVehicle(wrench=...). Axes: FRD, NED.",
         "The control input is the wrench: thrusters and their lag are not in it."))
@@ -78,4 +78,4 @@ def write(identified: Identified) -> Draft:
 
 def read(text: str, config: Config) -> dict[str, float]:
     """The vehicle's parameters by name, without running the file."""
-    return read_constants(text, WHAT)
+    return read_constants(text, FOSSEN_EXPORT)

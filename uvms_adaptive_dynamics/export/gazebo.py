@@ -30,16 +30,16 @@ from .vehicle_body import VehicleBody, body_notes, vehicle_body
 from .xml_text import element, find, number, numbers, parsed, value_of, values_of, written
 
 FORCES, SPEEDS = "xyzkmn", "UVWPQR"
-AXES = "xyzpqr"          # of <fluid_added_mass>
+ADDED_MASS_AXES = "xyzpqr"  # of <fluid_added_mass>
 # Upper triangle in the schema's order: xx, xy, ..., rr.
 PAIRS = tuple((i, j) for i in range(6) for j in range(i, 6))
-WHAT = "the Gazebo export"
+GAZEBO_EXPORT = "the Gazebo export"
 
 
 def write(identified: Identified) -> Draft:
     """The vehicle as a model of one link; world, thrusters and arm are not in it."""
     robot = identified.config.robot
-    body = vehicle_body(identified, WHAT).flipped()
+    body = vehicle_body(identified, GAZEBO_EXPORT).flipped()
     root = ET.Element("sdf", {"version": "1.11"})
     link_name = identified.config.output.base_frame
     model = element(root, "model", name="identified_vehicle")
@@ -72,7 +72,7 @@ def _add_inertial(link: ET.Element, body: VehicleBody) -> None:
         element(inertia, f"i{pair}", 0.0)
     added = element(inertial, "fluid_added_mass")
     for i, j in PAIRS:
-        element(added, AXES[i] + AXES[j], float(body.added_mass[i, j]))
+        element(added, ADDED_MASS_AXES[i] + ADDED_MASS_AXES[j], float(body.added_mass[i, j]))
 
 
 def _add_plugin(model: ET.Element, link_name: str, body: VehicleBody) -> None:
@@ -95,26 +95,28 @@ def _pose(position: np.ndarray) -> str:
 def read(text: str, config: Config) -> dict[str, float]:
     """The vehicle's parameters by name, in a world with the settings' fluid and gravity."""
     density, gravity = config.robot.water_density, config.robot.gravity
-    model = find(parsed(text, "sdf", WHAT), "model", WHAT)
-    inertial, collision = (find(model, f"link/{tag}", WHAT) for tag in ("inertial", "collision"))
-    mass = value_of(find(inertial, "mass", WHAT).text, "mass")
-    size = values_of(find(collision, "geometry/box/size", WHAT).text, 3, "size")
+    model = find(parsed(text, "sdf", GAZEBO_EXPORT), "model", GAZEBO_EXPORT)
+    inertial, collision = (find(model, f"link/{tag}", GAZEBO_EXPORT)
+                           for tag in ("inertial", "collision"))
+    mass = value_of(find(inertial, "mass", GAZEBO_EXPORT).text, "mass")
+    size = values_of(find(collision, "geometry/box/size", GAZEBO_EXPORT).text, 3, "size")
     added = np.zeros((6, 6))
     for i, j in PAIRS:
-        tag = AXES[i] + AXES[j]
+        tag = ADDED_MASS_AXES[i] + ADDED_MASS_AXES[j]
         added[i, j] = added[j, i] = value_of(
-            find(inertial, f"fluid_added_mass/{tag}", WHAT).text, tag)
-    plugin = find(model, "plugin", WHAT)
+            find(inertial, f"fluid_added_mass/{tag}", GAZEBO_EXPORT).text, tag)
+    plugin = find(model, "plugin", GAZEBO_EXPORT)
     linear, quadratic = (
-        np.array([value_of(find(plugin, tag, WHAT).text, tag) for tag in tags])
+        np.array([value_of(find(plugin, tag, GAZEBO_EXPORT).text, tag) for tag in tags])
         for tags in ([f + s for f, s in zip(FORCES, SPEEDS)],
                      [f"{f}{s}abs{s}" for f, s in zip(FORCES, SPEEDS)]))
     return VehicleBody(
         mass, mass * gravity, float(np.prod(size)) * density * gravity,
         _position(inertial), _position(collision),
-        np.array([value_of(find(inertial, f"inertia/i{a}{a}", WHAT).text, a) for a in "xyz"]),
+        np.array([value_of(find(inertial, f"inertia/i{a}{a}", GAZEBO_EXPORT).text, a)
+                  for a in "xyz"]),
         added, linear, quadratic).flipped().parameters()
 
 
 def _position(parent: ET.Element) -> np.ndarray:
-    return np.array(values_of(find(parent, "pose", WHAT).text, 6, "pose")[:3])
+    return np.array(values_of(find(parent, "pose", GAZEBO_EXPORT).text, 6, "pose")[:3])

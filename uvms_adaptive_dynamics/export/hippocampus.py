@@ -27,41 +27,41 @@ from .vehicle_body import VehicleBody, body_notes, vehicle_body
 from .yaml_parts import numbers_at, parsed, written
 
 # [m/s^2] The value of their constant GRAVITY could not be looked up.
-GRAVITY = 9.81
-WHAT = "the HippoCampus export"
-PLACE = "/**", "ros__parameters", "model"
+HIPPOCAMPUS_GRAVITY = 9.81
+HIPPOCAMPUS_EXPORT = "the HippoCampus export"
+MODEL_KEYS = "/**", "ros__parameters", "model"
 
 
 def write(identified: Identified) -> Draft:
     """Their block `model`; the counterweights of `manipulator_comp` are not in it."""
-    body = vehicle_body(identified, WHAT, GRAVITY).flipped()
+    body = vehicle_body(identified, HIPPOCAMPUS_EXPORT, HIPPOCAMPUS_GRAVITY).flipped()
     content = {
         "mass": body.mass,
         "inertia": body.inertia.tolist(),
         "cog": (body.gravity_centre + 0.0).tolist(),
         "added_mass": np.diag(body.added_mass).tolist(),
-        "buoyancy": body.buoyancy / GRAVITY,
+        "buoyancy": body.buoyancy / HIPPOCAMPUS_GRAVITY,
         "cob": (body.buoyancy_centre + 0.0).tolist(),
         "damping_linear": (0.0 - body.linear).tolist(),
         "damping_nonlinear": (0.0 - body.quadratic).tolist(),
     }
-    wildcard, parameters, model = PLACE
+    wildcard, parameters, model = MODEL_KEYS
     return Draft(written({wildcard: {parameters: {model: content}}}), (
         "Axes: FLU. Replaces 'model' in bluerov_ctrl/config/model_params.yaml; 'manipulator_comp' "
         "there stays yours.",
-        f"'buoyancy' is a mass [kg]; their gravity is taken as {GRAVITY} m/s^2.",
+        f"'buoyancy' is a mass [kg]; their gravity is taken as {HIPPOCAMPUS_GRAVITY} m/s^2.",
         *body_notes(identified)))
 
 
 def read(text: str, config: Config) -> dict[str, float]:
     """The vehicle's parameters by name."""
-    content = parsed(text, WHAT)
+    content = parsed(text, HIPPOCAMPUS_EXPORT)
 
     def numbers(key: str, count: int) -> np.ndarray:
-        return np.array(numbers_at(content, (*PLACE, key), count, WHAT))
+        return np.array(numbers_at(content, (*MODEL_KEYS, key), count, HIPPOCAMPUS_EXPORT))
 
     mass, buoyancy = float(numbers("mass", 1)[0]), float(numbers("buoyancy", 1)[0])
     return VehicleBody(
-        mass, mass * GRAVITY, buoyancy * GRAVITY, numbers("cog", 3), numbers("cob", 3),
-        numbers("inertia", 3), np.diag(numbers("added_mass", 6)), -numbers("damping_linear", 6),
-        -numbers("damping_nonlinear", 6)).flipped().parameters()
+        mass, mass * HIPPOCAMPUS_GRAVITY, buoyancy * HIPPOCAMPUS_GRAVITY, numbers("cog", 3),
+        numbers("cob", 3), numbers("inertia", 3), np.diag(numbers("added_mass", 6)),
+        -numbers("damping_linear", 6), -numbers("damping_nonlinear", 6)).flipped().parameters()

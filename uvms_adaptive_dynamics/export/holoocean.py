@@ -23,7 +23,7 @@ from ..config import Config
 from .identified import Draft, Identified
 from .standalone import EQUATIONS, constants, read_constants
 
-WHAT = "the HoloOcean export"
+HOLOOCEAN_EXPORT = "the HoloOcean export"
 CALLABLE = '''
 # HoloOcean's axes (forward, left, up) from ours (forward, right, down), and back.
 FLIP = np.array([1.0, -1.0, -1.0, 1.0, -1.0, -1.0])
@@ -48,7 +48,7 @@ def accelerations(state, wrench=np.zeros(6)):
 
 def write(identified: Identified) -> Draft:
     """A Python file with the function accelerations(state, wrench)."""
-    return Draft(constants(identified, WHAT) + EQUATIONS + CALLABLE, (
+    return Draft(constants(identified, HOLOOCEAN_EXPORT) + EQUATIONS + CALLABLE, (
         "Give the agent the control scheme 'custom dynamics' (2 of HoveringAUV and BlueROV2 in "
         "HoloOcean 2) and a DynamicsSensor with UseRPY false; then "
         "env.step(accelerations(state['DynamicsSensor'], wrench)).",
@@ -58,4 +58,4 @@ def write(identified: Identified) -> Draft:
 
 def read(text: str, config: Config) -> dict[str, float]:
     """The vehicle's parameters by name, without running the file."""
-    return read_constants(text, WHAT)
+    return read_constants(text, HOLOOCEAN_EXPORT)

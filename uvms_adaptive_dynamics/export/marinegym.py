@@ -28,16 +28,16 @@ from .identified import Draft, ExportError, Identified
 from .vehicle_body import VehicleBody, body_notes, vehicle_body
 from .yaml_parts import numbers_at, parsed, written
 
-GRAVITY = 9.81            # [m/s^2] by which they take the asset's mass for a weight
+MARINEGYM_GRAVITY = 9.81  # [m/s^2] by which they take the asset's mass for a weight
 LIFT = 997 * 9.8          # [N/m^3] of their buoyancy
-WHAT = "the MarineGym export"
+MARINEGYM_EXPORT = "the MarineGym export"
 # Keys of this file alone: what the asset must have, so that the sums are right.
 ASSET = "asset"
 
 
 def write(identified: Identified) -> Draft:
     """The three keys, and what the USD asset must have as mass and inertia."""
-    body = vehicle_body(identified, WHAT, GRAVITY)
+    body = vehicle_body(identified, MARINEGYM_EXPORT, MARINEGYM_GRAVITY)
     height = body.gravity_centre[2] * body.weight - body.buoyancy_centre[2] * body.buoyancy
     inertia = np.diag(body.origin_inertia)
     content = {
@@ -60,16 +60,16 @@ def write(identified: Identified) -> Draft:
 
 def read(text: str, config: Config) -> dict[str, float]:
     """The vehicle's parameters by name, with the asset's mass and inertia as stated."""
-    content = parsed(text, WHAT)
+    content = parsed(text, MARINEGYM_EXPORT)
 
     def array(count: int, *path: str) -> np.ndarray:
-        return np.array(numbers_at(content, path, count, WHAT))
+        return np.array(numbers_at(content, path, count, MARINEGYM_EXPORT))
 
     mass, volume = float(array(1, ASSET, "mass")[0]), float(array(1, "volume")[0])
     if volume <= 0:
-        raise ExportError(f"{WHAT}: volume is {volume:g}; expected more than zero.")
+        raise ExportError(f"{MARINEGYM_EXPORT}: volume is {volume:g}; expected more than zero.")
     body = VehicleBody(
-        mass, mass * GRAVITY, volume * LIFT, np.zeros(3), np.zeros(3),
+        mass, mass * MARINEGYM_GRAVITY, volume * LIFT, np.zeros(3), np.zeros(3),
         array(3, ASSET, "inertia"), np.diag(array(6, "hydro_coef", "added_mass")),
         -array(6, "hydro_coef", "linear_damping"), -array(6, "hydro_coef", "quadratic_damping"))
     above = np.array([0.0, 0.0, -float(array(1, "coBM")[0])])

@@ -25,17 +25,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..model.parameters import LINK, RIGID
+from ..model.parameters import LINK_PARAMETERS, RIGID
 from ..model.prior import prior_stddev
 from ..model.pseudo_inertia import TENSOR_PLACES, central_inertia
-from ..uncertainty.identifiability import MEASURED, WEAK
+from ..uncertainty.identifiability import MEASURED_SHARE, WEAK_SHARE
 from .identified import Identified
-from .vehicle_body import DIAGONAL, MOMENTS, rigid_mass_of
+from .vehicle_body import DIAGONAL_NAMES, MOMENTS, rigid_mass_of
 
 # Of central differences, in a parameter's scale: rounding and curvature are both far below 1e-6.
-NUDGE = 1e-6
+PARAMETER_STEP = 1e-6
 # Flags from the worst to the best.
-ORDER = ("prior", "weak", "measured", "frozen")
+FLAG_ORDER = ("prior", "weak", "measured", "frozen")
 
 
 class Quantity(NamedTuple):
@@ -95,10 +95,10 @@ def _sums(identified: Identified) -> list[_Formula]:
                  lambda pi: -net(pi) / g, True),
         *(_Formula(f"vehicle.mass_with_added_{axis}", "kg",
                    f"what accelerates along {axis}: {name}", at(name))
-          for axis, name in zip("xyz", DIAGONAL[:3])),
+          for axis, name in zip("xyz", DIAGONAL_NAMES[:3])),
         *(_Formula(f"vehicle.inertia_with_added_{axis}", "kg m^2",
                    f"what turns about {axis}: {name}", at(name))
-          for axis, name in zip("xyz", DIAGONAL[3:]))]
+          for axis, name in zip("xyz", DIAGONAL_NAMES[3:]))]
 
 
 def _parts(identified: Identified) -> list[_Formula]:
@@ -130,7 +130,7 @@ def _parts(identified: Identified) -> list[_Formula]:
     return [
         _Formula("vehicle.mass", "kg", f"without the arm's links; {source}", mass, True),
         *(_Formula(f"vehicle.added_mass_{axis}", "kg", f"{name} less vehicle.mass",
-                   added_mass(name), True) for axis, name in zip("xyz", DIAGONAL[:3])),
+                   added_mass(name), True) for axis, name in zip("xyz", DIAGONAL_NAMES[:3])),
         _Formula("vehicle.buoyancy", "N", "vehicle.mass times gravity, less W - B", buoyancy, True),
         _Formula("vehicle.volume", "m^3", "displaced by that buoyancy",
                  lambda pi: buoyancy(pi) / (robot.water_density * g), True),
@@ -164,9 +164,9 @@ def _links(identified: Identified) -> list[_Formula]:
                            centre(place, k)) for k, axis in enumerate("xyz")]
         found += [_Formula(f"{joint}.{entry}_about_centre", "kg m^2",
                            "about the centre, in the link's axes", inertia(place, of))
-                  for entry, of in zip(LINK[RIGID][4:], TENSOR_PLACES)]
+                  for entry, of in zip(LINK_PARAMETERS[RIGID][4:], TENSOR_PLACES)]
     if table.n > 1:
-        masses = table.places(f"{joint}.{LINK[0]}" for joint in table.joints)
+        masses = table.places(f"{joint}.{LINK_PARAMETERS[0]}" for joint in table.joints)
         found.append(_Formula("arm.mass", "kg", "of all moving links together",
                               lambda pi: float(pi[masses].sum()), True))
     return found
@@ -175,7 +175,7 @@ def _links(identified: Identified) -> list[_Formula]:
 def _jacobian(formulas: Sequence[_Formula], values: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """(k, p) derivatives of the quantities."""
     J = np.zeros((len(formulas), values.size))
-    for i, step in enumerate(NUDGE * scale):
+    for i, step in enumerate(PARAMETER_STEP * scale):
         up, down = values.copy(), values.copy()
         up[i] += step
         down[i] -= step
@@ -208,13 +208,14 @@ def _flags(identified: Identified, formulas: Sequence[_Formula], J: np.ndarray,
     found = []
     for formula, row, left in zip(formulas, J, stddev):
         involved = np.flatnonzero(row)
-        deciding = [i for i in involved if abs(row[i]) * own[i] > MEASURED * left]
+        deciding = [i for i in involved if abs(row[i]) * own[i] > MEASURED_SHARE * left]
         at_start = float(np.linalg.norm(row * before))
         if not involved.size:
             found.append("stated")
         elif formula.linear and involved.size > 1 and at_start > 0:
             share = left / at_start
-            found.append("measured" if share < MEASURED else "weak" if share < WEAK else "prior")
+            found.append("measured" if share < MEASURED_SHARE else "weak" if share < WEAK_SHARE
+                         else "prior")
         else:
-            found.append(min(words[deciding or involved].tolist(), key=ORDER.index))
+            found.append(min(words[deciding or involved].tolist(), key=FLAG_ORDER.index))
     return found

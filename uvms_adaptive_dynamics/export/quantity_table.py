@@ -25,7 +25,7 @@ from pathlib import Path
 from .identified import ExportError
 from .physical_quantities import Quantity
 
-SCHEMA = 1
+QUANTITY_SCHEMA = 1
 SUFFIXES = (".json", ".csv")
 
 
@@ -47,7 +47,8 @@ def saved(quantities: Iterable[Quantity], path: Path) -> str:
     rows = [{**q._asdict(), "value": _finite(q.value), "stddev": _finite(q.stddev)}
             for q in quantities]
     if path.suffix == ".json":
-        return json.dumps({"schema": SCHEMA, "quantities": rows}, indent=1, allow_nan=False) + "\n"
+        return json.dumps({"schema": QUANTITY_SCHEMA, "quantities": rows}, indent=1,
+                          allow_nan=False) + "\n"
     text = io.StringIO()
     writer = csv.DictWriter(text, Quantity._fields, lineterminator="\n")
     writer.writeheader()

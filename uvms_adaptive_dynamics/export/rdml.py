@@ -29,17 +29,17 @@ from .identified import Draft, Identified
 from .vehicle_body import VehicleBody, body_notes, vehicle_body
 from .xml_text import attributes, element, find, parsed, written
 
-GRAVITY = 9.81   # [m/s^2] of their parser, whatever the settings say
+RDML_GRAVITY = 9.81  # [m/s^2] of their parser, whatever the settings say
 ADDED = ("Xdu", "Ydv", "Zdw", "Kdp", "Mdq", "Ndr")
-LINEAR = ("Xu", "Yv", "Zw", "Kp", "Mq", "Nr")
-QUADRATIC = ("Xuu", "Yvv", "Zww", "Kpp", "Mqq", "Nrr")
+LINEAR_ATTRIBUTES = ("Xu", "Yv", "Zw", "Kp", "Mq", "Nr")
+QUADRATIC_ATTRIBUTES = ("Xuu", "Yvv", "Zww", "Kpp", "Mqq", "Nrr")
 XYZ = ("x", "y", "z")
-WHAT = "the RDML export"
+RDML_EXPORT = "the RDML export"
 
 
 def write(identified: Identified) -> Draft:
     """A `<robot>` with nothing but the block, which goes into the robot's URDF."""
-    body = vehicle_body(identified, WHAT, GRAVITY)
+    body = vehicle_body(identified, RDML_EXPORT, RDML_GRAVITY)
     root = ET.Element("robot", {"name": "vehicle"})
     block = element(root, "hydrodynamics")
     inertial = element(block, "inertial")
@@ -49,29 +49,35 @@ def write(identified: Identified) -> Draft:
     element(inertial, "center_of_gravity", **dict(zip(XYZ, body.gravity_centre.tolist())))
     element(inertial, "added_mass", **dict(zip(ADDED, (-np.diag(body.added_mass)).tolist())))
     damping = element(block, "damping")
-    element(damping, "linear", **dict(zip(LINEAR, body.linear.tolist())))
-    element(damping, "quadratic", **dict(zip(QUADRATIC, body.quadratic.tolist())))
+    element(damping, "linear", **dict(zip(LINEAR_ATTRIBUTES, body.linear.tolist())))
+    element(damping, "quadratic", **dict(zip(QUADRATIC_ATTRIBUTES, body.quadratic.tolist())))
     hydrostatics = element(block, "hydrostatics")
     element(hydrostatics, "buoyancy", value=body.buoyancy)
     element(hydrostatics, "center_of_buoyancy", **dict(zip(XYZ, body.buoyancy_centre.tolist())))
     return Draft(written(root), (
         "Put <hydrodynamics> into the robot's URDF, below <robot>. Axes: FRD, NED.",
-        f"Their weight is {GRAVITY} m; buoyancy is that less the estimated W - B.",
+        f"Their weight is {RDML_GRAVITY} m; buoyancy is that less the estimated W - B.",
         *body_notes(identified)))
 
 
 def read(text: str, config: Config) -> dict[str, float]:
     """The vehicle's parameters by name, as their library takes the block."""
-    block = find(parsed(text, "robot", WHAT), "hydrodynamics", WHAT)
-    mass = attributes(find(block, "inertial/mass", WHAT), ["value"], "mass")[0]
-    inertia = attributes(find(block, "inertial/inertia", WHAT), ("ixx", "iyy", "izz"), "inertia")
-    centre = np.array(attributes(find(block, "inertial/center_of_gravity", WHAT), XYZ, "centre"))
-    added = attributes(find(block, "inertial/added_mass", WHAT), ADDED, "added_mass")
+    block = find(parsed(text, "robot", RDML_EXPORT), "hydrodynamics", RDML_EXPORT)
+    mass = attributes(find(block, "inertial/mass", RDML_EXPORT), ["value"], "mass")[0]
+    inertia = attributes(find(block, "inertial/inertia", RDML_EXPORT), ("ixx", "iyy", "izz"),
+                         "inertia")
+    centre = np.array(attributes(find(block, "inertial/center_of_gravity", RDML_EXPORT), XYZ,
+                                 "centre"))
+    added = attributes(find(block, "inertial/added_mass", RDML_EXPORT), ADDED, "added_mass")
     return VehicleBody(
-        mass, GRAVITY * mass,
-        attributes(find(block, "hydrostatics/buoyancy", WHAT), ["value"], "buoyancy")[0], centre,
-        np.array(attributes(find(block, "hydrostatics/center_of_buoyancy", WHAT), XYZ, "centre")),
+        mass, RDML_GRAVITY * mass,
+        attributes(find(block, "hydrostatics/buoyancy", RDML_EXPORT), ["value"], "buoyancy")[0],
+        centre,
+        np.array(attributes(find(block, "hydrostatics/center_of_buoyancy", RDML_EXPORT), XYZ,
+                            "centre")),
         np.array(inertia) - np.diag(offset_inertia(mass, centre)), np.diag(-np.array(added)),
-        np.array(attributes(find(block, "damping/linear", WHAT), LINEAR, "linear")),
-        np.array(attributes(find(block, "damping/quadratic", WHAT), QUADRATIC, "quadratic")),
+        np.array(attributes(find(block, "damping/linear", RDML_EXPORT), LINEAR_ATTRIBUTES,
+                            "linear")),
+        np.array(attributes(find(block, "damping/quadratic", RDML_EXPORT), QUADRATIC_ATTRIBUTES,
+                            "quadratic")),
     ).parameters()

@@ -25,7 +25,7 @@ import numpy as np
 
 from ..model.parameters import INERTIA_PLACES
 from .identified import ExportError, Identified
-from .vehicle_body import INERTIA, LINEAR, MOMENTS, QUADRATIC, total_inertia
+from .vehicle_body import INERTIA, LINEAR_NAMES, MOMENTS, QUADRATIC_NAMES, total_inertia
 
 EQUATIONS = '''
 
@@ -57,8 +57,8 @@ def constants(identified: Identified, what: str) -> str:
             "# Mass and added mass about the body origin [kg, kg m, kg m^2]; FRD.\n"
             f"MASS_MATRIX = np.array([\n{rows}])\n"
             "# X_u ... N_r and X_uu ... N_rr, none positive.\n"
-            f"LINEAR_DAMPING = np.array({_listed(identified.pick(LINEAR))})\n"
-            f"QUADRATIC_DAMPING = np.array({_listed(identified.pick(QUADRATIC))})\n"
+            f"LINEAR_DAMPING = np.array({_listed(identified.pick(LINEAR_NAMES))})\n"
+            f"QUADRATIC_DAMPING = np.array({_listed(identified.pick(QUADRATIC_NAMES))})\n"
             "# W - B [N]; x_g W - x_b B, y_g W - y_b B, z_g W - z_b B [N m].\n"
             f"NET_WEIGHT = {net!r}\n"
             f"RESTORING_MOMENTS = np.array({_listed(identified.pick(MOMENTS))})\n")
@@ -85,7 +85,7 @@ def read_constants(text: str, what: str) -> dict[str, float]:
         raise ExportError(f"{what} has constants of another shape; expected the file as it was "
                           "exported.")
     named = dict(zip(INERTIA, (M[place] for place in INERTIA_PLACES)))
-    named |= dict(zip(LINEAR, linear)) | dict(zip(QUADRATIC, quadratic))
+    named |= dict(zip(LINEAR_NAMES, linear)) | dict(zip(QUADRATIC_NAMES, quadratic))
     named |= {"W": net, "B": 0.0} | dict(zip(MOMENTS, moments))
     return {name: float(value) for name, value in named.items()}
 

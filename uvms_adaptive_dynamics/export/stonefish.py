@@ -26,25 +26,25 @@ import numpy as np
 
 from ..config import Config
 from .identified import Draft, Identified
-from .vehicle_body import LINEAR, QUADRATIC, VehicleBody, rigid_part, total_inertia
+from .vehicle_body import LINEAR_NAMES, QUADRATIC_NAMES, VehicleBody, rigid_part, total_inertia
 from .xml_text import element, find, numbers, parsed, value_of, values_of, written
 
-GRAVITY = 9.81    # [m/s^2] of their simulation manager
+STONEFISH_GRAVITY = 9.81  # [m/s^2] of their simulation manager
 # [m/s] where form drag fits: their law grows with the cube of the speed, that of their page with
 # its square, and at 1 m/s both are the same.
 FIT_SPEED = 1.0
-SIDES = 4         # faces of a cube along which water flows as it moves along an axis
+FACES_ALONG_FLOW = 4  # faces of a cube along which water flows as it moves along an axis
 NO_ROTATION = "0 0 0"
-WHAT = "the Stonefish export"
+STONEFISH_EXPORT = "the Stonefish export"
 
 
 def write(identified: Identified) -> Draft:
     """A scenario with the vehicle alone in the water."""
     density = identified.config.robot.water_density
-    M = total_inertia(identified, WHAT)
+    M = total_inertia(identified, STONEFISH_EXPORT)
     mass = float(np.mean(np.diag(M)[:3]))
-    body = rigid_part(identified, WHAT, mass, np.diag(M)[3:], GRAVITY)
-    volume = body.buoyancy / (density * GRAVITY)
+    body = rigid_part(identified, STONEFISH_EXPORT, mass, np.diag(M)[3:], STONEFISH_GRAVITY)
+    volume = body.buoyancy / (density * STONEFISH_GRAVITY)
     side = volume ** (1 / 3)
     root = ET.Element("scenario")
     _add_world(root, density)
@@ -57,7 +57,7 @@ def write(identified: Identified) -> Draft:
     element(dynamic, "mass", value=body.mass)
     element(dynamic, "inertia", xyz=numbers(body.inertia))
     element(dynamic, "cg", xyz=numbers(body.gravity_centre), rpy=NO_ROTATION)
-    viscous = -body.linear[:3] / (density * SIDES * side ** 2)
+    viscous = -body.linear[:3] / (density * FACES_ALONG_FLOW * side ** 2)
     quadratic = -2 * body.quadratic[:3] / (density * side ** 2 * FIT_SPEED)
     element(dynamic, "hydrodynamics", viscous_drag=numbers(viscous),
             quadratic_drag=numbers(quadratic))
@@ -91,22 +91,22 @@ def _add_world(root: ET.Element, density: float) -> None:
 def read(text: str, config: Config) -> dict[str, float]:
     """The vehicle's parameters by name, as far as the scenario states them: not the drag against
     turning."""
-    dynamic = find(parsed(text, "scenario", WHAT), "dynamic", WHAT)
+    dynamic = find(parsed(text, "scenario", STONEFISH_EXPORT), "dynamic", STONEFISH_EXPORT)
 
     def vector(tag: str, attribute: str = "xyz") -> np.ndarray:
-        return np.array(values_of(find(dynamic, tag, WHAT).get(attribute), 3, tag))
+        return np.array(values_of(find(dynamic, tag, STONEFISH_EXPORT).get(attribute), 3, tag))
 
-    density = value_of(find(parsed(text, "scenario", WHAT), "environment/ocean/water",
-                            WHAT).get("density"), "density")
-    mass = value_of(find(dynamic, "mass", WHAT).get("value"), "mass")
+    density = value_of(find(parsed(text, "scenario", STONEFISH_EXPORT), "environment/ocean/water",
+                            STONEFISH_EXPORT).get("density"), "density")
+    mass = value_of(find(dynamic, "mass", STONEFISH_EXPORT).get("value"), "mass")
     sides = vector("dimensions")
     area = sides[0] * sides[1]
-    linear = -density * SIDES * area * vector("hydrodynamics", "viscous_drag")
+    linear = -density * FACES_ALONG_FLOW * area * vector("hydrodynamics", "viscous_drag")
     quadratic = -density * area * FIT_SPEED / 2 * vector("hydrodynamics", "quadratic_drag")
     none = np.zeros(3)
     found = VehicleBody(
-        mass, mass * GRAVITY, float(np.prod(sides)) * density * GRAVITY, vector("cg"),
-        vector("origin"), vector("inertia"), np.zeros((6, 6)), np.concatenate([linear, none]),
-        np.concatenate([quadratic, none])).parameters()
+        mass, mass * STONEFISH_GRAVITY, float(np.prod(sides)) * density * STONEFISH_GRAVITY,
+        vector("cg"), vector("origin"), vector("inertia"), np.zeros((6, 6)),
+        np.concatenate([linear, none]), np.concatenate([quadratic, none])).parameters()
     return {name: value for name, value in found.items()
-            if name not in (*LINEAR[3:], *QUADRATIC[3:])}
+            if name not in (*LINEAR_NAMES[3:], *QUADRATIC_NAMES[3:])}

@@ -28,23 +28,24 @@ from ..config import Config
 from ..disk.reading import read_text
 from ..errors import RobotError, brief
 from ..model.manipulator import ManipulatorModel
-from ..model.parameters import FRICTION, LINK, RIGID
+from ..model.parameters import FRICTION, LINK_PARAMETERS, RIGID
 from ..model.pseudo_inertia import TENSOR_PLACES, central_inertia
 from ..model.robot import resolve_urdf
-from ..model.urdf import LIMIT
+from ..model.urdf import LARGEST_URDF
 from .identified import Draft, ExportError, Identified
 from .vehicle_body import body_notes, vehicle_body
 from .xml_text import element, find, numbers, parsed, value_of, written
 
-WHAT = "the URDF export"
-TENSOR = tuple(entry.lower() for entry in LINK[RIGID][4:])     # ixx, iyy, izz, ixy, ixz, iyz
+URDF_EXPORT = "the URDF export"
+# ixx, iyy, izz, ixy, ixz, iyz
+TENSOR = tuple(entry.lower() for entry in LINK_PARAMETERS[RIGID][4:])
 # What a joint that is held still has no use for.
 OF_MOTION = ("axis", "limit", "dynamics", "mimic", "safety_controller", "calibration")
 
 
 def write(identified: Identified) -> Draft:
     """The whole robot; raises ExportError for a link that no body can be."""
-    identified.need_joints(WHAT)
+    identified.need_joints(URDF_EXPORT)
     settings, joints = identified.config.robot, identified.robot.joints
     root = _source(settings.urdf)
     jointed = {joint.get("name", ""): joint for joint in root.findall("joint")}
@@ -76,15 +77,15 @@ def _body(rigid: np.ndarray, joint: str) -> tuple[float, np.ndarray, np.ndarray]
         moments = np.linalg.eigvalsh(body[2])
         if moments[0] > 0 and moments[2] <= moments[0] + moments[1]:
             return body
-    raise ExportError(f"{WHAT}: the link of '{joint}' is no body (mass {rigid[0]:.4g} kg, or "
-                      "moments of inertia that break the triangle inequality); expected an "
+    raise ExportError(f"{URDF_EXPORT}: the link of '{joint}' is no body (mass {rigid[0]:.4g} kg, "
+                      "or moments of inertia that break the triangle inequality); expected an "
                       "estimate within the physical set. Save the parameters again.")
 
 
 def _source(address: str) -> ET.Element:
     """The description with its comments; the robot's model has checked it already."""
     path = resolve_urdf(address)
-    text = read_text(path, f"URDF {brief(path)}", LIMIT, RobotError, "the arm's description")
+    text = read_text(path, f"URDF {brief(path)}", LARGEST_URDF, RobotError, "the arm's description")
     return ET.fromstring(text, ET.XMLParser(target=ET.TreeBuilder(insert_comments=True)))
 
 
@@ -115,7 +116,7 @@ def _make_part(held: list[ET.Element], links: dict[str, ET.Element]) -> list[str
 
 
 def _end(joint: ET.Element, tag: str) -> str:
-    return find(joint, tag, WHAT).get("link", "")
+    return find(joint, tag, URDF_EXPORT).get("link", "")
 
 
 def _remove(parent: ET.Element, tags: Iterable[str]) -> None:
@@ -137,8 +138,9 @@ def _set_inertial(link: ET.Element, mass: float, centre: np.ndarray, inertia: np
 
 def _set_friction(joint: ET.Element, friction: np.ndarray, name: str) -> None:
     if min(friction) < 0:
-        raise ExportError(f"{WHAT}: friction of '{name}' is {min(friction):.4g}, which would drive "
-                          "the joint; expected no negative number. Save the parameters again.")
+        raise ExportError(f"{URDF_EXPORT}: friction of '{name}' is {min(friction):.4g}, which "
+                          "would drive the joint; expected no negative number. Save the parameters "
+                          "again.")
     _remove(joint, ("dynamics",))
     element(joint, "dynamics", damping=float(friction[0]), friction=float(friction[1]))
 
@@ -156,7 +158,7 @@ def _add_vehicle(identified: Identified, root: ET.Element, top: str, links: dict
     element(joint, "child", link=top)
     element(joint, "origin", xyz=numbers(settings.mount_xyz), rpy=numbers(settings.mount_rpy))
     try:
-        body = vehicle_body(identified, WHAT).flipped()
+        body = vehicle_body(identified, URDF_EXPORT).flipped()
     except ExportError as error:
         return [f"'{base}' has no inertial: {error}"]
     _set_inertial(link, body.mass, body.gravity_centre, np.diag(body.inertia))
@@ -181,14 +183,15 @@ def _about_links(identified: Identified) -> str:
 
 def read(text: str, config: Config) -> dict[str, float]:
     """The links' parameters and the joints' friction by name, of a robot with these joints."""
-    root, names = parsed(text, "robot", WHAT), config.robot.joints
+    root, names = parsed(text, "robot", URDF_EXPORT), config.robot.joints
     rigid = ManipulatorModel.from_urdf(text, names).inertials()
     found = {f"{joint}.{entry}": float(value)
-             for joint, values in zip(names, rigid) for entry, value in zip(LINK[RIGID], values)}
+             for joint, values in zip(names, rigid)
+             for entry, value in zip(LINK_PARAMETERS[RIGID], values)}
     for joint in root.findall("joint"):
         name = joint.get("name", "")
         if name in names:
-            friction = find(joint, "dynamics", WHAT)
-            for entry, key in zip(LINK[FRICTION], ("damping", "friction")):
+            friction = find(joint, "dynamics", URDF_EXPORT)
+            for entry, key in zip(LINK_PARAMETERS[FRICTION], ("damping", "friction")):
                 found[f"{name}.{entry}"] = value_of(friction.get(key), f"{name}: {key}")
     return found

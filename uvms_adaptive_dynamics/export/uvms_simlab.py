@@ -26,49 +26,51 @@ from typing import Any
 import numpy as np
 
 from ..config import Config
-from ..model.parameters import LINK
+from ..model.parameters import LINK_PARAMETERS
 from .identified import Draft, ExportError, Identified
-from .vehicle_body import INERTIA, LINEAR, MOMENTS, QUADRATIC
+from .vehicle_body import INERTIA, LINEAR_NAMES, MOMENTS, QUADRATIC_NAMES
 from .yaml_parts import numbers_at
 
-JOINTS, THRUSTERS = 4, 8
+SIMLAB_JOINTS, SIMLAB_THRUSTERS = 4, 8
 # Their names of ours, in the order of the vehicle's table.
-VEHICLE = dict(zip(
-    (*INERTIA, *LINEAR, *QUADRATIC, "W", "B", *MOMENTS),
+VEHICLE_KEYS = dict(zip(
+    (*INERTIA, *LINEAR_NAMES, *QUADRATIC_NAMES, "W", "B", *MOMENTS),
     ("m_x_du", "m_y_dv", "m_z_dw", "mz_g_x_dq", "mz_g_y_dp", "mz_g_k_dv", "mz_g_m_du", "i_x_k_dp",
      "i_y_m_dq", "i_z_n_dr", "x_u", "y_v", "z_w", "k_p", "m_q", "n_r", "x_uu", "y_vv", "z_ww",
      "k_pp", "m_qq", "n_rr", "weight", "buoyancy", "x_g_weight_minus_x_b_buoyancy",
      "y_g_weight_minus_y_b_buoyancy", "z_g_weight_minus_z_b_buoyancy")))
 # Their lists, link after link, of parts of ours.
-ARM = {"link_masses": LINK[:1], "link_first_moments": LINK[1:4], "link_inertias": LINK[4:10],
-       "viscous_friction": LINK[10:11], "coulomb_friction": LINK[11:12]}
+ARM_LISTS = {"link_masses": LINK_PARAMETERS[:1], "link_first_moments": LINK_PARAMETERS[1:4],
+             "link_inertias": LINK_PARAMETERS[4:10], "viscous_friction": LINK_PARAMETERS[10:11],
+             "coulomb_friction": LINK_PARAMETERS[11:12]}
 # What the simulator demands beyond: its published profile dory_alpha.json.
 TOOL = [0.0, 0.0, 0.04, 0.0, 0.0, 0.0]
 CONTACT = {"joint_lock_on_deadband": 0.05, "joint_lock_off_deadband": 0.1,
            "baumgarte_alpha": 200.0, "endeffector_mass": 300.0, "endeffector_damping": 400.0,
            "endeffector_stiffness": 0.0}
-WHAT = "the uvms-simlab export"
+SIMLAB_EXPORT = "the uvms-simlab export"
 
 
 def write(identified: Identified) -> Draft:
     """The whole profile; raises ExportError for a robot of another form, of which it has no place.
     """
-    identified.need_vehicle(WHAT)
-    identified.need_joints(WHAT)
+    identified.need_vehicle(SIMLAB_EXPORT)
+    identified.need_joints(SIMLAB_EXPORT)
     robot, allocation = identified.config.robot, identified.config.thrusters.allocation
-    if len(robot.joints) != JOINTS:
-        raise ExportError(f"{WHAT}: the robot has {len(robot.joints)} joints; expected {JOINTS}, "
-                          "for which alone the simulator has places.")
-    if len(allocation) != 6 * THRUSTERS:
-        raise ExportError(f"{WHAT}: the robot has {len(allocation) // 6} thrusters; expected "
-                          f"{THRUSTERS}, for which alone the simulator has places.")
-    vehicle: dict[str, Any] = dict(zip(VEHICLE.values(), identified.pick(VEHICLE).tolist()))
+    if len(robot.joints) != SIMLAB_JOINTS:
+        raise ExportError(f"{SIMLAB_EXPORT}: the robot has {len(robot.joints)} joints; expected "
+                          f"{SIMLAB_JOINTS}, for which alone the simulator has places.")
+    if len(allocation) != 6 * SIMLAB_THRUSTERS:
+        raise ExportError(f"{SIMLAB_EXPORT}: the robot has {len(allocation) // 6} thrusters; "
+                          f"expected {SIMLAB_THRUSTERS}, for which alone the simulator has places.")
+    vehicle: dict[str, Any] = dict(zip(VEHICLE_KEYS.values(),
+                                       identified.pick(VEHICLE_KEYS).tolist()))
     vehicle["current_velocity"] = [0.0] * 6
-    vehicle["thrust_configuration_matrix"] = np.reshape(allocation, (6, THRUSTERS)).tolist()
+    vehicle["thrust_configuration_matrix"] = np.reshape(allocation, (6, SIMLAB_THRUSTERS)).tolist()
     arm: dict[str, Any] = {
         key: identified.pick(_of_links(robot.joints, entries)).tolist()
-        for key, entries in ARM.items()}
-    nothing = [0.0] * JOINTS
+        for key, entries in ARM_LISTS.items()}
+    nothing = [0.0] * SIMLAB_JOINTS
     arm |= {"static_friction": nothing, "stribeck_velocity": nothing,
             "gravity_vector": [0.0, 0.0, robot.gravity],
             "payload_com": [0.0] * 3, "payload_mass": 0.0, "payload_inertia": [0.0] * 3,
@@ -93,12 +95,14 @@ def read(text: str, config: Config) -> dict[str, float]:
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ExportError(f"{WHAT} is not valid JSON ({error}); export it again.") from None
-    found = {ours: numbers_at(content, ("vehicle", theirs), 1, WHAT)[0]
-             for ours, theirs in VEHICLE.items()}
+        raise ExportError(
+            f"{SIMLAB_EXPORT} is not valid JSON ({error}); export it again.") from None
+    found = {ours: numbers_at(content, ("vehicle", theirs), 1, SIMLAB_EXPORT)[0]
+             for ours, theirs in VEHICLE_KEYS.items()}
     joints = config.robot.joints
-    for key, entries in ARM.items():
-        values = numbers_at(content, ("manipulator", key), len(entries) * JOINTS, WHAT)
+    for key, entries in ARM_LISTS.items():
+        values = numbers_at(content, ("manipulator", key), len(entries) * SIMLAB_JOINTS,
+                            SIMLAB_EXPORT)
         found |= dict(zip(_of_links(joints, entries), values))
     return found
 

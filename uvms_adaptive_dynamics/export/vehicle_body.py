@@ -44,9 +44,9 @@ OFFSET_SHARE = 0.5
 FLATNESS = 0.9
 INERTIA = tuple(name for name, _, _ in VEHICLE_INERTIA)
 # Those on the diagonal of M_v: three masses, three inertias.
-DIAGONAL = tuple(name for name, (i, j) in zip(INERTIA, INERTIA_PLACES) if i == j)
-LINEAR = tuple(name for name, _, _ in VEHICLE_LINEAR_DAMPING)
-QUADRATIC = tuple(name for name, _, _ in VEHICLE_QUADRATIC_DAMPING)
+DIAGONAL_NAMES = tuple(name for name, (i, j) in zip(INERTIA, INERTIA_PLACES) if i == j)
+LINEAR_NAMES = tuple(name for name, _, _ in VEHICLE_LINEAR_DAMPING)
+QUADRATIC_NAMES = tuple(name for name, _, _ in VEHICLE_QUADRATIC_DAMPING)
 MOMENTS = ("xgW_xbB", "ygW_ybB", "zgW_zbB")
 
 
@@ -91,7 +91,7 @@ class VehicleBody:
         M = self.rigid_mass + self.added_mass
         moments = self.gravity_centre * self.weight - self.buoyancy_centre * self.buoyancy
         named = dict(zip(INERTIA, (M[place] for place in INERTIA_PLACES)))
-        named |= dict(zip(LINEAR, self.linear)) | dict(zip(QUADRATIC, self.quadratic))
+        named |= dict(zip(LINEAR_NAMES, self.linear)) | dict(zip(QUADRATIC_NAMES, self.quadratic))
         named |= {"W": self.weight, "B": self.buoyancy} | dict(zip(MOMENTS, moments))
         return {name: float(value) for name, value in named.items()}
 
@@ -111,7 +111,7 @@ def vehicle_body(identified: Identified, what: str, gravity: float | None = None
                           "than zero. State it by --mass, or set robot.dry_mass.")
     along = np.diag(M)[:3]
     if mass > along.min():
-        name = DIAGONAL[int(np.argmin(along))]
+        name = DIAGONAL_NAMES[int(np.argmin(along))]
         raise ExportError(
             f"{what}: the vehicle's mass ({mass:.4g} kg) is more than {name} ({along.min():.4g} "
             "kg), so that added mass would be negative; expected less. State the vehicle's mass by "
@@ -140,7 +140,7 @@ def rigid_part(identified: Identified, what: str, mass: float, inertia: np.ndarr
     return VehicleBody(
         mass, weight, buoyancy, centre, (centre * weight - identified.pick(MOMENTS)) / buoyancy,
         inertia - np.diag(offset_inertia(mass, centre)), np.zeros((6, 6)),
-        identified.pick(LINEAR), identified.pick(QUADRATIC))
+        identified.pick(LINEAR_NAMES), identified.pick(QUADRATIC_NAMES))
 
 
 def rigid_mass_of(identified: Identified,
@@ -184,10 +184,11 @@ def total_inertia(identified: Identified, what: str) -> np.ndarray:
     if np.abs(M - M.T).max() > SYMMETRY * np.abs(M).max():
         raise ExportError(f"{what}: mzg_X_dq and mzg_M_du, or mzg_Y_dp and mzg_K_dv, differ, but "
                           f"an inertia matrix is symmetric; {again}")
-    for name, value in zip(DIAGONAL, np.diag(M)):
+    for name, value in zip(DIAGONAL_NAMES, np.diag(M)):
         if value <= 0:
             raise ExportError(f"{what}: {name} is {value:.4g}, which is not positive; {again}")
-    for name, value in zip((*LINEAR, *QUADRATIC), identified.pick((*LINEAR, *QUADRATIC))):
+    for name, value in zip((*LINEAR_NAMES, *QUADRATIC_NAMES),
+                           identified.pick((*LINEAR_NAMES, *QUADRATIC_NAMES))):
         if value > 0:
             raise ExportError(f"{what}: {name} is {value:.4g}, which would drive the vehicle and "
                               f"not damp it; {again}")

@@ -20,7 +20,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping
 
 from ..errors import brief
-from ..model.urdf import LIMIT
+from ..model.urdf import LARGEST_URDF
 from .identified import ExportError
 
 DECLARATION = '<?xml version="1.0"?>\n'
@@ -63,8 +63,8 @@ def commented(text: str, lines: Iterable[str]) -> str:
 
 def parsed(text: str, root: str, what: str) -> ET.Element:
     """The outermost element; raises ExportError where the text is no XML or has another root."""
-    if len(text) > LIMIT:
-        raise ExportError(f"{what} is longer than {LIMIT / 1e6:g} MB; expected an export.")
+    if len(text) > LARGEST_URDF:
+        raise ExportError(f"{what} is longer than {LARGEST_URDF / 1e6:g} MB; expected an export.")
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise ExportError(f"{what} declares entities (<!DOCTYPE ...>), which no export has.")
     try:

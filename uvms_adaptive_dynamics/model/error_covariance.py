@@ -32,7 +32,7 @@ from .dynamics import State
 from .motion import EquationsOfMotion, smooth_sign
 from .rotations import from_rotation_vector, skew, to_rotation_vector
 
-NUDGE = 1e-6  # of central differences over the state
+STATE_STEP = 1e-6  # of central differences over the state
 
 
 @dataclass(frozen=True)
@@ -120,9 +120,9 @@ def linearized(body: EquationsOfMotion, before: State, after: State, h: float) -
     slopes = np.zeros((C, d))
     for k in range(3 if head else 0, d):
         e = np.zeros(d)
-        e[k] = NUDGE
+        e[k] = STATE_STEP
         slopes[:, k] = (body.load(_nudged(x, e, head, n), a, sign)
-                        - body.load(_nudged(x, -e, head, n), a, sign)) / (2 * NUDGE)
+                        - body.load(_nudged(x, -e, head, n), a, sign)) / (2 * STATE_STEP)
     slopes[head:, d - n:] += np.diag(body.coulomb_slope(before.mu_dot, after.mu_dot))
     G, B, moved = np.zeros((d, body.pi.size)), np.zeros((d, C)), speeds[free]
     F[moved] = -np.linalg.solve(M, slopes[free])

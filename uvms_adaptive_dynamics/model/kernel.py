@@ -19,12 +19,12 @@ import numpy as np
 
 from ..config import Filter
 
-REACH = 3.0   # half length of the Gaussian in standard deviations
+KERNEL_REACH = 3.0  # half length of the Gaussian in standard deviations
 
 
 def gaussian_kernel(settings: Filter) -> np.ndarray:
     """Symmetric positive weights (K,) on the grid, K odd, summing to one; (1,) without low-pass."""
-    half = int(round(REACH * settings.lowpass / settings.period))
+    half = int(round(KERNEL_REACH * settings.lowpass / settings.period))
     k = np.arange(-half, half + 1) * settings.period
     h = np.exp(-0.5 * (k / settings.lowpass) ** 2) if half else np.ones(1)
     return h / h.sum()

@@ -37,9 +37,9 @@ from .urdf import urdf_text
 # Pinocchio's inertia order (m, mc, Ixx, Ixy, Iyy, Ixz, Iyz, Izz) to ours (m, ml, Ixx, Iyy, Izz,
 # Ixy, Ixz, Iyz).
 OURS_FROM_PINOCCHIO = np.array([0, 1, 2, 3, 4, 6, 9, 5, 7, 8])
-GRAVITY = 9.80665
+STANDARD_GRAVITY = 9.80665
 # Of the joint and the body at the vehicle's origin: with a line break, as no name in XML has.
-BASE = "vehicle\n(free)"
+BASE_FRAME = "vehicle\n(free)"
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,8 @@ class LinkMotion(NamedTuple):
 class ManipulatorModel:
     """Regressors of a serial arm; parameters per link as in the parameter table."""
 
-    def __init__(self, model: pin.Model, joints: tuple[str, ...], gravity: float = GRAVITY):
+    def __init__(self, model: pin.Model, joints: tuple[str, ...],
+                 gravity: float = STANDARD_GRAVITY):
         """`model` has a free-flyer as first joint at the body origin (FRD) and `joints` behind it.
         """
         self.joints = joints
@@ -103,7 +104,7 @@ class ManipulatorModel:
 
     @classmethod
     def from_urdf(cls, urdf: str, joints: tuple[str, ...], mount: Mount | None = None,
-                  gravity: float = GRAVITY) -> ManipulatorModel:
+                  gravity: float = STANDARD_GRAVITY) -> ManipulatorModel:
         """The arm of `urdf` (a path, or the XML text itself) with `joints` moving and all others
         locked at zero.
 
@@ -115,10 +116,10 @@ class ManipulatorModel:
         locked = [arm.getJointId(name) for name in list(arm.names)[1:] if name not in joints]
         arm = pin.buildReducedModel(arm, locked, pin.neutral(arm))
         base = pin.Model()
-        base.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), BASE)
-        base.addFrame(pin.Frame(BASE, 1, 0, pin.SE3.Identity(), pin.FrameType.BODY))
+        base.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), BASE_FRAME)
+        base.addFrame(pin.Frame(BASE_FRAME, 1, 0, pin.SE3.Identity(), pin.FrameType.BODY))
         placement = (mount or Mount()).placement()
-        model = pin.appendModel(base, arm, base.getFrameId(BASE), placement)
+        model = pin.appendModel(base, arm, base.getFrameId(BASE_FRAME), placement)
         for a, b in zip(joints, joints[1:]):
             if model.getJointId(a) not in list(model.supports[model.getJointId(b)]):
                 raise RobotError(

@@ -25,8 +25,9 @@ import numpy as np
 
 from .normal import Z95
 
-STILL = 0.01    # share of the stated deviation by which an effort must vary to be explained at all
-KEYS = ("r2", "slope", "bias", "mse", "mae", "rmse", "coverage95", "interval_width", "nll")
+# share of the stated deviation by which an effort must vary to be explained at all
+STILL_SHARE = 0.01
+METRICS = ("r2", "slope", "bias", "mse", "mae", "rmse", "coverage95", "interval_width", "nll")
 
 
 def channel_metrics(measured: np.ndarray, predicted: np.ndarray, stddev: np.ndarray,
@@ -43,7 +44,7 @@ def channel_metrics(measured: np.ndarray, predicted: np.ndarray, stddev: np.ndar
     m, p, s = measured[counted], predicted[counted], stddev[counted]
     n = int(m.size)
     found: dict[str, object] = {"unit": unit, "n": n, "masked": int(measured.size) - n,
-                                **dict.fromkeys(KEYS)}
+                                **dict.fromkeys(METRICS)}
     if n == 0:
         return found
     residual = m - p
@@ -60,7 +61,7 @@ def channel_metrics(measured: np.ndarray, predicted: np.ndarray, stddev: np.ndar
     # below the noise: the end of a rotor's lag.
     least = 1e-12 * max(1.0, float(np.abs(m).max()))
     if np.isfinite(s).all():
-        least = max(least, STILL * float(np.median(s)))
+        least = max(least, STILL_SHARE * float(np.median(s)))
     if n >= 2 and total > n * least ** 2:
         slope = float(deviation @ p) / total
         found.update(r2=1.0 - float(residual @ residual) / total, slope=slope,

@@ -29,11 +29,11 @@ ParameterSet: TypeAlias = Any
 
 # Beyond these no parameter [SI] and no noise [N, N m] is meant; their squares would overflow, or
 # vanish and be divided by.
-LARGEST = 1e12
-LEAST_NOISE, MOST_NOISE = 1e-9, 1e9
+LARGEST_PARAMETER = 1e12
+LEAST_SAVED_NOISE, MOST_SAVED_NOISE = 1e-9, 1e9
 
 # Deviations below this share of the largest one are rounding themselves and not scaled up to one.
-NEGLIGIBLE = 1e-9
+NEGLIGIBLE_STDDEV = 1e-9
 
 SAVE_AGAIN = "Save the parameters again"
 WITHOUT_COVARIANCE = (f"{SAVE_AGAIN}, or delete 'covariance_lower_triangle' to start from "
@@ -124,13 +124,13 @@ def _check_values(found: ParameterSet, what: str) -> None:
     if values.shape != (len(found.names),) or values.dtype.kind not in "fiu":
         raise ParameterError(f"{what}: got values of shape {values.shape} ({values.dtype}), "
                              f"expected {len(found.names)} real numbers.")
-    usable = np.abs(values) <= LARGEST     # false for NaN
+    usable = np.abs(values) <= LARGEST_PARAMETER  # false for NaN
     if not usable.all():
         place = int(np.argmin(usable))
         kind = "" if np.isfinite(values[place]) else ", which is not finite"
         raise ParameterError(f"{what}: {brief(found.names[place])} is {values[place]:g}{kind}; "
-                             f"expected a number of size up to {LARGEST:g}. Correct it, or save "
-                             "again.")
+                             f"expected a number of size up to {LARGEST_PARAMETER:g}. Correct it, "
+                             "or save again.")
 
 
 def _check_covariance(covariance: np.ndarray, names: tuple[str, ...], what: str) -> None:
@@ -139,7 +139,7 @@ def _check_covariance(covariance: np.ndarray, names: tuple[str, ...], what: str)
         raise ParameterError(f"{what}: covariance has shape {covariance.shape} "
                              f"({covariance.dtype}), expected ({size}, {size}) real numbers. "
                              f"{WITHOUT_COVARIANCE}")
-    usable = np.abs(covariance) <= LARGEST ** 2
+    usable = np.abs(covariance) <= LARGEST_PARAMETER ** 2
     if not usable.all():
         row, column = (brief(names[i]) for i in np.argwhere(~usable)[0])
         raise ParameterError(f"{what}: covariance of {row} and {column} is not finite, or "
@@ -163,7 +163,7 @@ def _check_covariance(covariance: np.ndarray, names: tuple[str, ...], what: str)
 def _of_unit_variances(covariance: np.ndarray) -> np.ndarray:
     """The same with variances of one, but for those that are negligible beside the largest."""
     stddev = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    unit = np.maximum(stddev, NEGLIGIBLE * stddev.max(initial=0.0))
+    unit = np.maximum(stddev, NEGLIGIBLE_STDDEV * stddev.max(initial=0.0))
     unit[unit == 0.0] = 1.0
     return covariance / unit[:, None] / unit
 
@@ -233,10 +233,10 @@ def _check_noise(key: str, noise: np.ndarray, stated: list[str] | None, channels
             f"{what}: {key} has {noise.size} entries, expected "
             f"{'a list of' if expected is None else expected} real numbers, one for each channel. "
             f"{without}")
-    usable = (noise >= LEAST_NOISE) & (noise <= MOST_NOISE)     # false for NaN
+    usable = (noise >= LEAST_SAVED_NOISE) & (noise <= MOST_SAVED_NOISE)  # false for NaN
     if not usable.all():
         place = int(np.argmin(usable))
         channel = brief(stated[place]) if stated and place < len(stated) else f"channel {place}"
         raise ParameterError(
             f"{what}: {key} of {channel} is {noise[place]:g}; expected a number from "
-            f"{LEAST_NOISE:g} to {MOST_NOISE:g} [N or N m]. {without}")
+            f"{LEAST_SAVED_NOISE:g} to {MOST_SAVED_NOISE:g} [N or N m]. {without}")

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from .. import __version__
+from .. import PACKAGE, __version__
 from ..disk.reading import read_text
 from ..disk.writing import write_file
 from ..disk.yaml_text import DUMPER, number_list, parse_yaml
@@ -34,13 +34,12 @@ from ..errors import ParameterError, brief
 from .parameter_checks import check_numbers, check_robot
 from .parameters import ParameterTable
 
-SCHEMA = 1
-PACKAGE = "uvms_adaptive_dynamics"
+PARAMETER_SCHEMA = 1
 # rows of `ParameterSet.systematic`: delay and scale of the wrench, of the joints' efforts
 CAUSES = 4
 # [bytes] A robot of 30 joints has 3.3 MB, almost all of it covariance and information.
-LIMIT = 4_000_000
-WIDTH = 110     # of a line in it [characters]
+LARGEST_PARAMETER_FILE = 4_000_000
+PARAMETER_LINE_WIDTH = 110  # of a line in it [characters]
 
 
 class _Dumper(DUMPER):
@@ -183,7 +182,7 @@ def load_parameters(path: str | Path) -> ParameterSet:
 
 def _document(parameters: ParameterSet) -> dict[str, Any]:
     document: dict[str, Any] = {
-        "schema": SCHEMA, "package": PACKAGE, "version": parameters.version,
+        "schema": PARAMETER_SCHEMA, "package": PACKAGE, "version": parameters.version,
         "robot": dict(parameters.robot),
         **({"learned": dict(parameters.learned)} if parameters.learned else {}),
         "parameters": dict(zip(parameters.names, map(float, parameters.values)))}
@@ -223,26 +222,27 @@ def _text(document: Mapping[str, Any]) -> str:
     lines = []
     for key, value in document.items():
         if isinstance(value, _Numbers):
-            lines.append(f"{key}: {number_list(value, WIDTH)}\n")
+            lines.append(f"{key}: {number_list(value, PARAMETER_LINE_WIDTH)}\n")
         else:   # None: what holds nothing but scalars on one line, which is not for the whole file
             flow = None if isinstance(value, (list, dict)) else False
             lines.append(yaml.dump({key: value}, Dumper=_Dumper, sort_keys=False,
-                                   default_flow_style=flow, width=WIDTH))
+                                   default_flow_style=flow, width=PARAMETER_LINE_WIDTH))
     return "".join(lines)
 
 
 def _read(path: Path, what: str) -> Any:
-    text = read_text(path, what, LIMIT, ParameterError,
+    text = read_text(path, what, LARGEST_PARAMETER_FILE, ParameterError,
                      "a parameter file as ~/save or --save-parameters write it")
     return parse_yaml(text, what, ParameterError, "Correct it, or save the parameters again.")
 
 
 def _check_origin(document: Mapping, what: str) -> None:
     """Refuse files of another schema or another program; hand-written ones state neither."""
-    schema = document.get("schema", SCHEMA)
-    if type(schema) is not int or schema != SCHEMA:
-        raise ParameterError(f"{what} has schema {brief(schema)}; expected {SCHEMA}. Save the "
-                             f"parameters again with version {__version__} of this package.")
+    schema = document.get("schema", PARAMETER_SCHEMA)
+    if type(schema) is not int or schema != PARAMETER_SCHEMA:
+        raise ParameterError(f"{what} has schema {brief(schema)}; expected {PARAMETER_SCHEMA}. "
+                             f"Save the parameters again with version {__version__} of this "
+                             "package.")
     package = document.get("package", PACKAGE)
     if package != PACKAGE:
         raise ParameterError(f"{what} was written by {brief(package)}; expected '{PACKAGE}'. Give "

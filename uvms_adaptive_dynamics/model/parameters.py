@@ -47,12 +47,12 @@ VEHICLE_QUADRATIC_DAMPING = (
 VEHICLE_DAMPING = VEHICLE_LINEAR_DAMPING + VEHICLE_QUADRATIC_DAMPING
 VEHICLE_RESTORING = (("W", "N", 100.), ("B", "N", 100.),
                      ("xgW_xbB", "N m", 1.), ("ygW_ybB", "N m", 1.), ("zgW_zbB", "N m", 2.))
-VEHICLE = VEHICLE_INERTIA + VEHICLE_DAMPING + VEHICLE_RESTORING
+VEHICLE_PARAMETERS = VEHICLE_INERTIA + VEHICLE_DAMPING + VEHICLE_RESTORING
 
 # Where each inertia parameter stands in M_v (row, column).
 INERTIA_PLACES = ((0, 0), (1, 1), (2, 2), (0, 4), (1, 3), (3, 1), (4, 0), (3, 3), (4, 4), (5, 5))
 
-LINK = ("m", "mlx", "mly", "mlz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz", "fv", "fs")
+LINK_PARAMETERS = ("m", "mlx", "mly", "mlz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz", "fv", "fs")
 RIGID = slice(0, 10)
 FRICTION = slice(10, 12)
 
@@ -91,7 +91,7 @@ class ParameterTable:
     @cached_property
     def paper_slice(self) -> slice:
         """Place of the paper's pi_v (27), without offsets (empty without a vehicle)."""
-        return slice(0, len(VEHICLE) if self.vehicle else 0)
+        return slice(0, len(VEHICLE_PARAMETERS) if self.vehicle else 0)
 
     @cached_property
     def vehicle_slice(self) -> slice:
@@ -135,7 +135,7 @@ class ParameterTable:
 
     @property
     def _paper(self) -> tuple[tuple[str, str, float], ...]:
-        return VEHICLE if self.vehicle else ()
+        return VEHICLE_PARAMETERS if self.vehicle else ()
 
     def link_slice(self, j: int) -> slice:
         """Place of the twelve parameters of link j (0 is next to the base)."""
@@ -147,7 +147,7 @@ class ParameterTable:
         """Names in order."""
         names = [name for name, _, _ in self._paper]
         names += [parameter.name for parameter in self._further("vehicle")]
-        names += [f"{joint}.{name}" for joint in self.joints for name in LINK]
+        names += [f"{joint}.{name}" for joint in self.joints for name in LINK_PARAMETERS]
         names += [parameter.name for parameter in self._further("joints")]
         return tuple(names)
 
@@ -208,7 +208,8 @@ class ParameterTable:
     @cached_property
     def nonnegative(self) -> np.ndarray:
         """Places of the paper's friction coefficients, which are never negative."""
-        return self.places(f"{joint}.{name}" for joint in self.joints for name in LINK[FRICTION])
+        return self.places(f"{joint}.{name}" for joint in self.joints
+                           for name in LINK_PARAMETERS[FRICTION])
 
     @cached_property
     def equal_pairs(self) -> np.ndarray:
@@ -230,8 +231,10 @@ class ParameterTable:
         found = {name: self.places(entry[0] for entry in entries)
                  for name, entries in groups.items()}
         for joint in self.joints:
-            found[f"{joint} link"] = self.places(f"{joint}.{name}" for name in LINK[RIGID])
-            found[f"{joint} friction"] = self.places(f"{joint}.{name}" for name in LINK[FRICTION])
+            found[f"{joint} link"] = self.places(f"{joint}.{name}"
+                                                 for name in LINK_PARAMETERS[RIGID])
+            found[f"{joint} friction"] = self.places(f"{joint}.{name}"
+                                                     for name in LINK_PARAMETERS[FRICTION])
         return found
 
     @cached_property

@@ -33,7 +33,10 @@ VEHICLE_BLOCKS = ((0, 4), (1, 3))
 ALONE = ("m_Z_dw", "Iz_N_dr")
 # A set farther outside P than this (scaled) counts as a violation.
 VIOLATION = 1e-7
-ROUNDING = 1e-9     # of eigenvalues, relative to the largest
+# (scaled) Rounding and a solver leave less; with more no answer of a solver and no parameters are
+# accepted.
+ACCEPTED_VIOLATION = 1e-6
+EIGENVALUE_ROUNDING = 1e-9  # of eigenvalues, relative to the largest
 
 
 @dataclass(frozen=True)
@@ -103,9 +106,9 @@ class PhysicalSet:
                 Z = dual[k].reshape(lmi.basis.shape[1:])
                 values = np.linalg.eigvalsh(Z)
                 place, bound = lmi.places[k], self.epsilon * np.trace(Z)
-                if values[0] >= -ROUNDING * values[-1]:
+                if values[0] >= -EIGENVALUE_ROUNDING * values[-1]:
                     lower[place] = max(lower[place], bound)
-                elif values[-1] <= ROUNDING * -values[0]:
+                elif values[-1] <= EIGENVALUE_ROUNDING * -values[0]:
                     upper[place] = min(upper[place], bound)
         lower.setflags(write=False)
         upper.setflags(write=False)

@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import PACKAGE
 from ..config import Config
 from ..errors import RobotError
 from .link_geometry import LinkGeometry
@@ -36,8 +37,7 @@ from .sample import VEHICLE_UNITS, Sample, channel_names
 from .term_sets import Instant
 from .vehicle import by_linear_velocity, vehicle_regressor
 
-PACKAGE = __package__.partition(".")[0]
-LONGEST_NAME = 40   # of a URDF, in a folder's name
+LONGEST_ROBOT_NAME = 40  # of a URDF, in a folder's name
 
 
 def resolve_urdf(address: str) -> str:
@@ -153,8 +153,8 @@ class RobotModel:
         words = ["vehicle"] if self.vehicle else []
         shape = [list(self.joints), list(self.channels), list(self.table.names)]
         if self.arm is not None:
-            words.append(re.sub(r"\W+", "_", self.arm.model.name, flags=re.ASCII)[:LONGEST_NAME]
-                         or "arm")
+            name = re.sub(r"\W+", "_", self.arm.model.name, flags=re.ASCII)
+            words.append(name[:LONGEST_ROBOT_NAME] or "arm")
             # all that geometry and mount do, without gravity, which is a setting of its own;
             # rounded, so that Pinocchio's version does not matter
             mu, base = np.linspace(0.1, 0.4, len(self.joints)), np.full(6, 0.1)

@@ -27,6 +27,8 @@ VEHICLE_UNITS = ("N", "N", "N", "N m", "N m", "N m")
 
 # Why a joint's rows do not count that an operator leaves out (joint_states.effort_masked).
 BY_SETTING = "effort masked by setting"
+# Or while the joint stands still, where friction may have any size: no fault.
+JOINT_AT_REST = "joint at rest"
 
 
 class Misread(NamedTuple):

@@ -28,7 +28,7 @@ from dataclasses import replace
 import numpy as np
 
 from .dynamics import generalized_inertia, rows_of
-from .parameters import FRICTION, LINK
+from .parameters import FRICTION, LINK_PARAMETERS
 from .robot import RobotModel
 from .state import State
 
@@ -86,5 +86,5 @@ def _damping(robot: RobotModel) -> np.ndarray:
 
 def _joint_friction(robot: RobotModel) -> np.ndarray:
     names: Iterable[str] = (f"{joint}.{name}" for joint in robot.table.joints
-                            for name in LINK[FRICTION])
+                            for name in LINK_PARAMETERS[FRICTION])
     return np.concatenate([robot.table.places(names), robot.table.of_kind("friction")])

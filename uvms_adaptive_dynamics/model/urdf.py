@@ -30,16 +30,16 @@ from ..disk.reading import read_text
 from ..errors import PATH, RobotError, brief
 
 # [bytes] 20 times a humanoid's; meshes are files of their own.
-LIMIT = 4_000_000
+LARGEST_URDF = 4_000_000
 # Beyond it no length [m], mass [kg] or inertia [kg m^2] is meant, and squares would overflow.
-LARGEST = 1e12
-KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
-ESTIMATED = KINDS[:3]
+LARGEST_URDF_VALUE = 1e12
+JOINT_KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+ESTIMATED_KINDS = JOINT_KINDS[:3]
 # What the C++ readers of URDFs take for a number; float() takes more, such as nan and 1_000.
-NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
+URDF_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 # Pinocchio's own name for the world, as a joint.
 WORLD = "universe"
-LINK = "link "
+LINK_PREFIX = "link "
 
 
 class Joint(NamedTuple):
@@ -55,25 +55,27 @@ class Joint(NamedTuple):
 def urdf_text(urdf: str, joints: Iterable[str]) -> str:
     """The XML of an arm's description (a path, or the XML itself), checked for these moving joints.
 
-    Its links have LINK before their names, since Pinocchio knows links and joints by the same
-    names. Raises RobotError for whatever cannot be used, by name.
+    Its links have LINK_PREFIX before their names, since Pinocchio knows links and joints by the
+    same names. Raises RobotError for whatever cannot be used, by name.
     """
     if urdf.lstrip().startswith("<"):
         text, what = urdf, "URDF of the robot's description"
-        if len(text) > LIMIT:
-            raise RobotError(f"{what} is longer than {LIMIT / 1e6:g} MB; expected an arm's URDF.")
+        if len(text) > LARGEST_URDF:
+            raise RobotError(f"{what} is longer than {LARGEST_URDF / 1e6:g} MB; expected an arm's "
+                             "URDF.")
     else:
         what = f"URDF {brief(urdf, PATH)}"
-        text = read_text(urdf, what, LIMIT, RobotError, "the arm's description in robot.urdf")
+        text = read_text(urdf, what, LARGEST_URDF, RobotError,
+                         "the arm's description in robot.urdf")
     try:
         root = _parse(text)
         _check(root, tuple(joints))
     except _Fault as fault:
         raise RobotError(f"{what}: {fault}") from None
     for element in root.findall("link"):
-        element.set("name", LINK + element.get("name", ""))
+        element.set("name", LINK_PREFIX + element.get("name", ""))
     for element in (*root.findall("joint/parent"), *root.findall("joint/child")):
-        element.set("link", LINK + element.get("link", ""))
+        element.set("link", LINK_PREFIX + element.get("link", ""))
     return ET.tostring(root, "unicode")
 
 
@@ -123,9 +125,9 @@ def _unique(elements: list[ET.Element], kind: str) -> list[str]:
 
 def _joint(element: ET.Element) -> Joint:
     name, kind = element.get("name", ""), element.get("type", "")
-    if kind not in KINDS:
+    if kind not in JOINT_KINDS:
         raise _Fault(f"joint {brief(name)} is of type {brief(kind)}; expected one of "
-                     f"{', '.join(KINDS)}.")
+                     f"{', '.join(JOINT_KINDS)}.")
     parent, child, mimic = (element.find(tag) for tag in ("parent", "child", "mimic"))
     return Joint(name, kind, "" if parent is None else parent.get("link", ""),
                  "" if child is None else child.get("link", ""),
@@ -203,9 +205,9 @@ def _check_moving(joints: dict[str, Joint], estimated: tuple[str, ...]) -> None:
             it = "is fixed in the URDF" if name in joints else "is not in the URDF"
             raise _Fault(f"joint {brief(name)} {it}; its movable joints are "
                          f"{brief(', '.join(movable))[1:-1] or 'none'}. Correct robot.joints.")
-        if joints[name].kind not in ESTIMATED:
+        if joints[name].kind not in ESTIMATED_KINDS:
             raise _Fault(f"joint {brief(name)} is {joints[name].kind}; robot.joints can hold "
-                         f"{', '.join(ESTIMATED)} joints alone.")
+                         f"{', '.join(ESTIMATED_KINDS)} joints alone.")
         if joints[name].mimics:
             raise _Fault(f"joint {brief(name)} mimics {brief(joints[name].mimics)} and has no "
                          "motion of its own; take it out of robot.joints.")
@@ -239,13 +241,14 @@ def _origin(element: ET.Element, what: str) -> None:
             _numbers(origin.get(entry, ""), 3, f"{what}: origin {entry}")
 
 
-def _number(element: ET.Element, entry: str, what: str, largest: float = LARGEST) -> float:
+def _number(element: ET.Element, entry: str, what: str,
+            largest: float = LARGEST_URDF_VALUE) -> float:
     return _numbers(element.get(entry, ""), 1, what, largest)[0]
 
 
-def _numbers(text: str, count: int, what: str, largest: float = LARGEST) -> list[float]:
+def _numbers(text: str, count: int, what: str, largest: float = LARGEST_URDF_VALUE) -> list[float]:
     words = text.split()
-    plain = all(NUMBER.fullmatch(word) for word in words)
+    plain = all(URDF_NUMBER.fullmatch(word) for word in words)
     values = [float(word) for word in words] if plain else []
     if len(values) != count or not all(abs(value) <= largest for value in values):
         expected = f"{count} numbers" if count > 1 else "a number"

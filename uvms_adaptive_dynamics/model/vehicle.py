@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .parameters import INERTIA_PLACES, VEHICLE, VEHICLE_DAMPING, VEHICLE_INERTIA
+from .parameters import INERTIA_PLACES, VEHICLE_DAMPING, VEHICLE_INERTIA, VEHICLE_PARAMETERS
 from .rotations import skew
 
 _KM = len(VEHICLE_INERTIA)
@@ -55,7 +55,7 @@ def _functions(nu: np.ndarray, nu_dot: np.ndarray, n3: np.ndarray) -> np.ndarray
 
 def _coefficients() -> np.ndarray:
     """(6 * 27, 57) coefficients of the functions in each entry of Y_v."""
-    Y, eye = np.zeros((6, len(VEHICLE), _FUNCTIONS)), np.eye(3)
+    Y, eye = np.zeros((6, len(VEHICLE_PARAMETERS), _FUNCTIONS)), np.eye(3)
     for k, (i, j) in enumerate(INERTIA_PLACES):
         # M nu_dot: entry M[i, j] contributes nu_dot[j] to row i.
         Y[i, k, _DOT + j] = 1.0

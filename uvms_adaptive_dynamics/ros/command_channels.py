@@ -24,7 +24,6 @@ import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from rclpy.exceptions import NameValidationException
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
@@ -34,10 +33,8 @@ from ..control.pilot import Commands
 from ..errors import ConfigError
 from ..model.robot import RobotModel
 from . import messages
-from .publishers import NO_EVENTS, UNKNOWN
+from .publishers import NEWEST_ONLY, NO_PUBLISHER_EVENTS, UNKNOWN_NODE
 
-# The newest counts alone: an older command is of another moment.
-NEWEST = QoSProfile(depth=1)
 RC_NO_CHANGE, RC_CHANNELS = 65535, 18     # of mavros_msgs/OverrideRCIn
 SET_POINT = {"effort": "joint_torque", "position": "mu", "velocity": "mu_dot"}
 
@@ -83,13 +80,15 @@ class CommandChannels:
                  for info in self._node.get_publishers_info_by_topic(topic)]
         if own in names:
             names.remove(own)       # once: another node may have the same name
-        return ["a participant without a ROS name" if UNKNOWN in name else name for name in names]
+        return ["a participant without a ROS name" if UNKNOWN_NODE in name else name
+                for name in names]
 
     def _add(self, setting: str, topic: str, kind: type, build: Callable) -> None:
         try:
             name = self._node.resolve_topic_name(topic)
-            self._made[name] = self._node.create_publisher(kind, topic, NEWEST,
-                                                           event_callbacks=NO_EVENTS), build
+            publisher = self._node.create_publisher(kind, topic, NEWEST_ONLY,
+                                                    event_callbacks=NO_PUBLISHER_EVENTS)
+            self._made[name] = publisher, build
         except (NameValidationException, ValueError) as error:
             raise ConfigError(f"setting 'identification.{setting}' is {topic!r}, which cannot be "
                               f"published: {error}.") from None

@@ -26,7 +26,7 @@ from ..config import Config
 from .publishers import LATCHED
 
 DESCRIPTION_TOPIC = "robot_description"
-WAITING_S = 5.0   # between warnings that the robot's description is missing
+DESCRIPTION_WARNING_S = 5.0  # between warnings that the robot's description is missing
 
 
 class Description:
@@ -42,7 +42,7 @@ class Description:
         advice = (f"robot description on '{topic}' (std_msgs/String, transient local). Start "
                   "robot_state_publisher, or set robot.urdf to a file")
         node.get_logger().info(f"waiting for the {advice}")
-        self._waiting = node.create_timer(WAITING_S, lambda: node.get_logger().warning(
+        self._waiting = node.create_timer(DESCRIPTION_WARNING_S, lambda: node.get_logger().warning(
             f"nothing is done yet: no {advice} ({node.count_publishers(topic)} publishers)"),
             clock=Clock(clock_type=ClockType.STEADY_TIME))    # goes on before any /clock
         self._subscription: Any = node.create_subscription(

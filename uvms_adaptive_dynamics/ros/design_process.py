@@ -52,10 +52,10 @@ from ..model.robot import RobotModel
 from ..signals.filters.thrust_curve import ThrustCurve
 
 # [bytes] of a request; a robot's description may be long.
-LIMIT = 10_000_000
+LARGEST_REQUEST = 10_000_000
 SETTINGS, PARAMETERS, REQUEST, DESCRIPTION = (
     "settings.yaml", "parameters.yaml", "request.yaml", "description.urdf")
-TRAJECTORY, REFUSED = "trajectory.yaml", "refused.txt"
+TRAJECTORY_FILE, REFUSED_FILE = "trajectory.yaml", "refused.txt"
 UNDER_WAY = "--under-way"
 
 
@@ -75,11 +75,11 @@ def write_question(folder: Path, config: Config, description: str | None, trajec
     """What `main` reads with --under-way; known: text of a parameter file."""
     _write_robot(folder, config, description)
     write_file(folder / PARAMETERS, known)
-    save_trajectory(folder / TRAJECTORY, trajectory)
+    save_trajectory(folder / TRAJECTORY_FILE, trajectory)
 
 
 def _write_robot(folder: Path, config: Config, description: str | None) -> None:
-    for name in (TRAJECTORY, REFUSED):
+    for name in (TRAJECTORY_FILE, REFUSED_FILE):
         (folder / name).unlink(missing_ok=True)
     write_file(folder / SETTINGS, settings_file(config))
     if description is not None:
@@ -88,18 +88,18 @@ def _write_robot(folder: Path, config: Config, description: str | None) -> None:
 
 def read_answer(folder: Path) -> Trajectory:
     """What `main` wrote; raises UvmsError, with its sentence where it refused."""
-    refused = folder / REFUSED
+    refused = folder / REFUSED_FILE
     if refused.exists():
-        raise ParameterError(read_text(refused, "the answer of the design", LIMIT, ParameterError,
-                                       "a sentence").strip())
-    return load_trajectory(folder / TRAJECTORY)
+        raise ParameterError(read_text(refused, "the answer of the design", LARGEST_REQUEST,
+                                       ParameterError, "a sentence").strip())
+    return load_trajectory(folder / TRAJECTORY_FILE)
 
 
 def answer(folder: Path) -> None:
     """Design what the folder asks for, and write it there."""
     config, robot = _read_robot(folder)
-    asked = parse_yaml(read_text(folder / REQUEST, "request", LIMIT, ParameterError, "a mapping"),
-                       "request", ParameterError)
+    asked = parse_yaml(read_text(folder / REQUEST, "request", LARGEST_REQUEST, ParameterError,
+                                 "a mapping"), "request", ParameterError)
     stage = asked["stage"]
     request = Request(StageView(**{**stage, "move": tuple(stage["move"])}), asked["number"],
                       asked["size"], asked["doubt"])
@@ -108,15 +108,15 @@ def answer(folder: Path) -> None:
     curve = ThrustCurve.of_setting(config.thrusters.curve)
     limits = MotionLimits.from_config(config, robot, curve).at_depth(asked["depth"], config)
     known = load_parameters(folder / PARAMETERS).for_table(robot.table, "parameters")
-    save_trajectory(folder / TRAJECTORY, designed(config, robot, limits, known, free, request,
-                                                  config.identification.design_time))
+    save_trajectory(folder / TRAJECTORY_FILE, designed(config, robot, limits, known, free, request,
+                                                       config.identification.design_time))
 
 
 def answer_under_way(folder: Path, at: float) -> None:
     """Give the folder's trajectory, flown for `at` [s], the promise of now; `present` stays what
     was known before it."""
     config, robot = _read_robot(folder)
-    trajectory = load_trajectory(folder / TRAJECTORY)
+    trajectory = load_trajectory(folder / TRAJECTORY_FILE)
     known = load_parameters(folder / PARAMETERS).for_table(robot.table, "parameters")
     before = trajectory.promise
     if before is None:
@@ -124,14 +124,14 @@ def answer_under_way(folder: Path, at: float) -> None:
                              "designed here.")
     now = promise_of(trajectory, robot, noise_of(known, robot, config), config,
                      Knowledge(robot, known, before.free, config), at)
-    save_trajectory(folder / TRAJECTORY, replace(trajectory, promise=now._replace(
+    save_trajectory(folder / TRAJECTORY_FILE, replace(trajectory, promise=now._replace(
         present=before.present)))
 
 
 def _read_robot(folder: Path) -> tuple[Config, RobotModel]:
     config, description = load_config(folder / SETTINGS), folder / DESCRIPTION
     return config, RobotModel.from_config(config, read_text(
-        description, "robot description", LIMIT, ParameterError, "a URDF")
+        description, "robot description", LARGEST_REQUEST, ParameterError, "a URDF")
         if description.exists() else None)
 
 
@@ -144,7 +144,7 @@ def main(arguments: Sequence[str]) -> int:
         else:
             answer(folder)
     except UvmsError as error:
-        write_file(folder / REFUSED, str(error))
+        write_file(folder / REFUSED_FILE, str(error))
     return 0
 
 

@@ -27,6 +27,7 @@ from ..estimation.snapshot import EstimatorSnapshot
 from ..estimation.validity import FAILED, Validity
 from ..model.metrics import timing
 from ..model.parameters import ParameterTable
+from ..model.sample import JOINT_AT_REST
 from ..uncertainty.advisories import block_warnings, channel_warnings, link_note
 from .memory import Memory
 from .recent_fit import RecentFit
@@ -42,7 +43,6 @@ MIN_ROWS = 100
 # an arm that is parked is none.
 MASKED_WARN = 0.9
 SETTLED_REPORTS = 4     # fewer may be those in which filters fill
-AT_REST = "joint at rest"
 
 # [s] after the first report in which an input that has not come yet is waited for, not missed.
 STARTUP_S = 5.0
@@ -158,7 +158,7 @@ class Diagnostics:
             reasons = ", ".join(f"{reason} {count}" for reason, count in grown.most_common())
             share = f"{min(1.0, grown.total() / fresh):.0%}"
             values[channel] = f"{share} ({reasons})" if reasons else share
-            if grown.total() - grown[AT_REST] > MASKED_WARN * fresh:
+            if grown.total() - grown[JOINT_AT_REST] > MASKED_WARN * fresh:
                 masked_by.setdefault(grown.most_common(1)[0][0], []).append(channel)
         if masked_by and len(self._masked) >= SETTLED_REPORTS:
             said = "; ".join(

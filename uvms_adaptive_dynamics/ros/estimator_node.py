@@ -45,7 +45,7 @@ from .inputs import NodeInputs
 from .log import CORE_LOG, RosLogHandler
 from .memory import Memory, robot_folder
 from .outputs import OutputPublishers
-from .parameter_outputs import LOOK_S, ParameterOutputs
+from .parameter_outputs import SILENCE_LOOK_S, ParameterOutputs
 from .parameters import changes_sentence, config_from_parameters, watch_changes
 from .payload_output import PERIOD_S, PayloadOutput
 from .recent_fit import RecentFit
@@ -154,8 +154,8 @@ class EstimatorNode(rclpy.node.Node):
         memory.run(worker.request, lambda: validity.latest.state == FAILED)
         inputs.start()
         # Not on the executor, which waits while a service does.
-        self._announcing = Repeated(LOOK_S, self._parameter_outputs.announce, self._not_announced,
-                                    "status")
+        self._announcing = Repeated(SILENCE_LOOK_S, self._parameter_outputs.announce,
+                                    self._not_announced, "status")
 
     def _log_start(self, state: EstimatorSnapshot, inputs: NodeInputs, start: str) -> None:
         config, robot, estimation = self.config, self.robot, self.config.estimation

@@ -28,7 +28,7 @@ from std_msgs.msg import Float64MultiArray
 
 from ..control.feedforward import Feedforward
 from ..control.guide import StageView
-from ..control.stage_runner import COMPLETE, NO_SCHEDULE, WAITING
+from ..control.stage_runner import NO_SCHEDULE, STAGE_COMPLETE, STAGE_WAITING
 from ..errors import MessageError
 from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
@@ -98,9 +98,9 @@ class EstimatorWatch(HeardEstimate):
             return
         try:
             self._stage = StageView(said["stage"], said["title"], _names(said["move"]),
-                                    said["kind"], said["state"] == COMPLETE)
+                                    said["kind"], said["state"] == STAGE_COMPLETE)
             self._free = _names(said["free"]) + _names(said["kept"])
-            self.waits = None if said["state"] == COMPLETE else said["state"] == WAITING
+            self.waits = None if said["state"] == STAGE_COMPLETE else said["state"] == STAGE_WAITING
         except KeyError as error:
             raise MessageError(f"a stage without {error}; expected the ~/stage of an estimator of "
                                "this version.") from None

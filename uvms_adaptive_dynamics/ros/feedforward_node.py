@@ -39,7 +39,7 @@ from ..control.wanted_motion import WantedMotion, WantedMotions
 from ..garbage import ShortCollections
 from ..model.prior import prior_from_config
 from ..model.robot import RobotModel
-from ..signals.latest_state import ROLES, LatestState, LatestStateFilter
+from ..signals.latest_state import STATE_ROLES, LatestState, LatestStateFilter
 from ..signals.topics import by_topic, feedforward_inputs
 from .description import Description
 from .feedforward_outputs import FeedforwardPublishers
@@ -50,11 +50,11 @@ from .status import ERROR, OK, WARN
 from .subscriptions import InputPoll, InputSubscription, Received, Repeated
 from .trusted_lane import TrustedLane
 
-NAME = "uvms_feedforward"
+FEEDFORWARD_NODE = "uvms_feedforward"
 # [s] between statuses that say the same, and between looks at the estimator and at who listens: new
 # parameters come in over feedforward.blend_time, so that more of them would show nothing.
 SLOW_PERIOD = 0.1
-SLOW = ("trusted_parameters", "trusted_covariance", "estimator_status")
+SLOW_INPUTS = ("trusted_parameters", "trusted_covariance", "estimator_status")
 RELIABLE = QoSProfile(depth=10)     # a trajectory that is sent once must not get lost
 QOS = {"vehicle_trajectory": RELIABLE, "arm_trajectory": RELIABLE, "trusted_parameters": LATCHED,
        "trusted_covariance": LATCHED, "estimator_status": LATCHED}
@@ -67,7 +67,7 @@ class FeedforwardNode(rclpy.node.Node):
     """
 
     def __init__(self, **kwargs):
-        super().__init__(NAME, **kwargs)
+        super().__init__(FEEDFORWARD_NODE, **kwargs)
         self.config: Config = config_from_parameters(self)
         self.dropped: Counter = Counter()       # messages, by role
         self.calls = 0
@@ -96,7 +96,8 @@ class FeedforwardNode(rclpy.node.Node):
                                      QOS.get(of[0].role))
                    for of in by_topic(feedforward_inputs(config))]
         self._poll, self._slow_poll = (
-            InputPoll(self, [source for source in sources if (source.input.role in SLOW) == slow])
+            InputPoll(self,
+                      [source for source in sources if (source.input.role in SLOW_INPUTS) == slow])
             for slow in (False, True))
         self._looked = -math.inf
         self._actions = self._by_role()
@@ -144,7 +145,7 @@ class FeedforwardNode(rclpy.node.Node):
         if latest is None or t is None:
             if self._last is None:
                 return self._say(now, ERROR, "no state yet: waiting for " + " and ".join(
-                    role for role in ROLES if role in self._needed), {})
+                    role for role in STATE_ROLES if role in self._needed), {})
             t, latest = now, self._last     # lost, as with a clock that jumped: fade out
         motion = self._motions.at(now, latest.state)
         efforts = self._efforts(t, latest, motion, fresh)
@@ -214,7 +215,7 @@ class FeedforwardNode(rclpy.node.Node):
         def sensor(role: str) -> Callable[[Any, float], None]:
             return lambda message, receive: self._states.add_message(role, message, receive)
 
-        return {**{role: sensor(role) for role in ROLES},
+        return {**{role: sensor(role) for role in STATE_ROLES},
                 "vehicle_trajectory": motions.add_vehicle_trajectory,
                 "vehicle_acceleration": motions.add_vehicle_acceleration,
                 "arm_trajectory": motions.add_arm_trajectory,
@@ -241,7 +242,7 @@ def main(args: list[str] | None = None) -> int:
     return run_node(sys.argv if args is None else args, FeedforwardNode, argparse.ArgumentParser(
         prog="feedforward", description="Wrench and joint efforts for a wanted motion, from the "
         "estimator's trusted parameters (node uvms_feedforward). Settings are ROS parameters: "
-        "--ros-args --params-file FILE, or -p NAME:=VALUE."), NAME)
+        "--ros-args --params-file FILE, or -p NAME:=VALUE."), FEEDFORWARD_NODE)
 
 
 if __name__ == "__main__":

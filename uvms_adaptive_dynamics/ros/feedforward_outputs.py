@@ -21,7 +21,6 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import AccelStamped, TwistStamped, Wrench, WrenchStamped
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
 from ..config import Config
@@ -30,16 +29,14 @@ from ..model.robot import RobotModel
 from ..signals.latest_state import LatestState
 from ..signals.topics import FEEDFORWARD_OUTPUTS
 from . import messages
-from .publishers import LATCHED, NO_EVENTS
+from .publishers import LATCHED, NEWEST_ONLY, NO_PUBLISHER_EVENTS
 
-CLASSES = {f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}": kind
-           for kind in (AccelStamped, DiagnosticArray, JointState, TwistStamped, Wrench,
-                        WrenchStamped)}
-NEED_ARM = ("joint_efforts", "joint_stddev", "arm_reaction")
-NEED_VEHICLE = ("wrench", "wrench_reference", "wrench_stddev", "arm_reaction", "velocity",
-                "acceleration", "accelerations")
-# The newest counts alone: an older effort is of another state.
-NEWEST = QoSProfile(depth=1)
+FEEDFORWARD_CLASSES = {f"{kind.__module__.split('.')[0]}/msg/{kind.__name__}": kind
+                       for kind in (AccelStamped, DiagnosticArray, JointState, TwistStamped, Wrench,
+                                    WrenchStamped)}
+FEEDFORWARD_NEEDS_ARM = ("joint_efforts", "joint_stddev", "arm_reaction")
+FEEDFORWARD_NEEDS_VEHICLE = ("wrench", "wrench_reference", "wrench_stddev", "arm_reaction",
+                             "velocity", "acceleration", "accelerations")
 
 
 class FeedforwardPublishers:
@@ -51,11 +48,12 @@ class FeedforwardPublishers:
         self._name = node.get_fully_qualified_name().lstrip("/")
         self._publishers = {
             output.name: node.create_publisher(
-                CLASSES[output.type], f"~/{output.name}",
-                LATCHED if output.name == "status" else NEWEST, event_callbacks=NO_EVENTS)
+                FEEDFORWARD_CLASSES[output.type], f"~/{output.name}",
+                LATCHED if output.name == "status" else NEWEST_ONLY,
+                event_callbacks=NO_PUBLISHER_EVENTS)
             for output in FEEDFORWARD_OUTPUTS
-            if (robot.vehicle or output.name not in NEED_VEHICLE)
-            and (robot.joints or output.name not in NEED_ARM)}
+            if (robot.vehicle or output.name not in FEEDFORWARD_NEEDS_VEHICLE)
+            and (robot.joints or output.name not in FEEDFORWARD_NEEDS_ARM)}
 
     def efforts(self, t: float, efforts: FeedforwardEfforts) -> None:
         """Efforts, their deviations and the arm's reaction of time t [s]."""

@@ -40,7 +40,7 @@ from .command_channels import CommandChannels
 from .estimator_watch import EstimatorWatch
 from .subscriptions import InputPoll, InputSubscription, Received
 
-LOOK_S = 0.04       # between looks at who listens to the commands, and who else sends some
+COMMANDS_LOOK_S = 0.04  # between looks at who listens to the commands, and who else sends some
 NEUTRAL_S = 1.0     # of neutral commands after a stop; then nothing is sent, and others may command
 
 
@@ -188,7 +188,7 @@ class Flight:
         now = self._node.get_clock().now().nanoseconds * 1e-9
         self.t = self._decoder.now(now)
         self._state = None if self.t is None else self._filter.motion(self.t)
-        if time.monotonic() - self._looked >= LOOK_S:
+        if time.monotonic() - self._looked >= COMMANDS_LOOK_S:
             self._looked = time.monotonic()
             self._channels.look_around()
 

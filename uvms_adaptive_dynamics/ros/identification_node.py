@@ -50,9 +50,9 @@ from .process import run_node
 from .services import parameter_folder
 from .subscriptions import Repeated
 
-NAME = "uvms_identification"
-LOOK_S = 0.1        # between looks at stage and design
-WAITING_S = 5.0     # between words on what a dry run waits for
+IDENTIFICATION_NODE = "uvms_identification"
+STAGE_LOOK_S = 0.1  # between looks at stage and design
+DRY_RUN_WARNING_S = 5.0  # between words on what a dry run waits for
 ANSWER_S = 1.0      # in which the estimator's stages go on or wait as told; then told again
 
 
@@ -64,7 +64,7 @@ class IdentificationNode(rclpy.node.Node):
 
     def __init__(self, dry_run: bool = False, **kwargs):
         """dry_run: never move; show the motion of the stage at hand, and end."""
-        super().__init__(NAME, **kwargs)
+        super().__init__(IDENTIFICATION_NODE, **kwargs)
         self.config: Config = config_from_parameters(self)
         if not self.config.robot.vehicle:
             raise ConfigError("setting 'robot.vehicle' is false; expected a vehicle. This node "
@@ -111,7 +111,7 @@ class IdentificationNode(rclpy.node.Node):
             Cause("abort_topic", "a message on ~/abort")), 10)
         self.create_subscription(Empty, "~/heartbeat", lambda _: self.flight.beat(), 10)
         self._collections.begin()
-        self._timer = self.create_timer(LOOK_S, self._look)
+        self._timer = self.create_timer(STAGE_LOOK_S, self._look)
         self._repeated = Repeated(1 / config.identification.rate, self.flight.tick, self._failed)
         self.get_logger().info(changes_sentence(config))
         self.get_logger().info("moves the robot once ~/arm is called with true" if self._may_move
@@ -202,7 +202,7 @@ class IdentificationNode(rclpy.node.Node):
     def _try_to_show(self) -> None:
         """Of a dry run, which ends once it has shown a motion: say what it waits for."""
         shown, said = self._begin_to_show()
-        if not shown and time.monotonic() - self._waits_since > WAITING_S:
+        if not shown and time.monotonic() - self._waits_since > DRY_RUN_WARNING_S:
             self._waits_since = time.monotonic()
             self.get_logger().warning(said)
 
@@ -345,7 +345,8 @@ def main(args: list[str] | None = None) -> int:
     parser.add_argument("--dry-run", action="store_true",
                         help="never move; show the motion of the stage at hand, and end")
     dry_run = "--dry-run" in arguments
-    return run_node(arguments, lambda: IdentificationNode(dry_run), parser, NAME, winds_down=True)
+    return run_node(arguments, lambda: IdentificationNode(dry_run), parser, IDENTIFICATION_NODE,
+                    winds_down=True)
 
 
 if __name__ == "__main__":

@@ -25,10 +25,10 @@ from rclpy.node import Node
 from ..control.excitation.trajectory import Trajectory
 from ..control.pilot import Pilot
 from . import messages
-from .publishers import LATCHED, NO_EVENTS
+from .publishers import LATCHED, NO_PUBLISHER_EVENTS
 from .status import ERROR, OK, WARN
 
-STATUS_S = 0.5      # between statuses that say the same
+SAME_STATUS_S = 0.5  # between statuses that say the same
 MOST_USES = 5       # limits that are named of a motion
 ENDED_WELL = ("done", "disarmed")
 
@@ -39,7 +39,7 @@ class IdentificationStatus:
     def __init__(self, node: Node, may_move: bool):
         self._node, self._may_move = node, may_move
         self._publisher = node.create_publisher(DiagnosticArray, "~/status", LATCHED,
-                                                event_callbacks=NO_EVENTS)
+                                                event_callbacks=NO_PUBLISHER_EVENTS)
         self._said: tuple[int, str, str] = (-1, "", "")
         self._said_at = -math.inf
 
@@ -58,7 +58,7 @@ class IdentificationStatus:
             said = cause.sentence if cause is not None else (
                 "not armed yet" if self._may_move else "never moves the robot")
         key = level, state, said
-        if key == self._said and time.monotonic() - self._said_at < STATUS_S:
+        if key == self._said and time.monotonic() - self._said_at < SAME_STATUS_S:
             return
         self._said, self._said_at = key, time.monotonic()
         now = self._node.get_clock().now().nanoseconds * 1e-9

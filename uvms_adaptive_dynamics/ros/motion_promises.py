@@ -28,7 +28,7 @@ from .motion_designer import MotionDesigner
 
 # [s] of a motion, or half of a shorter one, after which its promise is stated anew: by then the
 # noise of the robot in motion is measured, which nobody knew before.
-AFTER = 20.0
+RESTATED_AFTER = 20.0
 
 
 class MotionPromises:
@@ -56,7 +56,7 @@ class MotionPromises:
             self._trajectory = trajectory
         if trajectory is None or trajectory.promise is None:
             return
-        if (self._asked is None and flown >= min(AFTER, 0.5 * trajectory.duration)
+        if (self._asked is None and flown >= min(RESTATED_AFTER, 0.5 * trajectory.duration)
                 and self._estimate.service_is_ready()):
             self._asked = flown
             self._estimate.call_async(Trigger.Request()).add_done_callback(

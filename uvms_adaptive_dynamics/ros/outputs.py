@@ -28,20 +28,20 @@ from std_msgs.msg import Float64MultiArray
 from ..model.robot import RobotModel
 from ..signals.topics import OUTPUTS
 from . import messages
-from .publishers import LATCHED, NO_EVENTS
+from .publishers import LATCHED, NO_PUBLISHER_EVENTS
 
-CLASSES = {"sensor_msgs/msg/JointState": JointState,
-           "std_msgs/msg/Float64MultiArray": Float64MultiArray,
-           "geometry_msgs/msg/WrenchStamped": WrenchStamped,
-           "geometry_msgs/msg/AccelStamped": AccelStamped,
-           "diagnostic_msgs/msg/DiagnosticArray": DiagnosticArray}
+OUTPUT_CLASSES = {"sensor_msgs/msg/JointState": JointState,
+                  "std_msgs/msg/Float64MultiArray": Float64MultiArray,
+                  "geometry_msgs/msg/WrenchStamped": WrenchStamped,
+                  "geometry_msgs/msg/AccelStamped": AccelStamped,
+                  "diagnostic_msgs/msg/DiagnosticArray": DiagnosticArray}
 
 QUEUED = QoSProfile(depth=10)
 LATCHED_OUTPUTS = ("parameters", "trusted_parameters", "status", "stage", "covariance",
                    "trusted_covariance", "parameter_intervals", "payload")
 
-NEED_VEHICLE = ("predicted_wrench", "wrench_stddev", "measured_wrench", "acceleration")
-NEED_ARM = ("predicted_joint_states", "joint_stddev", "measured_joint_states", "payload")
+OUTPUTS_NEED_VEHICLE = ("predicted_wrench", "wrench_stddev", "measured_wrench", "acceleration")
+OUTPUTS_NEED_ARM = ("predicted_joint_states", "joint_stddev", "measured_joint_states", "payload")
 
 
 class OutputPublishers:
@@ -55,12 +55,12 @@ class OutputPublishers:
         self._output = lambda: node.config.output  # its periods may change while the node runs
         self.not_finite = 0
         self._publishers = {
-            output.name: node.create_publisher(CLASSES[output.type], f"~/{output.name}",
+            output.name: node.create_publisher(OUTPUT_CLASSES[output.type], f"~/{output.name}",
                                                LATCHED if output.name in LATCHED_OUTPUTS
-                                               else QUEUED, event_callbacks=NO_EVENTS)
+                                               else QUEUED, event_callbacks=NO_PUBLISHER_EVENTS)
             for output in OUTPUTS
-            if (robot.vehicle or output.name not in NEED_VEHICLE)
-            and (robot.joints or output.name not in NEED_ARM)}
+            if (robot.vehicle or output.name not in OUTPUTS_NEED_VEHICLE)
+            and (robot.joints or output.name not in OUTPUTS_NEED_ARM)}
 
     def prediction(self, prediction: Any) -> None:
         """Wrench, joint efforts, their standard deviations, and the acceleration of one tick; what

@@ -29,8 +29,8 @@ from ..uncertainty.parameter_intervals import parameter_intervals
 from . import messages
 from .validity import Report, ValidityMonitor
 
-LOOK_S = 0.25       # between looks for what no tick would show: that none comes
-STATUS_S = 0.5      # between statuses at most: silence means that the node is gone
+SILENCE_LOOK_S = 0.25  # between looks for what no tick would show: that none comes
+STATUS_PERIOD_S = 0.5  # between statuses at most: silence means that the node is gone
 LANES = "", "trusted_"      # of topics' names
 ROUNDING_S = 1e-6   # of stamps
 
@@ -66,13 +66,14 @@ class ParameterOutputs:
                 self._publish_values(report, t)
 
     def announce(self) -> None:
-        """Publish what is not as it was said last; a status at least every STATUS_S."""
+        """Publish what is not as it was said last; a status at least every STATUS_PERIOD_S."""
         with self._lock:
             report = self._monitor.report()
             if _saying(report) != self._said:
                 # Values of a command belong to no tick: they have the stamp of the last one.
                 self._publish_values(report, self._t)
-            elif time.monotonic() - self._status_at > STATUS_S - LOOK_S:   # the next is too late
+            elif time.monotonic() - self._status_at > STATUS_PERIOD_S - SILENCE_LOOK_S:
+                # the next look is too late
                 self._publish_status(report)
 
     def _publish_values(self, report: Report, t: float) -> None:

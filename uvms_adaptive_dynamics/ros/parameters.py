@@ -31,9 +31,9 @@ from rclpy.parameter import Parameter
 from ..config import LIVE, ROS_OWN, Config, fixed_because
 from ..errors import ConfigError
 
-TYPES = {"bool": Parameter.Type.BOOL, "int": Parameter.Type.INTEGER, "float": Parameter.Type.DOUBLE,
-         "string": Parameter.Type.STRING, "floats": Parameter.Type.DOUBLE_ARRAY,
-         "strings": Parameter.Type.STRING_ARRAY}
+PARAMETER_TYPES = {"bool": Parameter.Type.BOOL, "int": Parameter.Type.INTEGER,
+                   "float": Parameter.Type.DOUBLE, "string": Parameter.Type.STRING,
+                   "floats": Parameter.Type.DOUBLE_ARRAY, "strings": Parameter.Type.STRING_ARRAY}
 
 INT_MAX = 2**63 - 1
 
@@ -101,12 +101,12 @@ def _as_declared(parameter: Parameter, kind: str | None) -> Parameter:
     """Whole numbers for a float and `[]` without a type as the setting's own type, as at start."""
     given, value = parameter.type_, parameter.value
     if kind == "float" and given is Parameter.Type.INTEGER:
-        return Parameter(parameter.name, TYPES[kind], float(value))
+        return Parameter(parameter.name, PARAMETER_TYPES[kind], float(value))
     if kind == "floats" and given is Parameter.Type.INTEGER_ARRAY:
-        return Parameter(parameter.name, TYPES[kind], [float(each) for each in value])
+        return Parameter(parameter.name, PARAMETER_TYPES[kind], [float(each) for each in value])
     if kind in ("floats", "strings") and (given is Parameter.Type.NOT_SET or value is not None
                                           and not isinstance(value, str) and len(value) == 0):
-        return Parameter(parameter.name, TYPES[kind], [])
+        return Parameter(parameter.name, PARAMETER_TYPES[kind], [])
     return parameter
 
 
@@ -114,7 +114,7 @@ def descriptor(name: str, entry: Any) -> ParameterDescriptor:
     """Description, unit and range of a setting, as `ros2 param describe` shows them."""
     meta = entry.metadata
     # Not read-only where it is fixed: ROS would refuse a change without saying why.
-    made = ParameterDescriptor(name=name, type=TYPES[meta["kind"]].value,
+    made = ParameterDescriptor(name=name, type=PARAMETER_TYPES[meta["kind"]].value,
                                description=meta["doc"] + (f" [{meta['unit']}]" if meta["unit"]
                                                           else ""))
     low, high = meta["low"], meta["high"]
@@ -144,7 +144,7 @@ def _declare(node: Node, name: str, entry: Any, value: Any) -> None:
     if isinstance(value, tuple) and not value:
         # rclpy takes the type of an empty list for BYTE_ARRAY: declare the type, set the value,
         # then describe it.
-        kind = TYPES[entry.metadata["kind"]]
+        kind = PARAMETER_TYPES[entry.metadata["kind"]]
         node.declare_parameter(name, kind, ParameterDescriptor(name=name), ignore_override=True)
         node.set_parameters([Parameter(name, kind, [])])
         node.set_descriptor(name, made)

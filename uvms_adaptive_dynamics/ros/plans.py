@@ -29,7 +29,7 @@ from ..errors import ParameterError
 from ..model.robot import RobotModel
 from .messages import FLU_SIGNS
 
-COLUMNS = 7     # of a planned wrench: time, X, Y, Z, K, M, N
+PLAN_COLUMNS = 7  # of a planned wrench: time, X, Y, Z, K, M, N
 
 
 class Plans:
@@ -44,10 +44,10 @@ class Plans:
     def wrench(self, message: Float64MultiArray) -> None:
         """Rows of 7: seconds from now on, then the thruster wrench in the axes of output.frame."""
         def take() -> None:
-            if len(message.data) % COLUMNS:
-                raise ParameterError(f"{len(message.data)} numbers; expected rows of {COLUMNS} "
-                                     "(seconds from now on, X, Y, Z, K, M, N).")
-            rows = np.array(message.data, float).reshape(-1, COLUMNS)
+            if len(message.data) % PLAN_COLUMNS:
+                raise ParameterError(f"{len(message.data)} numbers; expected rows of "
+                                     f"{PLAN_COLUMNS} (seconds from now on, X, Y, Z, K, M, N).")
+            rows = np.array(message.data, float).reshape(-1, PLAN_COLUMNS)
             self._planned.plan_wrench(self._now(), rows[:, 0], rows[:, 1:] * self._signs)
         self._guarded("~/planned_wrench", take)
 

@@ -24,10 +24,12 @@ from rclpy.qos import DurabilityPolicy, QoSCompatibility, QoSProfile, qos_check_
 
 # Latched: a controller that starts later gets the last parameters at once.
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+# The newest counts alone: an older command or effort is of another moment.
+NEWEST_ONLY = QoSProfile(depth=1)
 # The executor visits every event handler at every message, in Python; a subscriber with an
 # incompatible QoS is told so on its own side.
-NO_EVENTS = PublisherEventCallbacks(use_default_callbacks=False)
-UNKNOWN = "_UNKNOWN_"     # in the names of nodes that are not known, or not yet
+NO_PUBLISHER_EVENTS = PublisherEventCallbacks(use_default_callbacks=False)
+UNKNOWN_NODE = "_UNKNOWN_"  # in the names of nodes that are not known, or not yet
 
 
 class Publisher(NamedTuple):
@@ -50,7 +52,7 @@ def publishers_on(node: Node, topic: str, wanted: str, qos: QoSProfile) -> list[
             if compatibility == QoSCompatibility.ERROR:
                 misfit = f"incompatible QoS ({reason.strip()})"
         name = f"{info.node_namespace.rstrip('/')}/{info.node_name}"
-        if UNKNOWN in name:
+        if UNKNOWN_NODE in name:
             name = "a participant without a ROS name"
         found.append(Publisher(name, info.topic_type, qos_text(info.qos_profile), misfit))
     return sorted(found)

@@ -37,7 +37,7 @@ from ..errors import BagError, ConfigError, UvmsError
 LEAST_FREE = 75_000_000
 # [s] What a power cut may cost, twice: once until it is flushed, once until it is on the disk.
 FLUSH_S = 1.0
-TIME = "{time}"
+TIME_FIELD = "{time}"
 
 
 class BagWriter(Protocol):
@@ -195,12 +195,12 @@ def recording_path(setting: str, folder: Path) -> Path:
 
     Raises ConfigError where '~' cannot be resolved.
     """
-    wanted = str(folder / "recordings" / TIME) if setting == AUTO else setting
+    wanted = str(folder / "recordings" / TIME_FIELD) if setting == AUTO else setting
     try:
-        path = Path(wanted.replace(TIME, time.strftime("%Y-%m-%dT%H-%M-%S"))).expanduser()
+        path = Path(wanted.replace(TIME_FIELD, time.strftime("%Y-%m-%dT%H-%M-%S"))).expanduser()
     except RuntimeError as error:
         raise ConfigError(f"setting 'output.record' is '{setting}': {error}") from None
-    if TIME not in wanted:
+    if TIME_FIELD not in wanted:
         return path
     # Not '_2', which is the second part of a recording.
     names = chain([path.name], (f"{path.name}-{number}" for number in count(2)))

@@ -44,7 +44,7 @@ from .stages import NodeStages
 from .statements import Statements
 from .worker import Worker
 
-LONGEST_NAME = 100   # of a file, well below the 255 bytes of a file system
+LONGEST_FILE_NAME = 100  # of a file, well below the 255 bytes of a file system
 
 
 class NodeServices:
@@ -153,9 +153,9 @@ class NodeServices:
 
     def _gripped(self, request) -> str:
         name = request.load_namespace.strip()
-        if len(name) > LONGEST_NAME:
+        if len(name) > LONGEST_FILE_NAME:
             raise UvmsError(f"load_namespace is {brief(name)}; expected the name of what is "
-                            f"gripped, up to {LONGEST_NAME} characters, or nothing.")
+                            f"gripped, up to {LONGEST_FILE_NAME} characters, or nothing.")
         return self._worker.call(lambda estimator: note_grip(estimator, name))
 
     def _released(self, request) -> str:
@@ -203,14 +203,14 @@ def file_name(name: str, of_node: bool = False) -> str:
     """The file behind a name given to save_as or load_from; raises ParameterError for what is no
     plain name, and without `of_node` for a name of the node's own files."""
     stem = name.removesuffix(".yaml")
-    plain = re.fullmatch(r"[\w-][\w .+-]*", stem) and len(stem) <= LONGEST_NAME
+    plain = re.fullmatch(r"[\w-][\w .+-]*", stem) and len(stem) <= LONGEST_FILE_NAME
     own = not of_node and re.match(r"state(\.|$)", stem)
     if not plain or own:
         why = "the name of the node's own files" if own else "no name of a file"
         raise ParameterError(
             f"load_namespace is {brief(name)}, which is {why}; expected a name such as "
-            f"'pool_2026' ('.yaml' is added): letters, digits and _ - + . in up to {LONGEST_NAME} "
-            "characters, without a folder.")
+            "'pool_2026' ('.yaml' is added): letters, digits and _ - + . in up to "
+            f"{LONGEST_FILE_NAME} characters, without a folder.")
     return f"{stem}.yaml"
 
 

@@ -22,9 +22,9 @@ from typing import Any
 
 from ..control.stage_runner import (
     AT_MOST,
-    COMPLETE,
     NO_SCHEDULE,
-    WAITING,
+    STAGE_COMPLETE,
+    STAGE_WAITING,
     StageProgress,
     runner_of_settings,
 )
@@ -78,7 +78,7 @@ class NodeStages:
         self._t = t
         if progress.elapsed < self._said_at:        # another stage
             self._said_at = 0.0
-        if progress.state != COMPLETE and progress.elapsed >= self._said_at + SAY_EVERY:
+        if progress.state != STAGE_COMPLETE and progress.elapsed >= self._said_at + SAY_EVERY:
             self._said_at = progress.elapsed
             self._say(sentence(progress))
         self.announce()
@@ -136,9 +136,9 @@ class NodeStages:
 def sentence(progress: StageProgress) -> str:
     """Where a run is, for an operator."""
     where = f"stage {progress.index + 1} of {progress.count}, {progress.stage.title}"
-    if progress.state == COMPLETE:
+    if progress.state == STAGE_COMPLETE:
         return f"the schedule is complete; what {progress.stage.title} freed stays free"
-    if progress.state == WAITING:
+    if progress.state == STAGE_WAITING:
         return f"{where}: waits at {progress.elapsed:.0f} s, {UNTIL}"
     lacking = "; ".join(progress.missing) or "nothing"
     return (f"{where}: {progress.done:.0%} after {progress.elapsed:.0f} s (at most "

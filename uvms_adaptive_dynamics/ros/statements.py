@@ -37,7 +37,7 @@ from .recent_fit import RecentFit
 from .stages import NodeStages
 from .worker import Worker
 
-NAME = "statement"      # of the files: .md, .json, and .yaml with the parameters
+STATEMENT_FILE = "statement"  # of the files: .md, .json, and .yaml with the parameters
 # [s] of rows in motion that are judged: long enough for several manoeuvres.
 JUDGED = 60.0
 
@@ -78,7 +78,7 @@ class Statements:
         return self._write(asked) if asked.rows_learned else None
 
     def _write(self, asked: _Asked) -> tuple[Path, Statement]:
-        path = self._folder / f"{NAME}.md"
+        path = self._folder / f"{STATEMENT_FILE}.md"
         file = path.with_suffix(".yaml")
         made = statement(self._evidence(asked), asked.parameters, self._node, str(file),
                          asked.notes, asked.stages, asked.change)

@@ -47,7 +47,7 @@ OF_PACKAGE = (NODE_NAME, "uvms_identification", "uvms_feedforward", "uvms_twin")
 MOST_PUBLISHERS = 5     # that diagnostics name
 
 # The executor visits every event handler at every message; `why_silent` reports what they would.
-NO_EVENTS = SubscriptionEventCallbacks(use_default_callbacks=False)
+NO_SUBSCRIPTION_EVENTS = SubscriptionEventCallbacks(use_default_callbacks=False)
 # A clock that goes back by less is jitter between two readings, not a jump.
 JITTER_NS = 100_000_000
 
@@ -87,7 +87,7 @@ class InputSubscription:
             self._subscription: Subscription = node.create_subscription(
                 self._type, wanted.topic, lambda _: None, qos, raw=True,
                 callback_group=_NotForTheExecutor(),
-                event_callbacks=NO_EVENTS,
+                event_callbacks=NO_SUBSCRIPTION_EVENTS,
                 qos_overriding_options=QoSOverridingOptions.with_default_policies())
         except (NameValidationException, InvalidQosOverridesError, RuntimeError, ValueError,
                 TypeError) as error:

@@ -43,7 +43,7 @@ from ..model.robot import RobotModel
 from ..model.rotations import FRD_FROM_FLU, NED_FROM_ENU, to_quaternion
 from .messages import doubles, header, in_output_axes
 
-VEHICLE = ("x", "y", "z", "roll", "pitch", "yaw")
+VEHICLE_POSE_NAMES = ("x", "y", "z", "roll", "pitch", "yaw")
 
 
 class ForecastMessages:
@@ -92,7 +92,8 @@ class ForecastMessages:
                 speeds = np.concatenate([row[6:12], speeds])
             points.append(_point(after, places, speeds))
         return JointTrajectory(header=header(t, self._config.twin.frame),
-                               joint_names=[*(VEHICLE if vehicle else ()), *self._robot.joints],
+                               joint_names=[*(VEHICLE_POSE_NAMES if vehicle else ()),
+                                            *self._robot.joints],
                                points=points)
 
     def end(self, t: float, run: Forward) -> PoseWithCovarianceStamped:

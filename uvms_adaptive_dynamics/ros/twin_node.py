@@ -51,12 +51,12 @@ from .outputs import QUEUED
 from .parameters import changes_sentence, config_from_parameters, watch_changes
 from .plans import Plans
 from .process import run_node
-from .publishers import LATCHED, NO_EVENTS
+from .publishers import LATCHED, NO_PUBLISHER_EVENTS
 from .status import ERROR, OK, WARN
 from .subscriptions import Repeated
 from .twin_messages import ForecastMessages
 
-NAME = "uvms_twin"
+TWIN_NODE = "uvms_twin"
 # [s] of the newest sample: the front end waits for slow sensors for up to 2 s, and a forecast from
 # farther back would be mostly of what has been.
 OLDEST = 2.5
@@ -68,7 +68,7 @@ class TwinNode(rclpy.node.Node):
     rest. Create it, call `begin()`, spin it on a SingleThreadedExecutor, and `close()` it."""
 
     def __init__(self, **kwargs):
-        super().__init__(NAME, **kwargs)
+        super().__init__(TWIN_NODE, **kwargs)
         self.config: Config = config_from_parameters(self)
         self.inputs: NodeInputs | None = None
         self._repeated: Repeated | None = None
@@ -92,7 +92,7 @@ class TwinNode(rclpy.node.Node):
         self._messages = ForecastMessages(config, robot)
         self._outputs = self._forecast_outputs()
         self._status = self.create_publisher(DiagnosticArray, "~/status", LATCHED,
-                                             event_callbacks=NO_EVENTS)
+                                             event_callbacks=NO_PUBLISHER_EVENTS)
         self.estimate = HeardEstimate(self, robot, config.twin.estimator_node, "trusted_")
         plans = Plans(self, robot, config, self.planned, self._lock)
         if robot.vehicle:
@@ -121,7 +121,7 @@ class TwinNode(rclpy.node.Node):
             kinds.append(("joints", JointTrajectory, built.arm))
         for name, kind, build in kinds:
             found[name] = self.create_publisher(kind, f"~/{name}", QUEUED,
-                                                event_callbacks=NO_EVENTS), build
+                                                event_callbacks=NO_PUBLISHER_EVENTS), build
         return found
 
     def _change(self, config: Config) -> None:
@@ -229,7 +229,8 @@ def main(args: list[str] | None = None) -> int:
     """Run the node until SIGINT or SIGTERM; 0, or 1 after a sentence about what cannot be used."""
     return run_node(sys.argv if args is None else args, TwinNode, argparse.ArgumentParser(
         prog="twin", description="Forecasts of the robot's motion with bands (node uvms_twin). "
-        "Settings are ROS parameters: --ros-args --params-file FILE, or -p NAME:=VALUE."), NAME)
+        "Settings are ROS parameters: --ros-args --params-file FILE, or -p NAME:=VALUE."),
+        TWIN_NODE)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from .status import OK, REPORTS, WARN, Status
 # Of an input's messages, or of all samples: from this share and number on someone should act.
 # Single outliers are every sensor's, and the first messages after a silence are few.
 UNUSED_SHARE, MIN_UNUSED = 0.1, 20
-MOST_REASONS = 40     # that are listed
+MOST_LISTED = 40      # that are listed
 
 
 class UnusedData:
@@ -60,7 +60,7 @@ def _by_input(inputs: Mapping[str, Any], kind: str) -> Counter:
 
 def _status(name: str, verb: str, reports: deque[Counter], totals: Counter) -> Status:
     """`totals`: messages of each input, and samples, over the same reports."""
-    fresh, values = reports[-1] - reports[0], dict(reports[-1].most_common(MOST_REASONS))
+    fresh, values = reports[-1] - reports[0], dict(reports[-1].most_common(MOST_LISTED))
     if not fresh:
         return Status(OK, name, "none lately", values)
     by_input: Counter = Counter()
@@ -68,6 +68,6 @@ def _status(name: str, verb: str, reports: deque[Counter], totals: Counter) -> S
         by_input[reason.partition(":")[0]] += count
     many = [role for role, count in by_input.items()
             if count > max(MIN_UNUSED, UNUSED_SHARE * totals.get(role, totals["samples"]))]
-    said = ", ".join(f"{reason} {count}" for reason, count in fresh.most_common(MOST_REASONS))
+    said = ", ".join(f"{reason} {count}" for reason, count in fresh.most_common(MOST_LISTED))
     return Status(WARN if many else OK, name, f"{verb} in the last {REPORTS} reports: {said}",
                   values)

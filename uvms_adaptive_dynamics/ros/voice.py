@@ -36,7 +36,7 @@ RATE_FACTOR = 1.6
 CLOCK_STEP_S = 0.1        # of a clock's error, that is worth another line
 # Messages refused by their stamps: within this time [s] a clock that stepped is found out, which
 # has a line of its own.
-STEP_S = 1.0
+STEP_FOUND_S = 1.0
 BY_STAMP = (StampStatus.AHEAD.value, StampStatus.LATE.value)
 FINDING_AGAIN_S = 60.0    # after a finding is gone, before it is said again
 
@@ -132,7 +132,7 @@ class InputVoice:
         name, state = f"'{self._topic.topic}'", self._state
         total = sum(state.rejected.values())
         if state.rejected_in_a_row >= (1 if state.proven else MAX_REJECTED_IN_A_ROW):
-            if state.last_reason in BY_STAMP and now - (state.rejected_since or 0.0) < STEP_S:
+            if state.last_reason in BY_STAMP and now - (state.rejected_since or 0.0) < STEP_FOUND_S:
                 return
             fresh = not self._refusing
             if fresh:

@@ -40,17 +40,17 @@ from .filters.attitude import OwnAttitude
 
 Vector: TypeAlias = Sequence[float]     # (3,)
 ZERO: Vector = (0.0, 0.0, 0.0)
-ROLES = ("imu", "dvl", "joint_states")
+STATE_ROLES = ("imu", "dvl", "joint_states")
 # [m/s^2] by which acceleration from the IMU is off: half a degree of tilt and a cheap
 # accelerometer's bias; without a force, what a vehicle at work reaches.
 FORCE_ERROR, NO_FORCE_ERROR = 0.1, 1.0
 # [m/s], [s] of the velocity once the DVL is silent: a vehicle that nobody measures goes at up to
 # half a metre per second and turns round in some seconds, so that what is left fades.
 FADE_TIME = 2.0
-OUTLIER_SIGMAS = 5.0    # of the DVL's difference from the velocity carried on, beyond which it is
-LOST_AFTER = 5          # not used, until so many in a row say that the other is wrong
-HISTORY = 1.0           # [s] of velocities that a late DVL is compared with
-LONGEST_STEP = 0.2      # [s] between IMU readings over which is integrated
+DVL_OUTLIER_SIGMAS = 5.0  # of the DVL's difference from the velocity carried on, beyond which it is
+VELOCITY_LOST_AFTER = 5  # not used, until so many in a row say that the other is wrong
+VELOCITY_HISTORY = 1.0  # [s] of velocities that a late DVL is compared with
+LONGEST_IMU_INTERVAL = 0.2  # [s] between IMU readings over which is integrated
 
 
 class LatestState(NamedTuple):
@@ -76,7 +76,7 @@ class LatestStateFilter:
                                   "IMU or odometry.")
         self._config, self._vehicle = config, robot.vehicle
         self._n = len(robot.joints)
-        self._decoder = TimedDecoder(config, ROLES, self.reset)
+        self._decoder = TimedDecoder(config, STATE_ROLES, self.reset)
         self._imu_place = (FRD_FROM_FLU @ np.array(config.imu.xyz)).tolist()
         self._dvl_from_imu = _less((FRD_FROM_FLU @ np.array(config.dvl.xyz)).tolist(),
                                    self._imu_place)
@@ -150,7 +150,7 @@ class LatestStateFilter:
             g = self._config.robot.gravity
             acceleration = _less([f + g * d for f, d in zip(force, down)],
                                  cross(rates, self._velocity))
-        if dt > LONGEST_STEP:
+        if dt > LONGEST_IMU_INTERVAL:
             self._velocity, self._variance = ZERO, math.inf
             self._acceleration = self._angular = ZERO
             self._past.clear()
@@ -165,7 +165,7 @@ class LatestStateFilter:
                              for old, now, before in zip(self._angular, rates, self._rates)]
         self._down, self._rates, self._heading = down, rates, reading[9]
         self._past.append((t, self._velocity, rates))
-        while t - self._past[0][0] > HISTORY:
+        while t - self._past[0][0] > VELOCITY_HISTORY:
             self._past.popleft()
 
     def _add_dvl(self, t: float, velocity: list[float]) -> None:
@@ -179,9 +179,9 @@ class LatestStateFilter:
         if math.isfinite(elapsed):
             self._variance += (self._error * elapsed) ** 2
         innovation = _less(of_imu, then)
-        if sum(e * e for e in innovation) > 3 * OUTLIER_SIGMAS ** 2 * (self._variance + noise):
+        if sum(e * e for e in innovation) > 3 * DVL_OUTLIER_SIGMAS ** 2 * (self._variance + noise):
             self._outliers += 1
-            if self._outliers < LOST_AFTER:
+            if self._outliers < VELOCITY_LOST_AFTER:
                 return
         self._outliers, self._dvl_t = 0, t
         gain = 1.0 if math.isinf(self._variance) else self._variance / (self._variance + noise)
@@ -197,7 +197,7 @@ class LatestStateFilter:
         mu, mu_dot = np.array(reading[:self._n]), np.array(reading[self._n:2 * self._n])
         if not np.isfinite(mu_dot).all():
             dt = t - self._joints_t
-            mu_dot = (mu - self._mu) / dt if dt < LONGEST_STEP else np.zeros(self._n)
+            mu_dot = (mu - self._mu) / dt if dt < LONGEST_IMU_INTERVAL else np.zeros(self._n)
         self._joints_t, self._mu, self._mu_dot = t, mu, mu_dot
 
 

@@ -37,17 +37,16 @@ from .configured import Publication
 from .faults.stream import Fault, Received, with_faults
 from .robot import SimulatedRobot, Truth
 from .rough import Roughness
-from .sensors import ROLES, Message
+from .sensors import BODY_FRAME, DVL_FRAME, ROLE_OF_TOPIC, Message
 from .true_robot import TrueRobot
 
 # [s since the epoch] 2026-01-01: a fixed start, so that the same call gives the same bag
 DEFAULT_START = 1_767_225_600.0
 DAY = 86_400.0      # [s] between the starts of two seeds: no run is as long
-DAYS = 3650         # of different starts
+START_DAYS = 3650   # of different starts
 STORAGES = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
 # Measured: 62 kB/s as mcap, 79 kB/s as sqlite3; the truth log takes less.
 BYTES_PER_SECOND = 100_000
-BODY_FRAME, DVL_FRAME = "base_link", "dvl_link"
 
 
 def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage: str = "mcap",
@@ -110,14 +109,14 @@ def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage:
 
 def start_of(seed: int) -> float:
     """[s since the epoch] when the bag of a seed begins: two dives are not at the same time."""
-    return DEFAULT_START + DAY * (seed % DAYS)
+    return DEFAULT_START + DAY * (seed % START_DAYS)
 
 
 def received(messages: Iterable[Message], store: Typestore) -> Iterator[Received]:
     """The rosbags messages of simulated ones, as the estimator receives them."""
     for message in messages:
-        yield Received(ROLES[message.topic], ros_message(store, message), message.receive_time,
-                       message.receive_time)
+        yield Received(ROLE_OF_TOPIC[message.topic], ros_message(store, message),
+                       message.receive_time, message.receive_time)
 
 
 def ros_message(store: Typestore, message: Message) -> Any:

@@ -25,7 +25,7 @@ CARRYING_CENTRE = np.array([3.1, 2.58, 2.1, 2.85])
 # Of the exciting motion's swing: the elbows' is less, so that in seeds 1 to 5 with a payload a
 # motor is at its limit for 4 % of the time at most.
 CARRYING_SWING = np.array([1.0, 0.45, 0.6, 1.0])
-RAMP = 8.0      # [s] from the other motion to this one
+CARRYING_RAMP = 8.0  # [s] from the other motion to this one
 
 
 class CarryingMotion:
@@ -52,7 +52,8 @@ class CarryingMotion:
 
 
 def ramp(t: float) -> tuple[float, float, float]:
-    """The quintic from 0 to 1 within RAMP that starts and ends at rest, with two derivatives."""
-    x = min(max(t / RAMP, 0.0), 1.0)
-    return (x ** 3 * (10 - 15 * x + 6 * x * x), 30 * x * x * (1 - x) ** 2 / RAMP,
-            60 * x * (1 - x) * (1 - 2 * x) / RAMP ** 2)
+    """The quintic from 0 to 1 within CARRYING_RAMP that starts and ends at rest, with two
+    derivatives."""
+    x = min(max(t / CARRYING_RAMP, 0.0), 1.0)
+    return (x ** 3 * (10 - 15 * x + 6 * x * x), 30 * x * x * (1 - x) ** 2 / CARRYING_RAMP,
+            60 * x * (1 - x) * (1 - 2 * x) / CARRYING_RAMP ** 2)

@@ -24,12 +24,12 @@ from .true_robot import TrueRobot
 WATER_SHARE = 0.15       # of added mass and damping, along each axis
 FRICTION_SHARE = 0.2     # of each joint's friction
 LAG_SHARE = 0.15         # of the rotors' lag
-PLACE = 0.002            # [m] of mounts and sensors, as measured with a ruler
+MOUNT_ERROR = 0.002      # [m] of mounts and sensors, as measured with a ruler
 TRIM = 0.001             # [m] of the centre of mass
 ALLOCATION_SHARE = 0.015   # of each lever and direction of a thruster
-GRAVITY = 9.780, 9.832   # [m/s^2] equator, poles
-DENSITY = 996.0, 1030.0  # [kg/m^3] warm pool, cold sea
-PRESSURE = 98500.0, 103500.0   # [Pa] weather
+GRAVITY_RANGE = 9.780, 9.832  # [m/s^2] equator, poles
+DENSITY_RANGE = 996.0, 1030.0  # [kg/m^3] warm pool, cold sea
+PRESSURE_RANGE = 98500.0, 103500.0  # [Pa] weather
 VOLTAGE = 0.3            # [V] of the battery
 
 
@@ -52,7 +52,7 @@ def individual(robot: TrueRobot, number: int) -> TrueRobot:
 
     # D A D with a diagonal D: what was positive definite stays it.
     added, linear, quadratic = np.sqrt(rng.uniform(1.0 - WATER_SHARE, 1.0 + WATER_SHARE, (3, 6)))
-    gravity, density = rng.uniform(*GRAVITY), rng.uniform(*DENSITY)
+    gravity, density = rng.uniform(*GRAVITY_RANGE), rng.uniform(*DENSITY_RANGE)
     arm_volume = sum(link.volume for link in robot.links)
     arm_mass = sum(link.mass for link in robot.links)
     net = robot.buoyancy + robot.gravity * (
@@ -68,6 +68,7 @@ def individual(robot: TrueRobot, number: int) -> TrueRobot:
         viscous=tuple(friction[0] * robot.viscous), coulomb=tuple(friction[1] * robot.coulomb),
         static=tuple(friction[1] * robot.static), rotor_lag=float(off(robot.rotor_lag, LAG_SHARE)),
         allocation=off(robot.allocation, ALLOCATION_SHARE),
-        mount_xyz=moved(robot.mount_xyz, PLACE), dvl_place=moved(robot.dvl_place, PLACE),
-        surface_pressure=rng.uniform(*PRESSURE), battery_full=robot.battery_full + voltage,
+        mount_xyz=moved(robot.mount_xyz, MOUNT_ERROR),
+        dvl_place=moved(robot.dvl_place, MOUNT_ERROR),
+        surface_pressure=rng.uniform(*PRESSURE_RANGE), battery_full=robot.battery_full + voltage,
         battery_empty=robot.battery_empty + voltage)

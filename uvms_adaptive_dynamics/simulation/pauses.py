@@ -21,8 +21,8 @@ from .motion import Motion, Reference
 
 MOVING = 60.0, 150.0    # [s] shortest and longest
 STANDING = 120.0, 240.0
-RAMP = 8.0              # [s] from motion to rest and back
-FIRST = 60.0            # [s] before time zero at which the schedule begins
+PAUSE_RAMP = 8.0        # [s] from motion to rest and back
+SCHEDULE_LEAD = 60.0    # [s] before time zero at which the schedule begins
 
 
 class Schedule:
@@ -32,24 +32,24 @@ class Schedule:
         self._rng = rng
         self._moves_first = bool(rng.random() < 0.5)
         # Part of the first span is over at the start.
-        self._edges = [-FIRST + rng.uniform(*(MOVING if self._moves_first else STANDING))]
+        self._edges = [-SCHEDULE_LEAD + rng.uniform(*(MOVING if self._moves_first else STANDING))]
 
     def at(self, t: float) -> np.ndarray:
         """(3,) share, its rate [1/s] and acceleration [1/s^2] at t [s]."""
-        while self._edges[-1] + RAMP <= t:
+        while self._edges[-1] + PAUSE_RAMP <= t:
             moves = self._moves_first == (len(self._edges) % 2 == 0)
-            self._edges.append(self._edges[-1] + RAMP
+            self._edges.append(self._edges[-1] + PAUSE_RAMP
                                + self._rng.uniform(*(MOVING if moves else STANDING)))
         k = int(np.searchsorted(self._edges, t, side="right"))
         moves_before = self._moves_first == (max(k - 1, 0) % 2 == 0)
-        if k == 0 or t >= self._edges[k - 1] + RAMP:
+        if k == 0 or t >= self._edges[k - 1] + PAUSE_RAMP:
             moves = self._moves_first == (k % 2 == 0)
             return np.array([float(moves), 0.0, 0.0])
-        x = (t - self._edges[k - 1]) / RAMP
+        x = (t - self._edges[k - 1]) / PAUSE_RAMP
         # the quintic from 0 to 1 that starts and ends at rest
         rise = np.array([x ** 3 * (10 - 15 * x + 6 * x * x),
-                         30 * x * x * (1 - x) ** 2 / RAMP,
-                         60 * x * (1 - x) * (1 - 2 * x) / RAMP ** 2])
+                         30 * x * x * (1 - x) ** 2 / PAUSE_RAMP,
+                         60 * x * (1 - x) * (1 - 2 * x) / PAUSE_RAMP ** 2])
         return np.array([1.0, 0.0, 0.0]) - rise if moves_before else rise
 
 

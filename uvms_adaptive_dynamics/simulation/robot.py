@@ -47,7 +47,7 @@ from .rough import (
 from .sensors import Message, Sensors, between
 from .true_robot import TrueRobot
 
-COMMAND_PERIOD = 0.02  # [s]
+COMMAND_PERIOD = 0.02  # [s] between the commands of its thrusters
 FULL_COMMAND = 1900.0  # [us]
 RUN_IN = 4.0  # [s] of motion before time zero
 ENDLESS_BATTERY = 1800.0  # [s] the battery lasts when no duration is given

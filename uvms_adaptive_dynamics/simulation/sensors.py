@@ -30,8 +30,10 @@ from .true_robot import TrueRobot
 ENU_FROM_NED = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
 
 # The role in which the estimator takes each topic of the simulated robot.
-ROLES = {"imu/data": "imu", "dvl/twist": "dvl", "depth": "depth", "joint_states": "joint_states",
-         "thruster_commands": "thrusters"}
+ROLE_OF_TOPIC = {"imu/data": "imu", "dvl/twist": "dvl", "depth": "depth",
+                 "joint_states": "joint_states", "thruster_commands": "thrusters"}
+
+BODY_FRAME, DVL_FRAME = "base_link", "dvl_link"     # of its messages
 
 ATTITUDE_NOISE = np.radians(0.2)  # [rad] each axis
 GYRO_NOISE, GYRO_BIAS = 0.003, 0.0024  # [rad/s]
@@ -42,7 +44,7 @@ PRESSURE_NOISE = 20.0  # [Pa]
 JOINT_NOISE, JOINT_SPEED_NOISE = 0.0011, 0.0092  # [rad], [rad/s]
 EFFORT_NOISE_SHARE, EFFORT_NOISE = 0.02, 0.02  # of the effort, [N m]
 STAMP_JITTER = 0.0003  # [s] of the instant of measurement
-MAX_JITTER = 3 * STAMP_JITTER
+MOST_STAMP_JITTER = 3 * STAMP_JITTER
 
 
 class Message(NamedTuple):
@@ -74,7 +76,7 @@ class _Channel:
         self._schedule()
 
     def _schedule(self) -> None:
-        jitter = np.clip(self._rng.normal(0, STAMP_JITTER), -MAX_JITTER, MAX_JITTER)
+        jitter = np.clip(self._rng.normal(0, STAMP_JITTER), -MOST_STAMP_JITTER, MOST_STAMP_JITTER)
         self.due = self._phase + self._count * self._period + jitter
         self._count += 1
 

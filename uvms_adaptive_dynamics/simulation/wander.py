@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-TONES = 8
+WANDER_TONES = 8
 SLOWEST = 10.0    # times the shortest period
 
 
@@ -29,11 +29,11 @@ class Wander:
     """
 
     def __init__(self, rng: np.random.Generator, rms: np.ndarray, period: float):
-        shape = np.size(rms), TONES
-        place = (np.arange(TONES) + rng.uniform(0.25, 0.75, shape)) / TONES
+        shape = np.size(rms), WANDER_TONES
+        place = (np.arange(WANDER_TONES) + rng.uniform(0.25, 0.75, shape)) / WANDER_TONES
         self._omega = 2 * np.pi / (period * SLOWEST ** place)
         self._phase = rng.uniform(0.0, 2 * np.pi, shape)
-        self._amplitude = np.asarray(rms, float)[:, None] * np.sqrt(2.0 / TONES)
+        self._amplitude = np.asarray(rms, float)[:, None] * np.sqrt(2.0 / WANDER_TONES)
 
     def at(self, t: float) -> np.ndarray:
         """(k,) at t [s]."""

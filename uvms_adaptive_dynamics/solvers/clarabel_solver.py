@@ -25,17 +25,16 @@ import scipy.sparse as sp
 
 from ..errors import SolverError
 from .condensed import Condensed, Round, solve_in_rounds
-from .native.cones import Cones
+from .native.cones import NEARLY_FEASIBLE, Cones
 from .native.interior_point import strictly_inside
 from .problem import HorizonProblem, Solution
 
-TOLERANCE = 1e-9  # of feasibility and relative gap, which Clarabel tries to reach
+CLARABEL_TOLERANCE = 1e-9  # of feasibility and relative gap, which Clarabel tries to reach
 OPTIMAL = (
     1e-7  # relative gap from which an answer is optimal, what it cost to move it inside P included
 )
-ACCEPTED = 1e-4  # relative gap up to which it is near-optimal
-FEASIBLE = 1e-6  # (scaled) violation from which an answer can be moved inside the constraints
-STATUSES = {
+NEAR_OPTIMAL_GAP = 1e-4  # relative gap up to which it is near-optimal
+CLARABEL_STATUSES = {
     "Solved": "optimal",
     "AlmostSolved": "near-optimal",
     "InsufficientProgress": "near-optimal",
@@ -43,7 +42,7 @@ STATUSES = {
     "NumericalError": "near-optimal",
     "MaxTime": "deadline",
 }
-SENTENCES = {
+CLARABEL_SENTENCES = {
     "PrimalInfeasible": "no parameters satisfy all constraints: check frozen parameters outside P "
                         "and contradicting bounds",
     "DualInfeasible": "the cost has no minimum: the prior holds no information in some direction "
@@ -88,7 +87,7 @@ class ClarabelSolver:
             moved = problem.objective(pi)
             gap += max(moved - value, 0.0) / problem.cost_size(value)
             value = moved
-        if found.status != "deadline" and not gap < ACCEPTED:
+        if found.status != "deadline" and not gap < NEAR_OPTIMAL_GAP:
             raise SolverError(f"clarabel ended {gap:.1e} (relative) from the optimum", "inaccurate")
         status = "near-optimal" if found.status == "optimal" and gap > OPTIMAL else found.status
         return Solution(
@@ -124,7 +123,7 @@ class _ConicForm:
     def solve(self, c: Condensed, seconds: float | None) -> Round:
         """Clarabel's answer; raises SolverError with its status where there is no usable one."""
         if seconds is not None and seconds <= 0:
-            raise SolverError(f"clarabel: {SENTENCES['MaxTime']}", "deadline")
+            raise SolverError(f"clarabel: {CLARABEL_SENTENCES['MaxTime']}", "deadline")
         (k, rows, m) = c.rows.shape
         # Jacobi scaling and a unit gradient keep Clarabel's tolerances meaningful.
         diagonal = np.diag(c.P) + np.einsum("k,krm,krm->m", c.weight, c.rows, c.rows)
@@ -173,18 +172,19 @@ class _ConicForm:
     def _read(self, result, c: Condensed, size: np.ndarray, unit: float) -> Round:
         word = str(result.status)
         x = c.x0 + size * np.array(result.x)[: len(size)]
-        status = STATUSES.get(word)
+        status = CLARABEL_STATUSES.get(word)
         if status is None or not np.isfinite(x).all():
             raise SolverError(
-                f"clarabel ended with status '{word}': {SENTENCES.get(word, 'no usable answer')}",
+                f"clarabel ended with status '{word}': "
+                f"{CLARABEL_SENTENCES.get(word, 'no usable answer')}",
                 word,
             )
         outside = self.cones.violation(x)
-        if outside > FEASIBLE:
+        if outside > NEARLY_FEASIBLE:
             reason = "deadline" if status == "deadline" else word
             raise SolverError(
                 f"clarabel ended with status '{word}', outside the constraints by {outside:.1e} "
-                f"(scaled): {SENTENCES.get(word, 'no usable answer')}",
+                f"(scaled): {CLARABEL_SENTENCES.get(word, 'no usable answer')}",
                 reason,
             )
         value = c.c + unit * float(result.obj_val)
@@ -197,7 +197,7 @@ def _settings(seconds: float | None) -> clarabel.DefaultSettings:
     settings.verbose = False
     settings.max_iter = 100
     settings.presolve_enable = False
-    settings.tol_feas = settings.tol_gap_abs = settings.tol_gap_rel = TOLERANCE
+    settings.tol_feas = settings.tol_gap_abs = settings.tol_gap_rel = CLARABEL_TOLERANCE
     if seconds is not None:
         settings.time_limit = seconds
     return settings

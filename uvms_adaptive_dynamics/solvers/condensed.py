@@ -35,8 +35,8 @@ from ..errors import SolverError
 from .native.cones import Cones
 from .problem import HorizonProblem
 
-NEAR = 0.7  # share of rho from which a group gets a cone: rarely more than one solve per tick
-ROUNDS = 10  # solves until no condensed group is beyond rho
+CONE_SHARE = 0.7  # share of rho from which a group gets a cone: rarely more than one solve per tick
+CONDENSED_ROUNDS = 10  # solves until no condensed group is beyond rho
 
 
 class Condensed(NamedTuple):
@@ -67,7 +67,7 @@ class Round(NamedTuple):
 def near_groups(problem: HorizonProblem) -> np.ndarray:
     """(groups,) bool: who gets a cone at first."""
     norms, rho, _ = problem.group_norms(problem.residuals(problem.pi))
-    return norms > NEAR * rho
+    return norms > CONE_SHARE * rho
 
 
 def solve_in_rounds(
@@ -76,7 +76,7 @@ def solve_in_rounds(
     """(pi (p,), last round) with the iterations of all rounds; raises SolverError where the
     groups do not settle."""
     chosen, iterations = near_groups(problem), 0
-    for _ in range(ROUNDS):
+    for _ in range(CONDENSED_ROUNDS):
         found = solve_once(condense(problem, cones, np.flatnonzero(chosen)))
         iterations += found.iterations
         pi = cones.coordinates.expand(found.x, problem.pi)
@@ -86,7 +86,7 @@ def solve_in_rounds(
             return pi, found._replace(iterations=iterations)
         chosen |= missed
     raise SolverError(
-        f"{name}: the set of outlying groups did not settle in {ROUNDS} solves", "stalled"
+        f"{name}: the set of outlying groups did not settle in {CONDENSED_ROUNDS} solves", "stalled"
     )
 
 

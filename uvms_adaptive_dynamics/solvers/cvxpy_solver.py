@@ -84,7 +84,7 @@ class CvxpySolver:
             raise SolverError(
                 sentence or _plain(self._solver, error), "licence" if sentence else "error"
             ) from None
-        status = STATUSES.get(program.problem.status)
+        status = CVXPY_STATUSES.get(program.problem.status)
         if status is None or program.pi.value is None:
             word = program.problem.status
             raise SolverError(
@@ -117,7 +117,7 @@ class CvxpySolver:
         return self._programs[key]
 
 
-STATUSES = {"optimal": "optimal", "optimal_inaccurate": "near-optimal"}
+CVXPY_STATUSES = {"optimal": "optimal", "optimal_inaccurate": "near-optimal"}
 TIME_LIMITS = {
     "CLARABEL": lambda seconds: {"time_limit": seconds},
     "SCS": lambda seconds: {"time_limit_secs": seconds},

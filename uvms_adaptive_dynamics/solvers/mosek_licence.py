@@ -23,7 +23,7 @@ WHERE = (
 NO_LICENCE = f"no usable MOSEK licence was found; {WHERE}"
 _SERVER = "check that the server in MOSEKLM_LICENSE_FILE runs and can be reached from this machine"
 # By the names of mosek.rescode, which are stable between versions; numbers are not.
-SENTENCES = {
+LICENCE_SENTENCES = {
     "err_missing_license_file": NO_LICENCE,
     "err_file_license": f"the MOSEK licence file cannot be read or is not one; {WHERE}",
     "err_license_expired": "the MOSEK licence has expired; renew it at mosek.com and replace "
@@ -60,6 +60,6 @@ SENTENCES = {
 def licence_sentence(code: str) -> str | None:
     """The sentence for the name of a mosek.rescode, None where it is not about the licence."""
     name = str(code).rsplit(".", 1)[-1]
-    if name in SENTENCES:
-        return SENTENCES[name]
-    return SENTENCES["err_license"] if "license" in name else None
+    if name in LICENCE_SENTENCES:
+        return LICENCE_SENTENCES[name]
+    return LICENCE_SENTENCES["err_license"] if "license" in name else None

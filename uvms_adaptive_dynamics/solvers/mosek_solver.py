@@ -42,7 +42,7 @@ from .native.cones import Cones
 from .problem import HorizonProblem, Solution
 
 log = logging.getLogger(__name__)
-SMALLEST = (
+FEWEST_CONES = (
     8  # cones for groups that a task has at least; their number doubles where it does not suffice
 )
 ATTEMPTS = 2  # with a new task each, where MOSEK fails for another reason than licence or time
@@ -134,7 +134,7 @@ class MosekSolver:
     def _filled(self, condensed: Condensed, cones: Cones) -> Task:
         """The task with these numbers; a new one where its shape does not fit."""
         groups, rows = condensed.rows.shape[:2]
-        needed = max(SMALLEST, 1 << (groups - 1).bit_length() if groups else 1)
+        needed = max(FEWEST_CONES, 1 << (groups - 1).bit_length() if groups else 1)
         task = self._task
         if task is None or task.rows != rows or not needed <= task.slots <= 4 * needed:
             self._task = task = Task(self._mosek, self._env, cones, needed, rows)

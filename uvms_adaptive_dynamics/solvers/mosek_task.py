@@ -27,16 +27,16 @@ from .condensed import Condensed, Round
 from .mosek_licence import licence_sentence
 from .native.cones import Cones
 
-TOLERANCE = 1e-10  # of the interior point: feasibilities and relative gap
-ACCEPTED = 1e-6  # relative gap of an answer that ended short of it
+MOSEK_TOLERANCE = 1e-10  # of the interior point: feasibilities and relative gap
+MOSEK_ACCEPTED_GAP = 1e-6  # relative gap of an answer that ended short of it
 USABLE_VIOLATION = 1e-8
 SHIFT = 1e-13  # of a unit diagonal, where rounding has made the quadratic indefinite
-FEASIBLE = (
+FEASIBLE_STATUSES = (
     "prim_feas",
     "prim_and_dual_feas",
     "unknown",
 )  # solution statuses whose point may still be usable
-SENTENCES = {
+MOSEK_SENTENCES = {
     "prim_infeas_cer": "no parameters satisfy all constraints: check frozen parameters outside P "
                        "and contradicting bounds",
     "dual_infeas_cer": "the cost has no minimum: the prior holds no information in some direction "
@@ -54,7 +54,7 @@ class Task:
         self.m = m = cones.coordinates.size
         self._task = task = env.Task(0, 0)
         for tolerance in ("pfeas", "dfeas", "rel_gap"):
-            task.putdouparam(getattr(mosek.dparam, f"intpnt_co_tol_{tolerance}"), TOLERANCE)
+            task.putdouparam(getattr(mosek.dparam, f"intpnt_co_tol_{tolerance}"), MOSEK_TOLERANCE)
         task.putintparam(mosek.iparam.num_threads, 1)
         free, low = mosek.boundkey.fr, mosek.boundkey.lo
         task.appendvars(m + 1 + 2 * slots)
@@ -197,17 +197,17 @@ class Task:
         mosek, task, kind = self._mosek, self._task, self._mosek.soltype.itr
         word = str(task.getsolsta(kind)).rsplit(".", 1)[-1]
         late = ended == "trm_max_time"
-        if word != "optimal" and word not in FEASIBLE:
+        if word != "optimal" and word not in FEASIBLE_STATUSES:
             raise SolverError(
                 f"mosek ended with status '{word}' ({ended}): "
-                f"{SENTENCES.get(word, 'no usable answer')}",
+                f"{MOSEK_SENTENCES.get(word, 'no usable answer')}",
                 word,
             )
         x = np.clip(self._x0 + np.array(task.getxxslice(kind, 0, self.m)), self._lower, self._upper)
         primal, dual = task.getprimalobj(kind), task.getdualobj(kind)
         gap = abs(primal - dual) / self._size(primal)
         outside = self._cones.violation(x) if np.isfinite(x).all() else np.inf
-        if not outside <= USABLE_VIOLATION or not (late or gap < ACCEPTED):
+        if not outside <= USABLE_VIOLATION or not (late or gap < MOSEK_ACCEPTED_GAP):
             raise SolverError(
                 f"mosek ended with status '{word}' ({ended}), {gap:.1e} (relative) from the "
                 f"optimum and outside the constraints by {outside:.1e} (scaled)",

@@ -33,7 +33,7 @@ from ..model.normal import chi_squared
 from ..model.parameters import ParameterTable
 from ..model.physical_set import PhysicalSet
 
-NEGLIGIBLE = (
+NEGLIGIBLE_COST = (
     1e-7  # of the cost without any estimate: an objective below it is a difference of large numbers
 )
 
@@ -184,7 +184,7 @@ class HorizonProblem:
     def cost_size(self, objective: float) -> float:
         """What a gap is relative to: the objective, or what rounding leaves of it where it is
         nearly zero."""
-        return max(abs(objective), NEGLIGIBLE * abs(self.total.c), 1e-300)
+        return max(abs(objective), NEGLIGIBLE_COST * abs(self.total.c), 1e-300)
 
     def objective(self, pi: np.ndarray) -> float:
         """Value of the whole cost at pi."""

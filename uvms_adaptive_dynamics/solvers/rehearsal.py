@@ -22,7 +22,7 @@ from ..model.physical_set import PhysicalSet
 from .problem import HorizonProblem, Quadratic
 
 SAMPLES = 16
-NOISE, OUTLIER = 0.5, 30.0  # in standard deviations
+REHEARSED_NOISE, REHEARSED_OUTLIER = 0.5, 30.0  # in standard deviations
 
 
 def rehearsal(physical: PhysicalSet, free: np.ndarray, pi: np.ndarray) -> HorizonProblem:
@@ -33,8 +33,8 @@ def rehearsal(physical: PhysicalSet, free: np.ndarray, pi: np.ndarray) -> Horizo
     truth = 2 * pi
     truth[table.nonpositive] *= -1
     Y = rng.normal(size=(SAMPLES, C, p)) / table.scale
-    tau = Y @ truth + NOISE * rng.normal(size=(SAMPLES, C))
-    tau[SAMPLES // 2] += OUTLIER
+    tau = Y @ truth + REHEARSED_NOISE * rng.normal(size=(SAMPLES, C))
+    tau[SAMPLES // 2] += REHEARSED_OUTLIER
     h = table.scale**-2.0
     arrival = Quadratic(np.diag(h), h * pi, float(h @ pi**2))
     rows = Y.reshape(-1, p)

@@ -42,10 +42,10 @@ from ..model.robot import RobotModel
 from .campaign_table import table, worst
 from .simulated_runs import best_linear, simulated, truth_file
 
-SCHEMA = 1
-HELD_OUT_SEED = 1000   # bag B of seed s is the simulated run of seed s + 1000
+CAMPAIGN_SCHEMA = 1
+HELD_OUT_SEED_OFFSET = 1000  # bag B of seed s is the simulated run of seed s + 1000
 RELATIVE_WINDOW = 2.0  # [s] window of the paper's arrival cost
-SHORTEST = 10.0        # [s] of a recording of which anything can be said
+SHORTEST_RECORDING = 10.0  # [s] of a recording of which anything can be said
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,13 +55,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "seeds.")
     parser.add_argument("--seeds", type=options.seed, nargs="+", default=[1, 2, 3], metavar="N",
                         help="each is another motion, noise and prior; default 1 2 3")
-    parser.add_argument("--duration", type=options.seconds(SHORTEST), default=120.0, metavar="S",
-                        help="length of the identification [s]; default 120")
+    parser.add_argument("--duration", type=options.seconds(SHORTEST_RECORDING), default=120.0,
+                        metavar="S", help="length of the identification [s]; default 120")
     options.add_prior_factor(parser)
     parser.add_argument("--held-out", action="store_true",
                         help="also test the frozen estimate on another motion")
-    parser.add_argument("--held-out-duration", type=options.seconds(SHORTEST), metavar="S",
-                        help="length of that test [s]; default as --duration")
+    parser.add_argument("--held-out-duration", type=options.seconds(SHORTEST_RECORDING),
+                        metavar="S", help="length of that test [s]; default as --duration")
     parser.add_argument(
         "--compare-relative", action="store_true",
         help="the same with the paper's arrival cost, estimation.arrival=relative and a window of "
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
                   bags) for seed in dict.fromkeys(args.seeds)]
     # In order, whichever ends first.
     seeds: dict[str, Any] = {str(task.seed): None for task in tasks}
-    content = {"schema": SCHEMA, "duration_s": args.duration, "held_out_s": held_out,
+    content = {"schema": CAMPAIGN_SCHEMA, "duration_s": args.duration, "held_out_s": held_out,
                "prior_factor": args.prior_factor, "settings": config.changed()}
     for task, outcome in _outcomes(tasks, args.jobs):
         seeds[str(task.seed)] = outcome
@@ -146,7 +146,7 @@ def run_seed(task: Task) -> dict[str, Any]:
     bag_a = simulated(task.bags, task.seed, task.duration)
     bag_b = None
     if task.held_out is not None:
-        bag_b = simulated(task.bags, task.seed + HELD_OUT_SEED, task.held_out)
+        bag_b = simulated(task.bags, task.seed + HELD_OUT_SEED_OFFSET, task.held_out)
     outcome: dict[str, Any] = {"arrival": {}, "best_linear": None}
     for arrival, config in task.variants().items():
         learnt = run_bags([bag_a], config, prior)

@@ -39,11 +39,11 @@ from ..model.parameter_file import ParameterSet
 from ..model.prior import perturbed, prior_stddev
 from ..model.robot import RobotModel
 from ..model.sample import Sample
-from ..uncertainty.identifiability import MEASURED, WEAK
+from ..uncertainty.identifiability import MEASURED_SHARE, WEAK_SHARE
 from .coverage_table import Outcome, summary, table
 from .linear_data import linear_samples, perfectly_measured, true_parameters
 
-TRUTH_SEED = 10_000         # the robot of seed s is drawn with s + 10,000
+ROBOT_SEED_OFFSET = 10_000  # the robot of seed s is drawn with s + 10,000
 # rms of an error in the deviations that the estimate claims, above which its interval is too narrow
 CALIBRATED = 1.5
 
@@ -114,13 +114,13 @@ def judge_flags(config: Config, seed: int, duration: float, draws: int,
 
     A flag says how much of the prior's standard deviation is left (`identifiability`). Really left
     is the rms of the estimate's error over the draws, in prior deviations. Rightly 'measured': at
-    most MEASURED, within CALIBRATED deviations of the estimate's own (rms). Rightly 'weak': at most
-    WEAK (a caution that turns out to be unneeded is not wrong). Rightly 'prior': at least WEAK of
-    what the prior was off once it was inside P. An rms of so few draws is known to some
-    `tolerance`, by which a share may be on the wrong side.
+    most MEASURED_SHARE, within CALIBRATED deviations of the estimate's own (rms). Rightly 'weak':
+    at most WEAK_SHARE (a caution that turns out to be unneeded is not wrong). Rightly 'prior': at
+    least WEAK_SHARE of what the prior was off once it was inside P. An rms of so few draws is known
+    to some `tolerance`, by which a share may be on the wrong side.
 
     right: share of flags that are right; strictly: without that tolerance; cautious: share of flags
-    that say 'weak' where no more than MEASURED is left.
+    that say 'weak' where no more than MEASURED_SHARE is left.
     """
     config = perfectly_measured(config)
     robot = RobotModel.from_config(config)
@@ -143,9 +143,9 @@ def judge_flags(config: Config, seed: int, duration: float, draws: int,
                          for values in (before, after, z))
 
     def judged(tolerance: float) -> np.ndarray:
-        right = {"measured": (left <= MEASURED * tolerance) & (missed <= CALIBRATED),
-                 "weak": left <= WEAK * tolerance,
-                 "prior": left >= WEAK * np.minimum(off, 1.0) / tolerance,
+        right = {"measured": (left <= MEASURED_SHARE * tolerance) & (missed <= CALIBRATED),
+                 "weak": left <= WEAK_SHARE * tolerance,
+                 "prior": left >= WEAK_SHARE * np.minimum(off, 1.0) / tolerance,
                  "frozen": np.ones(left.size, bool)}
         return np.array([[right[word][i] for i, word in enumerate(row)] for row in words])
 
@@ -157,7 +157,7 @@ def judge_flags(config: Config, seed: int, duration: float, draws: int,
         for row, good in zip(words, right)
         for i in np.flatnonzero(~good)
     }
-    cautious = (np.array(words) == "weak") & (left <= MEASURED)
+    cautious = (np.array(words) == "weak") & (left <= MEASURED_SHARE)
     return {
         "draws": draws, "tolerance": tolerance, "right": float(right.mean()), "strictly": float(
             judged(1.0).mean()), "cautious": float(cautious.mean()), "wrong": sorted(wrong)
@@ -166,7 +166,7 @@ def judge_flags(config: Config, seed: int, duration: float, draws: int,
 
 def _truth(config: Config, robot: RobotModel, seed: int) -> ParameterSet:
     """The seed's robot, projected onto P where the draw is outside."""
-    drawn = true_parameters(config, robot, np.random.default_rng(TRUTH_SEED + seed))
+    drawn = true_parameters(config, robot, np.random.default_rng(ROBOT_SEED_OFFSET + seed))
     return Estimator(config, drawn, robot).prior
 
 

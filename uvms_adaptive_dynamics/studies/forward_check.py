@@ -40,7 +40,7 @@ from ..model.sample import Sample
 from .monte_carlo import compared, monte_carlo
 from .noise_kinds import recorded
 
-SCHEMA = 1
+FORWARD_SCHEMA = 1
 BAND_SEED = 1    # added to the seed: bands are never of the draws that they are held against
 
 
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
                     step=args.step)
     names, measured = error_names(robot), _measured(robot, piece, band)
     content: dict[str, Any] = {
-        "schema": SCHEMA, "t": band.t, "error_names": names, "stddev": band.stddev,
+        "schema": FORWARD_SCHEMA, "t": band.t, "error_names": names, "stddev": band.stddev,
         "measured_minus_simulated": measured}
     print(f"{'state':<16}{'band [stddev]':>15}{'measured - simulated':>23}   "
           f"after {args.duration:g} s")

@@ -25,9 +25,9 @@ from ..model.normal import Z95
 
 # What is asked: share of rows inside, pooled over runs and in every single run; width relative to
 # the ideal one.
-POOLED, SINGLE, WIDTH = (0.93, 0.97), (0.88, 0.99), 1.3
+POOLED_COVERAGE, SINGLE_COVERAGE, LARGEST_WIDTH = (0.93, 0.97), (0.88, 0.99), 1.3
 # The same on another motion, with the noise as it was saved; and pooled, with one that adapts.
-SAVED, ADAPTED = "saved", "adapted"
+SAVED_NOISE, ADAPTED_NOISE = "saved", "adapted"
 HELD_OUT_POOLED, HELD_OUT_SINGLE, HELD_OUT_WIDTH = (0.92, 0.98), 0.85, 1.5
 ADAPTED_POOLED = (0.94, 0.96)
 
@@ -93,9 +93,9 @@ def kind_table(figures: dict[str, Any], method: str) -> str:
             continue
         ratio = c["width"] / c["ideal_width"]
         single = f"{c['lowest']:.1%} .. {c['highest']:.1%}"
-        holds = {"pooled": POOLED[0] <= c["coverage95"] <= POOLED[1],
-                 "single": SINGLE[0] <= c["lowest"] and c["highest"] <= SINGLE[1],
-                 "width": ratio <= WIDTH}
+        holds = {"pooled": POOLED_COVERAGE[0] <= c["coverage95"] <= POOLED_COVERAGE[1],
+                 "single": SINGLE_COVERAGE[0] <= c["lowest"] and c["highest"] <= SINGLE_COVERAGE[1],
+                 "width": ratio <= LARGEST_WIDTH}
         missed = [name for name, held in holds.items() if not held]
         lines.append(
             f"{channel:<10}{c['n']:>9}{c['coverage95']:>10.1%}{single:>18}{c['width']:>9.3g}"
@@ -110,8 +110,8 @@ def held_out_table(figures: dict[str, Any]) -> str:
     of the asked does not hold."""
     lines = [f"{'channel':<10}{'rows':>9}{'saved':>8}{'worst run':>11}{'width':>9}{'ideal':>9}"
              f"{'ratio':>7}{'adapted':>9}{'ratio':>7}  asked"]
-    for channel, c in figures["held_out"][SAVED].items():
-        other = figures["held_out"][ADAPTED][channel]
+    for channel, c in figures["held_out"][SAVED_NOISE].items():
+        other = figures["held_out"][ADAPTED_NOISE][channel]
         if not c["n"]:
             lines.append(f"{channel:<10}{0:>9}")
             continue

@@ -37,23 +37,23 @@ from ..estimation.estimator import Estimator
 from ..evaluation.files import write_json
 from ..model.prior import perturbed, prior_from_config
 from ..model.robot import RobotModel
-from .campaign import HELD_OUT_SEED, RELATIVE_WINDOW, SHORTEST
+from .campaign import HELD_OUT_SEED_OFFSET, RELATIVE_WINDOW, SHORTEST_RECORDING
 from .finished import finished
 from .interval_table import (
-    ADAPTED,
-    SAVED,
+    ADAPTED_NOISE,
+    SAVED_NOISE,
     channel_figures,
     comparison,
     held_out_table,
     kind_table,
     pooled,
 )
-from .noise_kinds import KINDS, nominal, recorded
+from .noise_kinds import NOISE_KINDS, nominal, recorded
 from .prequential import Predicted, paper_stddev, predicted
 from .simulated_runs import best_linear, simulated, truth_file
 
-SCHEMA = 1
-OWN, PAPER, PUBLISHED = "this package", "paper", "paper, as published"
+INTERVALS_SCHEMA = 1
+OWN_METHOD, PAPER_METHOD, PUBLISHED_METHOD = "this package", "paper", "paper, as published"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,13 +63,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                           "where it stopped.")
     parser.add_argument("--seeds", type=options.seed, nargs="+", default=list(range(101, 121)),
                         metavar="N", help="default 101 to 120")
-    parser.add_argument("--duration", type=options.seconds(SHORTEST), default=300.0, metavar="S",
-                        help="length of each recording [s]; default 300")
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS), metavar="KIND",
-                        help=f"out of {', '.join(KINDS)}; default all")
+    parser.add_argument("--duration", type=options.seconds(SHORTEST_RECORDING), default=300.0,
+                        metavar="S", help="length of each recording [s]; default 300")
+    parser.add_argument("--kinds", nargs="+", choices=NOISE_KINDS, default=list(NOISE_KINDS),
+                        metavar="KIND", help=f"out of {', '.join(NOISE_KINDS)}; default all")
     options.add_solve_every(parser, 10)
     parser.add_argument(
-        "--held-out", type=options.seconds(SHORTEST), metavar="S",
+        "--held-out", type=options.seconds(SHORTEST_RECORDING), metavar="S",
         help="also freeze each estimate and test its intervals on S seconds of another motion, "
              "with nothing adapted")
     parser.add_argument(
@@ -87,9 +87,9 @@ def run(args: argparse.Namespace) -> int:
     """Run the campaign and return 0; raises UvmsError where something cannot be used."""
     config, folder = options.config_of(args), output_folder(args.output)
     bags, done = output_folder(folder / "bags"), output_folder(folder / "runs")
-    setup = {"schema": SCHEMA, "duration_s": args.duration, "solve_every": args.solve_every,
-             "prior_factor": args.prior_factor, "paper": args.compare_paper,
-             "held_out_s": args.held_out,
+    setup = {"schema": INTERVALS_SCHEMA, "duration_s": args.duration,
+             "solve_every": args.solve_every, "prior_factor": args.prior_factor,
+             "paper": args.compare_paper, "held_out_s": args.held_out,
              "settings": config.changed()}
     seeds, kinds = list(dict.fromkeys(args.seeds)), list(dict.fromkeys(args.kinds))
     tasks = [Task(seed, kind, args.duration, args.solve_every, args.prior_factor,
@@ -103,17 +103,17 @@ def run(args: argparse.Namespace) -> int:
             outcome, said = {**setup, **run_task(task)}, "run"
             write_json(done / f"seed{task.seed}_{task.kind}.json", outcome)
         found[task.kind].append(outcome)
-        coverage = [c["coverage95"] for c in outcome["rows"]["nominal"][OWN].values()]
+        coverage = [c["coverage95"] for c in outcome["rows"]["nominal"][OWN_METHOD].values()]
         print(f"[{number}/{len(tasks)}] seed {task.seed}, {task.kind}: {said}, coverage "
               f"{min(coverage):.1%} to {max(coverage):.1%}", flush=True)
     figures = {kind: pooled(outcomes) for kind, outcomes in found.items()}
     write_json(folder / "intervals.json", {**setup, "seeds": seeds, "kinds": figures})
     for kind, own in figures.items():
-        print(f"\n{kind}, {len(seeds)} runs of {args.duration:g} s\n{kind_table(own, OWN)}")
+        print(f"\n{kind}, {len(seeds)} runs of {args.duration:g} s\n{kind_table(own, OWN_METHOD)}")
         if args.held_out:
             print(f"\nanother motion of {args.held_out:g} s, frozen\n{held_out_table(own)}")
         if args.compare_paper:
-            print(f"\n{comparison(own, (OWN, PAPER, PUBLISHED))}")
+            print(f"\n{comparison(own, (OWN_METHOD, PAPER_METHOD, PUBLISHED_METHOD))}")
     print(f"\n{folder / 'intervals.json'}")
     return 0
 
@@ -144,13 +144,13 @@ def run_task(task: Task) -> dict[str, Any]:
     samples, hits = recorded(bag, task.kind, config, robot, task.seed)
     estimator = Estimator(config, prior, robot)
     own = predicted(samples, estimator, task.solve_every, best)
-    methods = {OWN: (own, own.stddev)}
+    methods = {OWN_METHOD: (own, own.stddev)}
     if task.compare_paper:
         theirs = predicted(samples, Estimator(_paper(config), prior, robot), task.solve_every, best)
         start = robot.default_noise(config)
         methods |= {
-            PAPER: (theirs, paper_stddev(theirs, start, causal=True)),
-            PUBLISHED: (theirs, paper_stddev(theirs, start, causal=False))
+            PAPER_METHOD: (theirs, paper_stddev(theirs, start, causal=True)),
+            PUBLISHED_METHOD: (theirs, paper_stddev(theirs, start, causal=False))
         }
     clean = nominal(own.t, hits, config, robot)
     rows = {
@@ -167,12 +167,12 @@ def run_task(task: Task) -> dict[str, Any]:
 
 def _held_out(task: Task, learnt: Estimator, best: np.ndarray) -> dict[str, Any]:
     """Nominal rows of another motion, with the noise as it was saved and with one that adapts."""
-    config, robot, seed = task.config, learnt.robot, task.seed + HELD_OUT_SEED
+    config, robot, seed = task.config, learnt.robot, task.seed + HELD_OUT_SEED_OFFSET
     assert task.held_out is not None
     bag, saved = simulated(task.bags, seed, task.held_out), learnt.parameter_set()
     samples, hits = recorded(bag, task.kind, config, robot, seed)
     found = {}
-    for method, adapts in ((SAVED, False), (ADAPTED, True)):
+    for method, adapts in ((SAVED_NOISE, False), (ADAPTED_NOISE, True)):
         tested = predicted(samples, Estimator(config, saved, robot, learn=False,
                                               adapt_intervals=adapts), task.solve_every, best)
         clean = nominal(tested.t, hits, config, robot)

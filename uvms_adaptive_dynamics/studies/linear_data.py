@@ -43,7 +43,7 @@ FORCE_NOISE, MOMENT_NOISE, TORQUE_NOISE = .5, .1, .05
 SPREAD = .3
 LINK_SPREAD = .15                                      # of a link's mass distribution
 # [s] of the difference that gives the accelerations
-STEP = 1e-4
+ACCELERATION_STEP = 1e-4
 
 
 def true_parameters(config: Config, robot: RobotModel, rng: np.random.Generator) -> ParameterSet:
@@ -121,7 +121,8 @@ def _still_unloaded(motion: ExcitingMotion, t: float, robot: RobotModel) -> Samp
         return reference, R, body_velocity(reference, R)
 
     reference, R, nu = velocity(t)
-    nu_dot = (velocity(t + STEP)[2] - velocity(t - STEP)[2]) / (2 * STEP)
+    before, after = (velocity(t + step)[2] for step in (-ACCELERATION_STEP, ACCELERATION_STEP))
+    nu_dot = (after - before) / (2 * ACCELERATION_STEP)
     n = robot.table.n
     return Sample(t, R, nu, nu_dot, reference.value[6:], reference.rate[6:],
                   reference.acceleration[6:], np.zeros(6), np.zeros(n),

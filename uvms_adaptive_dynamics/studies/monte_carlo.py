@@ -28,7 +28,7 @@ from ..model.parameter_file import ParameterSet
 from ..model.physical_set import PhysicalSet
 from ..model.robot import RobotModel
 
-SETTLING = 0.5  # [s] after which bands are compared: at the start every spread is zero
+COMPARED_AFTER = 0.5  # [s] after which bands are compared: at the start every spread is zero
 
 
 class Draws(NamedTuple):
@@ -72,11 +72,11 @@ def band_ratios(band: Forward, errors: np.ndarray) -> np.ndarray:
 def compared(draws: Draws, bands: Mapping[str, Forward], names: tuple[str, ...],
              step: float) -> dict[str, Any]:
     """Each band beside the spread of the draws, printed and as forward.json has it; step [s]."""
-    late, count = slice(round(SETTLING / step), None), len(draws.values)
+    late, count = slice(round(COMPARED_AFTER / step), None), len(draws.values)
     found: dict[str, Any] = {"draws": count, "refused": draws.refused, "outside_P": draws.outside}
     print(f"\n{count} draws, {draws.refused} more refused (no positive definite inertia), "
           f"{draws.outside} outside P")
-    print(f"band / Monte Carlo, from {SETTLING:g} s on: RMS over time, lowest .. highest")
+    print(f"band / Monte Carlo, from {COMPARED_AFTER:g} s on: RMS over time, lowest .. highest")
     for said, band in bands.items():
         ratios = band_ratios(band, draws.errors)[late]
         drawn = draws.errors.var(axis=0, ddof=1)[late]

@@ -25,7 +25,7 @@ import numpy as np
 
 from ..config import Config
 from ..evaluation.bags import read_messages
-from ..model.kernel import REACH
+from ..model.kernel import KERNEL_REACH
 from ..model.robot import RobotModel
 from ..model.sample import Sample
 from ..signals.front_end import SignalFrontEnd
@@ -33,16 +33,18 @@ from ..signals.samples import samples_of
 from ..signals.topics import inputs
 from ..simulation.coloured import with_coloured_noise
 from ..simulation.faults.outliers import corrupt_commands, corrupt_efforts, corrupt_velocity
+from ..simulation.robot import COMMAND_PERIOD
+from ..simulation.sensors import DVL_RATE
 from ..simulation.true_robot import TrueRobot
 
 # Heavy outliers alone: bursts of DVL garbage are another matter, with a test of their own.
-EFFORT_SHARE, DVL_SHARE, COMMAND_SHARE = 0.05, 0.05, 0.01
-KINDS = ("gaussian", "coloured", "outliers")
+EFFORT_OUTLIER_SHARE, DVL_OUTLIER_SHARE, COMMAND_OUTLIER_SHARE = 0.05, 0.05, 0.01
+NOISE_KINDS = ("gaussian", "coloured", "outliers")
 
 # How far [s] a spoiled message reaches before the low-pass on the rows does: to the next message on
 # either side, and through the rotors' lag, of which this many time constants are counted.
-DVL_PERIOD, COMMAND_PERIOD, EFFORT_PERIOD = 0.1, 0.02, 0.02
-LAGS = 4.0
+DVL_MESSAGE_PERIOD, EFFORT_MESSAGE_PERIOD = 1 / DVL_RATE, 0.02
+ROTOR_TIME_CONSTANTS = 4.0
 
 
 class Hit(NamedTuple):
@@ -81,19 +83,19 @@ def with_outliers(messages: Iterable[tuple[str, Any, float]], seed: int,
     for role, message, t in messages:
         wrong = np.zeros(0, int)
         if role == "joint_states":
-            efforts, wrong = corrupt_efforts(message.effort, EFFORT_SHARE, rng)
+            efforts, wrong = corrupt_efforts(message.effort, EFFORT_OUTLIER_SHARE, rng)
             if len(wrong):
                 message = copy.copy(message)
                 message.effort = efforts
         elif role == "dvl":
             said = message.twist.twist.linear
-            velocity, wrong = corrupt_velocity((said.x, said.y, said.z), DVL_SHARE, rng)
+            velocity, wrong = corrupt_velocity((said.x, said.y, said.z), DVL_OUTLIER_SHARE, rng)
             if len(wrong):
                 message = copy.deepcopy(message)
                 linear = message.twist.twist.linear
                 linear.x, linear.y, linear.z = velocity.tolist()
         elif role == "thrusters":
-            data, wrong = corrupt_commands(message.data, COMMAND_SHARE, rng)
+            data, wrong = corrupt_commands(message.data, COMMAND_OUTLIER_SHARE, rng)
             if len(wrong):
                 message = copy.copy(message)
                 message.data = data
@@ -113,12 +115,13 @@ def nominal(t: np.ndarray, hits: Sequence[Hit], config: Config, robot: RobotMode
     A joint's row is spoiled by its own efforts, the vehicle's rows by DVL and commands.
     """
     clean = np.ones((t.size, robot.table.channels), bool)
-    lowpass = REACH * config.filter.lowpass
+    lowpass = KERNEL_REACH * config.filter.lowpass
     vehicle = robot.vehicle_rows
-    for role, before, after in (("dvl", lowpass + config.filter.dvl_window + DVL_PERIOD,
-                                 lowpass + config.filter.dvl_window + DVL_PERIOD),
+    lag = ROTOR_TIME_CONSTANTS * config.thrusters.time_constant
+    for role, before, after in (("dvl", lowpass + config.filter.dvl_window + DVL_MESSAGE_PERIOD,
+                                 lowpass + config.filter.dvl_window + DVL_MESSAGE_PERIOD),
                                 ("thrusters", lowpass + COMMAND_PERIOD,
-                                 lowpass + COMMAND_PERIOD + LAGS * config.thrusters.time_constant)):
+                                 lowpass + COMMAND_PERIOD + lag)):
         clean[:, vehicle] &= ~_near(t, [hit.t for hit in hits if hit.role == role], before,
                                     after)[:, None]
     for k, joint in enumerate(robot.joints):
@@ -127,7 +130,7 @@ def nominal(t: np.ndarray, hits: Sequence[Hit], config: Config, robot: RobotMode
             for hit in hits
             if hit.role == "joint_states" and TrueRobot().joints.index(joint) in hit.values
         ]
-        reach = lowpass + EFFORT_PERIOD
+        reach = lowpass + EFFORT_MESSAGE_PERIOD
         clean[:, vehicle.stop + k] &= ~_near(t, of_joint, reach, reach)
     return clean
 

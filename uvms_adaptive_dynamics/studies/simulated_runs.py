@@ -38,7 +38,7 @@ from ..simulation.true_robot import TrueRobot
 
 # On columns scaled by the table and rows scaled by their channel: small against all that the motion
 # excites, enough to keep directions at zero that no motion excites.
-RIDGE = 1e-9
+TRUTH_RIDGE = 1e-9
 
 
 def simulated(folder: Path, seed: int, duration: float, individual: int = 0,
@@ -76,7 +76,7 @@ def best_linear(truth: Path, config: Config, robot: RobotModel) -> ParameterSet:
     counted = np.isfinite(tau).ravel()
     A = ((Y / scale[:, None]) * robot.table.scale).reshape(-1, robot.table.size)[counted]
     b = (tau / scale).ravel()[counted]
-    x = np.linalg.solve(A.T @ A / len(b) + RIDGE * np.eye(A.shape[1]), A.T @ b / len(b))
+    x = np.linalg.solve(A.T @ A / len(b) + TRUTH_RIDGE * np.eye(A.shape[1]), A.T @ b / len(b))
     return ParameterSet(robot.table.names, x * robot.table.scale)
 
 

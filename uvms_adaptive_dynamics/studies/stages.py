@@ -36,10 +36,10 @@ from ..evaluation.run_record import metrics_of
 from ..model.parameter_file import ParameterSet
 from ..model.prior import perturbed, prior_from_config
 from ..model.robot import RobotModel
-from .campaign import HELD_OUT_SEED, SHORTEST
+from .campaign import HELD_OUT_SEED_OFFSET, SHORTEST_RECORDING
 from .simulated_runs import simulated
 
-SCHEMA = 1
+STAGES_SCHEMA = 1
 SCHEDULES = ("all_at_once", "guided", "paper")
 
 
@@ -56,10 +56,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", type=options.seed, nargs="+", default=[1, 2, 3], metavar="N",
                         help="each is another wrong prior, and another simulated motion and noise; "
                              "default 1 2 3")
-    parser.add_argument("--duration", type=options.seconds(SHORTEST), default=120.0, metavar="S",
-                        help="length of simulated recordings [s]; default 120")
-    parser.add_argument("--held-out-duration", type=options.seconds(SHORTEST), default=60.0,
-                        metavar="S", help="length of those of the test [s]; default 60")
+    parser.add_argument("--duration", type=options.seconds(SHORTEST_RECORDING), default=120.0,
+                        metavar="S", help="length of simulated recordings [s]; default 120")
+    parser.add_argument("--held-out-duration", type=options.seconds(SHORTEST_RECORDING),
+                        default=60.0, metavar="S",
+                        help="length of those of the test [s]; default 60")
     options.add_prior_factor(parser)
     options.add_output(parser, "stages.json and simulated bags, which later runs use again")
     options.add_settings(parser)
@@ -72,13 +73,13 @@ def run(args: argparse.Namespace) -> int:
                           "learnt from a recording proves nothing on it.")
     config, folder = options.config_of(args), output_folder(args.output)
     runs: list[dict[str, Any]] = []
-    content = {"schema": SCHEMA, "prior_factor": args.prior_factor,
+    content = {"schema": STAGES_SCHEMA, "prior_factor": args.prior_factor,
                "settings": config.changed(), "runs": runs}
     for seed in dict.fromkeys(args.seeds):
         if args.bags is None:
             bags = output_folder(folder / "bags")
             learn = [simulated(bags, seed, args.duration)]
-            test = [simulated(bags, seed + HELD_OUT_SEED, args.held_out_duration)]
+            test = [simulated(bags, seed + HELD_OUT_SEED_OFFSET, args.held_out_duration)]
         else:
             learn, test = args.bags, args.held_out
         robot = RobotModel.from_config(config)

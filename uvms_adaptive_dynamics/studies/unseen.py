@@ -42,15 +42,15 @@ from ..signals.front_end import SignalFrontEnd
 from ..signals.samples import samples_of
 from ..signals.topics import inputs
 from ..simulation.rough import ROUGH_PARTS, Roughness, roughness
-from .campaign import HELD_OUT_SEED, SHORTEST
+from .campaign import HELD_OUT_SEED_OFFSET, SHORTEST_RECORDING
 from .finished import finished
-from .interval_table import ADAPTED, SAVED, channel_figures, held_out_table, pooled
+from .interval_table import ADAPTED_NOISE, SAVED_NOISE, channel_figures, held_out_table, pooled
 from .prequential import Predicted, predicted
 from .simulated_runs import best_linear, simulated, truth_file
 
-SCHEMA = 1
+UNSEEN_SCHEMA = 1
 # Of the rough: pauses leave little to predict, and captured motion is no DVL.
-PARTS = tuple(part for part in ROUGH_PARTS if part not in ("pauses", "mocap"))
+UNSEEN_PARTS = tuple(part for part in ROUGH_PARTS if part not in ("pauses", "mocap"))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,10 +62,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         default=list(range(1, 21)),
                         help="individuals, each with a motion of its own; the even ones are rough; "
                              "default 1 to 20")
-    parser.add_argument("--duration", type=options.seconds(SHORTEST), default=300.0, metavar="S",
-                        help="length of the motion that is learnt [s]; default 300")
-    parser.add_argument("--held-out", type=options.seconds(SHORTEST), default=300.0, metavar="S",
-                        help="length of the other motion [s]; default 300")
+    parser.add_argument("--duration", type=options.seconds(SHORTEST_RECORDING), default=300.0,
+                        metavar="S", help="length of the motion that is learnt [s]; default 300")
+    parser.add_argument("--held-out", type=options.seconds(SHORTEST_RECORDING), default=300.0,
+                        metavar="S", help="length of the other motion [s]; default 300")
     parser.add_argument("--bags", type=options.bag, nargs="+", default=[], metavar="BAG",
                         help="recordings of a robot that did not change, in place of --robots; "
                              "they are learnt and their false changes and findings counted")
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     if args.bags:
         print(constancy_report(_given(args.bags, config, args.solve_every)))
         return 0
-    setup = {"schema": SCHEMA, "duration_s": args.duration, "held_out_s": args.held_out,
+    setup = {"schema": UNSEEN_SCHEMA, "duration_s": args.duration, "held_out_s": args.held_out,
              "solve_every": args.solve_every, "settings": config.changed()}
     outcomes, robots = [], list(dict.fromkeys(args.robots))
     if not robots:
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
             write_json(file, outcome)
         outcomes.append(outcome)
         coverage = {channel: figures["coverage95"] for channel, figures
-                    in outcome["rows"]["held_out"][SAVED].items() if figures["n"]}
+                    in outcome["rows"]["held_out"][SAVED_NOISE].items() if figures["n"]}
         worst = min(coverage, key=lambda channel: coverage[channel])
         print(f"[{place}/{len(robots)}] robot {number}{', rough' * outcome['rough']}: worst "
               f"channel {worst} {coverage[worst]:.1%}, changes {len(outcome['changes'])}, findings "
@@ -153,7 +153,7 @@ class Task:
     @property
     def rough(self) -> Roughness:
         """Of every second robot."""
-        return roughness(PARTS) if self.number % 2 == 0 else Roughness()
+        return roughness(UNSEEN_PARTS) if self.number % 2 == 0 else Roughness()
 
 
 def run_robot(task: Task) -> dict[str, Any]:
@@ -162,7 +162,8 @@ def run_robot(task: Task) -> dict[str, Any]:
     config, robot, number = task.config, RobotModel.from_config(task.config), task.number
     learnt_bag, tested_bag = (
         simulated(task.bags, seed, duration, number, task.rough)
-        for seed, duration in ((number, task.duration), (number + HELD_OUT_SEED, task.held_out)))
+        for seed, duration in ((number, task.duration),
+                               (number + HELD_OUT_SEED_OFFSET, task.held_out)))
     learnt, said = _samples(learnt_bag, config, robot)
     tested, said_of_other = _samples(tested_bag, config, robot)
     best = best_linear(truth_file(learnt_bag), config, robot).values
@@ -170,7 +171,7 @@ def run_robot(task: Task) -> dict[str, Any]:
     changes = _learn(learnt, estimator, task.solve_every)
     saved = estimator.parameter_set()
     rows = {}
-    for method, adapts in ((SAVED, False), (ADAPTED, True)):
+    for method, adapts in ((SAVED_NOISE, False), (ADAPTED_NOISE, True)):
         frozen = Estimator(config, saved, robot, learn=False, adapt_intervals=adapts)
         rows[method] = _figures(robot, predicted(tested, frozen, task.solve_every, best))
     # the other motion is learnt as well, for changes alone

@@ -24,13 +24,13 @@ from ..model.jackknife import student_quantile, variance
 from ..model.normal import NORMAL_MEDIAN
 
 # [s] of a cluster of the jackknife: the low-pass correlates rows over .4 s, motions over a second.
-PIECE = 2.5
+CLUSTER_LENGTH = 2.5
 MIN_PIECES = 8          # below which a standard error says nothing
-ROUNDS = 3              # of fitting and weighing
-CLIP = 4.0              # standard deviations beyond which a row is left out
+REWEIGHING_ROUNDS = 3   # of fitting and weighing
+OUTLIER_STDDEVS = 4.0   # standard deviations beyond which a row is left out
 CERTAIN = 0.9995        # quantile of Student's t: 99.9 %, two-sided
 # On columns of unit power: small against all that is excited.
-RIDGE = 1e-7
+ADDED_RIDGE = 1e-7
 
 
 class Added(NamedTuple):
@@ -62,18 +62,18 @@ class RobustFit:
 
     def __init__(self, Y: np.ndarray, tau: np.ndarray, valid: np.ndarray, t: np.ndarray):
         self.tau, self.valid, self._t = tau, valid, t
-        self._Y, self._piece = Y, ((t - t[0]) // PIECE).astype(int)
+        self._Y, self._piece = Y, ((t - t[0]) // CLUSTER_LENGTH).astype(int)
         power = np.sqrt(np.maximum(np.mean(Y ** 2, axis=(0, 1)), 1e-300))
         self._scale = 1.0 / np.maximum(power, 1e-9 * power.max())
         deviation = _by_channel(tau - tau.mean(axis=0), valid)
-        for _ in range(ROUNDS):
+        for _ in range(REWEIGHING_ROUNDS):
             self._weight = 1.0 / deviation
             x = self._solution(tau, valid)
             self.predicted = Y @ (self._scale * x)
             deviation = _by_channel(tau - self.predicted, valid)
         self._weight, self._residual = 1.0 / deviation, tau - self.predicted
-        self._used = valid & (np.abs(self._residual) < CLIP * deviation)
-        clipped = np.minimum(np.abs(self._residual), CLIP * deviation)
+        self._used = valid & (np.abs(self._residual) < OUTLIER_STDDEVS * deviation)
+        clipped = np.minimum(np.abs(self._residual), OUTLIER_STDDEVS * deviation)
         self.cost = sum(rows.sum() * float(np.log(np.mean(values[rows] ** 2) + 1e-300))
                         for values, rows in zip(clipped.T, valid.T) if rows.any())
 
@@ -87,7 +87,7 @@ class RobustFit:
 
     def _ridge(self, further: int) -> np.ndarray:
         p = self._Y.shape[2]
-        return np.diag(np.r_[np.full(p, RIDGE * len(self._Y) * np.mean(self._weight ** 2)),
+        return np.diag(np.r_[np.full(p, ADDED_RIDGE * len(self._Y) * np.mean(self._weight ** 2)),
                              np.zeros(further)])
 
     def added(self, directions: np.ndarray) -> list[Added]:

@@ -32,19 +32,19 @@ from .added_direction import Added, RobustFit
 from .verdict import Finding
 
 # [s] What the model lacks looks like some .04 s of it, on simulated robots that are right.
-MIN_LAG = 0.05
+MIN_ARM_LAG = 0.05
 # Of an effort: it costs a hundredth of the effort's power, a tenth of what matters to a verdict.
-MIN_SHARE = 0.1
+MIN_EFFORT_SHARE = 0.1
 # [rad, m] Brackets and zeros are set by hand: 5 degrees.
 MIN_OFFSET = 0.09
 # [rad, m] Beyond it the change of the load is not linear in the position.
 MAX_OFFSET = 0.5
 MOST_STEPS = 8          # of Gauss-Newton, in which a factor on an effort is found or never
-FOUND = 0.25            # standard errors of a step, below which it is
+CONVERGED_STEP = 0.25   # standard errors of a step, below which it is
 # A factor below it is no unit or gear ratio: such an effort is none of its joint's.
 LEAST_FACTOR = 0.2
 # Of a cost: 8 ln 1000, odds of a thousand where the low-pass makes one row of four.
-LEAST_GAIN = 55.0
+LEAST_COST_GAIN = 55.0
 
 
 class Told(NamedTuple):
@@ -66,7 +66,7 @@ class Scale(NamedTuple):
     @property
     def matters(self) -> bool:
         """Whether it is surely beyond what is borne, larger or smaller."""
-        return self.added.beyond(math.log(1.0 + MIN_SHARE))
+        return self.added.beyond(math.log(1.0 + MIN_EFFORT_SHARE))
 
 
 def arm_findings(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequence[str],
@@ -87,12 +87,12 @@ def arm_findings(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: S
     lag, *others = fit.added(np.concatenate(
         [late[:, :, None], scaled, turned, constant], axis=2))
     scales, offsets, constants = others[:n + 1], others[n + 1:2 * n + 1], others[2 * n + 1:]
-    found = [Told(_late(lag, settings.delay), lag.gain)] if lag.beyond(MIN_LAG) else []
+    found = [Told(_late(lag, settings.delay), lag.gain)] if lag.beyond(MIN_ARM_LAG) else []
     for name, added, own in zip((*joints, ""), scales, which):
         if not added.beyond(0.0):
             continue
         scale = scale_of(fit, own)
-        if added.beyond(MIN_SHARE) if scale is None else scale.matters:
+        if added.beyond(MIN_EFFORT_SHARE) if scale is None else scale.matters:
             found.append(Told(_scaled(scale, name), added.gain) if scale is None else
                          Told(_scaled(scale, name), scale.gain,
                               f"{name or 'all'} {scale.factor:.2f} times"))
@@ -107,7 +107,8 @@ def arm_findings(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: S
     power = [np.std(fit.tau[rows, c]) if (rows := fit.valid[:, c]).any() else math.inf
              for c in range(C - n, C)]
     found += [Told(_shifted(constant, j, joints, settings), constant.gain)
-              for j, constant in enumerate(constants) if constant.beyond(MIN_SHARE * power[j])]
+              for j, constant in enumerate(constants)
+              if constant.beyond(MIN_EFFORT_SHARE * power[j])]
     return _likeliest(found)
 
 
@@ -117,7 +118,7 @@ def _likeliest(found: Sequence[Told]) -> Told | None:
         return None
     best = max(found, key=lambda one: one.gain)
     rivals = [one.brief for one in found if one is not best and one.brief
-              and one.gain > best.gain - LEAST_GAIN]
+              and one.gain > best.gain - LEAST_COST_GAIN]
     said = "".join(f"; as likely: {brief}" for brief in rivals)
     return best._replace(finding=Finding(best.finding.code, best.finding.sentence + said))
 
@@ -130,7 +131,7 @@ def scale_of(fit: RobustFit, which: np.ndarray) -> Scale | None:
     for _ in range(MOST_STEPS):
         own = fit.of(np.where(which, fit.tau / factor, fit.tau))
         added, = own.added((own.predicted * which)[:, :, None])
-        if abs(added.value) < FOUND * added.stddev:
+        if abs(added.value) < CONVERGED_STEP * added.stddev:
             # (Rows in another unit have another density.)
             cost = own.cost + 2.0 * math.log(factor) * float(fit.valid[:, which].sum())
             return (Scale(factor, added._replace(value=math.log(factor)), fit.cost - cost)

@@ -29,7 +29,7 @@ from ..errors import SolverError
 
 # of a unit normal, what earlier ones leave of it, below which it says nothing new
 DEPENDENT = 1e-6
-FIRST = 1e3         # an equality's push, in pushes of the strongest inequality
+EQUALITY_PUSH = 1e3  # an equality's push, in pushes of the strongest inequality
 FAR_OUTSIDE = 30.0  # deviations from which the series of `share_inside` is exact to 1e-6
 
 
@@ -102,7 +102,7 @@ class ConstrainedInverse:
         length = np.sqrt(np.einsum("pk,pk->k", whitened, whitened))
         whitened /= np.maximum(length, 1e-300)
         push = pushed(self._unwhitened(whitened))
-        push[:equalities] = FIRST * (1 + push.max())
+        push[:equalities] = EQUALITY_PUSH * (1 + push.max())
         # Pivoting takes at each step the normal of which the earlier ones leave most.
         triangle, order, reflectors, _, _ = dgeqp3(whitened * push, overwrite_a=1)
         count = len(reflectors)     # of more normals than directions the last say nothing new

@@ -38,7 +38,7 @@ import numpy as np
 from .residual_autocovariance import ResidualAutocovariance
 
 # ticks between two terms of the sum over m: z is low-passed twice and hardly changes within them
-STRIDE = 5
+LAG_STRIDE = 5
 BATCH = 4    # terms that are gathered at once: one product of matrices instead of four
 
 
@@ -65,7 +65,7 @@ class GradientCovariance:
         self._old = np.zeros_like(self._new)        # of rows that have been mapped at least once
         self._terms = np.zeros((BATCH, B * channels, size))
         self._complete = np.zeros((B * channels, size, BATCH))
-        self._slices = _slices(B * channels, STRIDE * BATCH)
+        self._slices = _slices(B * channels, LAG_STRIDE * BATCH)
         self.reset()
 
     def reset(self) -> None:
@@ -96,9 +96,9 @@ class GradientCovariance:
         self._filtered += Y
         self._recent[self._tick % len(self._kernel)] = self._filtered.ravel()
         self._tick += 1
-        if self._tick % STRIDE == 0:
+        if self._tick % LAG_STRIDE == 0:
             order = (np.arange(len(self._kernel)) - self._tick) % len(self._kernel)
-            number = self._tick // STRIDE % BATCH
+            number = self._tick // LAG_STRIDE % BATCH
             self._terms[number] = (self._kernel[order] @ self._recent).reshape(
                 self._terms.shape[1:])
         self._gather(weights, variance)
@@ -116,7 +116,7 @@ class GradientCovariance:
             new, old, z = self._new[part], self._old[part], self._complete[part]
             if self._decay < 1.0:
                 new *= self._decay ** (2 * len(self._slices))
-            new += np.matmul(STRIDE * z, z.transpose(0, 2, 1))
+            new += np.matmul(LAG_STRIDE * z, z.transpose(0, 2, 1))
             if self._consistent:
                 share = self._shares(weights, variance)[part]
                 for forming, sums in zip(self._forming, (new, old)):

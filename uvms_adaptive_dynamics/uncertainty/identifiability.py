@@ -32,7 +32,7 @@ from ..model.physical_set import PhysicalSet
 
 # of the eigenvalues of the scaled Gram matrix: structural zeros are at rounding, 1e-16
 RANK_TOLERANCE = 1e-12
-MEASURED, WEAK = 0.3, 0.9     # share of the prior's standard deviation that is left
+MEASURED_SHARE, WEAK_SHARE = 0.3, 0.9  # share of the prior's standard deviation that is left
 # share of the remaining variance that the prior's own error may have in what counts as measured
 PULL = 0.1
 # share of the prior's uncertainty that may be left in the efforts of a block
@@ -59,11 +59,11 @@ def known_from(stddev: np.ndarray, systematic: np.ndarray, prior_stddev: np.ndar
                                                limited):
         if before <= 0:
             words.append("frozen")
-        elif np.hypot(left, off) < MEASURED * before and pulled ** 2 <= PULL * left ** 2:
+        elif np.hypot(left, off) < MEASURED_SHARE * before and pulled ** 2 <= PULL * left ** 2:
             words.append("measured")
         else:
             room = min(np.hypot(left, off), room)
-            words.append("weak" if room < WEAK * before else "prior")
+            words.append("weak" if room < WEAK_SHARE * before else "prior")
     return tuple(words)
 
 

@@ -23,11 +23,11 @@ from scipy.optimize import nnls
 # over many seconds, a tether or a current: slower than that, a recording of minutes cannot tell.
 TIME_CONSTANTS = (0.0, 0.3, 3.0)
 # [s] at which it is tracked
-LAGS = (0.0, .06, .12, .18, .24, .32, .42, .56, .75, 1.0, 1.4, 2.0, 2.8, 3.9, 5.5)
+TRACKED_LAGS = (0.0, .06, .12, .18, .24, .32, .42, .56, .75, 1.0, 1.4, 2.0, 2.8, 3.9, 5.5)
 FIT_EVERY = 50                 # ticks between two fits of a channel
 # mean squared excess of correlations, in standard errors, of a noise that is not white
 SIGNIFICANT = 2.0
-FEWEST = 10                    # independent residuals before anything is fitted
+FEWEST_RESIDUALS = 10          # independent residuals before anything is fitted
 
 
 class ResidualAutocovariance:
@@ -41,7 +41,7 @@ class ResidualAutocovariance:
         """kernel (K,): the rows' low-pass on a grid of `period` [s]; a residual's weight is
         decay^age [ticks]."""
         self._decay, self._channels = decay, channels
-        self._lags = np.unique(np.round(np.array(LAGS) / period).astype(int))
+        self._lags = np.unique(np.round(np.array(TRACKED_LAGS) / period).astype(int))
         self.ar = np.array([np.exp(-period / T) if T > 0 else 0.0 for T in TIME_CONSTANTS])
         # share of rows that are independent, white noise
         self._independent = float(kernel @ kernel / kernel.sum() ** 2)
@@ -118,7 +118,7 @@ class ResidualAutocovariance:
 
     def _fit(self, c: int) -> None:
         independent = self._rows[c] * self._independent
-        if independent <= FEWEST:
+        if independent <= FEWEST_RESIDUALS:
             return
         products, weights = self._sum[:, :, c]
         gamma = products / np.maximum(weights, 1e-300)

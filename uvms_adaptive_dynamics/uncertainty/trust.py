@@ -24,27 +24,27 @@ from collections.abc import Iterable
 import numpy as np
 from scipy.special import stdtrit
 
-OK, DOUBTFUL, WRONG = 0, 1, 2
-STATES = ("ok", "doubtful", "wrong")
+TRUST_OK, TRUST_DOUBTFUL, TRUST_WRONG = 0, 1, 2
+TRUST_STATES = ("ok", "doubtful", "wrong")
 
 BLOCK_TIME = 0.5        # [s] of a batch: longer than the low-pass, so that batches hardly overlap
-BLOCKS = 16             # batches that are judged together: 8 s, so a wrong model shows within 10 s
-CLIP = 16.0             # of a squared normalized residual: half a second of garbage proves nothing
+TRUST_BLOCKS = 16       # batches that are judged together: 8 s, so a wrong model shows within 10 s
+LARGEST_SQUARE = 16.0   # of a squared normalized residual: half a second of garbage proves nothing
 MIN_BLOCKS = 6          # below which a channel keeps its state
 # Standard errors of a one-sided claim of 99.9 % from so many batches (Student's t).
-T999 = stdtrit(np.maximum(np.arange(BLOCKS + 1) - 1, 1), 0.999)
+T999 = stdtrit(np.maximum(np.arange(TRUST_BLOCKS + 1) - 1, 1), 0.999)
 # Power of the normalized residual from which the noise does not explain it, on entering a state and
 # on leaving it. Saved intervals that hold 85 % of the rows, the least that is accepted of another
 # motion, have a power of 1.9; deviations that are half of what they should be have 4.
 EXCESS, GROSS_EXCESS = (2.0, 1.5), (4.0, 3.0)
 # Share of the effort's power that is left unexplained (1 - R^2) or that the interval admits, and
 # the share below which an excess must be gross to matter.
-UNEXPLAINED, MATTERS = (0.5, 0.4), (0.1, 0.08)
+UNEXPLAINED_BY_STATE, MATTERS_BY_STATE = (0.5, 0.4), (0.1, 0.08)
 # Share of an assumed noise's deviation below which a residual is small whatever the effort.
 ASSUMED = 0.3
 EFFORT_MEMORY = 5000    # rows of motion over which the size of the effort is a mean
 # Sums that a batch keeps, by their place.
-ROWS, SQUARE, NORMALIZED, EXPECTED, M, P, MM, PP, MP = range(9)
+ROWS, SQUARES, NORMALIZED_SQUARES, EXPECTED_SQUARES, M, P, MM, PP, MP = range(9)
 
 
 class ChannelTrust:
@@ -69,7 +69,7 @@ class ChannelTrust:
         """period [s] of rows; correlation_length: low-passed rows that count as one."""
         self._block = max(1, round(BLOCK_TIME / period))
         self._channels, self._correlation_length = channels, correlation_length
-        self._at_best = np.full(channels, OK)
+        self._at_best = np.full(channels, TRUST_OK)
         self.restart(None)
 
     def restart(self, reference: np.ndarray | None, assumed: bool = False,
@@ -80,8 +80,8 @@ class ChannelTrust:
         these parameters, and are until residuals say otherwise."""
         C, self._assumed = self._channels, assumed
         self._reference = None if reference is None else np.array(reference, float)
-        self._by_residuals = np.full(C, OK if known else DOUBTFUL)
-        self._by_residuals[list(wrong)] = WRONG
+        self._by_residuals = np.full(C, TRUST_OK if known else TRUST_DOUBTFUL)
+        self._by_residuals[list(wrong)] = TRUST_WRONG
         self._set_levels()
         self.judged = False
         self._effort, self._moving = np.zeros((2, C)), np.zeros(C)   # mean, mean square; rows
@@ -105,21 +105,22 @@ class ChannelTrust:
         none was given."""
         reference = noise if self._reference is None else self._reference
         expected, square = reference ** 2 + doubt, (measured - predicted) ** 2
-        row = np.array([np.ones_like(measured), square, np.minimum(square / expected, CLIP),
+        row = np.array([np.ones_like(measured), square,
+                        np.minimum(square / expected, LARGEST_SQUARE),
                         expected, measured, predicted, measured ** 2, predicted ** 2,
                         measured * predicted])
         self._open += np.where(valid, row, 0.0)
         self._follow_effort(measured, valid & moves)
         self._count += 1
         if self._count == self._block:
-            self.batches = np.concatenate([self.batches, self._open[None]])[-BLOCKS:]
+            self.batches = np.concatenate([self.batches, self._open[None]])[-TRUST_BLOCKS:]
             self._open, self._count = np.zeros_like(self._open), 0
             self._judge()
 
     def misread(self, places: Iterable[int]) -> None:
         """Say at which places of the channels readings are found wrong, until it is said anew."""
-        self._at_best = np.full(self._channels, OK)
-        self._at_best[list(places)] = DOUBTFUL
+        self._at_best = np.full(self._channels, TRUST_OK)
+        self._at_best[list(places)] = TRUST_DOUBTFUL
         self._set_levels()
 
     def _set_levels(self) -> None:
@@ -146,7 +147,7 @@ class ChannelTrust:
 
         The error is that of the batch means, and at least that of Gaussian noise under the
         low-pass."""
-        rows, sums = self.batches[:, ROWS], self.batches[:, NORMALIZED]
+        rows, sums = self.batches[:, ROWS], self.batches[:, NORMALIZED_SQUARES]
         n, count = rows.sum(axis=0), np.maximum((rows > 0).sum(axis=0), 2)
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = sums.sum(axis=0) / n
@@ -163,7 +164,7 @@ class ChannelTrust:
         n = np.maximum(rows.sum(axis=0), 1)
         mean, error = self.excess()
         total, power = self.batches.sum(axis=0), self.effort_power
-        left, admitted = total[SQUARE] / n / power, total[EXPECTED] / n / power
+        left, admitted = total[SQUARES] / n / power, total[EXPECTED_SQUARES] / n / power
         # Score tests: the error of a power is in proportion to it, so it is smaller under the
         # hypothesis that the noise explains the residuals.
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -178,9 +179,9 @@ class ChannelTrust:
                 leaving: int) -> np.ndarray:
         """(C,) levels by the bounds for entering a state (0) or leaving it (1)."""
         excess = power > EXCESS[leaving]
-        doubtful = ((excess & (left > MATTERS[leaving])) | (power > GROSS_EXCESS[leaving])
-                    | (admitted > UNEXPLAINED[leaving]))
+        doubtful = ((excess & (left > MATTERS_BY_STATE[leaving])) | (power > GROSS_EXCESS[leaving])
+                    | (admitted > UNEXPLAINED_BY_STATE[leaving]))
         if self._assumed:
             excess = power > ASSUMED ** 2
-        wrong = excess & (left > UNEXPLAINED[leaving])
-        return np.where(wrong, WRONG, np.where(doubtful, DOUBTFUL, OK))
+        wrong = excess & (left > UNEXPLAINED_BY_STATE[leaving])
+        return np.where(wrong, TRUST_WRONG, np.where(doubtful, TRUST_DOUBTFUL, TRUST_OK))

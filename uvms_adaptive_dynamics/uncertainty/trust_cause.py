@@ -23,15 +23,15 @@ import numpy as np
 
 from ..model.normal import Z999, chi_squared
 from ..model.sample import Misread
-from .trust import MM, MP, OK, PP, ROWS, STATES, M, P
+from .trust import MM, MP, PP, ROWS, TRUST_OK, TRUST_STATES, M, P
 
 MIN_BATCHES = 8         # with rows, below which a slope has no error that could be relied on
 # Slopes of a right model differ from one and from each other by this much: the simulated robot's
 # held-out slopes are .91 to 1.01.
 MODEL_SLOPE = 0.05
 LEFT = 0.5              # of each channel's variance: a scale that leaves more explains nothing
-THRUST = "the thrust (thrusters.voltage, battery, thrust curve) and the DVL's scale"
-EFFORT = "joint_states.effort_scale and the driver's unit of effort"
+THRUST_CAUSE = "the thrust (thrusters.voltage, battery, thrust curve) and the DVL's scale"
+EFFORT_CAUSE = "joint_states.effort_scale and the driver's unit of effort"
 
 
 class Slope(NamedTuple):
@@ -71,20 +71,20 @@ def likely_cause(channels: Sequence[str], vehicle_rows: int, levels: np.ndarray,
 
     vehicle_rows: how many of the channels, the first ones, are the vehicle's; misread: what is
     found wrong with their sensors and settings, which needs no other cause."""
-    if (levels == OK).all():
+    if (levels == TRUST_OK).all():
         return ""
     found = slopes(batches)
     vehicle, joints = np.split(np.arange(len(channels)), [vehicle_rows])
     groups = [("all channels", np.arange(len(channels)), "what all efforts share")]
-    groups += [("vehicle", vehicle, THRUST), ("joints", joints, EFFORT)]
-    said, left = _of_misread(channels, levels, misread), levels > OK
+    groups += [("vehicle", vehicle, THRUST_CAUSE), ("joints", joints, EFFORT_CAUSE)]
+    said, left = _of_misread(channels, levels, misread), levels > TRUST_OK
     for one in misread:
         left[list(one.places)] = False
     for name, places, sensor in groups:
         bad = left[places].sum()
         if bad < 2 or (name == "all channels" and not (left[vehicle].any() and left[joints].any())):
             continue
-        worst = STATES[int(levels[places].max())]
+        worst = TRUST_STATES[int(levels[places].max())]
         scale = common_scale(found, places)
         scale = scale if scale is not None and explains(scale[0], batches, places) else None
         if scale is not None:
@@ -98,7 +98,7 @@ def likely_cause(channels: Sequence[str], vehicle_rows: int, levels: np.ndarray,
         left[places] = False
     for c in map(int, np.flatnonzero(left)):
         alone = " alone" if left.sum() == 1 and not said else ""
-        said.append(f"{channels[c]}{alone} {STATES[levels[c]]}{_factor(found, c)}")
+        said.append(f"{channels[c]}{alone} {TRUST_STATES[levels[c]]}{_factor(found, c)}")
     return "; ".join(said)
 
 
@@ -109,7 +109,7 @@ def _of_misread(channels: Sequence[str], levels: np.ndarray,
     for one in misread:
         settings.setdefault(one.places, []).append(one.setting)
     return [f"{', '.join(channels[c] for c in places)} "
-            f"{STATES[max(int(levels[c]) for c in places)]} because of {', '.join(names)}"
+            f"{TRUST_STATES[max(int(levels[c]) for c in places)]} because of {', '.join(names)}"
             for places, names in settings.items()]
 
 

@@ -22,14 +22,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..model.metrics import STILL
+from ..model.metrics import STILL_SHARE
 from ..model.normal import Z95
 from ..model.parameters import ParameterTable
-from ..model.sample import BY_SETTING
+from ..model.sample import BY_SETTING, JOINT_AT_REST
 from .advisories import LEAST_COVERAGE, block_warnings
-from .trust import BLOCK_TIME, MIN_BLOCKS
-from .trust import MATTERS as MATTERS_BY_STATE
-from .trust import UNEXPLAINED as UNEXPLAINED_BY_STATE
+from .trust import BLOCK_TIME, MATTERS_BY_STATE, MIN_BLOCKS, UNEXPLAINED_BY_STATE
 
 GOOD, USABLE, NOT_USABLE = VERDICTS = ("good", "usable", "not usable")
 
@@ -37,7 +35,7 @@ GOOD, USABLE, NOT_USABLE = VERDICTS = ("good", "usable", "not usable")
 JUDGED_SECONDS = MIN_BLOCKS * BLOCK_TIME
 # Shares of the effort's power, those on entering a state of trust: left unexplained, they make a
 # channel not usable and usable.
-UNEXPLAINED, MATTERS = UNEXPLAINED_BY_STATE[0], MATTERS_BY_STATE[0]
+UNEXPLAINED_SHARE, MATTERING_SHARE = UNEXPLAINED_BY_STATE[0], MATTERS_BY_STATE[0]
 # Coverage of 95 % intervals over a recording: no run of docs/uncertainty.md was below.
 GOOD_COVERAGE = 0.90
 # Mean width over that of a constant interval for Gaussian residuals of the same RMSE.
@@ -45,8 +43,8 @@ WIDEST = 2.0
 # Share of rows that may be masked for what is wrong with sensors.
 MOST_MASKED = 0.5
 # Reasons of masks that are no fault: nothing moves, or somebody wanted it so.
-AT_REST = ("joint at rest",)
-SENSORS = ("imu", "dvl", "depth", "joint_states", "thrusters", "battery", "wrench")
+NO_FAULTS = (JOINT_AT_REST, BY_SETTING)
+INPUT_CODES = ("imu", "dvl", "depth", "joint_states", "thrusters", "battery", "wrench")
 # Codes of findings that have their own place in the verdict, or are of the past.
 JUDGED_ELSEWHERE = ("trust", "residual", "masked rows", "robot.dry_mass")
 
@@ -206,16 +204,16 @@ def _fits(evidence: Evidence) -> Answer:
     for name, channel in judged.items():
         unexplained = 1 - channel.figures["r2"]
         hardly = not (channel.moved or misset or channel.trust == "wrong")
-        if unexplained > UNEXPLAINED and hardly:
+        if unexplained > UNEXPLAINED_SHARE and hardly:
             found.append((USABLE, f"{name}: hardly moved, and {_share(unexplained)} of its "
                                   "effort's power is not explained; move it, or do not rely on "
                                   "it"))
-        elif channel.trust == "wrong" or unexplained > UNEXPLAINED:
+        elif channel.trust == "wrong" or unexplained > UNEXPLAINED_SHARE:
             found.append((NOT_USABLE, f"{name}: {_share(unexplained)} of the effort's power is not "
                                       f"explained{_by_trust(channel)}; a sensor, a sign, an order "
                                       "or a scale is probably wrong, or the robot is not the one "
                                       "that is configured"))
-        elif unexplained > MATTERS:
+        elif unexplained > MATTERING_SHARE:
             found.append((USABLE, f"{name}: {_share(unexplained)} of the effort's power is not "
                                   "explained; the model lacks something that acts on this axis "
                                   "(tether, current, drag of the arm), or it moved too little"))
@@ -248,7 +246,7 @@ def _of_silence(evidence: Evidence, names: Sequence[str]) -> str:
 def _why_silent(channel: ChannelEvidence) -> str:
     """Why a channel is not judged: what costs it most of its rows, or what its rows lack."""
     if channel.seconds >= JUDGED_SECONDS:
-        return f"its effort varies by less than {STILL:.0%} of the deviation stated for it"
+        return f"its effort varies by less than {STILL_SHARE:.0%} of the deviation stated for it"
     masked = channel.masked
     if channel.lost > MOST_MASKED * channel.rows:
         if sum(masked.values()) > MOST_MASKED * channel.lost:
@@ -270,7 +268,7 @@ def _calibrated(evidence: Evidence) -> Answer:
             found.append((USABLE if held >= LEAST_COVERAGE else NOT_USABLE,
                           f"{name}: the 95 % intervals hold {held:.0%} of the rows; do not take "
                           f"them for bounds. {_how_to_grow(evidence)}"))
-        elif ratio > WIDEST and share > MATTERS:
+        elif ratio > WIDEST and share > MATTERING_SHARE:
             found.append((USABLE, f"{name}: the intervals are {ratio:.1f} times as wide as the "
                                   f"errors ask for ({held:.0%} inside)"
                                   + ("; more motion narrows them" if evidence.learnt else "")))
@@ -302,7 +300,7 @@ def _inputs(evidence: Evidence) -> Answer:
     wanted = {name: one for name, one in evidence.channels.items() if not one.left_out}
     for name, channel in wanted.items():
         faults = {reason: rows for reason, rows in channel.masked.items()
-                  if reason not in (*AT_REST, BY_SETTING)}
+                  if reason not in NO_FAULTS}
         share = sum(faults.values()) / max(channel.rows, 1)
         if share > MOST_MASKED:
             reason = max(faults, key=lambda each: faults[each])
@@ -316,7 +314,8 @@ def _inputs(evidence: Evidence) -> Answer:
 def _misset(evidence: Evidence) -> list[Finding]:
     """Findings of settings, units and calibrations. What is said of a sensor as such (a clock that
     is corrected) is no setting's fault, and what it costs shows in its rows."""
-    return [each for each in evidence.findings if each.code not in (*JUDGED_ELSEWHERE, *SENSORS)]
+    return [each for each in evidence.findings
+            if each.code not in (*JUDGED_ELSEWHERE, *INPUT_CODES)]
 
 
 def _merged(found: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

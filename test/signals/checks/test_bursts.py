@@ -17,7 +17,7 @@
 import numpy as np
 import pytest
 
-from uvms_adaptive_dynamics.signals.checks.bursts import LASTING, MEMORY, BurstFilter
+from uvms_adaptive_dynamics.signals.checks.bursts import BURST_MEMORY, LASTING_DOUBT, BurstFilter
 
 
 def shown(doubted, period=0.5):
@@ -40,7 +40,7 @@ def test_bursts_are_not_shown():
 def test_doubt_that_lasts_is_shown_whole(share):
     """All of it, or four rows in ten again and again: nothing of the last minute is left out."""
     rng = np.random.default_rng(0)
-    count = int(2 * MEMORY / 0.5)
+    count = int(2 * BURST_MEMORY / 0.5)
     found = shown(list(rng.random(count) < share))
     assert sorted(found) == [0.5 * k for k in range(count)]
-    assert LASTING < MEMORY
+    assert LASTING_DOUBT < BURST_MEMORY

@@ -23,7 +23,7 @@ from signal_runs import run
 from uvms_adaptive_dynamics.signals.decode.input_state import (
     ERROR,
     LONGEST_SENTENCE,
-    MOST_REASONS,
+    MOST_REASONS_KEPT,
     OK,
     WARN,
     InputState,
@@ -131,7 +131,7 @@ def test_counts_and_sentences_stay_small_whatever_comes():
     for k in range(1000):
         state.count_rejected(f"reason {k}", "x" * 1000)
         state.count_outlier(f"reason {k}")
-    assert len(state.rejected) == len(state.doubted) == MOST_REASONS + 1
+    assert len(state.rejected) == len(state.doubted) == MOST_REASONS_KEPT + 1
     assert state.rejected.total() == state.doubted.total() == 1000
     assert len(state.last_error) == LONGEST_SENTENCE
 

@@ -18,11 +18,11 @@ import numpy as np
 import pytest
 
 from uvms_adaptive_dynamics.signals.filters.gyro_bias import (
+    BIAS_SPAN,
     HEADING,
     HEADING_PATIENCE,
     LOOKS,
     RATES,
-    SPAN,
     GyroBias,
 )
 
@@ -34,10 +34,11 @@ def looked(error, seconds=60.0, stddev=0.004):
     """(gyro, [(t, what is wrong)]) where attitudes have noise and rates are off by error(t) (3,)
     less what is taken off, over windows of a span."""
     gyro, rng, wrong = GyroBias(), np.random.default_rng(1), []
-    for t in np.arange(0.0, seconds, SPAN / LOOKS):
-        past = np.linspace(t - SPAN, t, 21)
+    for t in np.arange(0.0, seconds, BIAS_SPAN / LOOKS):
+        past = np.linspace(t - BIAS_SPAN, t, 21)
         b = np.mean([error(at) for at in past], axis=0) - gyro.bias
-        turn = [*(np.cross(b, DOWN) * SPAN), -(b @ DOWN) * SPAN] + stddev * rng.standard_normal(4)
+        turn = BIAS_SPAN * np.array([*np.cross(b, DOWN), -(b @ DOWN)])
+        turn = turn + stddev * rng.standard_normal(4)
         assert gyro.is_due(t)
         found = gyro.look(t, turn, DOWN.tolist())
         if found:
@@ -53,10 +54,10 @@ def from_onset(*bias):
 def test_a_bias_that_begins_is_found_within_two_spans_and_taken_off(bias):
     """Named with its values to .005 rad/s, once, and never before it is there."""
     gyro, ((t, what),) = looked(from_onset(*bias))
-    assert what == RATES and ONSET < t < ONSET + 2.6 * SPAN
+    assert what == RATES and ONSET < t < ONSET + 2.6 * BIAS_SPAN
     assert np.allclose(gyro.bias, bias, atol=0.005)
     (said,) = gyro.sentences()
-    assert said.startswith("imu angular velocity") and f"since {t - 2 * SPAN:.0f} s" in said
+    assert said.startswith("imu angular velocity") and f"since {t - 2 * BIAS_SPAN:.0f} s" in said
 
 
 def test_what_is_too_large_for_a_bias_is_told_and_not_taken_off():
@@ -73,7 +74,7 @@ def test_an_error_about_the_vertical_is_the_headings_until_it_has_lasted():
     assert {what for _, what in wrong} == {HEADING} and not any(gyro.bias)
     assert gyro.sentences() == []
     gyro, wrong = looked(from_onset(*yaw))
-    assert wrong[-1][1] == RATES and wrong[-1][0] < ONSET + HEADING_PATIENCE + 2.6 * SPAN
+    assert wrong[-1][1] == RATES and wrong[-1][0] < ONSET + HEADING_PATIENCE + 2.6 * BIAS_SPAN
     assert np.allclose(gyro.bias, yaw, atol=0.005)
 
 

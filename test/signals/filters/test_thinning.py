@@ -16,7 +16,7 @@
 
 import numpy as np
 
-from uvms_adaptive_dynamics.signals.filters.thinning import BLOCK, BlockAverage
+from uvms_adaptive_dynamics.signals.filters.thinning import AVERAGED_SPAN, BlockAverage
 
 
 def thinned(rate, seconds=1.0, newest=()):
@@ -33,9 +33,11 @@ def test_a_slow_sensor_passes_as_it_is():
 
 
 def test_a_fast_one_is_averaged_without_delay():
-    """4 kHz: blocks no shorter than BLOCK, each row and its time the mean of the same readings."""
+    """4 kHz: blocks no shorter than AVERAGED_SPAN, each row and its time the mean of the same
+    readings."""
     rows = thinned(4000.0, newest=[2])
     t = np.array([at for at, _ in rows])
-    assert BLOCK < np.median(np.diff(t)) < 2 * BLOCK and 1.0 / len(rows) > BLOCK
+    assert AVERAGED_SPAN < np.median(np.diff(t)) < 2 * AVERAGED_SPAN
+    assert 1.0 / len(rows) > AVERAGED_SPAN
     np.testing.assert_allclose([row[0] for _, row in rows], 10.0 * t, atol=1e-9)
     assert all(-row[2] > at for at, row in rows[1:])      # the newest, not the mean

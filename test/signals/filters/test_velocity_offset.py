@@ -25,7 +25,7 @@ from uvms_adaptive_dynamics.signals.filters.inertial import (
 )
 from uvms_adaptive_dynamics.signals.filters.velocity_offset import (
     BIAS_STDDEV,
-    LARGEST_BIAS,
+    LARGEST_FORCE_BIAS,
     VelocityOffset,
 )
 from uvms_adaptive_dynamics.signals.gates.innovations import InnovationGate
@@ -98,7 +98,7 @@ def test_no_bias_is_made_of_the_first_velocities_noise(period, noise):
     for seed in range(60):
         rng, offset, value = np.random.default_rng(seed), VelocityOffset(1.0, 0.01), np.zeros(3)
         gate = InnovationGate(DVL_FLOOR, DVL_LARGEST, BIAS_STDDEV, DVL_WANDER, DVL_PATIENCE,
-                              LARGEST_BIAS)
+                              LARGEST_FORCE_BIAS)
         waiting, worst = [], 0.0
         for k in range(round(12.0 / period)):
             value = value + period * (np.array(offset.bias) - 0.02)

@@ -20,7 +20,11 @@ import pytest
 from problems import admissible, make_problem, make_table
 from test_interior_point import prepared
 
-from uvms_adaptive_dynamics.solvers.native.active_set import GAP, _Search, solve_active_set
+from uvms_adaptive_dynamics.solvers.native.active_set import (
+    ACTIVE_SET_GAP,
+    _Search,
+    solve_active_set,
+)
 from uvms_adaptive_dynamics.solvers.native.answer import Answer, Clock, Stopped
 from uvms_adaptive_dynamics.solvers.native.interior_point import solve_interior
 
@@ -47,7 +51,7 @@ def test_a_right_guess_is_confirmed_in_few_steps(seed):
     assert best.active.bounds.any()
     start = best.x + 1e-6 * np.random.default_rng(9).normal(size=best.x.size)
     again = solve_active_set(cost, cones, start, best.active)
-    assert isinstance(again, Answer) and again.gap < GAP and again.steps < 8
+    assert isinstance(again, Answer) and again.gap < ACTIVE_SET_GAP and again.steps < 8
     assert np.array_equal(again.active.bounds, best.active.bounds)
     assert (again.active.multipliers >= 0).all()
     np.testing.assert_allclose(again.x, best.x, atol=1e-5)
@@ -113,7 +117,7 @@ def test_the_active_set_is_followed_as_directions_become_null_and_free(seed):
             found = solve_interior(cost, cones, cones.coordinates.reduce(problem.pi), 1e-8)
         cost.refresh(found.x)
         found = solve_active_set(cost, cones, found.x, found.active)
-        assert isinstance(found, Answer) and found.gap < GAP
+        assert isinstance(found, Answer) and found.gap < ACTIVE_SET_GAP
         oracle = solve_interior(cost, cones, found.x, 1e-9)
         assert found.value - oracle.value < 1e-8 * cost.size(oracle.value)
         assert cones.violation(found.x) < 1e-12

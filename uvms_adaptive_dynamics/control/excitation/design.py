@@ -31,7 +31,7 @@ from ...errors import ParameterError
 from ...model.parameter_file import ParameterSet
 from ...model.robot import RobotModel
 from ..desired_motion import desired_motion
-from ..stage_entry import KINDS
+from ..stage_entry import STAGE_KINDS
 from .information import promise_of
 from .knowledge import CREEP, Knowledge
 from .limits import MotionLimits, moving
@@ -43,9 +43,10 @@ from .trajectory import VEHICLE_COORDINATES, Trajectory
 SEARCH_SHARE = 0.7          # of the time given; fitting and promises take the rest
 CHECKS_PER_SECOND = 20      # instants at which a finished motion is held against its limits
 # Share by which a motion is made smaller until nothing is exceeded, and the least that is tried.
-SHRINK, SMALLEST = 0.95, 0.01
+SHRINK, SMALLEST_MOTION = 0.95, 0.01
 HALFWAY = 0.3   # size of the coordinates that cause an excess, from which all are made smaller
-HELD = 0.9      # of the limits of the wanted motion, within which the robot is held at its start
+# Of the limits of the wanted motion, within which the robot is held at its start.
+HOLDING_SHARE = 0.9
 POSTURES = 60       # of the arm, of which the one that is easiest to hold is where it starts
 
 
@@ -67,8 +68,8 @@ def design(robot: RobotModel, known: ParameterSet, noise: np.ndarray, free: np.n
     Raises ParameterError where nothing may move, or where even rest exceeds a limit.
     """
     config = config or Config()
-    if kind not in KINDS:
-        raise ParameterError(f"kind of motion '{kind}'; expected {' or '.join(KINDS)}.")
+    if kind not in STAGE_KINDS:
+        raise ParameterError(f"kind of motion '{kind}'; expected {' or '.join(STAGE_KINDS)}.")
     begun = time.thread_time()
     settings, tightened = config.excitation, limits.with_margins(config, duration)
     moves = moving(robot, move)
@@ -130,7 +131,7 @@ def resting_place(robot: RobotModel, limits: MotionLimits, draws: np.ndarray, mo
     chosen = np.array(efforts)[:, best]
     shares = np.linspace(1.0, 0.0, 21)
     mixed = chosen[:, :1] + shares[:, None, None, None] * (chosen - chosen[:, :1])  # (s, 2, K, C)
-    held = limits.effort_uses(mixed).max(axis=(1, 3)) <= HELD
+    held = limits.effort_uses(mixed).max(axis=(1, 3)) <= HOLDING_SHARE
     nearer = shares[np.where(held.any(axis=0), held.argmax(axis=0), -1)]
     draws = draws[0] + nearer[:, None] * (draws - draws[0])
     return places[best], draws
@@ -171,7 +172,7 @@ def _shrink(size: np.ndarray, uses: dict[str, float], trajectory: Trajectory) ->
     """Lessen the size (6 + n,) of coordinates that exceed a limit; False where none does. Raises
     ParameterError where nothing is left to lessen."""
     beyond = {name: use for name, use in uses.items() if use > 1.0}
-    if beyond and size.max() < SMALLEST:
+    if beyond and size.max() < SMALLEST_MOTION:
         name = max(beyond, key=lambda each: beyond[each])
         raise ParameterError(
             f"no motion keeps the limit of '{name}': {100 * uses[name]:.0f} % of what is "

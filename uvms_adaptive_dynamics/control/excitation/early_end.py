@@ -22,7 +22,7 @@ import numpy as np
 from .basis import envelope
 from .trajectory import Trajectory
 
-STEP = 0.1      # [s] between the instants at which a motion is looked at
+LOOK_STEP = 0.1  # [s] between the instants at which a motion is looked at
 # in ramps of the motion: over how long it may fade, and how long it may go on before that
 FADES, WAITS = (1.0, 1.5, 2.0), (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -41,10 +41,10 @@ def ended_early(trajectory: Trajectory, flown: float, at_once: bool) -> Trajecto
     waits = (0.0,) if at_once else WAITS
     ends = sorted((flown + (wait + fade) * ramp, fade * ramp) for fade in FADES for wait in waits
                   if fade * ramp <= flown and flown + (wait + fade) * ramp < trajectory.duration)
-    _, *whole = trajectory.coordinates_at(np.arange(0.0, trajectory.duration, STEP))
+    _, *whole = trajectory.coordinates_at(np.arange(0.0, trajectory.duration, LOOK_STEP))
     peaks = np.abs(whole).max(axis=1)
     moving = peaks > 0.0
-    t = np.arange(flown, ends[-1][0] + STEP, STEP)
+    t = np.arange(flown, ends[-1][0] + LOOK_STEP, LOOK_STEP)
     # without an end: how it would go on
     value, rate, acceleration = replace(trajectory, duration=np.inf).coordinates_at(t)
     value = value - trajectory.centre

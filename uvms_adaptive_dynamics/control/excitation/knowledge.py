@@ -37,10 +37,10 @@ from .rows import regressors
 from .trajectory import Promise
 
 # Variance of a direction, of variances scaled to one, below which nothing is left to learn in it.
-KNOWN = 1e-12
+KNOWN_VARIANCE = 1e-12
 # Places at rest, by which it is known what holds the robot still.
-PLACES = 16
-ROUNDS = 10     # of weighing what is known of them
+RESTING_PLACES = 16
+WEIGHING_ROUNDS = 10  # of weighing what is known of them
 PROJECTIONS = 3     # of a draw, to what was seen at rest and to the bounds in turn
 CREEP = 0.1     # share of the joints' speed limits at which the arm moves there
 # Factor on a prior's variance from which a direction is measured: 10 deviations.
@@ -65,7 +65,7 @@ class Knowledge:
         keep, scale = self.coordinates.keep, self.coordinates.scale
         P = self.covariance[np.ix_(keep, keep)] / np.outer(scale, scale)
         variance, V = np.linalg.eigh(P)
-        variance = np.maximum(variance, KNOWN)
+        variance = np.maximum(variance, KNOWN_VARIANCE)
         self.root = V * np.sqrt(variance)       # (m, m), P = root root^T
         self.correlation = 1.0
         if known.covariance is None:
@@ -135,23 +135,24 @@ class Knowledge:
         known at places where the robot is still and its joints creep, and how large they are at
         most."""
         robot, settings, d = self.robot, config.excitation, limits.low.size
-        place, rate = np.zeros((2, PLACES, d))
-        place[:, 3:5] = rng.uniform(-limits.tilt, limits.tilt, (PLACES, 2)) / np.sqrt(2)
-        place[:, 6:] = limits.middle[6:] + limits.reach[6:] * rng.uniform(-1, 1, (PLACES, d - 6))
-        rate[:, 6:] = CREEP * limits.joint_speed * rng.choice([-1.0, 1.0], (PLACES, d - 6))
+        place, rate = np.zeros((2, RESTING_PLACES, d))
+        place[:, 3:5] = rng.uniform(-limits.tilt, limits.tilt, (RESTING_PLACES, 2)) / np.sqrt(2)
+        spread = rng.uniform(-1, 1, (RESTING_PLACES, d - 6))
+        place[:, 6:] = limits.middle[6:] + limits.reach[6:] * spread
+        rate[:, 6:] = CREEP * limits.joint_speed * rng.choice([-1.0, 1.0], (RESTING_PLACES, d - 6))
         Y, load = regressors(robot, desired_motion(place, rate, 0 * place))
         vehicle = [settings.rest_force] * 3 + [settings.rest_moment] * 3 if robot.vehicle else []
         wanted = np.concatenate([vehicle, settings.rest_share * limits.torque]) ** 2
         H = Y.reshape(-1, robot.table.size)
-        prior, noise = H @ self.covariance @ H.T, np.tile(wanted, PLACES)
+        prior, noise = H @ self.covariance @ H.T, np.tile(wanted, RESTING_PLACES)
         # One thing is known of all places, not one of each: what is then uncertain of them is the
         # settings' deviation, on average over them.
-        for _ in range(ROUNDS):
+        for _ in range(WEIGHING_ROUNDS):
             left = np.diagonal(prior - prior @ np.linalg.solve(prior + np.diag(noise), prior))
-            mean_left = left.reshape(PLACES, -1).mean(axis=0)
-            noise *= np.tile(wanted / np.maximum(mean_left, 1e-12), PLACES)
+            mean_left = left.reshape(RESTING_PLACES, -1).mean(axis=0)
+            noise *= np.tile(wanted / np.maximum(mean_left, 1e-12), RESTING_PLACES)
         most = np.concatenate([vehicle, settings.torque_share * limits.torque])
-        return H, load.ravel(), noise, np.tile(most, PLACES)
+        return H, load.ravel(), noise, np.tile(most, RESTING_PLACES)
 
 
 def _within(drawn: np.ndarray, P: np.ndarray, physical: PhysicalSet) -> np.ndarray:

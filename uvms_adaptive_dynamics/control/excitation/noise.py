@@ -25,9 +25,9 @@ from ...model.robot import RobotModel
 from .knowledge import Knowledge
 
 # Independent rows of a channel, below which its noise stays the one assumed: known to 22 %.
-FEWEST = 10
-ROUNDS = 100    # of expectation and maximization, which end before if the noise changes less than
-SETTLED = 1e-3  # that share of itself
+FEWEST_ROWS = 10
+# Of expectation and maximization, which end before if the noise changes by less than this share.
+NOISE_ROUNDS, SETTLED_CHANGE = 100, 1e-3
 
 
 def noise_of(known: ParameterSet, robot: RobotModel, config: Config) -> np.ndarray:
@@ -53,15 +53,15 @@ def measured_noise(Y: np.ndarray, tau: np.ndarray, valid: np.ndarray, knowledge:
     every = max(1, round(knowledge.overlap))
     Y, counts = Y[::every], np.asarray(valid[::every], float)
     rows = counts.sum(axis=0)
-    told = rows >= FEWEST
+    told = rows >= FEWEST_ROWS
     if not told.any():
         raise ParameterError(
             f"{len(valid)} rows are too few to measure noise: {int(rows.max(initial=0))} of them "
-            f"are independent; expected {FEWEST} of a channel. Record some ten seconds.")
+            f"are independent; expected {FEWEST_ROWS} of a channel. Record some ten seconds.")
     Z = knowledge.coordinates.columns(Y) @ knowledge.root                    # (T, C, m)
     residual = np.where(counts > 0, tau[::every] - Y @ knowledge.values, 0.0)
     noise = np.array(assumed, float)
-    for _ in range(ROUNDS):
+    for _ in range(NOISE_ROUNDS):
         weighted = Z * (np.sqrt(counts) / noise)[:, :, None]
         flat = weighted.reshape(-1, Z.shape[2])
         C = np.linalg.inv(flat.T @ flat + np.eye(Z.shape[2]))
@@ -69,7 +69,7 @@ def measured_noise(Y: np.ndarray, tau: np.ndarray, valid: np.ndarray, knowledge:
         doubt = np.einsum("tcm,tcm->tc", Z @ C, Z)
         square = (counts * ((residual - Z @ x) ** 2 + doubt)).sum(axis=0) / np.maximum(rows, 1.0)
         new = np.where(told, np.sqrt(square), noise)
-        settled = np.all(np.abs(new - noise) < SETTLED * noise)
+        settled = np.all(np.abs(new - noise) < SETTLED_CHANGE * noise)
         noise = new
         if settled:
             break

@@ -37,7 +37,7 @@ from .rows import motion_gradient, regressors
 PENALTY = 24000.0
 AIM = 0.95      # share of the limits from which that counts: peaks lie between the instants
 # Instants in the shortest period of a motion, in which its values differ by 15 % of the amplitude.
-INSTANTS = 8
+INSTANTS_PER_PERIOD = 8
 
 
 class Tones(NamedTuple):
@@ -61,7 +61,7 @@ class Objective:
         self._limits, self._moves, self._centre = limits, moves, centre
         self._duration, self._ramp = duration, config.excitation.ramp
         self._rest = config.joint_states.rest_velocity
-        steps = max(2, round(INSTANTS * band[1] * duration))
+        steps = max(2, round(INSTANTS_PER_PERIOD * band[1] * duration))
         self._t = (np.arange(steps) + 0.5) * duration / steps
         independent = duration / steps / (config.filter.period * knowledge.overlap
                                           * knowledge.correlation)

@@ -24,7 +24,7 @@ from ...model.state import State
 from ..desired_motion import DesiredMotion, desired_motion
 
 # Of m, rad and s: rounding of a regressor over it is 1e-9, curvature times it 1e-6.
-STEP = 1e-6
+DIFFERENCE_STEP = 1e-6
 
 
 def regressors(robot: RobotModel, motion: DesiredMotion) -> tuple[np.ndarray, np.ndarray]:
@@ -55,7 +55,7 @@ def motion_gradient(robot: RobotModel, coordinates: np.ndarray, Y: np.ndarray, G
             if order == 0 and k < 3:
                 continue
             ahead = coordinates.copy()
-            ahead[order, :, k] += STEP
+            ahead[order, :, k] += DIFFERENCE_STEP
             there, _ = regressors(robot, desired_motion(*ahead))
-            found[order, :, k] = np.einsum("tcp,tcp->t", G, there - Y) / STEP
+            found[order, :, k] = np.einsum("tcp,tcp->t", G, there - Y) / DIFFERENCE_STEP
     return found

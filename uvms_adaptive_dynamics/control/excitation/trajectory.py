@@ -27,7 +27,7 @@ from .basis import smooth_step, tones
 
 # Of its present deviation: what a promise is held to is to become better known by a fifth or more.
 TOLD = 0.8
-KEPT = 0.8, 1.3     # achieved over promised deviation of a promise that is kept
+PROMISE_KEPT = 0.8, 1.3  # achieved over promised deviation of a promise that is kept
 MOST_NAMED = 4      # parameters of a promise in words
 VEHICLE_COORDINATES = ("forward", "right", "down", "roll", "pitch", "yaw")
 
@@ -67,7 +67,7 @@ class Promise(NamedTuple):
         ratio = achieved[told] / self.promised[told]
         if not ratio.size:
             return "nothing was promised"
-        low, high = KEPT
+        low, high = PROMISE_KEPT
         return (f"deviations of {told.sum()} parameters are {np.median(ratio):.2f} times those "
                 f"promised (median), {np.mean((ratio > low) & (ratio < high)):.0%} of them within "
                 f"{low:g} to {high:g} times")

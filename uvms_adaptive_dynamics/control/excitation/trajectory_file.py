@@ -27,18 +27,18 @@ from ...disk.yaml_text import parse_yaml
 from ...errors import ParameterError, brief
 from .trajectory import VEHICLE_COORDINATES, Promise, Trajectory
 
-SCHEMA = 1
+TRAJECTORY_SCHEMA = 1
 # [bytes] 36 coordinates of 50 tones and 400 parameters are 250 kB.
-LIMIT = 1_000_000
+LARGEST_TRAJECTORY_FILE = 1_000_000
 # Seconds, metres, radians, hertz or a deviation in any unit: a motion of it is finite.
-LARGEST = 1e6
-ADVICE = "Correct it, or design it again with the command excite."
+LARGEST_TRAJECTORY_VALUE = 1e6
+TRAJECTORY_ADVICE = "Correct it, or design it again with the command excite."
 
 
 def save_trajectory(path: str | Path, trajectory: Trajectory) -> Path:
     """Write it atomically; raises UvmsError where the file cannot be written."""
     document: dict[str, Any] = {
-        "schema": SCHEMA, "trajectory": dict(trajectory.made),
+        "schema": TRAJECTORY_SCHEMA, "trajectory": dict(trajectory.made),
         "duration": float(trajectory.duration), "ramp": float(trajectory.ramp),
         "coordinates": {}}
     rows = zip(trajectory.coordinates, trajectory.centre, trajectory.frequencies, trajectory.sine,
@@ -65,25 +65,26 @@ def save_trajectory(path: str | Path, trajectory: Trajectory) -> Path:
 def load_trajectory(path: str | Path) -> Trajectory:
     """Read a file of `save_trajectory`; raises ParameterError with what is wrong and what to do."""
     what = f"trajectory '{path}'"
-    text = read_text(Path(path), what, LIMIT, ParameterError,
+    text = read_text(Path(path), what, LARGEST_TRAJECTORY_FILE, ParameterError,
                      "a trajectory as the command excite writes it")
-    document = parse_yaml(text, what, ParameterError, ADVICE)
+    document = parse_yaml(text, what, ParameterError, TRAJECTORY_ADVICE)
     if not isinstance(document, dict) or not isinstance(document.get("coordinates"), dict):
         raise ParameterError(f"{what} holds no mapping 'coordinates'; expected a trajectory as the "
-                             f"command excite writes it. {ADVICE}")
-    if document.get("schema") != SCHEMA:
+                             f"command excite writes it. {TRAJECTORY_ADVICE}")
+    if document.get("schema") != TRAJECTORY_SCHEMA:
         raise ParameterError(f"{what} has schema {brief(document.get('schema'))}; expected "
-                             f"{SCHEMA}. Design it again with this version.")
+                             f"{TRAJECTORY_SCHEMA}. Design it again with this version.")
     coordinates = document["coordinates"]
     names = tuple(map(str, coordinates))
     if names[:6] != VEHICLE_COORDINATES:
         raise ParameterError(f"{what} has the coordinates {', '.join(names[:6]) or 'none'}; "
-                             f"expected {', '.join(VEHICLE_COORDINATES)}, then joints. {ADVICE}")
+                             f"expected {', '.join(VEHICLE_COORDINATES)}, then joints. "
+                             f"{TRAJECTORY_ADVICE}")
     duration, ramp = (_number(document.get(key), f"{what}: '{key}'", above=0.0)
                       for key in ("duration", "ramp"))
     if 2 * ramp > duration:
         raise ParameterError(f"{what}: 'ramp' is {ramp:g} s; expected at most half of the "
-                             f"duration of {duration:g} s. {ADVICE}")
+                             f"duration of {duration:g} s. {TRAJECTORY_ADVICE}")
     entries = [_entry(entry, f"{what}: '{name}'") for name, entry in coordinates.items()]
     most = max(1, *(len(frequency) for _, frequency, _, _ in entries))
     # tones that a coordinate does not have are silent ones of 1 Hz
@@ -100,18 +101,19 @@ def _entry(entry: Any, what: str) -> tuple[float, np.ndarray, np.ndarray, np.nda
     """(centre, frequencies, sine, cosine) of a coordinate."""
     if not isinstance(entry, dict):
         raise ParameterError(f"{what} is {brief(entry)}; expected a mapping with 'centre'. "
-                             f"{ADVICE}")
+                             f"{TRAJECTORY_ADVICE}")
     centre = _number(entry.get("centre"), f"{what}: 'centre'")
     lists = []
     for key in ("frequency", "sine", "cosine"):
         found = entry.get(key, [])
         if not isinstance(found, list):
             raise ParameterError(f"{what}: '{key}' is {brief(found)}; expected a list of numbers. "
-                                 f"{ADVICE}")
+                                 f"{TRAJECTORY_ADVICE}")
         lists.append(np.array([_number(value, f"{what}: '{key}'") for value in found]))
     if len({len(each) for each in lists}) != 1:
         raise ParameterError(f"{what} has {len(lists[0])} frequencies, {len(lists[1])} sines and "
-                             f"{len(lists[2])} cosines; expected as many of each. {ADVICE}")
+                             f"{len(lists[2])} cosines; expected as many of each. "
+                             f"{TRAJECTORY_ADVICE}")
     return centre, lists[0], lists[1], lists[2]
 
 
@@ -123,7 +125,7 @@ def _promise(found: Any, what: str) -> Promise | None:
             isinstance(entry, dict) and {*keys, "free", "unit"} <= set(entry)
             for entry in found.values()):
         raise ParameterError(f"{what}: 'promise' is {brief(found)}; expected unit, free, present "
-                             f"and promised for each parameter. {ADVICE}")
+                             f"and promised for each parameter. {TRAJECTORY_ADVICE}")
     if found and all("at_best" in entry for entry in found.values()):
         keys += ("at_best",)
     figures = (np.array([_number(entry[key], f"{what}: '{key}' of a promise")
@@ -132,9 +134,10 @@ def _promise(found: Any, what: str) -> Promise | None:
                    np.array([bool(e["free"]) for e in found.values()]), *figures)
 
 
-def _number(value: Any, what: str, above: float = -LARGEST) -> float:
+def _number(value: Any, what: str, above: float = -LARGEST_TRAJECTORY_VALUE) -> float:
     # NaN is not within any bounds.
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and above < value <= LARGEST:
+    if (isinstance(value, (int, float)) and not isinstance(value, bool)
+            and above < value <= LARGEST_TRAJECTORY_VALUE):
         return float(value)
     raise ParameterError(f"{what} is {brief(value)}; expected a number above {above:g}, of at most "
-                         f"{LARGEST:g}. {ADVICE}")
+                         f"{LARGEST_TRAJECTORY_VALUE:g}. {TRAJECTORY_ADVICE}")

@@ -29,7 +29,7 @@ import numpy as np
 from ...model.jackknife import student_quantile, variance
 
 SUMS = ("n", "squared", "inside", "nll")
-LEVEL = 0.95
+CONFIDENCE = 0.95
 
 
 class Difference(NamedTuple):
@@ -74,7 +74,7 @@ class Compared(NamedTuple):
         return "worse" if max(sure) > 0.0 else "better"
 
 
-ORDER = ("worse", "undecided", "same", "better")
+WORD_ORDER = ("worse", "undecided", "same", "better")
 
 Judged = Mapping[tuple[str, str], Mapping[str, Any]]     # (split, recording) -> channels
 
@@ -110,7 +110,7 @@ def compared(old: Judged, new: Judged) -> list[Compared]:
 
 def worst_first(found: Iterable[Compared]) -> list[Compared]:
     """What surely got worse, by its RMSE; then what is undecided, the same, and better."""
-    return sorted(found, key=lambda one: (ORDER.index(one.word), -one.log_rmse.value))
+    return sorted(found, key=lambda one: (WORD_ORDER.index(one.word), -one.log_rmse.value))
 
 
 def _channel(pairs: Sequence[tuple[tuple[str, str], Mapping, Mapping]],
@@ -166,4 +166,4 @@ def jackknife(old: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     if K < 2:
         return change, np.full(3, np.nan)
     without = _figures(new.sum(axis=0) - new) - _figures(old.sum(axis=0) - old)
-    return change, student_quantile(0.5 + LEVEL / 2, K) * np.sqrt(variance(without))
+    return change, student_quantile(0.5 + CONFIDENCE / 2, K) * np.sqrt(variance(without))

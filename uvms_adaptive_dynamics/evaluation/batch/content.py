@@ -33,7 +33,7 @@ from ...model.robot import RobotModel, resolve_urdf
 from ...solvers.choose import choose_solver
 
 # [bytes] read at once; large enough that a disk reads without pauses.
-BLOCK = 1 << 20
+READ_SIZE = 1 << 20
 # Their last digits may differ between versions. Pinocchio is `pin` on PyPI, and of no
 # distribution where it comes from apt.
 LIBRARIES = ("numpy", "scipy", "pin", "clarabel", "mosek", "cvxpy", "rosbags", "pymavlink")
@@ -54,7 +54,7 @@ def file_digest(path: str | Path) -> str:
                               if file.is_file()])
         found = hashlib.sha256()
         with open(path, "rb") as stream:
-            while piece := stream.read(BLOCK):
+            while piece := stream.read(READ_SIZE):
                 found.update(piece)
         return found.hexdigest()
     except OSError as error:

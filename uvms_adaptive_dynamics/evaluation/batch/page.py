@@ -24,7 +24,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from .compare import Compared, compared, judged_by_variant
 from .table import figure, nats, percent, points, relative, summaries, verdicts_of
 
-TEMPLATE = "batch.html.jinja"
+BATCH_TEMPLATE = "batch.html.jinja"
 
 
 class Cell(NamedTuple):
@@ -57,7 +57,7 @@ def _render(**values: Any) -> str:
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
-    return environment.get_template(TEMPLATE).render(
+    return environment.get_template(BATCH_TEMPLATE).render(
         **values, figure=figure, percent=percent, relative=relative, points=points, nats=nats)
 
 

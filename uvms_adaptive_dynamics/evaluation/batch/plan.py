@@ -33,11 +33,11 @@ from ...options import BAG_SUFFIXES, LOG_SUFFIXES
 from .content import digest_of, settings_digest
 
 # [bytes] of a plan: a thousand splits that each name a hundred recordings.
-LIMIT = 10_000_000
+LARGEST_PLAN_FILE = 10_000_000
 # More are a slip, such as two lists of a hundred values; each is named and checked at the start.
 MOST_VARIANTS = 1000
-FORM = ("a plan: 'settings:' (a setting with a list of values, or a name with settings) and "
-        "'held_out:' ('none', 'one', or a list of {learn: [...], test: [...]})")
+PLAN_FORM = ("a plan: 'settings:' (a setting with a list of values, or a name with settings) and "
+             "'held_out:' ('none', 'one', or a list of {learn: [...], test: [...]})")
 
 
 class KeyedRecording(NamedTuple):
@@ -209,12 +209,13 @@ def _matching(patterns: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
 def load_plan(path: Path) -> tuple[dict[str, dict[str, Any]], dict[str, list[Any]], Any]:
     """(named changes, grid, held_out or None) of a plan's YAML; raises ConfigError."""
     what = f"plan '{path}'"
-    content = parse_yaml(read_text(path, what, LIMIT, ConfigError, FORM), what, ConfigError) or {}
+    content = parse_yaml(read_text(path, what, LARGEST_PLAN_FILE, ConfigError, PLAN_FORM), what,
+                         ConfigError) or {}
     if not isinstance(content, Mapping) or set(content) - {"settings", "held_out"}:
-        raise ConfigError(f"{what} has {brief(content)}; expected {FORM}.")
+        raise ConfigError(f"{what} has {brief(content)}; expected {PLAN_FORM}.")
     settings = content.get("settings") or {}
     if not isinstance(settings, Mapping):
-        raise ConfigError(f"{what}: settings is {brief(settings)}; expected {FORM}.")
+        raise ConfigError(f"{what}: settings is {brief(settings)}; expected {PLAN_FORM}.")
     named: dict[str, dict[str, Any]] = {}
     grid: dict[str, list[Any]] = {}
     for name, value in settings.items():
@@ -232,7 +233,7 @@ def _held_out(value: Any, what: str) -> Any:
     if value in (None, "none", "one"):
         return value
     if not isinstance(value, list) or not value:
-        raise ConfigError(f"{what}: held_out is {brief(value)}; expected {FORM}.")
+        raise ConfigError(f"{what}: held_out is {brief(value)}; expected {PLAN_FORM}.")
     splits = []
     for number, entry in enumerate(value, 1):
         if not isinstance(entry, Mapping) or set(entry) - {"name", "learn", "test"}:

@@ -28,7 +28,7 @@ from .content import digest_of
 from .executors import Ended
 from .page import batch_page
 from .plan import Task
-from .store import SCHEMA, Store
+from .store import BATCH_SCHEMA, Store
 from .table import figure, results_csv, times_csv
 from .task import run_task
 
@@ -68,7 +68,7 @@ def write_results(folder: Path, tasks: Sequence[Task], outcomes: Sequence[Mappin
                 "result": outcome.get("result"), "error": outcome.get("error", "")}
                for task, outcome in zip(tasks, outcomes, strict=True)]
     content: dict[str, Any] = {
-        "schema": SCHEMA, "digest": digest_of(entries), "held_out": held_out,
+        "schema": BATCH_SCHEMA, "digest": digest_of(entries), "held_out": held_out,
         "recordings": {recording.name: recording.digest for task in tasks
                        for recording in (*task.learn, *task.test)},
         "variants": {name: jsonable(config.changed()) for name, config in configs.items()},

@@ -26,10 +26,10 @@ from ...errors import UvmsError
 from ..files import write_json
 from .content import digest_of
 
-SCHEMA = 1
+BATCH_SCHEMA = 1
 # [bytes] A task has 40 kB for each ten minutes that it judges; a batch has some thousand tasks.
 LARGEST_TASK, LARGEST_BATCH = 100_000_000, 2_000_000_000
-FORM = "the --output folder of a batch that has ended, or its batch.json"
+BATCH_FORM = "the --output folder of a batch that has ended, or its batch.json"
 
 
 class Store:
@@ -44,7 +44,7 @@ class Store:
         try:
             content = json.loads(read_text(self._file(key), "outcome", LARGEST_TASK, UvmsError, ""))
             outcome = {"result": content["result"], "times": content["times"]}
-            whole = content["schema"] == SCHEMA and content["digest"] == digest_of(outcome)
+            whole = content["schema"] == BATCH_SCHEMA and content["digest"] == digest_of(outcome)
         # A disk may return anything; a task that is not found is run again.
         except (UvmsError, ValueError, KeyError, TypeError, RecursionError):
             return None
@@ -52,7 +52,8 @@ class Store:
 
     def keep(self, key: str, outcome: dict[str, Any]) -> None:
         """Write an outcome; raises UvmsError where it cannot be."""
-        write_json(self._file(key), {"schema": SCHEMA, "digest": digest_of(outcome), **outcome})
+        write_json(self._file(key),
+                   {"schema": BATCH_SCHEMA, "digest": digest_of(outcome), **outcome})
 
     def _file(self, key: str) -> Path:
         return self._folder / f"{key}.json"
@@ -61,12 +62,12 @@ class Store:
 def load_results(folder: Path) -> dict[str, Any]:
     """batch.json of a finished batch; raises UvmsError."""
     path = folder / "batch.json" if folder.is_dir() else folder
-    text = read_text(path, f"result '{path}'", LARGEST_BATCH, UvmsError, FORM)
+    text = read_text(path, f"result '{path}'", LARGEST_BATCH, UvmsError, BATCH_FORM)
     try:
         content = json.loads(text)
         # The digest stands for everything inside: what was edited or torn is not used.
-        if content["schema"] == SCHEMA and content["digest"] == digest_of(content["tasks"]):
+        if content["schema"] == BATCH_SCHEMA and content["digest"] == digest_of(content["tasks"]):
             return content
     except (ValueError, KeyError, TypeError, RecursionError):
         pass
-    raise UvmsError(f"'{path}' is no result of this command; expected {FORM}.")
+    raise UvmsError(f"'{path}' is no result of this command; expected {BATCH_FORM}.")

@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 
 from .compare import Compared, Difference
 
-COLUMNS = ("variant", "split", "recording", "channel", "unit", "n", "masked", "r2", "slope", "bias",
-           "mae", "rmse", "coverage95", "interval_width", "nll", "verdict", "error")
-FIGURES = COLUMNS[4:-2]
+BATCH_COLUMNS = ("variant", "split", "recording", "channel", "unit", "n", "masked", "r2", "slope",
+                 "bias", "mae", "rmse", "coverage95", "interval_width", "nll", "verdict", "error")
+FIGURES = BATCH_COLUMNS[4:-2]
 LONGEST_REASON = 120    # characters of it on the terminal
 
 
@@ -46,11 +46,11 @@ def results_csv(tasks: Sequence[Mapping[str, Any]]) -> str:
     figures with all their digits, so that equal results are equal files."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(COLUMNS)
+    lines.writerow(BATCH_COLUMNS)
     for task in tasks:
         if task["result"] is None:
             lines.writerow([task["variant"], task["split"], " ".join(task["judged"]),
-                            *[""] * (len(COLUMNS) - 4), task["error"]])
+                            *[""] * (len(BATCH_COLUMNS) - 4), task["error"]])
             continue
         for name, channels in zip(task["judged"], task["result"]["recordings"], strict=True):
             for channel, c in channels.items():

@@ -36,7 +36,7 @@ from .plan import Task
 
 # [s] Sums are kept for pieces of this length, which stand for independent ones: the low-pass
 # correlates rows over .4 s, motions over some seconds.
-PIECE = 10.0
+PIECE_LENGTH = 10.0
 
 
 def run_task(task: Task) -> dict[str, Any]:
@@ -108,13 +108,13 @@ def _judged(done: Run, rows: Rows, number: int) -> dict[str, dict[str, Any]]:
 
 
 def sums_by_piece(rows: Rows, c: int) -> dict[str, list[float]]:
-    """Of channel c in each PIECE of time: n rows that count, their squared residuals, how many are
-    inside the 95 % interval, and their negative log-likelihood [nats]."""
+    """Of channel c in each PIECE_LENGTH of time: n rows that count, their squared residuals, how
+    many are inside the 95 % interval, and their negative log-likelihood [nats]."""
     counted = rows.valid[:, c] & np.isfinite(rows.measured[:, c]) & np.isfinite(
         rows.predicted[:, c])
     t, s = rows.t[counted], rows.stddev[counted, c]
     residual = rows.measured[counted, c] - rows.predicted[counted, c]
-    piece = ((t - rows.t[0]) // PIECE).astype(int) if t.size else np.zeros(0, int)
+    piece = ((t - rows.t[0]) // PIECE_LENGTH).astype(int) if t.size else np.zeros(0, int)
     nll = negative_log_likelihood(residual, s)
     pieces = int(piece.max()) + 1 if piece.size else 0
     return {name: np.bincount(piece, weights, pieces).tolist() for name, weights in (

@@ -29,7 +29,7 @@ from ..recording import Piece
 from .proposal import Proposal
 
 # Each round can mend what the round before hid; there are no more layers of checks than this.
-ROUNDS = 6
+CHECK_ROUNDS = 6
 
 
 class Motion(NamedTuple):
@@ -58,7 +58,7 @@ def mend_by_motion(piece: Piece, proposal: Proposal) -> Motion:
             set_to = proposal.config.thrusters.delay + front.delay.found.delay
             changed = proposal.set({"thrusters.delay": round(set_to, 3)}, delay)
         again = repr(sorted(proposal.config.changed().items())) in seen
-        if not changed or again or len(seen) >= ROUNDS:
+        if not changed or again or len(seen) >= CHECK_ROUNDS:
             proposal.config = before if again else proposal.config
             break
     for finding in found:

@@ -23,7 +23,7 @@ from ...config import Config
 from ...config.template import commented, setting_lines
 from ...errors import ConfigError
 
-HEAD = """\
+PROPOSAL_HEAD = """\
 # Proposed by the command inspect for {}.
 # Only what differs from the defaults; each with what the data say of it.
 """
@@ -69,7 +69,7 @@ class Proposal:
 
     def yaml(self, recording: str) -> str:
         """A ROS parameter file of all settings that differ from the defaults."""
-        lines = [HEAD.format(recording).rstrip(), "/**:", "  ros__parameters:"]
+        lines = [PROPOSAL_HEAD.format(recording).rstrip(), "/**:", "  ros__parameters:"]
         changed = self.config.changed()
         for section in fields(self.config):
             group = getattr(self.config, section.name)

@@ -21,10 +21,10 @@ from typing import Any
 from ...config.sensors import ODOMETRY, POSES
 from ...errors import BagError
 from ...signals.topics import OUTPUTS, Input, inputs
-from ..bags import OPTIONAL, find_topic, types_of
+from ..bags import OPTIONAL_INPUTS, find_topic, types_of
 from ..recording import Topic
 from .proposal import Proposal
-from .survey import ROLES, WRENCH, Survey, TopicSurvey
+from .survey import SURVEYED_ROLES, WRENCH, Survey, TopicSurvey
 
 # Parts of names that speak for a role, and against any.
 FOR = {"imu": ("imu/data", "imu", "odom", "mocap", "pose"),
@@ -40,7 +40,7 @@ VAGUE = ("std_msgs/msg/Float64", "std_msgs/msg/Float64MultiArray", ODOMETRY, *PO
 # of odometry and poses
 REP_103: dict[str, dict[str, Any]] = {"imu": {"imu.frame": "flu", "imu.world": "enu"},
                                       "dvl": {"dvl.frame": "flu", "dvl.xyz": (0.0, 0.0, 0.0)}}
-OWN = tuple(f"/{output.name}" for output in OUTPUTS)
+OWN_OUTPUTS = tuple(f"/{output.name}" for output in OUTPUTS)
 LACKS = {
     "imu": "no topic has attitude, rates and acceleration: without an IMU there is no motion, and "
            "nothing can be estimated of a vehicle",
@@ -62,7 +62,7 @@ def choose_topics(found: Survey, proposal: Proposal) -> dict[str, TopicSurvey]:
     missing."""
     chosen: dict[str, TopicSurvey] = {}
     absent: list[str] = []
-    for role in ROLES:
+    for role in SURVEYED_ROLES:
         if not _wanted(role, proposal):
             continue
         configured = _configured(role, found, proposal)
@@ -97,7 +97,7 @@ def _unnamed(role: str, found: Survey, chosen: dict[str, TopicSurvey]) -> list[T
     those first that no name speaks against."""
     taken = {topic.name for topic in chosen.values()}
     free = [topic for topic in found.of_types(types_of(role)) if topic.type in VAGUE
-            and topic.name not in taken and not topic.name.endswith(OWN)]
+            and topic.name not in taken and not topic.name.endswith(OWN_OUTPUTS)]
     return sorted(free, key=lambda topic: (
         sum(part in topic.name.lower() for part in AGAINST), -topic.count, topic.name))
 
@@ -131,7 +131,7 @@ def _candidates(role: str, found: Survey, proposal: Proposal) -> list[TopicSurve
     ranked = []
     for topic in found.of_types(types):
         fits = [place for place, part in enumerate(FOR[role]) if part in topic.name.lower()]
-        if topic.name.endswith(OWN) or (topic.type in VAGUE and not fits):
+        if topic.name.endswith(OWN_OUTPUTS) or (topic.type in VAGUE and not fits):
             continue
         if role == "joint_states" and not _joints_of(topic):
             continue
@@ -166,7 +166,8 @@ def _without(role: str, found: Survey, proposal: Proposal, unnamed: list[TopicSu
     lines = f"{role}.topic: {unnamed[0].name}\n{role}.type: {unnamed[0].type}" if unnamed else ""
     also = f"also possible by its type: {', '.join(topic.name for topic in unnamed)}"
     if role == "thrusters":
-        wrenches = [topic for topic in found.of_types((WRENCH,)) if not topic.name.endswith(OWN)]
+        wrenches = [topic for topic in found.of_types((WRENCH,))
+                    if not topic.name.endswith(OWN_OUTPUTS)]
         if wrenches:
             proposal.set({"thrusters.source": "wrench", "thrusters.wrench_topic": wrenches[0].name},
                          "no thruster commands are recorded, but a wrench")
@@ -180,10 +181,10 @@ def _without(role: str, found: Survey, proposal: Proposal, unnamed: list[TopicSu
                       "prior.friction_coulomb": ()},
                      "no joint states are recorded: the vehicle alone; if it carries an arm, that "
                      "must stay folded, or its joint states be joined (docs/recordings.md)")
-    elif role in OPTIONAL:
+    elif role in OPTIONAL_INPUTS:
         if role == "depth":
             proposal.set({"depth.enabled": False}, f"no pressure or depth is recorded: "
-                                                   f"{OPTIONAL[role]}"
+                                                   f"{OPTIONAL_INPUTS[role]}"
                          + (f"; {also}" if unnamed else ""))
     elif unnamed:
         proposal.lack(f"no topic is {INPUT[role]} by its name; {also}: name the one that is", lines)
@@ -193,5 +194,5 @@ def _without(role: str, found: Survey, proposal: Proposal, unnamed: list[TopicSu
 
 def needed_topics(proposal: Proposal, chosen: dict[str, TopicSurvey]) -> bool:
     """Whether every input that a run needs has a topic."""
-    return all(each.role in chosen or each.role in OPTIONAL or each.role == "wrench"
+    return all(each.role in chosen or each.role in OPTIONAL_INPUTS or each.role == "wrench"
                for each in inputs(proposal.config))

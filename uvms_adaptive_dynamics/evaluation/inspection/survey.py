@@ -26,10 +26,10 @@ from ...signals.decode.decoder import stamp_of
 from ..bags import opened, types_of
 from ..recording import Piece, as_piece
 
-ROLES = ("imu", "dvl", "depth", "joint_states", "thrusters", "battery")
+SURVEYED_ROLES = ("imu", "dvl", "depth", "joint_states", "thrusters", "battery")
 WRENCH = "geometry_msgs/msg/WrenchStamped"
 # [s] from the beginning that are looked at: twice what the frame checks ask for.
-LONGEST = 180.0
+SURVEYED_SECONDS = 180.0
 MOST_MESSAGES = 4000     # of a topic that are kept to look at their values, evenly
 
 
@@ -68,10 +68,11 @@ class Survey:
 def survey(recording: Piece) -> Survey:
     """Read the recording once; raises BagError."""
     piece = as_piece(recording)
-    wanted = {kind for role in ROLES for kind in types_of(role)} | {WRENCH}
+    wanted = {kind for role in SURVEYED_ROLES for kind in types_of(role)} | {WRENCH}
     with opened(piece.path) as source:
         begin = source.start + piece.begin
-        end = min(source.end if piece.end is None else source.start + piece.end, begin + LONGEST)
+        end = min(source.end if piece.end is None else source.start + piece.end,
+                  begin + SURVEYED_SECONDS)
         topics = {name: TopicSurvey(name, " and ".join(topic.types), topic.messages)
                   for name, topic in source.topics.items()}
         readable = [name for name, topic in topics.items() if topic.type in wanted and topic.count]
@@ -104,7 +105,7 @@ def _stamp(topic: TopicSurvey, message: Any) -> float:
 
 def _keep(topic: TopicSurvey, message: Any, length: float) -> None:
     """Keep the message, or every so many of a topic with very many."""
-    expected = topic.count * min(1.0, LONGEST / max(length, 1e-9))
+    expected = topic.count * min(1.0, SURVEYED_SECONDS / max(length, 1e-9))
     if topic.looked % max(1, int(expected // MOST_MESSAGES) + 1) == 0:
         topic.kept.append(message)
 

@@ -28,9 +28,9 @@ from scipy.spatial.transform import Rotation, Slerp
 
 from ...model.rotations import FRD_FROM_FLU, NED_FROM_ENU
 from .ros_messages import (
-    BATTERY,
+    BATTERY_TYPE,
     IMU,
-    PRESSURE,
+    PRESSURE_TYPE,
     RC_OUT,
     TWIST,
     finite,
@@ -82,10 +82,10 @@ def tracks_of(found: Quantities) -> list[Track]:
         tracks.append(_track("/mavros/rc/out", RC_OUT, found.outputs, found.outputs.values, _rc))
     for number, series in found.pressure.items():
         if number < len(PRESSURE_TOPICS):
-            tracks.append(_track(PRESSURE_TOPICS[number], PRESSURE, series, series.values,
+            tracks.append(_track(PRESSURE_TOPICS[number], PRESSURE_TYPE, series, series.values,
                                  _pressure))
     if found.voltage is not None:
-        tracks.append(_track("/mavros/battery", BATTERY, found.voltage, found.voltage.values,
+        tracks.append(_track("/mavros/battery", BATTERY_TYPE, found.voltage, found.voltage.values,
                              _battery))
     if found.body_velocity is not None:
         tracks.append(_track("/ardupilot/dvl", TWIST, found.body_velocity,
@@ -167,11 +167,11 @@ def _rc(stamp: float, row: np.ndarray):
 
 
 def _pressure(stamp: float, row: np.ndarray):
-    return make(PRESSURE, header=header(stamp), fluid_pressure=float(finite(row)[0]))
+    return make(PRESSURE_TYPE, header=header(stamp), fluid_pressure=float(finite(row)[0]))
 
 
 def _battery(stamp: float, row: np.ndarray):
-    return make(BATTERY, header=header(stamp), voltage=float(finite(row)[0]), present=True)
+    return make(BATTERY_TYPE, header=header(stamp), voltage=float(finite(row)[0]), present=True)
 
 
 def _velocity(stamp: float, row: np.ndarray):

@@ -29,7 +29,7 @@ from .tracks import Make
 
 QUATERNION = "geometry_msgs/msg/Quaternion"
 # Kinds of rosbags' definitions.
-BASE, NAME = 1, 2
+BASE_KIND, NAME_KIND = 1, 2
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def _definition(kind: str, path: str, where: str) -> tuple[int, Any]:
                            f"{', '.join(fields)}.{hint}")
         number, detail = fields[name]
         if depth < len(parents):
-            if int(number) != NAME:
+            if int(number) != NAME_KIND:
                 raise BagError(f"{where}: {brief(path)} is no field of {kind}.")
             kind = detail
     return int(number), detail
@@ -118,7 +118,7 @@ def _definition(kind: str, path: str, where: str) -> tuple[int, Any]:
 
 def _is_text(definition: tuple[int, Any]) -> bool:
     number, detail = definition
-    base = detail if number == BASE else detail[0][1] if number > NAME else None
+    base = detail if number == BASE_KIND else detail[0][1] if number > NAME_KIND else None
     return isinstance(base, tuple) and base[0] == "string"
 
 
@@ -126,15 +126,15 @@ def _converter(definition: tuple[int, Any], count: int,
                where: str) -> Callable[[np.ndarray], Any]:
     """From (count,) numbers to the field's value."""
     number, detail = definition
-    if number == BASE:
+    if number == BASE_KIND:
         if count != 1:
             raise BagError(f"{where} has {count} columns; expected one.")
         whole = not detail[0].startswith("float")
         return lambda row: (int(finite(row)[0]) if whole else float(finite(row)[0]))
-    if number == NAME:
+    if number == NAME_KIND:
         return _message_converter(detail, count, where)
     (inner, inner_detail), size = detail
-    if int(inner) != BASE or (number == 3 and size != count):
+    if int(inner) != BASE_KIND or (number == 3 and size != count):
         raise BagError(f"{where} has {count} columns; expected {size} numbers.")
     dtype = np.dtype(inner_detail[0].replace("octet", "uint8").replace("byte", "uint8"))
     if dtype.kind in "iu":
@@ -145,7 +145,7 @@ def _converter(definition: tuple[int, Any], count: int,
 def _message_converter(kind: str, count: int, where: str) -> Callable[[np.ndarray], Any]:
     """Of a message of numbers alone: a vector, a point, a quaternion."""
     store = type_store()
-    names = [name for name, (inner, _) in store.fielddefs[kind][1] if int(inner) == BASE]
+    names = [name for name, (inner, _) in store.fielddefs[kind][1] if int(inner) == BASE_KIND]
     if kind == QUATERNION and count == 3:
         return lambda row: store.types[kind](*to_quaternion(from_rpy(*finite(row))))
     if len(names) != len(store.fielddefs[kind][1]) or len(names) != count:

@@ -22,23 +22,24 @@ from ...errors import BagError
 from .tracks import TrackLog
 
 # [bytes] A day of a fast .BIN; its numbers are held in memory.
-LIMIT = 4_000_000_000
-EXPECTED = ("a rosbag2 folder, a .mcap or .db3 file, an ArduPilot log (.BIN), a telemetry log "
-            "(.tlog), a .csv with its mapping beside it, or a mapping (.yaml)")
+LARGEST_LOG_FILE = 4_000_000_000
+EXPECTED_LOG = ("a rosbag2 folder, a .mcap or .db3 file, an ArduPilot log (.BIN), a telemetry log "
+                "(.tlog), a .csv with its mapping beside it, or a mapping (.yaml)")
 
 
 def read_log(path: Path) -> TrackLog:
     """The log; raises BagError for what is none, is damaged, or needs a package that is missing."""
     kind = special_kind(path)
     if kind:
-        raise BagError(f"'{path}' is {kind}; expected {EXPECTED}.")
+        raise BagError(f"'{path}' is {kind}; expected {EXPECTED_LOG}.")
     suffix = path.suffix.lower()
     if suffix not in (".bin", ".tlog", ".csv", ".yaml", ".yml"):
         ros1 = " It looks like a ROS 1 bag; convert it with 'rosbags-convert'."
         raise BagError(f"'{path}' is not a rosbag2 recording, nor another log; expected "
-                       f"{EXPECTED}.{ros1 if suffix == '.bag' else ''}")
-    if path.stat().st_size > LIMIT:
-        raise BagError(f"log '{path}' is longer than {LIMIT / 1e9:g} GB; cut it into pieces.")
+                       f"{EXPECTED_LOG}.{ros1 if suffix == '.bag' else ''}")
+    if path.stat().st_size > LARGEST_LOG_FILE:
+        raise BagError(f"log '{path}' is longer than {LARGEST_LOG_FILE / 1e9:g} GB; cut it into "
+                       "pieces.")
     if suffix == ".bin":
         from .dataflash import read_dataflash
         return read_dataflash(path)

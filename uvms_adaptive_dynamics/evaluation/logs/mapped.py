@@ -39,8 +39,8 @@ from .csv_columns import read_columns
 from .fields import maker
 from .tracks import Track, TrackLog
 
-LIMIT = 1_000_000     # [bytes] 100 times a mapping of all inputs
-FORM = "a mapping of columns to topics as docs/recordings.md describes"
+LARGEST_MAPPING_FILE = 1_000_000  # [bytes] 100 times a mapping of all inputs
+MAPPING_FORM = "a mapping of columns to topics as docs/recordings.md describes"
 UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 MOST_FILES = 100
 ENTRY = ("file", "offset", "time", "topics", "scale")
@@ -54,9 +54,10 @@ def read_mapped(path: Path, read_other: Callable[[Path], TrackLog]) -> TrackLog:
         raise BagError(f"'{path}' needs a mapping that says which column is what, in a file "
                        f"'{mapping.name}' beside it; docs/recordings.md has one to copy.")
     what = f"mapping '{mapping}'"
-    tree = parse_yaml(read_text(mapping, what, LIMIT, BagError, FORM), what, BagError)
+    tree = parse_yaml(read_text(mapping, what, LARGEST_MAPPING_FILE, BagError, MAPPING_FORM), what,
+                      BagError)
     if not isinstance(tree, Mapping):
-        raise BagError(f"{what} is {brief(tree)}; expected {FORM}.")
+        raise BagError(f"{what} is {brief(tree)}; expected {MAPPING_FORM}.")
     entries = tree.get("files", [tree])
     if not isinstance(entries, list) or not 0 < len(entries) <= MOST_FILES:
         raise BagError(f"{what}: files is {brief(entries)}; expected a list of 1 to {MOST_FILES} "

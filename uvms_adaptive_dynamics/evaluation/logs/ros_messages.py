@@ -26,7 +26,7 @@ from rosbags.typesys.store import Typestore
 from ...signals.topics import DEFINITIONS
 
 IMU, TWIST = "sensor_msgs/msg/Imu", "geometry_msgs/msg/TwistWithCovarianceStamped"
-PRESSURE, BATTERY = "sensor_msgs/msg/FluidPressure", "sensor_msgs/msg/BatteryState"
+PRESSURE_TYPE, BATTERY_TYPE = "sensor_msgs/msg/FluidPressure", "sensor_msgs/msg/BatteryState"
 RC_OUT = "mavros_msgs/msg/RCOut"
 
 

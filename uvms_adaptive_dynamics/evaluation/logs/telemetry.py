@@ -39,7 +39,7 @@ OVERHEAD_1, OVERHEAD_2, SIGNATURE = 8, 12, 13      # [bytes] of a packet beside 
 G = 9.80665                          # [m/s^2] in milli-g
 AUTOPILOT = 1                        # MAV_COMP_ID_AUTOPILOT1
 UNKNOWN_VOLTAGE = 65535
-QUANTILE = 0.02                      # of reception less stamp: packets that travelled fast
+FAST_QUANTILE = 0.02                 # of reception less stamp: packets that travelled fast
 WRAP_US = 2 ** 32                    # of a time that is a uint32 [us]
 
 # What is taken of a message: its name, its stamp [s] (None: none), its values.
@@ -178,7 +178,7 @@ def _offset(rows: list[tuple[float, float | None, list[float]]]) -> float | None
     if len(stamped) < 2 or max(s for _, s in stamped) - min(s for _, s in stamped) <= 0.0:
         return None
     difference = np.array([received - stamp for received, stamp in stamped])
-    return float(np.quantile(difference, QUANTILE))
+    return float(np.quantile(difference, FAST_QUANTILE))
 
 
 def _shared(offset: float | None, autopilot: float | None) -> float | None:

@@ -25,7 +25,8 @@ from .declaration import Instant, Layout, Parameter, TermSet
 # chapter 3): what a coefficient of which nothing is known may be.
 CYLINDER = 1.2
 # Strips of a link: Gauss-Legendre, exact for the cubic moment of a turning link.
-PLACES, WEIGHTS = (x / 2 + off for x, off in zip(np.polynomial.legendre.leggauss(3), (0.5, 0.0)))
+STRIP_PLACES, STRIP_WEIGHTS = (
+    x / 2 + off for x, off in zip(np.polynomial.legendre.leggauss(3), (0.5, 0.0)))
 
 
 class LinkDrag(TermSet):
@@ -55,10 +56,10 @@ def strip_drag(R: np.ndarray, p: np.ndarray, v: np.ndarray, w: np.ndarray, axes:
     """
     length = np.maximum(np.linalg.norm(axes, axis=1), 1e-9)
     along = axes / length[:, None]
-    at = PLACES[:, None, None] * axes                                   # (strips, n, 3)
+    at = STRIP_PLACES[:, None, None] * axes                             # (strips, n, 3)
     flow = v + np.cross(w, at)
     flow = flow - np.einsum("sni,ni->sn", flow, along)[..., None] * along
-    size = (WEIGHTS[:, None] * half_rho_d * length) * np.linalg.norm(flow, axis=2)
+    size = (STRIP_WEIGHTS[:, None] * half_rho_d * length) * np.linalg.norm(flow, axis=2)
     force = np.einsum("nij,snj->sni", R, -size[..., None] * flow)
     place = p + np.einsum("nij,snj->sni", R, at)
     return np.concatenate([force.sum(0), np.cross(place, force).sum(0)], axis=1)

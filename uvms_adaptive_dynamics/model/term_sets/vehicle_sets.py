@@ -21,8 +21,8 @@ import numpy as np
 
 from .declaration import Inequality, Instant, Layout, Parameter, TermSet
 
-AXES = ("X", "Y", "Z", "K", "M", "N")
-FORCE, MOMENT = 5.0, 1.0    # constant wrench that a tether or trim may have [N, N m]
+AXIS_LETTERS = ("X", "Y", "Z", "K", "M", "N")
+OFFSET_FORCE, OFFSET_MOMENT = 5.0, 1.0  # constant wrench that a tether or trim may have [N, N m]
 
 
 class VehicleOffsets(TermSet):
@@ -32,8 +32,9 @@ class VehicleOffsets(TermSet):
     meaning = "constant wrench on the vehicle"
 
     def parameters(self, layout: Layout) -> Sequence[Parameter]:
-        return [Parameter(f"offset_{axis}", *(("N", FORCE) if k < 3 else ("N m", MOMENT)))
-                for k, axis in enumerate(AXES)]
+        return [Parameter(f"offset_{axis}",
+                          *(("N", OFFSET_FORCE) if k < 3 else ("N m", OFFSET_MOMENT)))
+                for k, axis in enumerate(AXIS_LETTERS)]
 
     def fill(self, Y: np.ndarray, instant: Instant) -> None:
         Y[np.arange(6), np.arange(6)] = 1.0
@@ -41,16 +42,17 @@ class VehicleOffsets(TermSet):
 
 # Symmetric pairs of linear damping that symmetry port to starboard leaves (Fossen 2011, section
 # 6.4.1): surge, heave, pitch among each other, and sway, roll, yaw: (name, row, column, unit).
-LINEAR = (("X_w", 0, 2, "N s/m"), ("X_q", 0, 4, "N s/rad"), ("Z_q", 2, 4, "N s/rad"),
-          ("Y_p", 1, 3, "N s/rad"), ("Y_r", 1, 5, "N s/rad"), ("K_r", 3, 5, "N m s/rad"))
+LINEAR_PAIRS = (("X_w", 0, 2, "N s/m"), ("X_q", 0, 4, "N s/rad"), ("Z_q", 2, 4, "N s/rad"),
+                ("Y_p", 1, 3, "N s/rad"), ("Y_r", 1, 5, "N s/rad"), ("K_r", 3, 5, "N m s/rad"))
 # Moments of the drag of a motion whose centre of pressure is not the body's origin.
-QUADRATIC = (("M_uu", 4, 0), ("K_vv", 3, 1), ("N_vv", 5, 1), ("M_ww", 4, 2))
+QUADRATIC_MOMENTS = (("M_uu", 4, 0), ("K_vv", 3, 1), ("N_vv", 5, 1), ("M_ww", 4, 2))
 # Names of the paper's damping of the six axes, with their scales, linear and quadratic.
-DIAGONAL = (("X_u", 20.0), ("Y_v", 20.0), ("Z_w", 20.0), ("K_p", 1.0), ("M_q", 1.0), ("N_r", 1.0))
-SQUARE = (("X_uu", 40.0), ("Y_vv", 40.0), ("Z_ww", 40.0))
+LINEAR_SCALES = (("X_u", 20.0), ("Y_v", 20.0), ("Z_w", 20.0), ("K_p", 1.0), ("M_q", 1.0),
+                 ("N_r", 1.0))
+QUADRATIC_SCALES = (("X_uu", 40.0), ("Y_vv", 40.0), ("Z_ww", 40.0))
 OFF_AXIS = 0.1      # of the damping of both axes, geometric mean: what may be across them
 LEVER = 0.05        # [m] typical from the body's origin to the centre of a drag's pressure
-BLOCKS = ((0, 2, 4), (1, 3, 5))
+COUPLED_AXES = ((0, 2, 4), (1, 3, 5))
 
 
 class OffAxisDamping(TermSet):
@@ -60,36 +62,37 @@ class OffAxisDamping(TermSet):
     meaning = "damping of the vehicle across its axes"
 
     def parameters(self, layout: Layout) -> Sequence[Parameter]:
-        linear = [Parameter(name, unit, OFF_AXIS * self._pair(i, j)) for name, i, j, unit in LINEAR]
-        return linear + [Parameter(name, "N s^2/m", LEVER * SQUARE[j][1])
-                         for name, _, j in QUADRATIC]
+        linear = [Parameter(name, unit, OFF_AXIS * self._pair(i, j))
+                  for name, i, j, unit in LINEAR_PAIRS]
+        return linear + [Parameter(name, "N s^2/m", LEVER * QUADRATIC_SCALES[j][1])
+                         for name, _, j in QUADRATIC_MOMENTS]
 
     def fill(self, Y: np.ndarray, instant: Instant) -> None:
         nu = instant.sample.nu
-        for k, (_, i, j, _) in enumerate(LINEAR):
+        for k, (_, i, j, _) in enumerate(LINEAR_PAIRS):
             Y[i, k], Y[j, k] = -nu[j], -nu[i]
-        for k, (_, i, j) in enumerate(QUADRATIC, start=len(LINEAR)):
+        for k, (_, i, j) in enumerate(QUADRATIC_MOMENTS, start=len(LINEAR_PAIRS)):
             Y[i, k] = -abs(nu[j]) * nu[j]
 
     def inequalities(self, layout: Layout) -> Sequence[Inequality]:
         """D linear positive definite, so that it takes energy. The quadratic moments are free: what
         they do to the energy is of third order in the velocities and has no sign of its own."""
-        return [self._linear(block) for block in BLOCKS]
+        return [self._linear(block) for block in COUPLED_AXES]
 
     @staticmethod
     def _pair(i: int, j: int) -> float:
-        return float(np.sqrt(DIAGONAL[i][1] * DIAGONAL[j][1]))
+        return float(np.sqrt(LINEAR_SCALES[i][1] * LINEAR_SCALES[j][1]))
 
     def _linear(self, block: tuple[int, ...]) -> Inequality:
         names, basis = [], []
         for a, i in enumerate(block):
-            names.append(DIAGONAL[i][0])
-            basis.append(_place(3, a, a, -1 / DIAGONAL[i][1]))
-        for name, i, j, _ in LINEAR:
+            names.append(LINEAR_SCALES[i][0])
+            basis.append(_place(3, a, a, -1 / LINEAR_SCALES[i][1]))
+        for name, i, j, _ in LINEAR_PAIRS:
             if i in block:
                 names.append(name)
                 basis.append(_place(3, block.index(i), block.index(j), -1 / self._pair(i, j)))
-        label = "linear damping of " + ", ".join(AXES[i] for i in block)
+        label = "linear damping of " + ", ".join(AXIS_LETTERS[i] for i in block)
         return Inequality(tuple(names), np.array(basis), label)
 
 
@@ -112,7 +115,7 @@ class ThrustByDirection(TermSet):
     def parameters(self, layout: Layout) -> Sequence[Parameter]:
         # T200 thrusters push 5.25 kgf forward and 4.1 backward at 16 V (data sheet): a curve that
         # takes one for the other is off by 0.12.
-        return [Parameter(f"thrust_{axis}", "1", 0.1, -0.5, 0.5) for axis in AXES]
+        return [Parameter(f"thrust_{axis}", "1", 0.1, -0.5, 0.5) for axis in AXIS_LETTERS]
 
     def fill(self, Y: np.ndarray, instant: Instant) -> None:
         Y[np.arange(6), np.arange(6)] = -np.abs(instant.sample.wrench)
@@ -139,6 +142,6 @@ class Current(TermSet):
             return
         index, pi, sample = instant.table.index, instant.pi, instant.sample
         for i in range(3):
-            slope = -(pi[index[DIAGONAL[i][0]]]
-                      + 2 * pi[index[SQUARE[i][0]]] * abs(sample.nu[i]))
+            slope = -(pi[index[LINEAR_SCALES[i][0]]]
+                      + 2 * pi[index[QUADRATIC_SCALES[i][0]]] * abs(sample.nu[i]))
             Y[i] = -slope * sample.R_nb[:2, i]

@@ -23,9 +23,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from ... import PACKAGE
 from ...errors import UvmsError
 
-PACKAGE = __package__.partition(".")[0]
 ROOT = Path(__file__).resolve().parents[3]
 START_TIMEOUT_S, STOP_TIMEOUT_S = 30.0, 20.0
 LAST_LINES = 15

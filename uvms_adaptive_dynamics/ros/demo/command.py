@@ -35,8 +35,8 @@ from ...model.robot import RobotModel
 from .child import PACKAGE, Child, run_command
 
 # The prior that the estimator starts from: every parameter wrong by this factor, up or down.
-WRONG_BY = 2.0
-SHORTEST_S, HELD_OUT_S = 10.0, 60.0
+DEMO_PRIOR_FACTOR = 2.0
+SHORTEST_DEMO_S, DEMO_HELD_OUT_S = 10.0, 60.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,9 +66,9 @@ def run(args: argparse.Namespace) -> int:
         raise UvmsError(
             f"the demonstration needs rclpy ({error}). Source a ROS 2 Jazzy installation, or "
             "install the extras: pip install '.[standalone,ros,evaluation]'.") from None
-    if not args.duration >= SHORTEST_S:
-        raise UvmsError(f"--duration is {args.duration:g} s; expected at least {SHORTEST_S:g} s, "
-                        "or there is nothing to see.")
+    if not args.duration >= SHORTEST_DEMO_S:
+        raise UvmsError(f"--duration is {args.duration:g} s; expected at least "
+                        f"{SHORTEST_DEMO_S:g} s, or there is nothing to see.")
     folder = args.output.expanduser().resolve()
     if folder.exists():
         raise UvmsError(f"--output '{folder}' exists; expected a new folder. Remove it or give "
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
 def _wrong_prior(path: Path, seed: int) -> Path:
     config = Config()
     prior = prior_from_config(config, RobotModel.from_config(config))
-    return save_parameters(path, perturbed(prior, WRONG_BY, seed))
+    return save_parameters(path, perturbed(prior, DEMO_PRIOR_FACTOR, seed))
 
 
 # --- the live part ------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ def _live(args: argparse.Namespace, folder: Path, prior: Path) -> None:
                       "-p", f"seed:={args.seed}", "-p", f"duration:={args.duration}")
         children.append(robot)
         print(f"A simulated BlueROV2 Heavy with an Alpha 5 moves for {args.duration:g} s; the "
-              f"prior is wrong by a factor of {WRONG_BY:g}.\n(To look on: export "
+              f"prior is wrong by a factor of {DEMO_PRIOR_FACTOR:g}.\n(To look on: export "
               f"ROS_DOMAIN_ID={os.environ['ROS_DOMAIN_ID']} "
               "ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST; then ros2 launch "
               f"{PACKAGE} view.launch.py (RViz), or with layouts/ of the package: plotjuggler "
@@ -145,10 +145,10 @@ def _other_domain() -> str:
 def _test_held_out(args: argparse.Namespace, folder: Path, prior: Path) -> None:
     """Prior and result, both fixed, on a motion that the estimator has not seen."""
     from ...simulation.bag import write_bag
-    print(f"\nHeld-out test: another motion of {HELD_OUT_S:g} s, predicted with fixed parameters "
-          "...", flush=True)
+    print(f"\nHeld-out test: another motion of {DEMO_HELD_OUT_S:g} s, predicted with fixed "
+          "parameters ...", flush=True)
     bag = folder / "held_out"
-    write_bag(bag, seed=args.seed + 1000, duration=HELD_OUT_S)
+    write_bag(bag, seed=args.seed + 1000, duration=DEMO_HELD_OUT_S)
     channels = {}
     for name, parameters in (("prior", prior), ("learnt", folder / "parameters.yaml")):
         output = folder / f"held_out_{name}"

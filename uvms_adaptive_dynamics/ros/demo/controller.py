@@ -48,15 +48,15 @@ from ...signals.decode.decoder import Decoder, stamp_of
 from ...signals.filters.thrust_curve import ThrustCurve
 from ...simulation.carrying import CarryingMotion
 from ...simulation.robot import SimulatedRobot
-from ...simulation.sensors import ROLES
+from ...simulation.sensors import ROLE_OF_TOPIC
 from ..process import run_node
 from ..publishers import LATCHED
 from ..trusted_lane import TrustedLane
-from .simulated_robot import TYPES
+from .simulated_robot import MESSAGE_CLASSES
 
-NAME = "closed_loop_controller"
-PERIOD = 0.01           # [s] of the controller: that of the IMU
-PARTS = 4               # of a run, in the words at its end
+CONTROLLER_NODE = "closed_loop_controller"
+CONTROLLER_PERIOD = 0.01  # [s] of the controller: that of the IMU
+RUN_PARTS = 4           # of a run, in the words at its end
 FEEDFORWARDS = ("adapted", "prior", "none")
 
 
@@ -64,7 +64,7 @@ class ControllerNode(rclpy.node.Node):
     """Follows the motion of the simulated robot's seed from when the first state is known."""
 
     def __init__(self, **kwargs):
-        super().__init__(NAME, **kwargs)
+        super().__init__(CONTROLLER_NODE, **kwargs)
         self._duration = self._declare("duration", 90.0, "Length of the run [s]; 0: endless.")
         seed = self._declare("seed", 0, "The simulated robot's seed, whose motion is wanted.")
         self._kind = self._declare("feedforward", "adapted",
@@ -81,7 +81,8 @@ class ControllerNode(rclpy.node.Node):
                       TrustedLane(self._feedforward, lambda receive: receive))
         self._controller = MotionController(
             config, self._feedforward, gains_for(prior, model.joints), self._wanted,
-            ThrustCurve.of_setting(config.thrusters.curve), effort_limits(model, config), PERIOD)
+            ThrustCurve.of_setting(config.thrusters.curve), effort_limits(model, config),
+            CONTROLLER_PERIOD)
         self._filter = StateFilter(config, self._motion.at(0.0).value[:3])
         self._decoder = Decoder(config)
         self._start: float | None = None        # [s since the epoch] of the first sensor message
@@ -89,11 +90,11 @@ class ControllerNode(rclpy.node.Node):
 
     def begin(self) -> None:
         """Listen and act."""
-        for topic, role in ROLES.items():
+        for topic, role in ROLE_OF_TOPIC.items():
             if role in ("imu", "dvl", "depth", "joint_states"):
                 self.create_subscription(
-                    TYPES[topic], topic, lambda message, role=role: self._sense(role, message),
-                    qos_profile_sensor_data)
+                    MESSAGE_CLASSES[topic], topic,
+                    lambda message, role=role: self._sense(role, message), qos_profile_sensor_data)
         if self._kind == "adapted":
             self.create_subscription(JointState, f"{NODE_NAME}/trusted_parameters", self._learn,
                                      LATCHED)
@@ -184,7 +185,7 @@ class ControllerNode(rclpy.node.Node):
             return "no state was ever known: nothing was followed"
         t = np.array([row[0] for row in self._errors])
         errors = 1e3 * np.array([row[1:4] for row in self._errors])
-        edges = np.linspace(0.0, t[-1] + PERIOD, PARTS + 1)
+        edges = np.linspace(0.0, t[-1] + CONTROLLER_PERIOD, RUN_PARTS + 1)
         lines = [f"{'time [s]':>12}{'position [mm]':>16}{'attitude [mrad]':>17}"
                  f"{'joints [mrad]':>15}  feedforward"]
         for begin, end in zip(edges[:-1], edges[1:]):
@@ -205,7 +206,8 @@ def main(args: list[str] | None = None) -> int:
     what cannot be used."""
     return run_node(sys.argv if args is None else args, ControllerNode, argparse.ArgumentParser(
         prog="closed_loop_controller", description="The example controller for the simulated "
-        "robot. Parameters: duration, seed, feedforward (--ros-args -p NAME:=VALUE)."), NAME)
+        "robot. Parameters: duration, seed, feedforward (--ros-args -p NAME:=VALUE)."),
+        CONTROLLER_NODE)
 
 
 if __name__ == "__main__":

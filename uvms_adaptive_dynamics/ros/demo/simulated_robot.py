@@ -45,17 +45,16 @@ from ...errors import ConfigError, MessageError
 from ...simulation.inputs import INPUT_TIMEOUT
 from ...simulation.physics import FLU_TO_FRD
 from ...simulation.robot import SimulatedRobot
-from ...simulation.sensors import Message
+from ...simulation.sensors import BODY_FRAME, DVL_FRAME, Message
 
-TYPES = {"imu/data": Imu, "dvl/twist": TwistWithCovarianceStamped, "depth": FluidPressure,
-         "joint_states": JointState,
-         "thruster_commands": Float64MultiArray}
+MESSAGE_CLASSES = {"imu/data": Imu, "dvl/twist": TwistWithCovarianceStamped, "depth": FluidPressure,
+                   "joint_states": JointState,
+                   "thruster_commands": Float64MultiArray}
 TICK = 0.005  # [s] between publications; every message leaves at most this late
 # [s] that one tick simulates at most while it obeys commands from outside: on a busy machine it
 # rather falls behind real time than moves on without hearing them.
-LONGEST_STEP = 0.01
+LONGEST_TICK = 0.01
 LONGEST_CATCH_UP = 1.0  # [s] of standstill that is simulated afterwards; a longer one is left out
-BODY_FRAME, DVL_FRAME = "base_link", "dvl_link"
 
 
 class SimulatedRobotNode(Node):
@@ -81,7 +80,7 @@ class SimulatedRobotNode(Node):
             topic: self.create_publisher(
                 kind, topic, qos_profile_sensor_data,
                 qos_overriding_options=QoSOverridingOptions.with_default_policies())
-            for topic, kind in TYPES.items()}
+            for topic, kind in MESSAGE_CLASSES.items()}
         clock = self.declare_parameter("publish_clock", False, ParameterDescriptor(
             description="Publish this node's time on /clock, for others with use_sim_time.",
             read_only=True)).value
@@ -172,7 +171,7 @@ class SimulatedRobotNode(Node):
             self._set_start(now - round(self._robot.t * 1e9))
         until = (now - self._start) * 1e-9
         if self._driven:
-            until = min(until, self._robot.t + LONGEST_STEP)
+            until = min(until, self._robot.t + LONGEST_TICK)
         self._handle_payload()
         for message in self._robot.advance(until if self._duration is None
                                            else min(until, self._duration)):
@@ -188,7 +187,7 @@ class SimulatedRobotNode(Node):
 
 def ros_message(message: Message):
     """The rclpy message of a simulated one; headers carry the time of measurement."""
-    result, p = TYPES[message.topic](), message.payload
+    result, p = MESSAGE_CLASSES[message.topic](), message.payload
     if message.topic == "thruster_commands":
         result.data = array.array("d", p["data"])
         return result

@@ -31,8 +31,8 @@ from ...config import NODE_NAME
 from ...model.parameter_file import load_parameters
 
 # Parameters that a person can follow: masses with water, drag, restoring, friction.
-SHOWN = ("m_X_du", "m_Z_dw", "Iz_N_dr", "X_uu", "Y_vv", "N_r", "zgW_zbB", "axis_d.fv", "axis_c.fv",
-         "axis_b.m")
+SHOWN_PARAMETERS = ("m_X_du", "m_Z_dw", "Iz_N_dr", "X_uu", "Y_vv", "N_r", "zgW_zbB", "axis_d.fv",
+                    "axis_c.fv", "axis_b.m")
 PLAIN_EVERY_S, TABLE_EVERY_S = 5.0, 0.5
 
 
@@ -132,7 +132,8 @@ class View:
             f"{a:<34}{b}" for a, b in rows]
 
     def _chosen(self) -> list[tuple[str, tuple[float, float]]]:
-        return [(name, self._parameters[name]) for name in SHOWN if name in self._parameters]
+        return [(name, self._parameters[name]) for name in SHOWN_PARAMETERS
+                if name in self._parameters]
 
     def _show(self, lines: list[str], terminal: bool) -> None:
         if terminal:

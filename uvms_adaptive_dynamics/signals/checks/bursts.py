@@ -23,8 +23,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-LASTING = 15.0      # [s] of doubt in MEMORY, after which it is how the sensor is, and no burst
-MEMORY = 60.0       # [s]
+# [s] of doubt in BURST_MEMORY, after which it is how the sensor is, and no burst
+LASTING_DOUBT = 15.0
+BURST_MEMORY = 60.0  # [s]
 
 
 class BurstFilter:
@@ -43,9 +44,9 @@ class BurstFilter:
     def add(self, doubted: bool, t: float, *values: Any) -> None:
         """Add a row at t [s]. Rows that had to wait are passed on after later ones."""
         self._rows.append((t, doubted))
-        while self._rows[0][0] < t - MEMORY:
+        while self._rows[0][0] < t - BURST_MEMORY:
             self._rows.popleft()
-        while self._waiting and self._waiting[0][0] < t - MEMORY:
+        while self._waiting and self._waiting[0][0] < t - BURST_MEMORY:
             self._waiting.popleft()
         if not doubted:
             self._log(self._name, t, *values)
@@ -53,7 +54,7 @@ class BurstFilter:
         self._waiting.append((t, *values))
         self._log("doubted", t)
         share = sum(d for _, d in self._rows) / len(self._rows)
-        if share * (t - self._rows[0][0]) > LASTING:
+        if share * (t - self._rows[0][0]) > LASTING_DOUBT:
             for row in self._waiting:
                 self._log(self._name, *row)
             self._waiting.clear()

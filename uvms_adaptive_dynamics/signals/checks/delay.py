@@ -35,7 +35,7 @@ SETTING = "thrusters.delay"
 MIN_SHIFT, MAX_SHIFT, SHIFT_STEP = -0.2, 0.8, 0.02     # [s] of the shifts tried
 ROW_STRIDE = 5           # every fifth row is enough after the low-pass
 MIN_DELAY_ROWS = 100
-INDEPENDENT = 1.0        # [s] between rows whose residuals are independent
+INDEPENDENT_AFTER = 1.0  # [s] between rows whose residuals are independent
 MIN_RECORDING = 20.0     # [s]
 CONTRAST_SHIFT = 0.1     # [s] beside the best shift, where the contrast is taken
 MIN_CONTRAST = 1.1       # below which the delay is unknown
@@ -159,7 +159,7 @@ def _best_shift(t: np.ndarray, Y: np.ndarray, wrench: np.ndarray, valid: np.ndar
         b = b * weight
         b = b if Y.ndim == 2 else b.reshape(-1, 1)
         unexplained[k] = 1.0 - np.sum((U.T @ b) ** 2) / np.sum(b ** 2)
-    independent = moved.sum() * len(used) * ROW_STRIDE * period / INDEPENDENT
+    independent = moved.sum() * len(used) * ROW_STRIDE * period / INDEPENDENT_AFTER
     return _minimum(shifts, unexplained, float(independent))
 
 

@@ -41,7 +41,7 @@ MIN_DEPTH_RMS = 0.03      # [m] of the change over CHANGE_WINDOW, below which de
 # Share of the heave's power that may be the DVL's noise: by so much a scale comes out too small, by
 # more where the vehicle moves for a part of the time alone.
 LARGEST_NOISE = 0.1
-MIN_WINDOWS = 100
+MIN_DEPTH_WINDOWS = 100
 PRESSURE_UNITS = {1 / pascal: unit for unit, pascal in PASCAL.items()}  # by a Pa in them
 
 
@@ -75,7 +75,7 @@ def depth_fit(logs: dict[str, np.ndarray], turn: np.ndarray, config: Config) -> 
     lag = max(1, round(CHANGE_WINDOW / np.median(np.diff(t))))
     inside = ((t[:-lag] >= depth[0, 0]) & (t[lag:] <= depth[-1, 0])
               & (t[lag:] - t[:-lag] < 1.5 * CHANGE_WINDOW))
-    if inside.sum() < MIN_WINDOWS:
+    if inside.sum() < MIN_DEPTH_WINDOWS:
         return None
     level = np.interp(t, depth[:, 0], depth[:, 1])
     change, by_velocity = (level[lag:] - level[:-lag])[inside], (path[lag:] - path[:-lag])[inside]

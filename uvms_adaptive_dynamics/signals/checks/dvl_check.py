@@ -39,7 +39,7 @@ from .fits import SIGNED_AXES, axis_name, degrees, nearest_axes, to_rpy
 from .thruster_check import turned_sensor
 from .velocity_map import VelocityMap, velocity_map
 
-AXES = ("surge", "sway", "heave")
+VELOCITY_AXES = ("surge", "sway", "heave")
 MIN_VELOCITY_RMS = 0.05   # [m/s] of the change over CHANGE_WINDOW of a judged axis
 # Share of the integrated IMU's power that an axis of the DVL has to explain: what it shows of a
 # robot that hardly moves is noise.
@@ -54,7 +54,7 @@ MIN_LEVER_ERROR = 0.25    # [m] that is worth a finding
 OF_WORLD = "dvl velocity"
 CUT_STEP = 5.0            # [s] between times at which the axes may have turned
 # [s] of lag that is worth a finding: at 0.3 m/s^2 the error is a small DVL's noise, 1 cm/s.
-MIN_LAG = 0.03
+MIN_DVL_LAG = 0.03
 
 
 def check_velocity(logs: dict[str, np.ndarray], config: Config,
@@ -97,8 +97,9 @@ def check_velocity(logs: dict[str, np.ndarray], config: Config,
         return _other_axes(logs, config, axes), axes
     reversed_axes = [k for k in range(3) if judged[k]
                      and turned[k, k] + Z999 * error[4 * k] < 0]
-    findings = [Finding("dvl.frame", f"the DVL's {AXES[k]} velocity has the wrong sign against the "
-                                     "IMU; check dvl.frame and dvl.rpy") for k in reversed_axes]
+    findings = [Finding("dvl.frame",
+                        f"the DVL's {VELOCITY_AXES[k]} velocity has the wrong sign against the "
+                        "IMU; check dvl.frame and dvl.rpy") for k in reversed_axes]
     return CheckResult(findings, False), np.eye(3)
 
 
@@ -156,7 +157,7 @@ def _late(fit: VelocityMap, config: Config) -> CheckResult:
     from the other's stamps than they were late."""
     lag = abs(fit.lag)
     least = lag - Z999 * fit.errors[12]
-    if least < MIN_LAG:
+    if least < MIN_DVL_LAG:
         return CONSISTENT
     dvl, imu = ("DVL", "dvl.delay", config.dvl.delay), ("IMU", "imu.delay", config.imu.delay)
     late, early = (dvl, imu) if fit.lag > 0 else (imu, dvl)
@@ -272,7 +273,7 @@ def _other_axes(logs: dict[str, np.ndarray], config: Config, axes: np.ndarray) -
             "sway and heave velocity have the wrong sign against the IMU; set dvl.frame to "
             f"'{other}'"), {"dvl.frame": other})
     if np.linalg.det(axes) < 0:
-        signs = [AXES[k] for k in range(3) if axes[k, k] < 0]
+        signs = [VELOCITY_AXES[k] for k in range(3) if axes[k, k] < 0]
         seen = (f"the DVL's {' and '.join(signs)} velocity has the wrong sign" if signs
                 else "the DVL's axes are swapped")
         return mismatch("dvl.frame", (
@@ -284,7 +285,7 @@ def _other_axes(logs: dict[str, np.ndarray], config: Config, axes: np.ndarray) -
         turned = turned_sensor(logs["thrust"], logs["dvl"], allocation, axes)
     rotation = axes if turned == "dvl" else axes.T
     sensor, other = (config.dvl, "imu") if turned == "dvl" else (config.imu, "dvl")
-    seen = ", ".join(f"{AXES[k]} is its {axis_name(rotation[k])}" for k in range(3))
+    seen = ", ".join(f"{VELOCITY_AXES[k]} is its {axis_name(rotation[k])}" for k in range(3))
     return mismatch(f"{turned}.rpy", (
         f"the {turned.upper()}'s axes are rotated ({seen}) by about "
         f"{degrees(to_rotation_vector(rotation))}; check {turned}.rpy, or {other}.rpy"),

@@ -34,13 +34,13 @@ from .fits import regression
 from .joint_check import EFFORT_WINDOW, MOVING_SPEED
 
 LOAD_PERIOD = 0.2       # [s] between the rows: gravity's load changes with the posture, slowly
-INDEPENDENT = 3.0       # independent rows for each coefficient that is fitted
+ROWS_PER_COEFFICIENT = 3.0  # independent rows for each coefficient that is fitted
 # Share of the effort's variance that the load explains: of less it may be another cause's.
 MOST_OF_IT = 0.5
 # Standard deviation of the logarithm of a load by a URDF's masses: tools, cables and covers that it
 # leaves out, and masses that somebody guessed.
 MASS_ERROR = 0.33
-LARGEST = 100.0         # times the median size of an effort, beyond which it is garbage
+LARGEST_EFFORT = 100.0  # times the median size of an effort, beyond which it is garbage
 
 Loads = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -108,10 +108,10 @@ def _ratio(place: int, load: np.ndarray, speed: np.ndarray, effort: np.ndarray,
     if not moving.any():
         return None
     size = np.abs(effort[moving])
-    moving[moving] = size <= LARGEST * np.median(size)
+    moving[moving] = size <= LARGEST_EFFORT * np.median(size)
     x = np.column_stack([load, speed, np.sign(speed), np.ones(len(speed))])[moving]
     y = effort[moving]
-    if len(y) < INDEPENDENT * overlap * x.shape[1] or not np.std(y) > 0.0:
+    if len(y) < ROWS_PER_COEFFICIENT * overlap * x.shape[1] or not np.std(y) > 0.0:
         return None
     unit = np.median(np.abs(y)) or np.std(y)    # so that no unit is lost in the fit's ridge
     b, covariance, explained = regression(x, y / unit, overlap)

@@ -29,7 +29,7 @@ MAX_STANDARD_ERROR = 0.12      # of an entry of a fit that is judged
 SCALE_TOLERANCE = 0.95, 1.05
 
 
-NOTHING: Mapping[str, Any] = MappingProxyType({})
+NO_VALUES: Mapping[str, Any] = MappingProxyType({})
 
 
 class Harm(IntEnum):
@@ -52,7 +52,7 @@ class Finding(NamedTuple):
 
     setting: str
     sentence: str
-    values: Mapping[str, Any] = NOTHING
+    values: Mapping[str, Any] = NO_VALUES
     harm: Harm = Harm.CONTRADICTS
     joint: str = ""
 
@@ -73,7 +73,7 @@ CONSISTENT = CheckResult([], True)
 UNDECIDED = CheckResult([], False)
 
 
-def mismatch(setting: str, sentence: str, values: Mapping[str, Any] = NOTHING,
+def mismatch(setting: str, sentence: str, values: Mapping[str, Any] = NO_VALUES,
              harm: Harm = Harm.CONTRADICTS) -> CheckResult:
     """A complete result with one finding."""
     return CheckResult([Finding(setting, sentence, values, harm)], True)

@@ -24,7 +24,7 @@ import numpy as np
 ROBUST_QUANTILE = 0.9     # of the residuals that a robust fit keeps
 # Variance of a normal variable without the tenth that is farthest from zero.
 TRIMMED_VARIANCE = 0.623
-SHIFTS = np.arange(-0.3, 0.41, 0.02)    # [s] that are tried where a signal may be late
+TRIED_SHIFTS = np.arange(-0.3, 0.41, 0.02)  # [s] that are tried where a signal may be late
 RIDGE_SHARE = 1e-9        # of the mean diagonal: nothing moved gives an error, not an exception
 
 SIGNED_AXES = [np.eye(3)[list(order)] * np.array(signs)[:, None]
@@ -76,22 +76,22 @@ def lag_of(t: np.ndarray, features: np.ndarray, values: np.ndarray, overlap: flo
 
     features (k, p): on which the values depend linearly, each on the columns that `uses` names (m
     lists, by default all), at the times t (k,) [s]; overlap: as above. The likelihood of all m
-    together is tried at SHIFTS and refined by a parabola; the error is infinite where the best
-    shift is the first or the last.
+    together is tried at TRIED_SHIFTS and refined by a parabola; the error is infinite where the
+    best shift is the first or the last.
     """
     uses = [range(features.shape[1])] * values.shape[1] if uses is None else uses
-    inside = (t > t[0] + SHIFTS[-1]) & (t < t[-1] + SHIFTS[0])
+    inside = (t > t[0] + TRIED_SHIFTS[-1]) & (t < t[-1] + TRIED_SHIFTS[0])
     if inside.sum() < 2 * max(map(len, uses)):
         return 0.0, math.inf
     # twice the negative log likelihood; of all shifts at once, since the node's inputs wait for it
-    cost = _left(_earlier(t, features, t[inside] - SHIFTS[:, None]), values[inside],
+    cost = _left(_earlier(t, features, t[inside] - TRIED_SHIFTS[:, None]), values[inside],
                  uses) * inside.sum() / overlap
     k = int(np.argmin(cost))
-    if k in (0, len(SHIFTS) - 1):
-        return float(SHIFTS[k]), math.inf
+    if k in (0, len(TRIED_SHIFTS) - 1):
+        return float(TRIED_SHIFTS[k]), math.inf
     before, here, after = cost[k - 1:k + 2]
-    curvature, step = max(before - 2.0 * here + after, 1e-12), SHIFTS[1] - SHIFTS[0]
-    lag = SHIFTS[k] + step * 0.5 * (before - after) / curvature
+    curvature, step = max(before - 2.0 * here + after, 1e-12), TRIED_SHIFTS[1] - TRIED_SHIFTS[0]
+    lag = TRIED_SHIFTS[k] + step * 0.5 * (before - after) / curvature
     return float(lag), float(step * math.sqrt(2.0 / curvature))
 
 

@@ -44,14 +44,15 @@ from .thruster_check import thruster_findings
 # [s] of data at the first evaluation, between evaluations, and after which they become rarer.
 FIRST_CHECK, CHECK_PERIOD, EARLY_CHECKS = 30.0, 10.0, 60.0
 LATE_CHECK_PERIOD = 20.0                # [s]
-SHORTEST = 20.0     # [s] of data that are worth a check at the end of a recording
-STEP_S = 0.02       # [s] between steps of a check, or a node's estimator would wait for several
+SHORTEST_LAST_CHECK = 20.0  # [s] of data that are worth a check at the end of a recording
+# [s] between steps of a check, or a node's estimator would wait for several
+CHECK_STEP_PERIOD = 0.02
 LOG_LENGTH = 60.0                       # [s] of the newest data that are evaluated
-RECENT = 30.0                           # [s] of the newest data that are evaluated once more
+RECENT_DATA = 30.0                      # [s] of the newest data that are evaluated once more
 MIN_LOG_ROWS = 50
 SATURATED_SHARE, MIN_COMMANDS = 0.9, 100    # of commands, from which their unit is wrong
-MOTION = ("imu", "dvl")
-DELAYS = tuple(f"{role}.delay" for role in MOTION)
+MOTION_SENSORS = ("imu", "dvl")
+DELAYS = tuple(f"{role}.delay" for role in MOTION_SENSORS)
 LOGS = ("imu", "dvl", "depth", "joints", "thrust", "doubted")
 # Of the rows since the last check that may be doubted where the sensors are found right: what is
 # left out by how well it fits would hide a misfit.
@@ -68,7 +69,7 @@ class FrameChecks:
     be knocked, and a driver restart with other settings, at any time.
 
     Times [s] are the front end's. A check of everything takes a fifth of a second, in which a node
-    would hear nothing: rows that are added take it a step further, every STEP_S.
+    would hear nothing: rows that are added take it a step further, every CHECK_STEP_PERIOD.
     """
 
     def __init__(self, config: Config, robot: RobotModel,
@@ -98,7 +99,7 @@ class FrameChecks:
         # with the time [s] until which it was right
         self._changed: dict[str, float] = {}
         # [s] the newest checks at which all was, as far back as a fault may be unseen
-        self._right = deque([-math.inf], maxlen=math.ceil(RECENT / CHECK_PERIOD) + 1)
+        self._right = deque([-math.inf], maxlen=math.ceil(RECENT_DATA / CHECK_PERIOD) + 1)
         self._next_check = FIRST_CHECK
         self._checked_at = -math.inf                # [s] the last check
         self._steps: Iterator[None] | None = None    # what is left of a check
@@ -116,7 +117,7 @@ class FrameChecks:
     def _of_drift(self, finding: Finding) -> Finding:
         """The finding; of a delay between DVL and IMU that a clock's drift makes without a setting,
         which would be right at one moment alone."""
-        drifts = {role: rate for role, rate in self._drifts().items() if role in MOTION}
+        drifts = {role: rate for role, rate in self._drifts().items() if role in MOTION_SENSORS}
         if finding.setting not in DELAYS or not drifts:
             return finding
         role, rate = max(drifts.items(), key=lambda one: abs(one[1]))
@@ -177,7 +178,7 @@ class FrameChecks:
         elapsed = t - self._begin
         if self._steps is None and elapsed > self._next_check:
             self._steps = self._check(t, elapsed)
-        if self._steps is not None and t >= self._stepped_at + STEP_S:
+        if self._steps is not None and t >= self._stepped_at + CHECK_STEP_PERIOD:
             self._stepped_at = t
             if next(self._steps, True):
                 self._steps = None
@@ -187,7 +188,7 @@ class FrameChecks:
         newest = max((rows[-1][0] for rows in self._logs.values() if rows), default=None)
         if newest is None or self._begin is None:
             return
-        if newest - max(self._checked_at, self._begin) < SHORTEST:
+        if newest - max(self._checked_at, self._begin) < SHORTEST_LAST_CHECK:
             return
         for _ in self._check(newest, newest - self._begin):
             pass
@@ -210,7 +211,7 @@ class FrameChecks:
         # What has just begun is diluted by what was before.
         recent = {}
         if self._consistent:
-            recent = yield from self._check_all(_since(logs, t - RECENT))
+            recent = yield from self._check_all(_since(logs, t - RECENT_DATA))
         results = yield from self._check_all(logs)
         for name, new in results.items():
             before = self._results[name]
@@ -265,7 +266,7 @@ class FrameChecks:
         found, waits = {}, False
         # What is less than half of the newest data may not be seen: it may have begun just after
         # a check, and so many checks ago.
-        right = max((at for at in self._right if at < t - RECENT + 0.5 * CHECK_PERIOD),
+        right = max((at for at in self._right if at < t - RECENT_DATA + 0.5 * CHECK_PERIOD),
                     default=-math.inf)
         for name, result in self._results.items():
             for finding in result.findings:
@@ -290,7 +291,7 @@ class FrameChecks:
         can be judged, else the first that shows it. None if both are too few."""
         assert self._begin is not None
         shown: list[CheckResult] = []
-        for cut in (self._begin + self._consistent[name], t - RECENT):
+        for cut in (self._begin + self._consistent[name], t - RECENT_DATA):
             results = yield from self._check_all(_since(logs, cut))
             result = results.get(name, UNDECIDED)
             if result.findings and result.complete:

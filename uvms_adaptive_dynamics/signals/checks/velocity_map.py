@@ -24,7 +24,7 @@ from ...model.rotations import skew, to_rotation_vector
 from .finding import CHANGE_WINDOW
 from .fits import ROBUST_QUANTILE, integral, regression
 
-MIN_WINDOWS = 30          # of three values each, for sixteen unknowns
+MIN_VELOCITY_WINDOWS = 30  # of three values each, for sixteen unknowns
 UNKNOWNS = 16             # Q, lever arm, lag, and the accelerometer's bias
 
 
@@ -98,7 +98,7 @@ def velocity_map(dvl: np.ndarray, of_world: bool = False) -> VelocityMap | None:
     rows = np.concatenate([by_Q, _rotated_skew(R, w), acceleration[:, :, None], integral(t, R)],
                           axis=2)
     ok = (np.abs(t[lag:] - t[:-lag] - CHANGE_WINDOW) < 0.5) & smooth[lag:] & smooth[:-lag]
-    if ok.sum() < MIN_WINDOWS:
+    if ok.sum() < MIN_VELOCITY_WINDOWS:
         return None
     change = (rows[lag:] - rows[:-lag])[ok].reshape(-1, UNKNOWNS)
     x, covariance, explained = regression(change, (C[lag:] - C[:-lag])[ok].ravel(), lag)

@@ -34,7 +34,7 @@ REVIEW_PERIOD = 1.0     # [s] between comparisons
 WENT_BACK = 0.2         # [s] by which reception goes back only if the receiver's clock was set
 # [s] without a message of any sensor, after which it does not matter whether all of them paused or
 # the receiver's clock was set: everything begins anew.
-PAUSE = 5.0
+SILENT_PAUSE = 5.0
 # [s] Transport delays that drivers usually have, by role: a DVL measures for a tenth of a second
 # before it can publish, others publish what they have read.
 USUAL_LATENCY = {"dvl": 0.1, "depth": 0.03}
@@ -82,7 +82,7 @@ class Clocks:
         """
         if self.last_receive is None:
             self.last_receive = self._begin = receive
-        if not self.last_receive - WENT_BACK <= receive <= self.last_receive + PAUSE:
+        if not self.last_receive - WENT_BACK <= receive <= self.last_receive + SILENT_PAUSE:
             return Verdict.JUMPED
         self.last_receive = max(receive, self.last_receive)
         sensor = self.sensors[role]

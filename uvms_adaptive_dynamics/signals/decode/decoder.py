@@ -66,7 +66,7 @@ VOLTAGE_RANGE = 5.0, 60.0         # [V] beyond which a value is no battery volta
 LARGEST_RATE, LARGEST_FORCE = 35.0, 160.0                    # [rad/s], [m/s^2]
 LARGEST_POSITION, LARGEST_SPEED = 1000.0, 100.0              # [rad or m], per second
 LARGEST_COMMAND, LARGEST_WRENCH = 1e4, 1e5                   # in any unit; [N, N m]
-UNKNOWN: tuple[float, ...] = (math.nan, math.nan, math.nan)
+UNKNOWN_VECTOR: tuple[float, ...] = (math.nan, math.nan, math.nan)
 # [Pa] of one unit of `depth.unit` that is a pressure.
 PASCAL = {"Pa": 1.0, "hPa": 1e2, "kPa": 1e3, "bar": 1e5}
 
@@ -117,7 +117,7 @@ class Decoder:
         """sensor_msgs/Imu, nav_msgs/Odometry or a pose."""
         if not hasattr(message, "angular_velocity"):
             return self._imu_of_pose(message)
-        down, heading = UNKNOWN, math.nan
+        down, heading = UNKNOWN_VECTOR, math.nan
         if self._has_orientation(message):
             R = self._rotation(message.orientation)
             down, heading = R[6:], math.atan2(R[3], R[0])
@@ -137,7 +137,7 @@ class Decoder:
         rates = turned(self._imu_axes,
                        finite_vector(message.twist.twist.angular, "imu: twist.angular"))
         check_limit(rates, LARGEST_RATE, "imu: twist.angular", "rad/s")
-        return [*R[6:], *rates, *UNKNOWN, math.atan2(R[3], R[0])]
+        return [*R[6:], *rates, *UNKNOWN_VECTOR, math.atan2(R[3], R[0])]
 
     def _has_orientation(self, message: Any) -> bool:
         """Whether an Imu message's orientation is to be used and was ever set: REP-145's mark, a

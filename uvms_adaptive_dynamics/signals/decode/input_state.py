@@ -35,7 +35,7 @@ DOUBT_TIME, FEWEST_DOUBTS = 2.0, 3
 MOST_DOUBTS = 1000
 EVERY_SECOND = (0.35, 0.65)     # of the messages: as of two drivers that publish in turns
 # Reasons and characters of a sentence that are kept, so that diagnostics stay small whatever comes.
-MOST_REASONS, LONGEST_SENTENCE = 20, 300
+MOST_REASONS_KEPT, LONGEST_SENTENCE = 20, 300
 OTHER_REASONS = "other reasons"
 
 
@@ -117,7 +117,7 @@ class InputState:
 
 def _bounded(counts: Counter, reason: str) -> str:
     """The reason under which to count, of which there are only so many."""
-    return reason if reason in counts or len(counts) < MOST_REASONS else OTHER_REASONS
+    return reason if reason in counts or len(counts) < MOST_REASONS_KEPT else OTHER_REASONS
 
 
 def input_status(state: InputState, now: float, timeout: float) -> InputStatus:

@@ -29,7 +29,7 @@ from ...errors import MessageError
 
 # [s] after the first part, in which every joint has to have come: as long as silence is no error.
 GRACE = 1.0
-KEPT = 400          # readings of a part: half a second at 800 Hz
+READINGS_KEPT = 400  # readings of a part: half a second at 800 Hz
 
 
 class _State(NamedTuple):
@@ -75,7 +75,7 @@ class JointParts:
             return [(t, list(values))]
         if t - self._whole <= self.timeout:
             raise self._missing([name for j, name in enumerate(self._names) if j not in joints])
-        part = self._parts.setdefault(joints, deque(maxlen=KEPT))
+        part = self._parts.setdefault(joints, deque(maxlen=READINGS_KEPT))
         if part and t <= part[-1].t:
             raise MessageError("stamp not later than the last")
         if math.isinf(self._begin):

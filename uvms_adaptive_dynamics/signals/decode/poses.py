@@ -29,13 +29,13 @@ from ...model.rotations import product, rotation, turned_back
 
 # [s] Half of a window: a velocity of 2 mm of noise at 100 Hz is right to 8 mm/s, as a small DVL's,
 # and a motion of 1 Hz keeps 96 % of its size. Slow sources need three poses on either side.
-HALF_WINDOW, HALF_POSES = 0.1, 3
+POSE_HALF_WINDOW, HALF_POSES = 0.1, 3
 MAX_GAP = 0.25          # [s] between poses, across which there is no derivative
-GLITCH = 4.0            # deviations of the window's poses from their parabola
+POSE_OUTLIER = 4.0      # deviations of the window's poses from their parabola
 # [m], [rad] Median distance from it: no less is believed; with more it is no motion, which departs
 # from its parabola by less than a centimetre in a tenth of a second.
-LEAST_NOISE, MOST_NOISE = 5e-4, 0.02
-MIN_SHARE = 0.6         # of a window's poses that must fit one parabola
+LEAST_POSE_NOISE, MOST_POSE_NOISE = 5e-4, 0.02
+MIN_FITTING_SHARE = 0.6  # of a window's poses that must fit one parabola
 FITS = 4                # at most: each leaves out what the one before found
 NO_PARABOLA = "poses fit no smooth motion"
 
@@ -82,18 +82,19 @@ class PoseReader:
     def _complete(self, t: float) -> bool:
         """Whether the window of the next pose is full."""
         k = self._next
-        return len(self._times) - 1 - k >= HALF_POSES and t - self._times[k] >= HALF_WINDOW
+        return len(self._times) - 1 - k >= HALF_POSES and t - self._times[k] >= POSE_HALF_WINDOW
 
     def _last(self, k: int) -> int:
         end = k + HALF_POSES
-        while end + 1 < len(self._times) and self._times[end + 1] - self._times[k] <= HALF_WINDOW:
+        while (end + 1 < len(self._times)
+               and self._times[end + 1] - self._times[k] <= POSE_HALF_WINDOW):
             end += 1
         return end
 
     def _first(self, k: int) -> int | None:
         """The first pose of the window of k, None where there are too few before it."""
         begin = k - HALF_POSES
-        while begin > 0 and self._times[k] - self._times[begin - 1] <= HALF_WINDOW:
+        while begin > 0 and self._times[k] - self._times[begin - 1] <= POSE_HALF_WINDOW:
             begin -= 1
         return begin if begin >= 0 else None
 
@@ -117,7 +118,7 @@ def pose_readers(config: Config) -> dict[str, PoseReader]:
 
 def lateness(message_type: str, period: float | None) -> float:
     """[s] By which a derivative is late, of messages every `period` [s]; zero of other types."""
-    return max(HALF_WINDOW, HALF_POSES * (period or 0.0)) if message_type in POSES else 0.0
+    return max(POSE_HALF_WINDOW, HALF_POSES * (period or 0.0)) if message_type in POSES else 0.0
 
 
 def _imu(times: np.ndarray, rows: np.ndarray, k: int) -> list[float] | None:
@@ -158,10 +159,10 @@ def _parabola(times: np.ndarray, values: np.ndarray) -> tuple[list[float], list[
         x = np.linalg.lstsq(A[kept], values[kept], rcond=None)[0]
         size = np.linalg.norm(values - A @ x, axis=1)
         noise = float(np.median(size))
-        fits = size <= GLITCH * max(noise, LEAST_NOISE)
-        if fits.mean() < MIN_SHARE:
+        fits = size <= POSE_OUTLIER * max(noise, LEAST_POSE_NOISE)
+        if fits.mean() < MIN_FITTING_SHARE:
             return None
         if (fits == kept).all():
             break
         kept = fits
-    return None if noise > MOST_NOISE else (x[0].tolist(), x[1].tolist())
+    return None if noise > MOST_POSE_NOISE else (x[0].tolist(), x[1].tolist())

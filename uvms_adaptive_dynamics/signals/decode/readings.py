@@ -28,7 +28,7 @@ from .input_state import InputState
 from .joint_parts import JointParts
 from .poses import PoseReader, pose_readers
 
-NUMBER = re.compile(r"[-+]?(\d[\d.]*(e[-+]?\d+)?|inf|nan)\b")
+NUMBER_IN_REASON = re.compile(r"[-+]?(\d[\d.]*(e[-+]?\d+)?|inf|nan)\b")
 # Messages that wait for their clock: half a second of a 4 kHz sensor with the others beside it.
 MOST_HELD = 3000
 
@@ -219,4 +219,4 @@ def _short_reason(role: str, text: str) -> str:
     """The counter's name for an error: its sentence without role, numbers and advice, so that there
     are only as many as there are kinds of error."""
     text = text.split(":", 1)[-1] if role in text else text
-    return " ".join(NUMBER.sub("", re.split("[(;]", text)[0]).split())
+    return " ".join(NUMBER_IN_REASON.sub("", re.split("[(;]", text)[0]).split())

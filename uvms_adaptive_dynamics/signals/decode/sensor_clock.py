@@ -30,21 +30,21 @@ from statistics import median_high, pstdev  # (one of the values, which a mean n
 
 BUCKET = 0.1            # [s] of reception; the smallest difference in it counts
 BUCKETS = 100           # of which the quantile is taken: ten seconds of a fast sensor
-QUANTILE = 0.1          # of the buckets: one message that is wrong is outvoted by ten
-STEP = 0.1              # [s] of difference that jitter of a driver does not reach
+BUCKET_QUANTILE = 0.1   # of the buckets: one message that is wrong is outvoted by ten
+CLOCK_STEP = 0.1        # [s] of difference that jitter of a driver does not reach
 AGREE = 0.03            # [s] between the differences of a clock that stepped
 STEP_TIME = 0.5         # [s] over which a step has to be confirmed, with so many messages:
 STEP_MESSAGES = 3
 RIGHT_CLOCK = 0.03      # [s] within which synchronized clocks agree
 LONGEST_LATENCY = 0.5   # [s] of transport; stamps older than this are another clock's
 LATEST = 1.0            # [s] late, from which on a message belongs to no tick that is still open
-DAYS = 1e6              # [s] from which an error is told in days: a clock that was never set
-INTERVALS = 25          # between stamps, whose median is the period
+TOLD_IN_DAYS = 1e6      # [s] from which an error is told in days: a clock that was never set
+PERIOD_INTERVALS = 25   # between stamps, whose median is the period
 JITTER_INTERVALS = 100  # between stamps that show how regular they are, outages left out:
 OUTAGE_PERIODS = 5.0
 # A sensor that measures regularly, or as often as it can, has no intervals far below the
 # usual one, though half be lost on the way. At .3 m/s^2 so much jitter is a small DVL's noise.
-SHORT_INTERVAL, SHORT_SHARE, MAX_JITTER = 0.4, 0.1, 0.03
+SHORT_INTERVAL, SHORT_SHARE, MOST_CLOCK_JITTER = 0.4, 0.1, 0.03
 
 
 class StampStatus(Enum):
@@ -79,7 +79,7 @@ class SensorClock:
         self.latency: float | None = None
         self.unstamped = False
         self._stamp = self._receive = -math.inf      # of the last message
-        self._intervals: deque[float] = deque(maxlen=INTERVALS)
+        self._intervals: deque[float] = deque(maxlen=PERIOD_INTERVALS)
         self._stamped: deque[float] = deque(maxlen=JITTER_INTERVALS)     # intervals of stamps
         self._first: list[tuple[float, float]] = []  # (stamp, reception) before `begin`
         self._restart()
@@ -125,7 +125,7 @@ class SensorClock:
         if short <= SHORT_SHARE * len(used):
             return None
         jitter = pstdev(used) * math.sqrt(0.5)
-        return jitter if jitter > MAX_JITTER else None
+        return jitter if jitter > MOST_CLOCK_JITTER else None
 
     @property
     def delay(self) -> float:
@@ -144,7 +144,7 @@ class SensorClock:
         difference = receive - stamp
         stamp_moved = abs(stamp - self._stamp - (self.period or 0.0))
         receive_moved = abs(receive - self._receive - (self.period or 0.0))
-        if abs(difference - self.offset) <= STEP:
+        if abs(difference - self.offset) <= CLOCK_STEP:
             self._odd.clear()
         elif self._odd or stamp_moved > receive_moved or difference - self.offset > LATEST:
             return self._judge_step(receive, difference)
@@ -174,7 +174,7 @@ class SensorClock:
 
     def fits(self, stamp: float, receive: float) -> bool:
         """Whether a stamp is one that this clock may have given."""
-        return self.offset is not None and -STEP <= receive - stamp - self.offset <= LATEST
+        return self.offset is not None and -CLOCK_STEP <= receive - stamp - self.offset <= LATEST
 
     def _take(self, stamp: float, receive: float) -> None:
         if 0.0 < stamp - self._stamp < math.inf:
@@ -213,10 +213,10 @@ class SensorClock:
 
     def _set_offset(self) -> None:
         ordered = sorted(self._buckets)
-        self.offset = ordered[int(QUANTILE * len(ordered))]
+        self.offset = ordered[int(BUCKET_QUANTILE * len(ordered))]
         if self._settled is None and len(ordered) == BUCKETS:
             self._settled = self._receive, self.offset
-        self.lateness = ordered[int((1.0 - QUANTILE) * (len(ordered) - 1))] - self.offset
+        self.lateness = ordered[int((1.0 - BUCKET_QUANTILE) * (len(ordered) - 1))] - self.offset
 
 
 def clock_sentence(sensor: SensorClock) -> str:
@@ -230,7 +230,7 @@ def clock_sentence(sensor: SensorClock) -> str:
             "are probably given at reception, with the jitter of the network. Let its driver stamp "
             "each measurement when it is made")
     error, latency = sensor.error, max(sensor.latency or 0.0, 0.0)
-    far = f"{abs(error):.2f} s" if abs(error) < DAYS else f"{abs(error) / 86400:.0f} days"
+    far = f"{abs(error):.2f} s" if abs(error) < TOLD_IN_DAYS else f"{abs(error) / 86400:.0f} days"
     side = "ahead of" if error > 0 else "behind"
     text = (f"its clock is {far} {side} the other clocks; its stamps are corrected by the times of "
             f"reception, with a transport delay of {latency:.2f} s. Synchronize that clock")

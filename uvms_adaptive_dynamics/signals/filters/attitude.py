@@ -38,21 +38,22 @@ START_TILT, START_GYRO_BIAS, START_FORCE_BIAS = 0.3, 0.01, 0.05
 WALKS = 0.005, 0.005, 1e-3, 1e-4
 # Without a DVL: [m/s] of speed of a vehicle that nobody measures, each axis; [s] between such
 # values, in which a vehicle turns round; [s] of silence after which they stand in.
-SPEED, SPEED_PERIOD, SILENCE = 0.5, 2.0, 1.0
+UNMEASURED_SPEED, UNMEASURED_PERIOD, UNMEASURED_AFTER = 0.5, 2.0, 1.0
 GOOD_TILT = math.radians(0.5)   # of standard deviation, from which on the attitude counts
 # [m/s^2] of standard deviation, of gravity less the accelerometer's bias, from which on the
 # acceleration counts: a tenth of what a vehicle at work reaches.
 GOOD_ACCELERATION = 0.02
 GRAVITY_TOLERANCE = 0.05        # of g, that the offset's slope may be wrong by where it counts
-OUTLIER_SIGMAS = 5.0            # of a velocity before the attitude counts
-LONGEST_STEP = 0.2              # [s] of prediction, in which a vehicle turns little
-LOST_AFTER = 5                  # outliers in a row, after which the filter starts again
+ATTITUDE_OUTLIER_SIGMAS = 5.0   # of a velocity before the attitude counts
+LONGEST_PREDICTION = 0.2        # [s] of prediction, in which a vehicle turns little
+ATTITUDE_LOST_AFTER = 5         # outliers in a row, after which the filter starts again
 
 # Parts of the state: velocity less integrated force, gravity [m/s^2] (both in G), biases of
 # accelerometer and gyro in the body.
-OFFSET, GRAVITY, FORCE, GYRO = slice(0, 3), slice(3, 6), slice(6, 9), slice(9, 12)
+OFFSET_PART, GRAVITY_PART = slice(0, 3), slice(3, 6)
+FORCE_PART, GYRO_PART = slice(6, 9), slice(9, 12)
 SLOPE = slice(3, 9)
-FORCE_INTEGRAL, R_GB = slice(0, 3), slice(3, 12)    # columns of the series
+FORCE_INTEGRAL, ROTATION = slice(0, 3), slice(3, 12)  # columns of the series
 
 
 class OwnAttitude:
@@ -103,9 +104,9 @@ class OwnAttitude:
         self._series.append(t, [*self._integral, *self._R])
         if self._gravity is None:
             self._start(t, force_G)
-        silent = t - self._last_velocity > SILENCE
-        if silent and t - self._updated > SPEED_PERIOD:
-            self._update(t, (0.0, 0.0, 0.0), SPEED)
+        silent = t - self._last_velocity > UNMEASURED_AFTER
+        if silent and t - self._updated > UNMEASURED_PERIOD:
+            self._update(t, (0.0, 0.0, 0.0), UNMEASURED_SPEED)
         down, heading = self._down_and_heading(t)
         return [*down, *(w - b for w, b in zip(rates, self._gyro_bias)),
                 *(f - b for f, b in zip(force, self._force_bias)), heading]
@@ -124,7 +125,7 @@ class OwnAttitude:
         self._gravity = [-self._g * f / size for f in force_G]
         self._offset, self._updated = None, t
         self._P[:6] = self._P[:, :6] = 0.0
-        self._P[GRAVITY, GRAVITY] = (START_TILT * self._g) ** 2 * np.eye(3)
+        self._P[GRAVITY_PART, GRAVITY_PART] = (START_TILT * self._g) ** 2 * np.eye(3)
         # Heading is measured against the axis of G that is most level.
         level = min(range(3), key=lambda k: abs(force_G[k]))
         self._north = [float(k == level) for k in range(3)]
@@ -134,39 +135,39 @@ class OwnAttitude:
         row = self._series.interpolate(t)
         if row is None or t <= self._updated:
             return
-        R = row[R_GB]
+        R = row[ROTATION]
         in_G = turned(R.tolist(), velocity)
         measured = np.array(in_G) - row[FORCE_INTEGRAL]
         assert self._gravity is not None
         if self._offset is None:
             self._offset, self._updated = measured, t
-            self._P[OFFSET, OFFSET] = stddev ** 2 * np.eye(3)
+            self._P[OFFSET_PART, OFFSET_PART] = stddev ** 2 * np.eye(3)
             return
         while self._updated < t:
-            self._predict(min(t - self._updated, LONGEST_STEP), in_G)
-        S = self._P[OFFSET, OFFSET] + stddev ** 2 * np.eye(3)
+            self._predict(min(t - self._updated, LONGEST_PREDICTION), in_G)
+        S = self._P[OFFSET_PART, OFFSET_PART] + stddev ** 2 * np.eye(3)
         error = measured - self._offset
-        if math.isinf(self.good_since) and stddev < SPEED and (
-                error @ np.linalg.solve(S, error) > OUTLIER_SIGMAS ** 2):
+        if math.isinf(self.good_since) and stddev < UNMEASURED_SPEED and (
+                error @ np.linalg.solve(S, error) > ATTITUDE_OUTLIER_SIGMAS ** 2):
             self._outliers += 1
-            if self._outliers >= LOST_AFTER:
+            if self._outliers >= ATTITUDE_LOST_AFTER:
                 self.restart()
             return
         self._outliers = 0
-        K = np.linalg.solve(S, self._P[OFFSET]).T
+        K = np.linalg.solve(S, self._P[OFFSET_PART]).T
         step = K @ error
-        self._offset = self._offset + step[OFFSET]
-        self._gravity = _sum(self._gravity, step[GRAVITY])
-        self._force_bias = _sum(self._force_bias, step[FORCE])
-        self._gyro_bias = _sum(self._gyro_bias, step[GYRO])
-        self._P = self._P - K @ self._P[OFFSET]
+        self._offset = self._offset + step[OFFSET_PART]
+        self._gravity = _sum(self._gravity, step[GRAVITY_PART])
+        self._force_bias = _sum(self._force_bias, step[FORCE_PART])
+        self._gyro_bias = _sum(self._gyro_bias, step[GYRO_PART])
+        self._P = self._P - K @ self._P[OFFSET_PART]
         self._judge(t, R.reshape(3, 3))
 
     def _predict(self, dt: float, velocity: Sequence[float]) -> None:
         """Move on by dt [s]; `velocity` (3,) [m/s] in G."""
         near = self._series.interpolate(self._updated + 0.5 * dt)
         assert near is not None and self._gravity is not None and self._offset is not None
-        R, gravity = near[R_GB].reshape(3, 3), np.array(self._gravity)
+        R, gravity = near[ROTATION].reshape(3, 3), np.array(self._gravity)
         # The gyro's bias turns G, and what stands still turns in it.
         turn = R @ self._gyro_bias
         slope = gravity - R @ self._force_bias + np.cross(turn, velocity)
@@ -174,9 +175,9 @@ class OwnAttitude:
         self._gravity = (gravity + dt * np.cross(turn, gravity)).tolist()
         self._updated += dt
         F = np.eye(12)
-        F[OFFSET, GRAVITY], F[OFFSET, FORCE] = dt * np.eye(3), -dt * R
-        F[GRAVITY, GYRO] = -dt * skew(gravity) @ R
-        F[OFFSET, GYRO] = 0.5 * dt * F[GRAVITY, GYRO]
+        F[OFFSET_PART, GRAVITY_PART], F[OFFSET_PART, FORCE_PART] = dt * np.eye(3), -dt * R
+        F[GRAVITY_PART, GYRO_PART] = -dt * skew(gravity) @ R
+        F[OFFSET_PART, GYRO_PART] = 0.5 * dt * F[GRAVITY_PART, GYRO_PART]
         P = F @ self._P @ F.T + np.diag(dt * np.repeat(np.square(WALKS), 3))
         self._P = 0.5 * (P + P.T)
 
@@ -184,7 +185,7 @@ class OwnAttitude:
         """Note from when on tilt and acceleration are known; R (3, 3) is R_Gb."""
         assert self._gravity is not None
         size = math.sqrt(_dot(self._gravity, self._gravity))
-        tilt = math.sqrt(_largest(self._P[GRAVITY, GRAVITY])) / self._g
+        tilt = math.sqrt(_largest(self._P[GRAVITY_PART, GRAVITY_PART])) / self._g
         slope = np.hstack([np.eye(3), -R])
         force = math.sqrt(_largest(slope @ self._P[SLOPE, SLOPE] @ slope.T))
         level = tilt < GOOD_TILT and abs(size / self._g - 1) < GRAVITY_TOLERANCE

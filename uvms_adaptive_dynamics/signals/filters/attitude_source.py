@@ -22,10 +22,10 @@ from ...config import Config
 from ..gates.orientation import OrientationGate
 from .attitude import OwnAttitude
 
-UNKNOWN, NO_HEADING = "attitude unknown", "no heading for the current"
-SLOW = 30.0         # [s] ten times what it takes to find the attitude; longer is worth a sentence
+ATTITUDE_UNKNOWN, NO_HEADING = "attitude unknown", "no heading for the current"
+SLOW_SEARCH = 30.0  # [s] ten times what it takes to find the attitude; longer is worth a sentence
 LOST_TIME = 1.5     # [s] of rejected velocities alone, after which the attitude is doubted
-LEVEL = (0.0, 0.0, 1.0)
+LEVEL_DOWN = (0.0, 0.0, 1.0)
 
 
 class AttitudeSource:
@@ -68,7 +68,7 @@ class AttitudeSource:
                 return None
         else:
             self.own = self._setting == "own"
-        return [*LEVEL, *reading[3:9], 0.0] if self.own else reading
+        return [*LEVEL_DOWN, *reading[3:9], 0.0] if self.own else reading
 
     def complete(self, t: float, row: Sequence[float]) -> Sequence[float]:
         """A gated reading with its attitude; a force that was not measured is that of a vehicle
@@ -116,7 +116,7 @@ class AttitudeSource:
             return ""
         if self._has_current:
             return NO_HEADING
-        return UNKNOWN if t < self._attitude.good_since else ""
+        return ATTITUDE_UNKNOWN if t < self._attitude.good_since else ""
 
     def sentences(self) -> list[str]:
         """What an operator should know."""
@@ -126,7 +126,7 @@ class AttitudeSource:
         if self._has_current:
             found.append("robot.current_ned: a current needs a heading, which the IMU does not "
                          "give; set it to zero, or use an IMU with a magnetometer")
-        if self._searched > max(SLOW, 0.5 * self._elapsed):
+        if self._searched > max(SLOW_SEARCH, 0.5 * self._elapsed):
             found.append("imu.frame: rates, force and DVL velocity give no attitude, they "
                          "contradict each other; check imu.frame, dvl.frame, imu.rpy and dvl.rpy")
         elif self._setting == "auto":

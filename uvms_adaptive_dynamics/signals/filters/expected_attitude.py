@@ -33,7 +33,8 @@ import numpy as np
 
 from ...model.rotations import from_down
 
-SPACING, MEMORY = 0.1, 60.0     # [s] between the attitudes that are kept, and how long
+# [s] between the attitudes that are kept, and how long
+ATTITUDE_SPACING, ATTITUDE_MEMORY = 0.1, 60.0
 
 
 class ExpectedAttitude:
@@ -45,7 +46,7 @@ class ExpectedAttitude:
 
     def reset(self) -> None:
         """Forget all attitudes."""
-        size = round(MEMORY / SPACING)
+        size = round(ATTITUDE_MEMORY / ATTITUDE_SPACING)
         self._down: deque[np.ndarray] = deque(maxlen=size)                  # (3,) each
         self._accelerations: deque[Sequence[float]] = deque(maxlen=size)    # (3,) each
         self._kept_at = self._t = -math.inf
@@ -57,7 +58,7 @@ class ExpectedAttitude:
         """Add a known attitude (3, 3), with the acceleration (3,) [m/s^2] of the body origin in
         body axes where that is known."""
         self._last, self._t, self._habits = R_nb, t, None
-        if t - self._kept_at > 0.99 * SPACING:
+        if t - self._kept_at > 0.99 * ATTITUDE_SPACING:
             self._kept_at = t
             self._down.append(R_nb[2])
             if acceleration is not None:
@@ -79,7 +80,8 @@ class ExpectedAttitude:
 
 
 class _Habits:
-    """Of down vectors (k, 3) SPACING apart and accelerations (l, 3): means and covariances."""
+    """Of down vectors (k, 3) ATTITUDE_SPACING apart and accelerations (l, 3): means and
+    covariances."""
 
     def __init__(self, down: np.ndarray, accelerations: np.ndarray, gravity: float):
         self._mean = down.mean(axis=0)
@@ -88,7 +90,7 @@ class _Habits:
         if len(accelerations):
             self._by_acceleration = np.cov(accelerations.T, bias=True) / gravity ** 2
         self._correlation = _autocorrelation(down - self._mean)
-        self._lags = SPACING * np.arange(len(self._correlation))
+        self._lags = ATTITUDE_SPACING * np.arange(len(self._correlation))
 
     def after(self, lag: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         """(mean (3,), covariance (3, 3), that of accelerations, correlation [-] over the lag)."""

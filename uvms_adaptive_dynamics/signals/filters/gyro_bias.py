@@ -30,15 +30,15 @@ from ...model.normal import NORMAL_MEDIAN
 from ...model.rotations import cross
 from ..checks.imu_check import MIN_GYRO_BIAS
 
-SPAN = 1.0                # [s] over which turns are compared
+BIAS_SPAN = 1.0           # [s] over which turns are compared
 LOOKS = 4                 # in a span
 SIGMAS = 5.0              # of the scatter, beyond which it is not chance
 SCATTER_FLOOR = 0.003     # [rad/s] attitude noise of .1 degrees at both ends
-REMEMBERED = 60           # differences between spans that make the scatter,
+DIFFERENCES_REMEMBERED = 60  # differences between spans that make the scatter,
 MIN_REMEMBERED = 12       # and so many before anything is judged
 # [s] Steel turns a heading for so long; a bias stays. Gravity cannot be turned so.
 HEADING_PATIENCE = 15.0
-LARGEST_BIAS = 0.35       # [rad/s] of the cheapest gyros; more is another scale, or another axis
+LARGEST_GYRO_BIAS = 0.35  # [rad/s] of the cheapest gyros; more is another scale, or another axis
 RATES, HEADING = "rates", "heading"     # what is wrong at a look
 FOLLOWED = 0.05           # of what is left, at a look, once a bias is known: it may wander
 
@@ -54,7 +54,7 @@ class GyroBias:
         """Forget the bias and all turns."""
         self.bias: tuple[float, ...] = (0.0, 0.0, 0.0)
         self.since: float | None = None
-        self._differences: deque[np.ndarray] = deque(maxlen=REMEMBERED)
+        self._differences: deque[np.ndarray] = deque(maxlen=DIFFERENCES_REMEMBERED)
         self.restart()
 
     def restart(self) -> None:
@@ -73,11 +73,11 @@ class GyroBias:
         '' nothing.
 
         `turn_error` (4,) [rad]: down vector and heading less those that the rates predict over
-        SPAN, `down` (3,): the measured down vector.
+        BIAS_SPAN, `down` (3,): the measured down vector.
         """
-        self._next = t + SPAN / LOOKS
+        self._next = t + BIAS_SPAN / LOOKS
         tilt = cross(down, turn_error[:3])
-        error = np.array([(a - turn_error[3] * n) / SPAN for a, n in zip(tilt, down)])
+        error = np.array([(a - turn_error[3] * n) / BIAS_SPAN for a, n in zip(tilt, down)])
         if len(self._errors) < LOOKS + 1:
             self._errors.append(error)
             return ""
@@ -93,11 +93,11 @@ class GyroBias:
             if self.since is not None and known:
                 self._follow(FOLLOWED * np.clip(error, -limit, limit))
             return ""
-        begin = self._heading_since or t - 2 * SPAN
+        begin = self._heading_since or t - 2 * BIAS_SPAN
         if self._is_heading(t, mean, limit, np.array(down)):
             self._heading_since = begin
             return HEADING
-        if np.max(np.abs(mean)) < LARGEST_BIAS:
+        if np.max(np.abs(mean)) < LARGEST_GYRO_BIAS:
             self._follow(mean)
             self.since = begin
             self.restart()

@@ -32,7 +32,7 @@ from .series import Series
 # attitude's noise taken off; RAW_C is the integral of force and attitude as measured.
 N3, W, ACC, C, R_GB = slice(0, 3), slice(3, 6), slice(6, 9), slice(9, 12), slice(12, 21)
 YAW, RAW_C = 21, slice(22, 25)
-COLUMNS = 25
+SERIES_COLUMNS = 25
 
 
 class ImuIntegral:
@@ -49,7 +49,7 @@ class ImuIntegral:
 
     def reset(self) -> None:
         """Forget all readings; G starts as the body's axes."""
-        self.series = Series(COLUMNS)
+        self.series = Series(SERIES_COLUMNS)
         self.R_Gb: Sequence[float] = IDENTITY
         self._C: Sequence[float] = (0.0, 0.0, 0.0)
         self._raw_C: Sequence[float] = (0.0, 0.0, 0.0)

@@ -47,14 +47,14 @@ from .body_motion import (
     unknown,
 )
 from .expected_attitude import ExpectedAttitude
-from .gyro_bias import HEADING, RATES, SPAN, GyroBias
+from .gyro_bias import BIAS_SPAN, HEADING, RATES, GyroBias
 from .imu_integral import ACC, N3, R_GB, RAW_C, YAW, C, ImuIntegral, W
 from .mount import MIN_KNOCK, Mount
 from .pace import half_window, longest_gap, window_wait
 from .polynomials import polynomial_at
 from .series import Series
 from .thinning import BlockAverage
-from .velocity_offset import BIAS_STDDEV, LARGEST_BIAS, VelocityOffset
+from .velocity_offset import BIAS_STDDEV, LARGEST_FORCE_BIAS, VelocityOffset
 
 IMU_DEGREE = 3            # cubic: its derivative is flat to the fourth order in frequency
 DVL_DEGREE = 2
@@ -62,7 +62,7 @@ MAX_IMU_STEP = 0.25       # [s] without a reading, after which the integral mean
 DVL_PERIODS = 2.2         # of a slow DVL, which the IMU bridges: one lost velocity
 # [s] without a contradiction, after which the IMU counts again: three times the span in which it is
 # judged, so that the end of a fault is seen too.
-QUIET = 0.3
+IMU_QUIET = 0.3
 MIN_DVL_VALUES = 3
 MAX_DVL_QUEUE = 64
 IMU_LOG_PERIOD = 0.1      # [s] between the IMU's rows in the frame checks
@@ -135,8 +135,8 @@ class InertialFilter:
     def _make_gates(self, gates: bool) -> None:
         self._imu_gate = spike_gate(gates, IMU_FLOOR)
         self._consistency = imu_consistency(gates)
-        slope, wander, steepest = ((BIAS_STDDEV, DVL_WANDER, LARGEST_BIAS) if self._has_force else
-                                   (VEHICLE_SLOPE, VEHICLE_WANDER, LARGEST_ACCELERATION))
+        slope, wander, steepest = ((BIAS_STDDEV, DVL_WANDER, LARGEST_FORCE_BIAS) if self._has_force
+                                   else (VEHICLE_SLOPE, VEHICLE_WANDER, LARGEST_ACCELERATION))
         self.dvl_gate = innovation_gate(gates, DVL_FLOOR, DVL_LARGEST, slope, wander, DVL_PATIENCE,
                                         steepest)
 
@@ -282,9 +282,9 @@ class InertialFilter:
             self._distrusted = True
             self._gyro.restart()
         elif self._wrong_turn(t, row) == RATES:
-            self._contradictions.add(t - 2 * SPAN, t)
+            self._contradictions.add(t - 2 * BIAS_SPAN, t)
             self._distrusted = True
-        elif self._distrusted and t - self._contradictions.last > QUIET:
+        elif self._distrusted and t - self._contradictions.last > IMU_QUIET:
             self._end_distrust(t, row[6:9])
         if self._distrusted:
             self._on_reject("imu", "attitude, gyro and accelerometer do not fit each other")
@@ -317,9 +317,9 @@ class InertialFilter:
             return ""
         if not self._gyro.is_due(t):
             return ""
-        wrong = self._gyro.look(t, self._imu.turn_error(SPAN), row[:3])
+        wrong = self._gyro.look(t, self._imu.turn_error(BIAS_SPAN), row[:3])
         if wrong == HEADING:
-            self._turned_heading.add(t - 2 * SPAN, t)
+            self._turned_heading.add(t - 2 * BIAS_SPAN, t)
         elif self._turned_heading.is_open:
             self._turned_heading.close()
         return wrong

@@ -23,7 +23,7 @@ import numpy as np
 
 from ...config import Config
 from ...model.robot import RobotModel
-from ...model.sample import BY_SETTING
+from ...model.sample import BY_SETTING, JOINT_AT_REST
 from ..decode.sensor_clock import SensorClock
 from ..gates.choose import (
     joint_consistency,
@@ -45,7 +45,7 @@ RELATIVE_EFFORT_FLOOR = 0.005   # of the effort limit: the smallest scale of the
 # Times the effort limit: no actuator gives it, a wrong unit does (mN m, raw current).
 MOST_EFFORT = 3.0
 STALL_EFFORT = 0.5            # of the effort limit, at which a joint that does not move is stalled
-QUIET = 0.5                   # [s] without a contradiction, after which the readings count again
+JOINT_QUIET = 0.5             # [s] without a contradiction, after which the readings count again
 MIN_EFFORTS = 3               # in a tick's period, from which on they are averaged
 # [s] at rest, after which an arm of which nothing is heard is taken to stay there: drivers fall
 # silent when their arm is switched off.
@@ -207,7 +207,7 @@ class JointFilter:
                 min(self._series.last_time, self._consistency.wrong_since), t)
             self._on_reject("joint_states", "positions and velocities do not fit each other: "
                             + self._joints[self._consistency.worst])
-        elif self._contradictions.is_open and t - self._contradictions.last > QUIET:
+        elif self._contradictions.is_open and t - self._contradictions.last > JOINT_QUIET:
             self._contradictions.close()
         stuck = self._unmeasured.stuck(t, row[:n], row[n:2 * n])
         if any(stuck):
@@ -331,7 +331,7 @@ class JointFilter:
                 reasons[j] = "joint at its stop"
             elif abs(mu_dot[j]) < rest_velocity:
                 stalled = abs(effort[j]) > STALL_EFFORT * self._effort_limits[j]
-                reasons[j] = "joint stalled" if stalled else "joint at rest"
+                reasons[j] = "joint stalled" if stalled else JOINT_AT_REST
         return reasons
 
 

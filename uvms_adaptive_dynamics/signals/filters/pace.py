@@ -20,7 +20,7 @@ import math
 from collections.abc import Mapping
 
 from ..decode.sensor_clock import SensorClock
-from ..gates.spikes import HALF_WINDOW, LOOKAHEAD
+from ..gates.spikes import LOOKAHEAD, SPIKE_NEIGHBOURS
 
 # Periods of a slow sensor: half a window, in which a fit needs five readings, and the gap that its
 # jitter leaves.
@@ -46,7 +46,7 @@ def window_wait(setting: float, clock: SensorClock) -> float:
     """[s] Of data after a tick until the window about it is full and has left the spike gate."""
     period = clock.period or 0.0
     return (clock.delay + half_window(setting, clock)
-            + min(HALF_WINDOW * period, LOOKAHEAD + period))
+            + min(SPIKE_NEIGHBOURS * period, LOOKAHEAD + period))
 
 
 def slow_sensors(clocks: Mapping[str, SensorClock], lowpass: float) -> list[str]:

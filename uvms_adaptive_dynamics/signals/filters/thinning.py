@@ -20,11 +20,12 @@ from collections.abc import Sequence
 
 # [s] A fiftieth of the narrowest window that a signal is fitted in: averaging over it loses
 # nothing. A 500 Hz sensor passes with its jitter; one of 4 kHz fills the series no faster.
-BLOCK = 0.0015
+AVERAGED_SPAN = 0.0015
 
 
 class BlockAverage:
-    """Averages rows (W floats) that come closer together than BLOCK; others pass as they are.
+    """Averages rows (W floats) that come closer together than AVERAGED_SPAN; others pass as they
+    are.
 
     The columns `newest` are not averaged but the last row's, as angles that wrap must be.
     """
@@ -44,14 +45,14 @@ class BlockAverage:
     def add(self, t: float, row: Sequence[float]) -> tuple[float, Sequence[float]] | None:
         """The block (time, row) that ends with this row, None while it goes on."""
         spacing, self._last = t - self._last, t
-        if self._count == 0 and spacing >= BLOCK:
+        if self._count == 0 and spacing >= AVERAGED_SPAN:
             return t, row
         if self._count == 0:
             self._begin, self._times, self._sum, self._count = t - spacing, 0.0, [0.0] * len(row), 0
         self._times += t
         self._sum = [a + b for a, b in zip(self._sum, row)]
         self._count += 1
-        if t - self._begin < BLOCK:
+        if t - self._begin < AVERAGED_SPAN:
             return None
         mean = [a / self._count for a in self._sum]
         for column in self._newest:

@@ -25,7 +25,7 @@ from .t200_table import T200_KNOTS
 
 NEUTRAL_PWM_US = 1500.0
 # [bytes] 100 times the published table of the T200, which has a row for every 4 us.
-LIMIT = 1_000_000
+LARGEST_CURVE_FILE = 1_000_000
 # [N] The largest ships' thrusters give a tenth of it.
 MOST_THRUST = 1e7
 
@@ -102,7 +102,7 @@ class ThrustCurve:
         or not of that form.
         """
         what = f"thrust table {brief(str(path), PATH)}"
-        header, *rows = read_text(path, what, LIMIT, ConfigError,
+        header, *rows = read_text(path, what, LARGEST_CURVE_FILE, ConfigError,
                                   "a CSV file with PWM and thrust").split() or [""]
         first, *names = header.split(",")
         try:

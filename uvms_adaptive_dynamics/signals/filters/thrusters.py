@@ -31,9 +31,9 @@ PWM_SPAN_US = 400.0     # of a normalized command of one
 THRUST_FLOOR = 0.4      # [N] smallest scale of the gate
 # Commands that come regularly are missed after twice the longest of their last intervals; those
 # that come only when they change, after thrusters.timeout.
-INTERVALS, LATE_INTERVALS = 25, 2.0
+COMMAND_INTERVALS, LATE_INTERVALS = 25, 2.0
 SATURATED = "thruster saturated"
-SETTLED = 3.0           # time constants after which a rotor follows what it is told, to 5 %
+SETTLED_TIME_CONSTANTS = 3.0  # time constants after which a rotor follows what it is told, to 5 %
 
 
 class ThrusterModel:
@@ -94,7 +94,7 @@ class ThrusterModel:
         self._target_impulse = np.zeros(self.count)     # [N s] of all targets before this one
         self._saturated = self._was_saturated = False
         self._started = False
-        self._intervals: deque[float] = deque(maxlen=INTERVALS)
+        self._intervals: deque[float] = deque(maxlen=COMMAND_INTERVALS)
         self._settled = -math.inf                       # [s] when the rotors follow again
 
     @property
@@ -167,7 +167,7 @@ class ThrusterModel:
     def _patience(self) -> float:
         """[s] without a command, after which the thrust is unknown."""
         timeout = self._settings.timeout
-        if len(self._intervals) < INTERVALS:
+        if len(self._intervals) < COMMAND_INTERVALS:
             return timeout
         return min(timeout, LATE_INTERVALS * max(self._intervals))
 
@@ -176,7 +176,7 @@ class ThrusterModel:
         self._advance(t)
         interval = t - self._last_command
         if self._started and interval > self._patience():
-            self._settled = t + SETTLED * self._settings.time_constant
+            self._settled = t + SETTLED_TIME_CONSTANTS * self._settings.time_constant
         if self._started and 0.0 < interval <= self._settings.timeout:
             self._intervals.append(interval)
         if self._started:

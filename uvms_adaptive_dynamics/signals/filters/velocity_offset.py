@@ -34,8 +34,8 @@ OFFSET_WALK = 0.005      # [m/s per sqrt(s)], noise of integrated force and of g
 BIAS_STDDEV = 0.1        # [m/s^2] at the start: half a degree of attitude, a cheap accelerometer
 BIAS_WALK = 0.002        # [m/s^2 per sqrt(s)]
 # [m/s^2] More is no bias: six degrees of attitude, ten times that of a cheap accelerometer.
-LARGEST_BIAS = 1.0
-DVL_PERIOD = 0.1         # [s] between velocities, typical of small DVLs
+LARGEST_FORCE_BIAS = 1.0
+TYPICAL_DVL_PERIOD = 0.1  # [s] between velocities, typical of small DVLs
 MIN_VALUES = 3
 
 
@@ -66,7 +66,7 @@ class VelocityOffset:
     def take_off(self, slope: Sequence[float]) -> None:
         """Begin with a force whose bias has jumped: the offset has had this slope (3,) [m/s^2] in
         body axes. The bias is as uncertain again as at the start."""
-        self.bias = tuple(min(max(b - s, -LARGEST_BIAS), LARGEST_BIAS)
+        self.bias = tuple(min(max(b - s, -LARGEST_FORCE_BIAS), LARGEST_FORCE_BIAS)
                           for b, s in zip(self.bias, slope))
         self._bias_variance = BIAS_STDDEV ** 2
         self.restart()
@@ -97,7 +97,7 @@ class VelocityOffset:
         error = [z - o for z, o in zip(value, offset)]
         self._offset = [o + k0 * e for o, e in zip(offset, error)]
         # If the offset grows, too much bias has been subtracted from the force.
-        self.bias = tuple(min(max(x - k1 * e, -LARGEST_BIAS), LARGEST_BIAS)
+        self.bias = tuple(min(max(x - k1 * e, -LARGEST_FORCE_BIAS), LARGEST_FORCE_BIAS)
                           for x, e in zip(self.bias, turned_back(R_Gb, error)))
 
     def at(self, t: float, period: float = 0.0) -> tuple[list[float], list[float]] | None:
@@ -109,7 +109,7 @@ class VelocityOffset:
             return None
         x = times - t
         # neighbours count for as long as walk and noise balance
-        memory = self.stddev * math.sqrt(DVL_PERIOD) / OFFSET_WALK
+        memory = self.stddev * math.sqrt(TYPICAL_DVL_PERIOD) / OFFSET_WALK
         weight = np.exp(np.abs(x) * (-1.0 / memory))
         first = weight * x
         s0, s1 = float(np.add.reduce(weight)), float(np.add.reduce(first))

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 
-KEPT = 20     # spans: ticks that are still to come lie after older ones
+SPANS_KEPT = 20  # spans: ticks that are still to come lie after older ones
 
 
 class Contradictions:
@@ -36,7 +36,7 @@ class Contradictions:
     def add(self, begin: float, t: float) -> None:
         """Note a contradiction at t, of a fault that began no earlier than `begin`."""
         if not self.is_open:
-            self._spans = [*self._spans[1 - KEPT:], (begin, math.inf)]
+            self._spans = [*self._spans[1 - SPANS_KEPT:], (begin, math.inf)]
         self.is_open, self.last = True, t
 
     def close(self) -> None:

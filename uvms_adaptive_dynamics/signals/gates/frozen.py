@@ -30,7 +30,7 @@ FROZEN_AFTER = {"imu": 0.3, "dvl": 0.8, "joint_states": 0.5, "depth": 1.0}
 MIN_DEPTH_CHANGE = 0.15
 # Changes that show motion: rates [rad/s] and force [m/s^2]; DVL [m/s]; depth [m]; joints [rad].
 IMU_MOTION = (0.05,) * 3 + (0.3,) * 3
-MOTION = {"dvl": 0.05, "depth": 0.1, "joint_states": 0.03}
+LEAST_MOTION = {"dvl": 0.05, "depth": 0.1, "joint_states": 0.03}
 MAX_DVL_STEP = 1.0   # [s] over which a vertical velocity may be integrated
 # Parts of an IMU's reading that may freeze alone, and the others that show it: an attitude that
 # turns for the gyro, rates for the attitude and, as they turn gravity, for the force.
@@ -129,7 +129,7 @@ class FrozenSensorGate:
             shown = values[3:9]
         else:
             shown = values[:len(values) // 3] if role == "joint_states" else values
-            limits = (MOTION[role],) * len(shown)
+            limits = (LEAST_MOTION[role],) * len(shown)
         anchor = self._anchor.get(role)
         if anchor is not None:
             for now, before, limit in zip(shown, anchor, limits):

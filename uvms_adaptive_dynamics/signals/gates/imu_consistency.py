@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from .scale import MedianScale, judged
+from .scale import SCALE_STEP, MedianScale, judged
 
 TURN_SPAN = 0.1           # [s] over which attitude and gyro are compared
 # [rad] Smallest scale of their difference over that time: 0.2 degrees of noise twice, and an
@@ -31,9 +31,8 @@ TURN_FLOOR = 0.01
 # [m/s^2] Smallest scale of the force's step from three readings to the next three. A vehicle whose
 # thrusters reach full thrust in 0.1 s changes it by less than this from reading to reading.
 STEP_FLOOR = 0.2
-SCALE_STEP = 0.02         # of the running scales, for each value
 STEP_HALF = 3             # readings on either side of a step
-LONGEST_STEP = 0.05       # [s] between readings, beyond which a step may be the vehicle's
+LONGEST_INTERVAL = 0.05   # [s] between readings, beyond which a step may be the vehicle's
 
 
 class ImuConsistency:
@@ -62,7 +61,7 @@ class ImuConsistency:
         spacing = min(t - self._t, 1.0)
         self._t = t
         turns = judged(self._turn_scale, [abs(e) for e in turn_error], spacing)
-        if spacing > LONGEST_STEP:
+        if spacing > LONGEST_INTERVAL:
             self._forces.clear()
         self._forces.append(force)
         if len(self._forces) <= 2 * STEP_HALF:

@@ -20,16 +20,15 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .scale import CONTRADICTION_SCALES, MedianScale, judged
+from .scale import CONTRADICTION_SCALES, SCALE_STEP, MedianScale, judged
 
-SPAN = 0.1                # [s] over which positions and velocities are compared
+COMPARED_SPAN = 0.1       # [s] over which positions and velocities are compared
 # Deviations of the difference that noise alone gives: two positions, and velocities that a driver
 # takes from positions over some time.
 NOISE_FACTOR = 2.0
 # What drivers get wrong without being faulty: a velocity that is filtered, and so late by this [s];
 # one whose scale is off by this share; and a reading that is a period older than its stamp.
-LAG, SHARE = 0.03, 0.1
-SCALE_STEP = 0.02         # of the running scale, for each value
+DRIVER_LAG, DRIVER_SCALE_ERROR = 0.03, 0.1
 # [rad/s or m/s] Apparent speed from one reading to the next that no arm's joint has, beyond what
 # its velocity says: the position has jumped.
 JUMP_SPEED = 5.0
@@ -38,7 +37,7 @@ JUMP_SPEED = 5.0
 SLIP = 0.05
 # A jump is over once the positions are where the velocities have led since: within this [rad or m],
 # the drift that a velocity's bias gives [rad/s or m/s], and a share of the jump.
-RETURNED, DRIFT, UNDONE = 0.02, 0.01, 0.5
+RETURNED, DRIFT, UNDONE_SHARE = 0.02, 0.01, 0.5
 REHOMED = 15.0            # [s] after which positions that have not come back are the new ones
 
 
@@ -102,13 +101,14 @@ class JointConsistency:
         self._after_gap, self.wrong_since = min(self._after_gap, t), math.inf
         if self._displaced():
             return False
-        while len(self._past) > 2 and self._past[1].t <= t - SPAN:
+        while len(self._past) > 2 and self._past[1].t <= t - COMPARED_SPAN:
             self._past.popleft()
         if len(self._past) < 2:
             return True
         old, now = self._past[0], self._past[-1]
         period = t - self._past[-2].t
-        allowed = [LAG * abs(v - u) + SHARE * abs(p - q) + period * max(abs(u), abs(v))
+        allowed = [DRIVER_LAG * abs(v - u) + DRIVER_SCALE_ERROR * abs(p - q)
+                   + period * max(abs(u), abs(v))
                    for v, u, p, q in zip(now.velocity, old.velocity, now.position, old.position)]
         error = [max(abs(e) - a, 0.0) for e, a in zip(_difference(old, now), allowed)]
         fits = judged(self._scale, error, period, judged_joints)
@@ -133,7 +133,7 @@ class JointConsistency:
         since = now.t - self._before_jump.t
         jump = _difference(self._before_jump, now)
         drifted = RETURNED + DRIFT * since
-        undone = max(RETURNED, UNDONE * max(map(abs, self._jump)))
+        undone = max(RETURNED, UNDONE_SHARE * max(map(abs, self._jump)))
         back = max(map(abs, jump)) <= min(drifted, undone)
         if since > REHOMED:     # of the size that it had at first: anything else is no slip
             self.slips |= {j: round(self.slips.get(j, 0.0) + first, 3)
@@ -152,14 +152,14 @@ class JointConsistency:
             return False
         way, jump = (max(abs(p - q) for p, q in zip(now.position, other.position))
                      for other in (before, last))
-        return way < UNDONE * jump
+        return way < UNDONE_SHARE * jump
 
     def _has_jumped(self, last: _Reading, now: _Reading) -> bool:
         """Whether `_jump` is more than a joint can do between two readings."""
         step = now.t - last.t
         for jump, usual, u, v in zip(self._jump, self._scale.value, last.velocity, now.velocity):
             most = JUMP_SPEED * step
-            if step <= SPAN:
+            if step <= COMPARED_SPAN:
                 # a slip stands out of what the readings usually differ by, and of a late velocity
                 most = min(most, max(SLIP, CONTRADICTION_SCALES * usual)
                            + step * max(abs(u), abs(v)))

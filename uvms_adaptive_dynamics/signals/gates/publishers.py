@@ -33,10 +33,11 @@ JOINT_FAR = 0.03
 COMMAND_FAR = {"pwm": 20.0, "normalized": 0.05, "newton": 1.0}
 WRENCH_FAR = (1.0,) * 3 + (0.2,) * 3
 OLDER = 4               # readings among which one is near
-NEAR = 0.25             # of the distance to the reading before
-SHARE, LEAST = 0.5, 20  # of the readings that have to go back and forth, of so many,
-LASTING = 0.5           # over so long [s]
-UNEVEN, RATE = 0.1, 1.4     # spread of the intervals, of their mean; rate, of the usual one
+NEAR_SHARE = 0.25       # of the distance to the reading before
+# of the readings that have to go back and forth, of so many,
+RETURNING_SHARE, LEAST_READINGS = 0.5, 20
+JUDGED_SPAN = 0.5       # over so long [s]
+UNEVEN, RATE_RATIO = 0.1, 1.4  # spread of the intervals, of their mean; rate, of the usual one
 HOLD = 5.0              # [s] without, after which there is one publisher again
 
 
@@ -80,13 +81,13 @@ class _Series:
         """See `PublisherGate.gate`."""
         self._mark(t, self._goes_back(values))
         begin = self._marks[0][0]
-        if len(self._marks) >= LEAST and t - begin >= LASTING:
+        if len(self._marks) >= LEAST_READINGS and t - begin >= JUDGED_SPAN:
             interval = (t - begin) / (len(self._marks) - 1)
-            if self._back < SHARE * len(self._marks):
+            if self._back < RETURNING_SHARE * len(self._marks):
                 if t - self._last > HOLD:
                     self._since = math.inf
                     self._usual = interval
-            elif self._usual > RATE * interval or self._is_uneven(interval):
+            elif self._usual > RATE_RATIO * interval or self._is_uneven(interval):
                 self._since = min(self._since, next(at for at, back in self._marks if back))
                 self._last = t
         return None if math.isinf(self._since) else self._since
@@ -101,7 +102,7 @@ class _Series:
                        if (x := abs(a - b) / f) > 1.0), default=0.0)
         if not far_off:
             return False
-        near = NEAR * far_off
+        near = NEAR_SHARE * far_off
         return any(not any(abs(a - b) > near * f for a, b, f in zip(values, row, far))
                    for row in list(older)[:-2])
 
@@ -109,7 +110,7 @@ class _Series:
         marks = self._marks
         marks.append((t, back))
         self._back += back
-        while len(marks) > LEAST and t - marks[1][0] >= LASTING:
+        while len(marks) > LEAST_READINGS and t - marks[1][0] >= JUDGED_SPAN:
             self._back -= marks.popleft()[1]
 
     def _is_uneven(self, mean: float) -> bool:

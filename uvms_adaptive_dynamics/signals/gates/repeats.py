@@ -24,8 +24,8 @@ import math
 from collections.abc import Sequence
 
 CHANCE = 1e-6       # of a run of repeats, below which it is none
-MEMORY = 1000.0     # pairs of neighbours that are counted; older ones fade
-PRIOR = 2.0         # pairs that are taken for counted before any is
+PAIRS_REMEMBERED = 1000.0  # pairs of neighbours that are counted; older ones fade
+PRIOR_PAIRS = 2.0   # pairs that are taken for counted before any is
 
 
 class RepeatGate:
@@ -67,7 +67,7 @@ class _Repeats:
             self._found = self._found or self._log_chance() < math.log(CHANCE)
             return self._found
         if not self._found:     # a fault says nothing of how the sensor is
-            kept = (1.0 - 1.0 / MEMORY) ** (self._run + 1)
+            kept = (1.0 - 1.0 / PAIRS_REMEMBERED) ** (self._run + 1)
             self._pairs = kept * self._pairs + self._run + 1
             self._repeats = kept * self._repeats + self._run
             self._after = kept * self._after + self._run
@@ -77,6 +77,6 @@ class _Repeats:
 
     def _log_chance(self) -> float:
         """Of a run so long: a first repeat, and the others after one."""
-        first = (self._repeats + 0.5 * PRIOR) / (self._pairs + PRIOR)
-        again = (self._again + first * PRIOR) / (self._after + PRIOR)
+        first = (self._repeats + 0.5 * PRIOR_PAIRS) / (self._pairs + PRIOR_PAIRS)
+        again = (self._again + first * PRIOR_PAIRS) / (self._after + PRIOR_PAIRS)
         return math.log(first) + (self._run - 1) * math.log(again)

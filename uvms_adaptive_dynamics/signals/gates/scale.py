@@ -24,6 +24,7 @@ START_FACTOR = 5.0        # of the floor: wide until the signal has been seen
 # [s] in which rejected values alone double a scale: a sensor that is like that is accepted in the
 # end, ten seconds of garbage are not.
 DOUBLED_IN = 10.0
+SCALE_STEP = 0.02           # of a running scale, for each value of sensors that come often
 # Scales beyond which a sensor contradicts itself: one good value in a billion, and every fault
 # worth the name.
 CONTRADICTION_SCALES = 6.0

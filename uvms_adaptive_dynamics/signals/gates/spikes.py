@@ -25,14 +25,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .scale import MedianScale
+from .scale import SCALE_STEP, MedianScale
 
-HALF_WINDOW = 3         # neighbours on either side of a value
+SPIKE_NEIGHBOURS = 3    # neighbours on either side of a value
 LOOKAHEAD = 0.1         # [s] that a value waits for later neighbours
 SPIKE_SIGMAS = 5.0      # catches errors of ten deviations, and rejects one good value in a million
 LOCAL_SIGMAS = 6.0      # median deviations of the window: a curved or stepping signal is no spike
 ERRATIC_SIGMAS = 6.0    # of the typical second difference, from which a whole window is erratic
-SCALE_STEP = 0.02       # of the running scale, for each value
 BEFORE = 1.5            # times the distance from the value before, for the scale where it is less
 MAX_SPACING = 0.25      # [s] beyond which neighbours say nothing of each other
 
@@ -79,10 +78,10 @@ class SpikeGate:
             self._next = 0
         times.append(t)
         self._rows.append(row)
-        while self._next < len(times) and (len(times) - 1 - self._next >= HALF_WINDOW
+        while self._next < len(times) and (len(times) - 1 - self._next >= SPIKE_NEIGHBOURS
                                            or t - times[self._next] >= self._lookahead):
             decided.append(self._decide())
-        while self._next > HALF_WINDOW:
+        while self._next > SPIKE_NEIGHBOURS:
             del times[0], self._rows[0]
             self._next -= 1
         return decided
@@ -100,7 +99,7 @@ class SpikeGate:
         c, rows = self._next, self._rows
         self._next += 1
         t, row = self._times[c], rows[c]
-        half = min(HALF_WINDOW, c, len(rows) - 1 - c)
+        half = min(SPIKE_NEIGHBOURS, c, len(rows) - 1 - c)
         if half == 0:
             return GatedRow(t, row, None, None)
         scale = self._scale.value
@@ -129,7 +128,7 @@ class SpikeGate:
         local = np.sort(np.abs(window - median), axis=0)[half]
         spikes = far & (np.abs(row - median) > LOCAL_SIGMAS * local)
         erratic = None
-        if half == HALF_WINDOW:
+        if half == SPIKE_NEIGHBOURS:
             second_difference = np.abs(window[1:-1] - 0.5 * (window[:-2] + window[2:]))
             # One outlier is in three of the five differences: four must be large.
             fourth_largest = np.sort(second_difference, axis=0)[1]

@@ -33,16 +33,16 @@ from ...model.normal import Z999
 from ..checks.fits import lag_of
 from .joint_consistency import JUMP_SPEED
 
-SPAN = 0.2              # [s] over which positions and velocities make a speed
-SPACING = 0.045         # [s] between the readings that are kept
-MEMORY = 10.0           # [s] of them
-SHORTEST = 2.0          # [s] of readings without a jump, from which they are judged
+SPEED_WINDOW = 0.2      # [s] over which positions and velocities make a speed
+READINGS_SPACING = 0.045  # [s] between the readings that are kept
+READINGS_MEMORY = 10.0  # [s] of them
+SHORTEST_FIT = 2.0      # [s] of readings without a jump, from which they are judged
 JUDGE_PERIOD = 1.0      # [s]
 LEAST_SPEED = 0.04      # [rad/s or m/s] RMS, of a joint that is judged
 # Factor of a velocity on its position's derivative, within which it is right.
 FACTOR = 0.6, 1.6
-LATE = 0.06             # [s] twice what the filters of drivers cost
-UNEXPLAINED = 0.02      # share of a velocity's power, up to which the relation is a clean one
+LATE_VELOCITY = 0.06    # [s] twice what the filters of drivers cost
+MOST_UNEXPLAINED = 0.02  # share of a velocity's power, up to which the relation is a clean one
 DEGREES = math.degrees(1.0)
 ALIKE = 0.1             # relative distance of a factor from that of degrees
 
@@ -65,7 +65,7 @@ class Relation(NamedTuple):
     @property
     def is_late(self) -> bool:
         """Whether it surely is later than the filters of drivers make it."""
-        return self.lag - Z999 * self.lag_error > LATE
+        return self.lag - Z999 * self.lag_error > LATE_VELOCITY
 
     @property
     def is_of_degrees(self) -> bool:
@@ -80,14 +80,14 @@ def velocity_relation(t: np.ndarray, position: np.ndarray,
     t, by_position, by_velocity = speeds(t, position, velocity)
     if len(t) < 2 or math.sqrt(np.mean(by_position ** 2)) < LEAST_SPEED:
         return None
-    overlap = max(1.0, SPAN / float(np.median(np.diff(t))))
+    overlap = max(1.0, SPEED_WINDOW / float(np.median(np.diff(t))))
     lag, lag_error = lag_of(t, by_position[:, None], by_velocity[:, None], overlap)
     if not math.isfinite(lag_error):
         return None
     x = np.interp(t - lag, t, by_position)
     factor = float(x @ by_velocity) / max(float(x @ x), 1e-300)
     left = float(np.mean((by_velocity - factor * x) ** 2))
-    if left > UNEXPLAINED * float(np.mean(by_velocity ** 2)):
+    if left > MOST_UNEXPLAINED * float(np.mean(by_velocity ** 2)):
         return None
     error = math.sqrt(left * overlap / float(x @ x))
     return Relation(factor, error, lag, lag_error)
@@ -95,17 +95,17 @@ def velocity_relation(t: np.ndarray, position: np.ndarray,
 
 def speeds(t: np.ndarray, position: np.ndarray,
            velocity: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(times, mean speeds by the positions, by the velocities) over SPAN about each time, of one
-    joint; without those across gaps and jumps."""
+    """(times, mean speeds by the positions, by the velocities) over SPEED_WINDOW about each time,
+    of one joint; without those across gaps and jumps."""
     step = np.diff(t)
     path = np.concatenate([[0.0], np.cumsum(0.5 * (velocity[1:] + velocity[:-1]) * step)])
-    breaks = np.flatnonzero((step > SPAN) | (np.abs(np.diff(position)) > DEGREES * JUMP_SPEED
-                                             * step))
-    inside = (t - t[0] >= 0.5 * SPAN) & (t[-1] - t >= 0.5 * SPAN)
+    breaks = np.flatnonzero((step > SPEED_WINDOW)
+                            | (np.abs(np.diff(position)) > DEGREES * JUMP_SPEED * step))
+    inside = (t - t[0] >= 0.5 * SPEED_WINDOW) & (t[-1] - t >= 0.5 * SPEED_WINDOW)
     for k in breaks.tolist():
-        inside &= (t <= t[k] - 0.5 * SPAN) | (t >= t[k + 1] + 0.5 * SPAN)
-    before, after = t[inside] - 0.5 * SPAN, t[inside] + 0.5 * SPAN
-    by_position, by_velocity = ((np.interp(after, t, x) - np.interp(before, t, x)) / SPAN
+        inside &= (t <= t[k] - 0.5 * SPEED_WINDOW) | (t >= t[k + 1] + 0.5 * SPEED_WINDOW)
+    before, after = t[inside] - 0.5 * SPEED_WINDOW, t[inside] + 0.5 * SPEED_WINDOW
+    by_position, by_velocity = ((np.interp(after, t, x) - np.interp(before, t, x)) / SPEED_WINDOW
                                 for x in (position, path))
     return t[inside], by_position, by_velocity
 
@@ -130,12 +130,12 @@ class VelocityFit:
         rows = self._rows
         if not rows:
             self._judged_at = t
-        elif t - rows[-1][0] < SPACING:
+        elif t - rows[-1][0] < READINGS_SPACING:
             return
         rows.append((t, position, velocity))
-        while t - rows[0][0] > MEMORY:
+        while t - rows[0][0] > READINGS_MEMORY:
             rows.popleft()
-        if t - self._judged_at >= JUDGE_PERIOD and t - rows[0][0] >= SHORTEST:
+        if t - self._judged_at >= JUDGE_PERIOD and t - rows[0][0] >= SHORTEST_FIT:
             self._judged_at = t
             self._judge()
 

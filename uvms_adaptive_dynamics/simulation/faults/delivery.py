@@ -33,12 +33,13 @@ from ..sensors import (
     PRESSURE_NOISE,
 )
 from .stream import Fault, Received, Reordering, later, stamp_ns, with_stamp
-from .values import FIELDS, field_of, has_field, with_field
+from .values import FIELD_PATHS, field_of, has_field, with_field
 
-SPACING = 1e-4      # [s] between messages of a burst, some 10,000 a second
-NOISE = {"gyro": GYRO_NOISE, "accelerometer": ACCELEROMETER_NOISE,
-         "orientation": 0.5 * ATTITUDE_NOISE, "position": JOINT_NOISE, "speed": JOINT_SPEED_NOISE,
-         "effort": EFFORT_NOISE, "velocity": DVL_NOISE, "pressure": PRESSURE_NOISE}
+BURST_SPACING = 1e-4  # [s] between messages of a burst, some 10,000 a second
+FIELD_NOISE = {"gyro": GYRO_NOISE, "accelerometer": ACCELEROMETER_NOISE,
+               "orientation": 0.5 * ATTITUDE_NOISE, "position": JOINT_NOISE,
+               "speed": JOINT_SPEED_NOISE, "effort": EFFORT_NOISE, "velocity": DVL_NOISE,
+               "pressure": PRESSURE_NOISE}
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Stalled(Reordering):
     def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
                 memory: dict[str, Any]) -> Iterable[Received]:
         memory["count"] = memory.get("count", 0) + 1
-        yield item.delayed(self.end - elapsed + SPACING * memory["count"])
+        yield item.delayed(self.end - elapsed + BURST_SPACING * memory["count"])
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ class Repeated(Reordering):
     def spoiled(self, item: Received, elapsed: float, rng: np.random.Generator,
                 memory: dict[str, Any]) -> Iterable[Received]:
         yield item
-        yield item.delayed(SPACING)
+        yield item.delayed(BURST_SPACING)
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,7 @@ class Split(Reordering):
             message = copy.copy(item.message)
             for name in ("name", "position", "velocity", "effort"):
                 setattr(message, name, getattr(message, name)[part])
-            yield item._replace(message=message).delayed(k * SPACING)
+            yield item._replace(message=message).delayed(k * BURST_SPACING)
 
 
 @dataclass(frozen=True)
@@ -219,11 +220,11 @@ def _between(a: Received, b: Received, part: float, rng: np.random.Generator) ->
     message, begin, end = a.message, stamp_ns(a.message), stamp_ns(b.message)
     if begin is not None and end is not None:
         message = with_stamp(message, begin + round(part * (end - begin)))
-    for field, (role, _) in FIELDS.items():
+    for field, (role, _) in FIELD_PATHS.items():
         if role == a.role and has_field(message, field):
             x, y = field_of(a.message, field), field_of(b.message, field)
             mixed = (1.0 - part) * x + part * (-y if field == "orientation" and x @ y < 0 else y)
-            mixed = mixed + NOISE.get(field, 0.0) * rng.standard_normal(x.size)
+            mixed = mixed + FIELD_NOISE.get(field, 0.0) * rng.standard_normal(x.size)
             if field == "orientation":
                 mixed /= np.linalg.norm(mixed)
             message = with_field(message, field, mixed)

@@ -26,7 +26,7 @@ import pinocchio as pin
 from .stream import Fault, Received
 
 # Fields with numbers: the role whose messages have them, and the way to them.
-FIELDS = {
+FIELD_PATHS = {
     "gyro": ("imu", "angular_velocity"),
     "accelerometer": ("imu", "linear_acceleration"),
     "orientation": ("imu", "orientation"),
@@ -144,7 +144,7 @@ class InWorld(Fault):
 
 def altered(field: str, change: Change, begin: float = 0.0, end: float = np.inf) -> Altered:
     """The fault `Altered` of the role that has the field."""
-    return Altered(FIELDS[field][0], begin, end, field, change)
+    return Altered(FIELD_PATHS[field][0], begin, end, field, change)
 
 
 # --- fields ---------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def with_field(message: Any, field: str, values: np.ndarray) -> Any:
 
 def _way(message: Any, field: str) -> list[str]:
     # mavros_msgs/RCOut names its commands otherwise.
-    path = FIELDS[field][1]
+    path = FIELD_PATHS[field][1]
     return ["channels"] if path == "data" and hasattr(message, "channels") else path.split(".")
 
 

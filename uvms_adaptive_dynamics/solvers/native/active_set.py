@@ -33,7 +33,7 @@ from typing import Literal
 import numpy as np
 
 from .answer import ActiveSet, Answer, Clock, Stopped
-from .cones import Cones
+from .cones import NEARLY_FEASIBLE, Cones
 from .optimality import Conditions, State
 from .robust_cost import QUARTER, RobustCost
 
@@ -41,12 +41,9 @@ STEPS = 24  # in all
 GUESSES = 6  # of the active set, and factorizations
 DIVERGING = 4.0  # a step this much longer than the one before: the factorization is of no use
 ASTRAY = 10.0  # a step this much longer than the first of all: the guesses lead nowhere
-SLOW = 0.3  # a step longer than this share of the one before: the factorization is too old
-GAP = 1e-9  # relative bound of suboptimality of an answer
-# (scaled) violation from which a last step along the constraints alone leads inside, but for
-# rounding
-FEASIBLE = 1e-6
-ROUNDING = 1e-10  # (scaled) violation that does not make a constraint active
+SLOW_STEP = 0.3  # a step longer than this share of the one before: the factorization is too old
+ACTIVE_SET_GAP = 1e-9  # relative bound of suboptimality of an answer
+SLACK_ROUNDING = 1e-10  # (scaled) violation that does not make a constraint active
 STALLED = 1e-13  # relative length of a step that changes nothing any more
 
 
@@ -122,7 +119,7 @@ class _Search:
             self._slope = self._cost.slope(state.x + dx)
             state = conditions.state(self._slope, state.multipliers + change)
             gap = self._gap(conditions, state, length)
-            good = gap < GAP and conditions.violation(state) < FEASIBLE
+            good = gap < ACTIVE_SET_GAP and conditions.violation(state) < NEARLY_FEASIBLE
             # The first step shows most of what is guessed wrong; an answer is checked in full.
             doubtful = is_first and conditions.doubtful(state, self._active.bounds)
             if (good or conditions.on_a_face or doubtful) and self._corrected(conditions, state):
@@ -131,7 +128,7 @@ class _Search:
                 answer = self._confirmed(conditions, state, gap)
                 if answer is not None:
                     return answer
-            elif length > SLOW * last:
+            elif length > SLOW_STEP * last:
                 return self._refreshed(conditions, state, first)
             last = length
             first = state if is_first else first
@@ -161,7 +158,7 @@ class _Search:
         gap += (abs(first) + second) / self._cost.size(slope.value)
         return (
             Answer(x, slope.value + first + second, self._active, gap, self._steps)
-            if gap < GAP
+            if gap < ACTIVE_SET_GAP
             else None
         )
 
@@ -170,12 +167,13 @@ class _Search:
         into it; whether there were any, or the conditions were those of a face."""
         cones, old = self._cones, self._active
         multipliers = self._multipliers(conditions, state)
-        bounds = (old.bounds & (multipliers >= 0)) | ((state.slacks < -ROUNDING) & ~old.bounds)
+        violated = (state.slacks < -SLACK_ROUNDING) & ~old.bounds
+        bounds = (old.bounds & (multipliers >= 0)) | violated
         wrong = conditions.on_a_face or not np.array_equal(bounds, old.bounds)
         Z, rank = old.Z, old.rank
         if cones.count:
             Z, kept = conditions.multiplier_matrices(state)
-            entering = conditions.violated(state, ROUNDING)
+            entering = conditions.violated(state, SLACK_ROUNDING)
             wrong |= bool((kept < old.rank).any() or entering.any())
             # What has lost its multiplier is null here, but after a step along the face not there.
             self._null = entering + (kept if conditions.on_a_face else old.rank)
@@ -218,4 +216,5 @@ class _Search:
         # any more.
         if floor is not None and length >= STALLED * math.sqrt(state.x @ state.x):
             return (complementarity + QUARTER * float(r @ (r / floor))) / size
-        return (complementarity + self._cost.residual_bound(self._slope, r, GAP * size)) / size
+        bound = self._cost.residual_bound(self._slope, r, ACTIVE_SET_GAP * size)
+        return (complementarity + bound) / size

@@ -29,6 +29,8 @@ from ...model.physical_set import PhysicalSet
 # every matrix inequality is padded to this side with ones on the diagonal, so that all are one
 # batch
 SIDE = 4
+# (scaled) violation from which a point can be moved inside the constraints for little
+NEARLY_FEASIBLE = 1e-6
 
 
 class Cones:

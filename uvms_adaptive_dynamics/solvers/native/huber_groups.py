@@ -36,7 +36,7 @@ ENTER, LEAVE = (
     0.25,
     0.45,
 )  # distance below rho, in standard deviations: enters the outlier set, leaves it
-ROUNDING = 0.01  # error of a norm in single precision, with a wide margin
+NORM_ROUNDING = 0.01  # error of a norm in single precision, with a wide margin
 CHANGED = 0.02  # relative change of a residual from which its share of the curvature is recomputed
 RECOMPUTED = 12  # outliers recomputed in one tick, at most
 ROUNDING_TICKS = 500  # ticks from which the summed curvature is recomputed from nothing
@@ -176,7 +176,7 @@ class Window:
             return False
         d = x - self._refreshed_at
         root = math.sqrt(self._slot_weight.min())
-        return math.sqrt(max(d @ P @ d, 0.0)) < (ENTER - ROUNDING - margin) * root
+        return math.sqrt(max(d @ P @ d, 0.0)) < (ENTER - NORM_ROUNDING - margin) * root
 
     def refresh(self, x: np.ndarray, P: np.ndarray) -> None:
         """Update the outlier set for x (m,), unless it covers x."""
@@ -189,7 +189,7 @@ class Window:
         member = self.outliers.place[:end] >= 0
         entering, = ((below < ENTER) & ~member).nonzero()
         leaving, = ((below > LEAVE) & member).nonzero()
-        self.revision += bool((below[entering] < ROUNDING).any())
+        self.revision += bool((below[entering] < NORM_ROUNDING).any())
         if leaving.size:
             self.outliers.remove(self.outliers.place[leaving])
         if entering.size:
@@ -253,4 +253,4 @@ class Window:
             return P, np.inf
         d = x - self._refreshed_at if self._refreshed_at is not None else None
         gone = np.inf if d is None else float(np.sqrt(max(d @ P @ d, 0.0)))
-        return P - self.outliers.as_inliers(), (ENTER - ROUNDING) * root - gone
+        return P - self.outliers.as_inliers(), (ENTER - NORM_ROUNDING) * root - gone

@@ -25,7 +25,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from .cones import SIDE, Cones, kronecker
 from .robust_cost import Slope
 
-SHIFTS = (
+DIAGONAL_SHIFTS = (
     0.0,
     1e-13,
     1e-11,
@@ -139,7 +139,7 @@ def _factor(matrix: np.ndarray) -> np.ndarray | None:
     """Lower Cholesky factor, of a matrix slightly shifted where it must be; None where that
     does not help."""
     diagonal = matrix.diagonal().copy()
-    for shift in SHIFTS:
+    for shift in DIAGONAL_SHIFTS:
         matrix.flat[:: len(matrix) + 1] = (1 + shift) * diagonal
         factor, info = dpotrf(matrix.T, lower=1, clean=0)
         if not info:

@@ -27,20 +27,20 @@ from __future__ import annotations
 import numpy as np
 
 from .answer import ActiveSet, Answer, Clock, Stopped
-from .cones import SIDE, Cones
+from .cones import NEARLY_FEASIBLE, SIDE, Cones
 from .interior_newton import Point, newton_at
 from .optimality import suboptimality
 from .outlier_set import OutlierTerm
 from .robust_cost import Cost, Slope
 
-ITERATIONS = 60
+INTERIOR_POINT_STEPS = 60
 # relative gap from which a point is an answer, with its certificate, where rounding ends the
 # iteration
 NEARLY = 1e-4
-FEASIBLE = 1e-6  # (scaled) violation from which a point can be moved inside for little
 MARGINS = (0.1, 1e-2, 1e-3, 1e-5)  # (scaled) of a point inside all cones
 SURPRISE = 1.5  # times the predicted length of the dual residual from which steps are cautious
-NEGLIGIBLE = 1e-3  # dual residual, in units of the cost's curvature, that asks for no caution
+# dual residual, in units of the cost's curvature, that asks for no caution
+NEGLIGIBLE_RESIDUAL = 1e-3
 _EYE = np.eye(SIDE)
 
 
@@ -61,13 +61,13 @@ def _iterate(
 ) -> Answer | Stopped:
     at, unit = _begin(cost, cones, start)
     nearly = before = predicted = None
-    for iteration in range(1, ITERATIONS + 1):
+    for iteration in range(1, INTERIOR_POINT_STEPS + 1):
         dual = at.slope.gradient - cones.balance(at.z, at.Z)
         # Newton's step predicts what is left of the gradient. Where much more is, the groups beyond
         # rho have no curvature to stop the step: the quadratic of reweighted least squares has.
         length_of_dual = float(np.sqrt(dual @ dual))
         astray = predicted is not None and length_of_dual > max(
-            SURPRISE * predicted, NEGLIGIBLE * unit
+            SURPRISE * predicted, NEGLIGIBLE_RESIDUAL * unit
         )
         hessian = cost.majorizer(at.slope) if astray else cost.hessian(at.slope)
         newton = newton_at(cones, at, hessian, dual)
@@ -77,9 +77,9 @@ def _iterate(
         before = before or (at.s, at.S, mu)
         size = cost.size(at.slope.value)
         remaining, infeasible = newton.remaining(), newton.infeasible()
-        if remaining < NEARLY * size and infeasible < FEASIBLE:
+        if remaining < NEARLY * size and infeasible < NEARLY_FEASIBLE:
             nearly = at.slope, _active(cones, before, at.s, at.S, mu, at.z, at.Z), iteration
-            if remaining < tolerance * size and infeasible < 1e-2 * FEASIBLE:
+            if remaining < tolerance * size and infeasible < 1e-2 * NEARLY_FEASIBLE:
                 break
         step, length = newton.step()
         if length <= 0.0:

@@ -35,7 +35,7 @@ from .faces import EYE, faces_of
 from .robust_cost import Cost, Slope
 
 SINGULAR = 1e-7  # eigenvalue below which a direction is too flat to divide by
-NEAR = 1e-6  # eigenvalue that may count as zero where eigenvectors are sorted
+NEARLY_ZERO = 1e-6  # eigenvalue that may count as zero where eigenvectors are sorted
 # share of its eigenvalue at the factorization below which a direction is likely to become null
 APPROACHED = 0.5
 
@@ -275,7 +275,7 @@ def _null_sorted(F: np.ndarray, active: ActiveSet, null: np.ndarray) -> np.ndarr
     """(K, 4, 4) eigenvectors of matrices F, ascending; among directions that are all nearly null,
     or said to be null (K,), those with the largest multiplier come first."""
     values, V = np.linalg.eigh(F)
-    flat = np.maximum((values < NEAR).sum(axis=1), null)
+    flat = np.maximum((values < NEARLY_ZERO).sum(axis=1), null)
     for k in np.flatnonzero((flat > active.rank) & (active.rank > 0)):
         N = V[k][:, : flat[k]]
         N[:] = N @ np.linalg.eigh(N.T @ active.Z[k] @ N)[1][:, ::-1]

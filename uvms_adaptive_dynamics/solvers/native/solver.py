@@ -42,18 +42,18 @@ from .robust_cost import RobustCost
 from .stack import Stack
 
 TIGHT = 1e-8  # relative gap of an interior-point answer that needs no refinement
-ACCEPTED = 1e-7  # relative gap of an answer
+ACCEPTED_GAP = 1e-7  # relative gap of an answer
 # relative gap up to which the best feasible point is an answer where no method has a better one:
 # cones without an interior, of parameters frozen at their bounds, stop all of them short
-USABLE = 1e-4
-ROUNDING = 1e-13  # relative, of the cost's value itself
+USABLE_GAP = 1e-4
+COST_ROUNDING = 1e-13  # relative, of the cost's value itself
 INSIDE = 1e-12  # (scaled) violation by rounding
 # (scaled) violation of an own answer where the cones have no interior to move it to: two equal
 # bounds, say
 ON_THE_EDGE = 1e-8
 HELD_SHARE = 0.01  # relative gap up to which a tick is held when its active set fails
 # of the cost, in units of the noise variance: no direction is off by more than one deviation
-HELD = 1.0
+HELD_COST = 1.0
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class NativeSolver:
                 return min(found, best, key=lambda answer: answer[0].objective)
         if best is not None and _late(error, clock):
             return best
-        if best is None or best[0].gap is None or not best[0].gap < USABLE:
+        if best is None or best[0].gap is None or not best[0].gap < USABLE_GAP:
             raise error
         return replace(best[0], status="near-optimal"), best[1]
 
@@ -171,7 +171,11 @@ class _Tick:
             return self._at_the_deadline(found, "active set")
         stopped = Stopped(self.start, active.multipliers, active.Z, found.steps)
         kept = best_feasible(cost, self.cones, self.start, stopped)
-        if kept is not None and kept.gap < HELD_SHARE and kept.gap * cost.size(kept.value) < HELD:
+        if (
+            kept is not None
+            and kept.gap < HELD_SHARE
+            and kept.gap * cost.size(kept.value) < HELD_COST
+        ):
             return self._finish(kept, "active set", "held")
         return None
 
@@ -179,13 +183,13 @@ class _Tick:
         """From the last estimate, whatever is active; see `solve_warm`."""
         cost, cones, clock = self.cost, self.cones, self.clock
         near = solve_interior(cost, cones, self.start, TIGHT, clock)
-        if isinstance(near, Answer) and (self.warm.active is None or not near.gap < ACCEPTED):
+        if isinstance(near, Answer) and (self.warm.active is None or not near.gap < ACCEPTED_GAP):
             # A first solve has the time to become exact; an answer that rounding ended early
             # needs it.
             exact = solve_active_set(cost, cones, near.x, near.active, clock)
             if isinstance(exact, Answer) and exact.gap < near.gap:
                 near = replace(exact, steps=near.steps + exact.steps)
-        if isinstance(near, Answer) and near.gap < ACCEPTED:
+        if isinstance(near, Answer) and near.gap < ACCEPTED_GAP:
             return self._finish(near, "interior point", "optimal")
         if isinstance(near, Answer):
             end = f"ended {near.gap:.1e} (relative) from the optimum"
@@ -200,7 +204,7 @@ class _Tick:
     def _finish(self, answer: Answer, method: str, status: str) -> tuple[Solution, WarmStart]:
         pi = self.cones.coordinates.expand(answer.x, self.problem.pi)
         solution = Solution(pi, answer.value, answer.steps, self.clock.elapsed, status,
-                            answer.gap + ROUNDING, method)
+                            answer.gap + COST_ROUNDING, method)
         if status == "optimal":
             return solution, WarmStart(self.cones, self.groups, answer.active)
         return solution, WarmStart(self.cones, self.groups, self.warm.active,
@@ -238,7 +242,7 @@ def _polished(
         return solution, WarmStart(cones, groups)
     pi = cones.coordinates.expand(exact.x, problem.pi)
     polished = replace(
-        solution, pi=pi, objective=exact.value, status="optimal", gap=exact.gap + ROUNDING
+        solution, pi=pi, objective=exact.value, status="optimal", gap=exact.gap + COST_ROUNDING
     )
     return polished, WarmStart(cones, groups, exact.active)
 

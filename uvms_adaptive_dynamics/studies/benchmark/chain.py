@@ -29,7 +29,7 @@ from ...model.rotations import from_rpy
 from ...model.sample import Sample
 
 NOISE_SHARE = 0.5  # of the noise that the estimate starts from
-TONES, LOW, HIGH = 4, 0.05, 0.7  # [Hz]
+CHAIN_TONES, LOW, HIGH = 4, 0.05, 0.7  # [Hz]
 
 
 def chain_urdf(n: int, seed: int = 0) -> str:
@@ -75,13 +75,13 @@ def chain_samples(
     (p,)."""
     rng, n, C = np.random.default_rng(seed), robot.table.n, robot.table.channels
     axes = 9 + n  # roll, pitch, yaw; nu; mu
-    omega = 2 * np.pi * rng.uniform(LOW, HIGH, (axes, TONES))
+    omega = 2 * np.pi * rng.uniform(LOW, HIGH, (axes, CHAIN_TONES))
     amplitude = (
         np.r_[[0.35] * 3, [0.5] * 6, [0.5] * n][:, None]
-        * rng.uniform(0.5, 1, (axes, TONES))
-        / TONES
+        * rng.uniform(0.5, 1, (axes, CHAIN_TONES))
+        / CHAIN_TONES
     )
-    phase = rng.uniform(0, 2 * np.pi, (axes, TONES))
+    phase = rng.uniform(0, 2 * np.pi, (axes, CHAIN_TONES))
     noise, found = NOISE_SHARE * robot.default_noise(config), []
     for k in range(count):
         t = k * config.filter.period

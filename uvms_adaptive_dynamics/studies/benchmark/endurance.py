@@ -26,7 +26,7 @@ from ...estimation.estimator import Estimator
 from ...garbage import ShortCollections
 from ...model.prior import perturbed, prior_from_config
 from .cases import Case
-from .measure import PRIOR_WRONG_BY, SEED, prepare
+from .measure import BENCHMARK_SEED, PRIOR_WRONG_BY, prepare
 from .memory import resident_mb
 from .times import Stopwatch, Times
 
@@ -50,7 +50,7 @@ def endured(
     """What `ticks` updates take, by default in the acceptance setting."""
     config, robot, samples = prepare(case, lap)
     estimator = Estimator(
-        config, perturbed(prior_from_config(config, robot), PRIOR_WRONG_BY, SEED), robot
+        config, perturbed(prior_from_config(config, robot), PRIOR_WRONG_BY, BENCHMARK_SEED), robot
     )
     memory: list[tuple[int, float]] = []
     update = np.full((ticks, len(Times._fields)), np.nan)  # all at once: it is no growth

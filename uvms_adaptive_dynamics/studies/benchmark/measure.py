@@ -40,7 +40,7 @@ from .memory import peak_mb
 from .samples import simulated_samples, with_outliers
 from .times import Stopwatch, Times, spread
 
-PRIOR_WRONG_BY, SEED = 2.0, 1
+PRIOR_WRONG_BY, BENCHMARK_SEED = 2.0, 1
 
 
 class Watched(Guarded):
@@ -73,17 +73,17 @@ def prepare(case: Case, count: int) -> tuple[Config, RobotModel, list[Sample]]:
         robot = RobotModel.from_config(config)
         # The first second has no acceleration yet; whole minutes share one file between cases.
         samples = simulated_samples(
-            60.0 * np.ceil((count * config.filter.period + 1.0) / 60.0), SEED
+            60.0 * np.ceil((count * config.filter.period + 1.0) / 60.0), BENCHMARK_SEED
         )
     else:
-        config, robot = chain_robot(config, case.joints, SEED)
+        config, robot = chain_robot(config, case.joints, BENCHMARK_SEED)
         samples = chain_samples(
-            config, robot, Estimator(config, robot=robot).prior.values, count, SEED
+            config, robot, Estimator(config, robot=robot).prior.values, count, BENCHMARK_SEED
         )
     return (
         config,
         robot,
-        with_outliers(samples[:count], case.outliers, robot.default_noise(config), SEED),
+        with_outliers(samples[:count], case.outliers, robot.default_noise(config), BENCHMARK_SEED),
     )
 
 
@@ -157,7 +157,9 @@ class _Pass:
         progress: Callable[[int], None],
     ):
         self.estimator = Estimator(
-            config, perturbed(prior_from_config(config, robot), PRIOR_WRONG_BY, SEED), robot
+            config,
+            perturbed(prior_from_config(config, robot), PRIOR_WRONG_BY, BENCHMARK_SEED),
+            robot,
         )
         # Only now the wanted solver: while the horizon fills, CVXPY would compile a program for
         # every tick.

@@ -31,14 +31,14 @@ from ...config import Config
 from ...model.robot import RobotModel
 from ...model.sample import Sample
 
-PACKAGE = Path(__file__).resolve().parents[2]
+SOURCES = Path(__file__).resolve().parents[2]
 SMALLEST_OUTLIER, LARGEST_OUTLIER = (
     5.0,
     20.0,
 )  # in standard deviations of the noise that the estimate starts from
 
 # Nothing is wrong with the simulated sensors.
-COLUMNS = [f.name for f in fields(Sample) if f.name != "misread"]
+SAMPLE_FIELDS = [f.name for f in fields(Sample) if f.name != "misread"]
 
 
 def simulated_samples(seconds: float, seed: int = 1) -> list[Sample]:
@@ -50,7 +50,7 @@ def simulated_samples(seconds: float, seed: int = 1) -> list[Sample]:
     )
     if file.is_file() and file.stat().st_uid == os.getuid():
         with np.load(file) as saved:
-            columns = [saved[name] for name in COLUMNS]
+            columns = [saved[name] for name in SAMPLE_FIELDS]
             return [_sample(row) for row in zip(*columns)]
     samples = _simulate(seconds, seed)
     no_doubt = np.full((3, 3), np.nan)      # None has no place in an array
@@ -59,7 +59,7 @@ def simulated_samples(seconds: float, seed: int = 1) -> list[Sample]:
     written: dict[str, Any] = {
         name: np.array([no_doubt if (value := getattr(s, name)) is None else value
                         for s in samples])
-        for name in COLUMNS
+        for name in SAMPLE_FIELDS
     }
     # Without room for them the samples are made again next time.
     with contextlib.suppress(OSError):
@@ -70,7 +70,7 @@ def simulated_samples(seconds: float, seed: int = 1) -> list[Sample]:
 
 
 def _sample(row: tuple) -> Sample:
-    values = dict(zip(COLUMNS, row))
+    values = dict(zip(SAMPLE_FIELDS, row))
     doubt = values["down_doubt"]
     values["down_doubt"] = None if np.isnan(doubt).any() else doubt
     return Sample(**{name: value.item() if value is not None and value.ndim == 0 else value
@@ -102,10 +102,10 @@ def _version() -> str:
     digest = hashlib.sha1()
     for path in sorted(
         [
-            *PACKAGE.glob("*.py"),
-            *PACKAGE.glob("signals/**/*.py"),
-            *PACKAGE.glob("simulation/**/*.py"),
-            *PACKAGE.glob("robots/*"),
+            *SOURCES.glob("*.py"),
+            *SOURCES.glob("signals/**/*.py"),
+            *SOURCES.glob("simulation/**/*.py"),
+            *SOURCES.glob("robots/*"),
         ]
     ):
         digest.update(path.read_bytes())

@@ -39,8 +39,8 @@ from .table import markdown, summary
 from .truth import TRUTH_LENGTH, true_parameters
 from .tuning import tuning, tuning_table
 
-SCHEMA = 1
-SHORTEST = 4.0      # [s] of a run in which a payload can be picked up and dropped
+CLOSED_LOOP_SCHEMA = 1
+SHORTEST_PAYLOAD_RUN = 4.0  # [s] of a run in which a payload can be picked up and dropped
 LEAST_TRUTH = 20.0  # [s] of true motion from which parameters can be fitted
 
 
@@ -50,9 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                           "feedforwards: none, a wrong prior, the estimate, the true parameters.")
     parser.add_argument("--seeds", type=options.count, default=5, metavar="N",
                         help="motions, noises and priors 1 to N; default 5")
-    parser.add_argument("--duration", type=options.seconds(SHORTEST), default=Schedule.end,
-                        metavar="S", help="length of a run [s], the schedule of the payload with "
-                                          f"it; default {Schedule.end:g}")
+    parser.add_argument("--duration", type=options.seconds(SHORTEST_PAYLOAD_RUN),
+                        default=Schedule.end, metavar="S",
+                        help="length of a run [s], the schedule of the payload with "
+                             f"it; default {Schedule.end:g}")
     parser.add_argument("--payload", type=options.number(0.0, 2.0, "kg"), default=Schedule.mass,
                         metavar="KG", help=f"mass picked up [kg]; default {Schedule.mass:g}")
     options.add_prior_factor(parser)
@@ -78,7 +79,8 @@ def run(args: argparse.Namespace) -> int:
     gains = gains_for(nominal, model.joints, *([tuple(args.bandwidth)] if args.bandwidth else []))
     schedule = Schedule(mass=args.payload).shortened(args.duration)
     content: dict[str, Any] = {
-        "schema": SCHEMA, "prior_factor": args.prior_factor, "settings": config.changed(),
+        "schema": CLOSED_LOOP_SCHEMA, "prior_factor": args.prior_factor,
+        "settings": config.changed(),
         "schedule": {**schedule.__dict__, "windows": schedule.windows},
         "gains": {name: values.tolist() for name, values in gains._asdict().items()},
         "seeds": {}}

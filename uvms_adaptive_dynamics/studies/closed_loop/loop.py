@@ -39,7 +39,7 @@ from ...simulation.faults.stream import Received
 from ...simulation.robot import SimulatedRobot
 from ..sensing import sense
 
-PERIOD = 0.01       # [s] of the controller
+CONTROL_PERIOD = 0.01  # [s] of the controller
 
 
 class Payload(NamedTuple):
@@ -108,12 +108,13 @@ def run_loop(config: Config, model: RobotModel, seed: int, duration: float, gain
     limits = effort_limits(model, config)
     wanted = _wanted(robot)
     controller = MotionController(config, feedforward, gains, wanted,
-                                  ThrustCurve.of_setting(config.thrusters.curve), limits, PERIOD)
+                                  ThrustCurve.of_setting(config.thrusters.curve), limits,
+                                  CONTROL_PERIOD)
     filter_ = StateFilter(config, robot.physics.position)
     decoder, store = Decoder(config), get_typestore(Stores.ROS2_JAZZY)
     rows: list[tuple] = []
-    for k in range(1, round(duration / PERIOD) + 1):
-        t = k * PERIOD
+    for k in range(1, round(duration / CONTROL_PERIOD) + 1):
+        t = k * CONTROL_PERIOD
         if payload is not None:
             _handle(robot, payload, t)
         for message in received(robot.advance(t), store):

@@ -19,12 +19,21 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from ...evaluation.canvas import FINAL, MASKED, MEASURED, MODEL, PRIOR, STYLE, panels
-from .loop import PERIOD, Track
+from ...evaluation.canvas import (
+    FINAL_COLOUR,
+    MASKED_COLOUR,
+    MEASURED_COLOUR,
+    MODEL_COLOUR,
+    PRIOR_COLOUR,
+    STYLE,
+    panels,
+)
+from .loop import CONTROL_PERIOD, Track
 from .runs import ERRORS, VARIANTS, Schedule
 from .table import SCALE
 
-COLOURS = {"pid": MEASURED, "prior": PRIOR, "adapted": MODEL, "true": FINAL}
+COLOURS = {"pid": MEASURED_COLOUR, "prior": PRIOR_COLOUR, "adapted": MODEL_COLOUR,
+           "true": FINAL_COLOUR}
 SMOOTHED = 1.0      # [s] over which the error is a mean, so that lines can be told apart
 
 
@@ -33,10 +42,10 @@ def picture(tracks: dict[str, Track], schedule: Schedule) -> Figure:
     with matplotlib.rc_context(STYLE):
         figure, axes = panels(len(ERRORS), 1, 1.9)
         for ax, (kind, unit) in zip(axes, ERRORS.items()):
-            ax.axvspan(schedule.picked_up, schedule.dropped, color=MASKED)
+            ax.axvspan(schedule.picked_up, schedule.dropped, color=MASKED_COLOUR)
             ax.axvspan(0.0, schedule.transient, color="#f7f7f7")
             for name, track in tracks.items():
-                width = max(1, round(SMOOTHED / PERIOD))
+                width = max(1, round(SMOOTHED / CONTROL_PERIOD))
                 square = np.convolve(track.norms()[kind] ** 2, np.full(width, 1 / width), "same")
                 ax.plot(track.t, SCALE[unit] * np.sqrt(square), color=COLOURS[name],
                         label=VARIANTS[name])

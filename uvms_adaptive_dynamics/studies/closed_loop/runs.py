@@ -32,7 +32,7 @@ from .truth import wrong_prior
 VARIANTS = {"pid": "PID alone", "prior": "fixed prior", "adapted": "adapted",
             "true": "true parameters"}
 ERRORS = {"position": "mm", "attitude": "mrad", "joints": "mrad"}
-BACK = 1.2          # times the error with true parameters that counts as back after a payload
+BACK_FACTOR = 1.2   # times the error with true parameters that counts as back after a payload
 SLIDING = 5.0       # [s] over which the error is a mean when that is asked: a period of the motion
 
 
@@ -110,14 +110,15 @@ def errors_of(track: Track, schedule: Schedule) -> dict[str, dict[str, float]]:
 
 
 def back_after(adapted: Track, true: Track, schedule: Schedule) -> dict[str, float | None]:
-    """[s] from the pick-up until the error, over SLIDING, stays within BACK of that with true
-    parameters up to the drop; None where it does not."""
+    """[s] from the pick-up until the error, over SLIDING, stays within BACK_FACTOR of that with
+    true parameters up to the drop; None where it does not."""
     spans = np.arange(schedule.picked_up, schedule.dropped - SLIDING, 0.5)
     found: dict[str, float | None] = {}
     for name in ERRORS:
         ours, theirs = adapted.norms()[name], true.norms()[name]
         within = np.array([rms(ours, adapted.t, (a, a + SLIDING))
-                           <= BACK * rms(theirs, true.t, (a, a + SLIDING)) for a in spans], bool)
+                           <= BACK_FACTOR * rms(theirs, true.t, (a, a + SLIDING))
+                           for a in spans], bool)
         outside = np.flatnonzero(~within)
         if not spans.size:
             found[name] = None

@@ -27,19 +27,19 @@ from ...model.parameter_file import ParameterSet
 from ...model.physical_set import PhysicalSet
 from ...model.robot import RobotModel
 from ...simulation.faults.stream import Received
-from .loop import PERIOD, Track, run_loop
+from .loop import CONTROL_PERIOD, Track, run_loop
 from .truth import wrong_prior
 
-KINDS = ("good", "withheld", "stale", "not a number", "jumping")
+SPELL_KINDS = ("good", "withheld", "stale", "not a number", "jumping")
 UPDATE_PERIOD = 0.02        # [s] as the estimator publishes
 LONGEST_SPELL = 150         # updates of one kind in a row: 3 s, more than the timeout
 STALE_BY = 30.0             # [s]
 # Sets between which the estimate jumps: parameters wrong by this, up or down, and what lies between
 # two of them, which is within P too, since P is convex.
-CORNERS, WRONG_BY = 24, 4.0
+CORNERS, CORNER_FACTOR = 24, 4.0
 STRESS_SEED = 7
-QUIET = 60.0        # [s] of the run with true parameters that nobody touches, at most
-SETTLED = 10.0      # [s] from which errors count
+QUIET_LENGTH = 60.0  # [s] of the run with true parameters that nobody touches, at most
+STRESS_SETTLED = 10.0  # [s] from which errors count
 
 
 class Jumps:
@@ -49,7 +49,7 @@ class Jumps:
                  rng: np.random.Generator):
         self._rng = rng
         self._corners = np.array([
-            wrong_prior(true, model, config, WRONG_BY, int(seed)).values
+            wrong_prior(true, model, config, CORNER_FACTOR, int(seed)).values
             for seed in rng.integers(2 ** 31, size=CORNERS)])
 
     def draw(self) -> np.ndarray:
@@ -98,15 +98,15 @@ class Trouble:
 
 
 def stress(config: Config, model: RobotModel, true: ParameterSet, gains: Gains, updates: int,
-           kinds: tuple[str, ...] = KINDS, seed: int = STRESS_SEED) -> dict[str, Any]:
+           kinds: tuple[str, ...] = SPELL_KINDS, seed: int = STRESS_SEED) -> dict[str, Any]:
     """A run of `updates` updates; figures:
 
     counts of each kind; steps_share: largest step of the feedforward from one period to the next,
     the wanted motion's own included, by channel, as a share of the channel's limit;
     quiet_steps_share: the same with true parameters that nobody touches; errors_max of position
-    [m], attitude and joints [rad] from SETTLED on, and the same quiet; late_fallbacks: calls after
-    a bad update that still said 'trusted'; beyond_limits: calls with an effort beyond its limit;
-    outside: largest violation of P among the jumps.
+    [m], attitude and joints [rad] from STRESS_SETTLED on, and the same quiet; late_fallbacks: calls
+    after a bad update that still said 'trusted'; beyond_limits: calls with an effort beyond its
+    limit; outside: largest violation of P among the jumps.
     """
     rng = np.random.default_rng(seed)
     jumps = Jumps(config, model, true, rng)
@@ -114,7 +114,7 @@ def stress(config: Config, model: RobotModel, true: ParameterSet, gains: Gains, 
     duration = updates * UPDATE_PERIOD
     feedforward = Feedforward(model, wrong_prior(true, model, config, 2.0, seed), config)
     track = run_loop(config, model, seed, duration, gains, feedforward, trouble)
-    quiet = run_loop(config, model, seed, min(duration, QUIET), gains,
+    quiet = run_loop(config, model, seed, min(duration, QUIET_LENGTH), gains,
                      Feedforward(model, true, config))
     limits = feedforward.limits
     late = sum(told in ("stale", "not a number") and source == "trusted"
@@ -127,7 +127,7 @@ def stress(config: Config, model: RobotModel, true: ParameterSet, gains: Gains, 
             "late_fallbacks": int(late),
             "beyond_limits": int(np.sum(np.any(np.abs(track.feedforward) > limits + 1e-9, 1))),
             "outside": max(physical.violation(jumps.draw()) for _ in range(100)),
-            "period_s": PERIOD}
+            "period_s": CONTROL_PERIOD}
 
 
 def _steps(tau: np.ndarray, limits: np.ndarray) -> list[float]:
@@ -135,7 +135,7 @@ def _steps(tau: np.ndarray, limits: np.ndarray) -> list[float]:
 
 
 def _largest(track: Track) -> dict[str, float]:
-    late = track.t > min(SETTLED, 0.5 * track.t[-1])
+    late = track.t > min(STRESS_SETTLED, 0.5 * track.t[-1])
     return {kind: float(values[late].max()) for kind, values in track.norms().items()
             if kind != "true position"}
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .runs import BACK, ERRORS, VARIANTS
+from .runs import BACK_FACTOR, ERRORS, VARIANTS
 
 # What an adapted feedforward is asked for: at most so much of the error with the fixed prior and of
 # that with true parameters.
@@ -73,8 +73,9 @@ def markdown(seeds: dict[str, Any]) -> str:
         for kind, shares in found[f"adapted of {other}"].items():
             cells = " | ".join(f"{shares[window]:.2f}" for window in (*WINDOWS, "worst seed"))
             lines.append(f"| {VARIANTS[other]} | {kind} | {cells} | at most {asked:g} |")
-    lines += ["", f"Seconds from the pick-up until the error stays within {BACK:g} of that with "
-                  "true parameters:", "", f"| seed | {' | '.join(ERRORS)} |",
+    lines += ["",
+              f"Seconds from the pick-up until the error stays within {BACK_FACTOR:g} of that with "
+              "true parameters:", "", f"| seed | {' | '.join(ERRORS)} |",
               "|---|" + "---|" * len(ERRORS)]
     for seed, content in seeds.items():
         cells = " | ".join("not" if content["back_s"][kind] is None

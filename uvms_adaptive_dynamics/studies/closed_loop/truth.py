@@ -33,7 +33,7 @@ from ...simulation.paper_parameters import paper_parameters
 from ...simulation.robot import SimulatedRobot, Truth
 from ...simulation.true_robot import TrueRobot
 
-TRUTH_SEED, TRUTH_LENGTH = 1000, 120.0   # a motion that no run has; [s]
+TRUTH_MOTION_SEED, TRUTH_LENGTH = 1000, 120.0  # a motion that no run has; [s]
 
 
 def true_parameters(config: Config, model: RobotModel, payload: float = 0.0,
@@ -45,7 +45,7 @@ def true_parameters(config: Config, model: RobotModel, payload: float = 0.0,
     end. Further terms, of which the robot's own have another form, start from none.
     """
     true_robot = replace(true_robot, payload_mass=payload)
-    robot = SimulatedRobot(TRUTH_SEED, duration, true_robot)
+    robot = SimulatedRobot(TRUTH_MOTION_SEED, duration, true_robot)
     for _ in robot:
         pass
     own = paper_parameters(true_robot)

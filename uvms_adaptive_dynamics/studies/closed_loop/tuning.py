@@ -33,7 +33,7 @@ TUNING_SEED = 0     # a motion that no other run has
 # [rad/s] translation, rotation, joints, together: they hardly disturb each other.
 TRIED = ((4.0, 4.0, 12.0), (6.0, 6.0, 18.0), (8.0, 8.0, 24.0), (10.0, 10.0, 30.0),
          (12.0, 12.0, 36.0), (14.0, 14.0, 42.0), (16.0, 16.0, 48.0), (18.0, 18.0, 54.0))
-LENGTH, SETTLED = 30.0, 12.0    # [s] of a run, and from when on it counts
+TUNING_LENGTH, TUNING_SETTLED = 30.0, 12.0  # [s] of a run, and from when on it counts
 
 
 def tuning(config: Config, model: RobotModel, nominal: ParameterSet
@@ -41,9 +41,10 @@ def tuning(config: Config, model: RobotModel, nominal: ParameterSet
     """(bandwidths [rad/s], RMS errors [m, rad] of PID alone) for each of TRIED."""
     for bandwidth in TRIED:
         gains = gains_for(nominal, model.joints, bandwidth)
-        track = run_loop(config, model, TUNING_SEED, LENGTH, gains, None)
+        track = run_loop(config, model, TUNING_SEED, TUNING_LENGTH, gains, None)
         norms = track.norms()
-        yield bandwidth, {kind: rms(norms[kind], track.t, (SETTLED, LENGTH)) for kind in ERRORS}
+        yield bandwidth, {kind: rms(norms[kind], track.t, (TUNING_SETTLED, TUNING_LENGTH))
+                          for kind in ERRORS}
 
 
 def tuning_table(found: list[tuple[tuple[float, float, float], dict[str, float]]]) -> str:

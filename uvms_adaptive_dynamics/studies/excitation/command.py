@@ -33,7 +33,7 @@ from ...control.excitation.limits import MotionLimits
 from ...control.excitation.noise import noise_of
 from ...control.excitation.trajectory import Trajectory
 from ...control.excitation.trajectory_file import save_trajectory
-from ...control.stage_entry import KINDS
+from ...control.stage_entry import STAGE_KINDS
 from ...control.stages import Stage, load_schedule
 from ...disk.writing import output_folder, write_file
 from ...errors import ConfigError
@@ -51,7 +51,7 @@ from .hover import hover, noise_of_recording, noise_of_samples
 from .table import campaign_table, presumed, promise_table, use_table
 from .under_way import under_way
 
-SCHEMA = 1
+EXCITATION_SCHEMA = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--move", nargs="+", metavar="CHANNEL",
                         help="channels that move, surge to yaw and joints, or patterns; default "
                              "all")
-    parser.add_argument("--kind", choices=KINDS,
+    parser.add_argument("--kind", choices=STAGE_KINDS,
                         help="'tilt': quasi-static, for weight and buoyancy; default motion")
     parser.add_argument("--duration", type=options.seconds(10.0, 600.0), metavar="S",
                         help="length [s]; default excitation.duration")
@@ -144,7 +144,7 @@ def run(args: argparse.Namespace) -> int:
     save_trajectory(folder / "trajectory.yaml", trajectory)
     write_file(folder / "excite.md", text)
     write_json(folder / "excite.json", {
-        "schema": SCHEMA, "settings": config.changed(), "made": dict(trajectory.made),
+        "schema": EXCITATION_SCHEMA, "settings": config.changed(), "made": dict(trajectory.made),
         "uses": None if tried is None else tried.largest})
     _draw(trajectory, robot, limits, known, None if tried is None or tried.held_back else tried,
           folder)
@@ -193,7 +193,7 @@ def _campaign(args: argparse.Namespace, config: Config, robot: RobotModel, durat
               folder: Path) -> int:
     """Robots that are in the folder already, of the same settings, are not tried again: an
     interrupted campaign goes on, and processes with other seeds may share the folder."""
-    setup = {"schema": SCHEMA, "settings": config.changed(), "duration_s": duration,
+    setup = {"schema": EXCITATION_SCHEMA, "settings": config.changed(), "duration_s": duration,
              "prior_factor": args.prior_factor, "again_s": args.again}
     done = output_folder(folder / "robots")
     robots = Campaign(config, robot, duration, args.prior_factor, args.again)
@@ -207,7 +207,7 @@ def _campaign(args: argparse.Namespace, config: Config, robot: RobotModel, durat
             f"; again {_said(result['again'])}" if "again" in result else ""), flush=True)
     there = [finished(file, setup) for file in done.glob("robot*.json")]
     results = sorted((each for each in there if each is not None), key=lambda each: each["robot"])
-    write_json(folder / "excite.json", {"schema": SCHEMA, "settings": config.changed(),
+    write_json(folder / "excite.json", {"schema": EXCITATION_SCHEMA, "settings": config.changed(),
                                         "robots": results})
     text = campaign_table(results)
     write_file(folder / "excite.md", text)
@@ -226,7 +226,7 @@ def _said(result: dict[str, Any]) -> str:
 def _compare(config: Config, robot: RobotModel, known: ParameterSet, limits: MotionLimits,
              duration: float, seed: int, folder: Path) -> int:
     at_rest = noise_of_samples(hover(config, robot, limits, known, seed), known, robot, config)
-    content: dict[str, Any] = {"schema": SCHEMA, "settings": config.changed(),
+    content: dict[str, Any] = {"schema": EXCITATION_SCHEMA, "settings": config.changed(),
                                "noise_at_rest": dict(zip(robot.channels, at_rest.tolist()))}
     content["multisine"] = compare(config, robot, known, at_rest, limits, duration, seed)
     write_json(folder / "excite.json", content)

@@ -37,7 +37,7 @@ from .learning import Learnt, held_out, learn
 from .multisine import energy, multisine, with_energy
 
 # Of the information of both motions together, in prior deviations: what no motion shows has less.
-SHOWN = 1e-3
+LEAST_INFORMATION = 1e-3
 # Shares of a motion after which its promise is stated anew.
 RESTATED = 0.25, 0.5
 
@@ -61,7 +61,7 @@ def compare(config: Config, robot: RobotModel, known: ParameterSet, at_rest: np.
     told = {name: knowledge.reduced(information(motion, robot, at_rest, config, knowledge)[0])
             for name, motion in (("designed", designed), ("multisine", by_hand))}
     values, V = np.linalg.eigh(sum(told.values()))
-    shown = V[:, values > SHOWN]
+    shown = V[:, values > LEAST_INFORMATION]
     smallest = {name: float(np.linalg.eigvalsh(shown.T @ A @ shown)[0]) for name, A in told.items()}
     half = with_energy(
         design(robot, known, noise, free, ["*"], limits, duration / 2, seed, config=config,

@@ -43,9 +43,9 @@ from ...simulation.faults.stream import Received
 from ...simulation.robot import SimulatedRobot
 from ..sensing import sense
 
-PERIOD = 0.02       # [s] of the controller, the robot's own commands' period
-SETTLING = 3.0      # [s] at rest before the arm goes to where the motion starts, and after that
-STILL = 1.0         # [s] before the motion starts, of which the mean effort holds the robot there
+DRY_RUN_PERIOD = 0.02  # [s] of the controller, the robot's own commands' period
+RESTING_TIME = 3.0  # [s] at rest before the arm goes to where the motion starts, and after that
+STILL_TIME = 1.0    # [s] before the motion starts, of which the mean effort holds the robot there
 
 
 @dataclass
@@ -92,22 +92,22 @@ def dry_run(config: Config, model: RobotModel, trajectory: Trajectory, limits: M
     mu = limits.middle[6:]
     robot.physics.set_state(place, from_rpy(0.0, 0.0, heading), mu)
     way, arm = approach(model.joints, mu, trajectory.posture, 0.5 * limits.joint_speed)
-    begin = SETTLING + way + SETTLING
+    begin = RESTING_TIME + way + RESTING_TIME
     wanted = _wanted(trajectory, place, heading, arm, begin)
     nominal = prior_from_config(config, model)
     learnt = known.covariance is not None
     feedforward = Feedforward(model, known, config.with_values(
         {"feedforward.fallback": "prior"})) if learnt else None
     controller = MotionController(config, feedforward, gains_for(nominal, model.joints), wanted,
-                                  curve, effort_limits(model, config), PERIOD)
+                                  curve, effort_limits(model, config), DRY_RUN_PERIOD)
     filter_, front_end = StateFilter(config, place), SignalFrontEnd(config, model)
     decoder, store = Decoder(config), get_typestore(Stores.ROS2_JAZZY)
     samples: list[Sample] = []
     rows, still = [], []
     robot.command_wrench(np.zeros(6))
     robot.command_joint_torque(np.zeros(len(model.joints)))
-    for k in range(1, math.ceil((begin + trajectory.duration + 1.0) / PERIOD)):
-        t = k * PERIOD
+    for k in range(1, math.ceil((begin + trajectory.duration + 1.0) / DRY_RUN_PERIOD)):
+        t = k * DRY_RUN_PERIOD
         _hear(received(robot.advance(t), store), filter_, decoder, front_end)
         samples += front_end.samples()
         state = filter_.motion(DEFAULT_START + t)
@@ -118,7 +118,7 @@ def dry_run(config: Config, model: RobotModel, trajectory: Trajectory, limits: M
         command = controller.command(DEFAULT_START + t, state)
         robot.command_pwm(command.pwm)
         robot.command_joint_torque(command.joint_torque)
-        if holds_back and begin - STILL <= t < begin:
+        if holds_back and begin - STILL_TIME <= t < begin:
             still.append(command.effort)
         if t >= begin and still:
             beyond = limits.beyond_at_rest(np.mean(still, axis=0), config)
@@ -146,7 +146,7 @@ def _wanted(trajectory: Trajectory, place: np.ndarray, heading: float,
         t -= DEFAULT_START
         if t >= begin:
             return moved(t - begin)
-        return placed(arm(t - SETTLING), place, heading)
+        return placed(arm(t - RESTING_TIME), place, heading)
     return at
 
 

@@ -36,7 +36,7 @@ from ...signals.samples import samples_of
 from ...signals.topics import inputs
 from .dry_run import dry_run
 
-LENGTH = 20.0       # [s]
+HOVER_LENGTH = 20.0  # [s]
 CREEP_SHARE = 0.25  # of the joints' speed limits
 
 
@@ -80,8 +80,8 @@ def hover(config: Config, robot: RobotModel, limits: MotionLimits, known: Parame
     n = len(robot.joints)
     centre = np.concatenate([np.zeros(6), limits.middle[6:]])
     amplitude = np.zeros((6 + n, 1))
-    amplitude[6:, 0] = np.minimum(CREEP_SHARE * limits.joint_speed * LENGTH / (2 * np.pi),
+    amplitude[6:, 0] = np.minimum(CREEP_SHARE * limits.joint_speed * HOVER_LENGTH / (2 * np.pi),
                                   0.5 * limits.reach[6:])
-    motion = Trajectory(robot.joints, LENGTH, config.excitation.ramp, centre,
-                        np.full((6 + n, 1), 1 / LENGTH), amplitude, np.zeros((6 + n, 1)))
+    motion = Trajectory(robot.joints, HOVER_LENGTH, config.excitation.ramp, centre,
+                        np.full((6 + n, 1), 1 / HOVER_LENGTH), amplitude, np.zeros((6 + n, 1)))
     return dry_run(config, robot, motion, limits, known, seed, individual).samples

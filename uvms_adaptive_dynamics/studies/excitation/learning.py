@@ -30,14 +30,14 @@ from ..closed_loop.truth import true_samples
 from ..held_out import HeldOut
 
 HELD_OUT_RUN, HELD_OUT_LENGTH = 1001, 40.0      # seed of the robot's own motion; [s]
-EVERY = 5           # rows of it
+TRUTH_EVERY = 5     # rows of it
 SOLVED_EVERY = 10   # samples
 
 
 def held_out(config: Config, robot: RobotModel, individual: int = 0) -> HeldOut:
     """Rows of the simulated robot's usual motion, free of noise; a joint at rest does not count."""
     simulated = SimulatedRobot(HELD_OUT_RUN, HELD_OUT_LENGTH, individual=individual,
-                               truth_period=EVERY * config.filter.period)
+                               truth_period=TRUTH_EVERY * config.filter.period)
     for _ in simulated:
         pass
     Y, tau = [], []

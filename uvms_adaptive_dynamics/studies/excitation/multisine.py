@@ -27,7 +27,7 @@ from ...control.excitation.rows import regressors
 from ...control.excitation.trajectory import Trajectory
 from ...model.robot import RobotModel
 
-INSTANTS = 10       # per second, for peaks and energy
+MULTISINE_RATE = 10  # per second, for peaks and energy
 
 
 def multisine(robot: RobotModel, limits: MotionLimits, draws: np.ndarray, posture: np.ndarray,
@@ -48,7 +48,7 @@ def multisine(robot: RobotModel, limits: MotionLimits, draws: np.ndarray, postur
     centre = np.concatenate([np.zeros(6), posture])
     motion = Trajectory(robot.joints, duration, settings.ramp, centre, frequencies,
                         unit * np.cos(phase), unit * np.sin(phase))
-    t = np.arange(0.0, duration, 1 / INSTANTS)
+    t = np.arange(0.0, duration, 1 / MULTISINE_RATE)
     value, rate, _ = motion.coordinates_at(t)
     room = np.minimum(limits.high - centre, centre - limits.low)
     room[3:5] = limits.tilt / np.sqrt(2)
@@ -61,7 +61,7 @@ def multisine(robot: RobotModel, limits: MotionLimits, draws: np.ndarray, postur
 def energy(trajectory: Trajectory, robot: RobotModel, limits: MotionLimits,
            pi: np.ndarray) -> float:
     """Mean square of the actuators' shares of their limits, for parameters pi (p,)."""
-    t = np.arange(0.0, trajectory.duration, 1 / INSTANTS)
+    t = np.arange(0.0, trajectory.duration, 1 / MULTISINE_RATE)
     Y, known = regressors(robot, desired_motion(*trajectory.coordinates_at(t)))
     return float((limits.effort_uses(Y @ pi + known) ** 2).mean())
 

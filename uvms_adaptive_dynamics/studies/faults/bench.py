@@ -24,7 +24,7 @@ from ...config import Config
 from ...errors import BagError
 from ...model.robot import RobotModel
 from ...simulation.faults.stream import Received, with_faults
-from ...simulation.faults.values import FIELDS, field_of
+from ...simulation.faults.values import FIELD_PATHS, field_of
 from ..held_out import HeldOut
 from .case import Case
 from .judge import Verdict, judged
@@ -65,7 +65,7 @@ class Bench:
         """How many numbers of the field that is counted differ from the recording's."""
         if not case.counted:
             return 0
-        role = FIELDS[case.counted][0]
+        role = FIELD_PATHS[case.counted][0]
         values = [np.array([field_of(item.message, case.counted) for item in items
                             if item.role == role]) for items in (self._recordings.learnt, stream)]
         return int(np.sum(values[0] != values[1]))

@@ -22,17 +22,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...simulation.faults.stream import Fault
+from ...simulation.sensors import ROLE_OF_TOPIC
 
 OFFSET_ERROR = 0.1      # [s] up to which a clock's offset must be named
 # Of the wrong numbers: of two beside each other some are taken for a motion, and some of their
 # neighbours for wrong.
 COUNT_ERROR = 0.2
-NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+NUMBER_SAID = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 # Share of valid rows that may be wrong where none should be: some seven rows at the edge of what is
 # masked, where 0.6 s of the vehicle are 180.
 NONE = 2e-4
 ANY = ".*"              # role
-EVERYTHING, VEHICLE, ARM = "all", "vehicle", "arm"
+SIMULATED_ROLES = tuple(ROLE_OF_TOPIC.values())     # those of the bench's sensors
+TOUCHES_ALL, TOUCHES_VEHICLE, TOUCHES_ARM = "all", "vehicle", "arm"
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Said:
                 and all(re.search(word, sentence, re.IGNORECASE) for word in self.words)
                 and (self.seconds is None or any(
                     abs(float(number) - abs(self.seconds)) <= OFFSET_ERROR
-                    for number in NUMBER.findall(sentence))))
+                    for number in NUMBER_SAID.findall(sentence))))
 
     def __str__(self) -> str:
         number = [] if self.seconds is None else [f"{abs(self.seconds):g} s"]

@@ -33,13 +33,13 @@ from ...simulation.faults.values import (
     swapped,
     times,
 )
-from .case import EVERYTHING, VEHICLE, Case, Limits, Said
+from .case import TOUCHES_ALL, TOUCHES_VEHICLE, Case, Limits, Said
 
 # Rows of the first seconds count until a fault that shows by and by is found.
 CORRECTED = Limits(vehicle=0.9, arm=0.9, wrong=0.005, loss=0.02, detect=5.0, recover=None)
-FOUND = Limits(wrong=None, loss=None, detect=45.0, recover=None)
+CHANGE_FOUND = Limits(wrong=None, loss=None, detect=45.0, recover=None)
 # Named, and what was learnt since it began is undone.
-UNDONE = replace(FOUND, loss=0.02)
+CHANGE_UNDONE = replace(CHANGE_FOUND, loss=0.02)
 EITHER = Said("dvl", ("does not fit the IMU|contradicted the IMU",))
 # Until it is found it may look like a change of the robot.
 MEANWHILE = (Said("trust|change"), EITHER)
@@ -62,36 +62,37 @@ def change_cases(onset: float) -> list[Case]:
          altered("accelerometer", plus(0.0, 0.0, 0.3), onset),
          Said("imu", ("specific force changed",)), CORRECTED, (EITHER,), ""),
         ("dvl 15 % fast from then on", named, altered("velocity", times(1.15), onset),
-         Said("dvl", ("times those",)), FOUND, (Said("depth", ("DVL's scale",)),), EVERYTHING),
+         Said("dvl", ("times those",)), CHANGE_FOUND, (Said("depth", ("DVL's scale",)),),
+         TOUCHES_ALL),
         ("imu knocked by 10 degrees", "turned back, and named",
          Rewritten("imu", onset, change=TurnedImu(roll=math.radians(10.0))),
-         Said("imu", ("tilted by 10|rpy",)), replace(UNDONE, vehicle=0.9, arm=0.9, wrong=0.002), (),
-         ""),
+         Said("imu", ("tilted by 10|rpy",)),
+         replace(CHANGE_UNDONE, vehicle=0.9, arm=0.9, wrong=0.002), (), ""),
         ("dvl turned to the other frame", undone,
          altered("velocity", times(1.0, -1.0, -1.0), onset),
-         Said("dvl", ("wrong sign|does not fit the IMU",)), UNDONE, MEANWHILE, ""),
+         Said("dvl", ("wrong sign|does not fit the IMU",)), CHANGE_UNDONE, MEANWHILE, ""),
         ("dvl repeats its last velocity for 20 s", "cut off from when it froze",
          Frozen("dvl", onset, onset + 20.0), Said("dvl", ("identical",)),
-         Limits(arm=0.95, recover=3.0, detect=1.0), (), VEHICLE),
+         Limits(arm=0.95, recover=3.0, detect=1.0), (), TOUCHES_VEHICLE),
         ("depth drifts by 3 cm/s", "used as it is",
          Drifting("depth", onset, field="pressure", change=_warming), Said("depth"),
          Limits(samples=0.95, vehicle=0.95, arm=0.95, recover=None), (), ""),
         ("gyro later by .15 s", undone, Lagging("imu", onset, field="gyro", lag=0.15),
-         Said("imu", ("earlier than the gyro",)), UNDONE, MEANWHILE, ""),
+         Said("imu", ("earlier than the gyro",)), CHANGE_UNDONE, MEANWHILE, ""),
         ("two thrusters swapped from then on", undone, altered("commands", swapped(1, 2), onset),
-         Said("thrusters", ("swapped",)), UNDONE, MEANWHILE, ""),
+         Said("thrusters", ("swapped",)), CHANGE_UNDONE, MEANWHILE, ""),
         ("sign of an effort from then on", named,
          altered("effort", one_of(1, times(-1.0)), onset),
-         Said("joint_states|change", ("sign|effort scale",)), FOUND, (), EVERYTHING),
+         Said("joint_states|change", ("sign|effort scale",)), CHANGE_FOUND, (), TOUCHES_ALL),
         ("sign of a joint's velocity from then on", undone,
          altered("speed", one_of(1, times(-1.0)), onset),
-         Said("joint velocity", ("wrong sign",)), UNDONE, MEANWHILE, ""),
+         Said("joint velocity", ("wrong sign",)), CHANGE_UNDONE, MEANWHILE, ""),
         ("thrust falls to two thirds in 30 s", "named as one factor",
          Drifting("thrusters", onset, field="commands", change=_weaker),
-         Said("trust|change", ("one scale|thrust scale",)), FOUND, (), EVERYTHING),
+         Said("trust|change", ("one scale|thrust scale",)), CHANGE_FOUND, (), TOUCHES_ALL),
         ("dvl stamped at reception, with .4 s of jitter", named,
          Jittered("dvl", onset, most=0.4, restamped=True),
-         Said("dvl", ("given at reception",)), FOUND, (), EVERYTHING),
+         Said("dvl", ("given at reception",)), CHANGE_FOUND, (), TOUCHES_ALL),
     ]
     unsaid = ("depth drifts by 3 cm/s",)
     return [Case(name, "change", behaviour, (fault,), None if name in unsaid else said, limits,

@@ -27,21 +27,20 @@ from ...simulation.faults.clocks import (
     Unstamped,
 )
 from ...simulation.faults.delivery import Lost
-from .case import ANY, Case, Limits, Said
+from .case import ANY, SIMULATED_ROLES, Case, Limits, Said
 
-ROLES = ("imu", "dvl", "depth", "joint_states", "thrusters")
-AHEAD = (0.1, 0.3, 0.9, 5.0, -0.8, -5.0, -30.0)
+CLOCK_OFFSETS = (0.1, 0.3, 0.9, 5.0, -0.8, -5.0, -30.0)
 # Commands with a stamp of their own: in the default recording they have none.
 STAMPED = {"given": (HeaderAdded("thrusters"),),
            "settings": {"thrusters.type": "mavros_msgs/msg/RCOut"}}
 # A clock is compared with the others over seconds: one message's delay is no offset.
-OFF = Limits(samples=0.95, vehicle=0.95, arm=0.95, loss=0.01, detect=10.0, recover=None)
+OFF_LIMITS = Limits(samples=0.95, vehicle=0.95, arm=0.95, loss=0.01, detect=10.0, recover=None)
 # Its latency has to be guessed where the stamps say nothing of it: of the DVL's 0.1 s all may be
 # missed, with which one row in a hundred is off as far as a wrong one.
-GUESSED = replace(OFF, loss=0.03, wrong=0.02)
+GUESSED = replace(OFF_LIMITS, loss=0.03, wrong=0.02)
 # Ahead by its own delay it is received when it is stamped: only its motion shows that.
 BY_MOTION = replace(GUESSED, detect=45.0)
-STEP = replace(OFF, recover=2.0)
+STEP_LIMITS = replace(OFF_LIMITS, recover=2.0)
 WORDS = ("clock|stamp",)
 ALL = ("clock",)        # of a sentence about no sensor
 ALIGNED = "aligned by its times of reception; rows of all sensors go on"
@@ -58,8 +57,8 @@ def _of(role: str) -> dict:
 
 def _offsets() -> list[Case]:
     found = []
-    for role in ROLES:
-        for offset in AHEAD:
+    for role in SIMULATED_ROLES:
+        for offset in CLOCK_OFFSETS:
             side = "ahead" if offset > 0 else "behind"
             found.append(Case(
                 f"{role} clock {abs(offset):g} s {side}", "clock", ALIGNED,
@@ -72,32 +71,33 @@ def _offsets() -> list[Case]:
 def _limits(role: str, offset: float) -> Limits:
     if (role, offset) == ("dvl", 0.1):
         return BY_MOTION
-    return GUESSED if role in ("dvl", "imu") else OFF
+    return GUESSED if role in ("dvl", "imu") else OFF_LIMITS
 
 
 def _no_clock() -> list[Case]:
     boot = [Case(f"{role} stamps from 1970", "clock", ALIGNED, (SinceBoot(role),),
-                 Said(role, WORDS), GUESSED, **_of(role), short=role == "imu") for role in ROLES]
+                 Said(role, WORDS), GUESSED, **_of(role), short=role == "imu")
+            for role in SIMULATED_ROLES]
     zero = [Case(f"{role} stamps of zero", "clock",
                  "counts at reception less its own learnt delay", (Unstamped(role),),
-                 Said(role, WORDS), GUESSED) for role in ROLES if role != "thrusters"]
+                 Said(role, WORDS), GUESSED) for role in SIMULATED_ROLES if role != "thrusters"]
     return boot + zero
 
 
 def _single() -> list[Case]:
     return [Case(f"{role} single stamps 0.9 s ahead", "clock", "that message alone is rejected",
-                 (SingleStamps(role, 1.0, offset=0.9),), None, OFF, **_of(role),
-                 short=role == "imu") for role in ROLES]
+                 (SingleStamps(role, 1.0, offset=0.9),), None, OFF_LIMITS, **_of(role),
+                 short=role == "imu") for role in SIMULATED_ROLES]
 
 
 def _changing(onset: float) -> list[Case]:
     return [
         Case("dvl clock steps by 2 s", "clock", "aligned anew, its own readings alone wait",
-             (Clock("dvl", onset, offset=2.0),), Said("dvl", WORDS, 2.0), STEP),
+             (Clock("dvl", onset, offset=2.0),), Said("dvl", WORDS, 2.0), STEP_LIMITS),
         Case("imu clock steps by -2 s", "clock", "aligned anew, its own readings alone wait",
-             (Clock("imu", onset, offset=-2.0),), Said("imu", WORDS, 2.0), STEP),
+             (Clock("imu", onset, offset=-2.0),), Said("imu", WORDS, 2.0), STEP_LIMITS),
         Case("joint_states clock drifts by 5 ms/s", "clock", "followed",
-             (Clock("joint_states", onset, drift=0.005),), Said("joint_states", WORDS), OFF),
+             (Clock("joint_states", onset, drift=0.005),), Said("joint_states", WORDS), OFF_LIMITS),
     ]
 
 
@@ -106,19 +106,19 @@ def _everything(onset: float) -> list[Case]:
     host = [Case(f"host clock steps by {step:+g} s" + (", stamps too" if stamps else ""), "clock",
                  "followed; samples go on within a second",
                  (HostStep("", onset, step=step, stamps=stamps),),
-                 Said(ANY, ALL) if abs(step) > 1 else None, STEP,
+                 Said(ANY, ALL) if abs(step) > 1 else None, STEP_LIMITS,
                  others=(Said(ANY, ALL),), short=step == -30.0 and not stamps)
             for stamps in (False, True) for step in (0.3, -0.3, 30.0, -30.0)]
     return host + [
         Case("simulated stamps on wall-clock reception", "clock",
              "the stamps' clock counts; samples within a second", (SinceBoot(""),),
-             Said(ANY, ALL), OFF, others=(Said(ANY, ALL),), short=True),
+             Said(ANY, ALL), OFF_LIMITS, others=(Said(ANY, ALL),), short=True),
         Case("bag looped", "clock", "starts again where the stamps jump back",
-             (Looped("", 1.5 * onset),), Said(ANY, ("clock|loop",)), STEP,
+             (Looped("", 1.5 * onset),), Said(ANY, ("clock|loop",)), STEP_LIMITS,
              others=(Said(ANY, ALL),)),
         # (5 s of the clean recording are missing.)
         Case("two runs with an hour between them", "clock", "begins anew with the second one",
              (Lost("", onset, onset + 5.0), HostStep("", onset, step=3600.0, stamps=True)),
-             Said(ANY, ALL), replace(STEP, samples=0.9, vehicle=0.9, arm=0.9),
+             Said(ANY, ALL), replace(STEP_LIMITS, samples=0.9, vehicle=0.9, arm=0.9),
              others=(Said(ANY, ALL),)),
     ]

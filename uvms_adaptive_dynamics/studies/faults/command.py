@@ -36,9 +36,9 @@ from ...model.robot import RobotModel
 from .bench import Bench
 from .case import Case
 from .judge import Verdict
-from .recordings import LONG, SHORT
+from .recordings import LONG_SCENE, SHORT_SCENE
 from .report import head, line, summary, write
-from .table import KINDS, chosen
+from .table import CASE_KINDS, chosen
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,14 +46,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Put one fault after the other into a clean recording and judge what is "
                           "said of it, which rows are lost or wrong, and the estimate.")
     parser.add_argument("bag", nargs="?", metavar="BAG", type=options.bag,
-                        help=f"a clean recording of at least {LONG.learnt / .7:.0f} s; without it "
-                             "the simulated robot's")
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=[], metavar="KIND",
-                        help=f"of faults: {', '.join(KINDS)}; default all")
+                        help=f"a clean recording of at least {LONG_SCENE.learnt / .7:.0f} s; "
+                             "without it the simulated robot's")
+    parser.add_argument("--kinds", nargs="+", choices=CASE_KINDS, default=[], metavar="KIND",
+                        help=f"of faults: {', '.join(CASE_KINDS)}; default all")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME",
                         help="faults whose name contains one of these")
     parser.add_argument("--short", action="store_true",
-                        help=f"the short form: {SHORT.learnt:g} s of data, a fault of each sort")
+                        help=f"the short form: {SHORT_SCENE.learnt:g} s of data, a fault of each "
+                             "sort")
     parser.add_argument("--jobs", type=options.count, default=1, metavar="N",
                         help="processes at once; default 1")
     parser.add_argument("--output", type=options.folder, metavar="DIR",
@@ -64,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the bench and return 0 if every fault is as asked, else 1; raises UvmsError where
     something cannot be used."""
-    scene, config = SHORT if args.short else LONG, options.config_of(args)
+    scene, config = SHORT_SCENE if args.short else LONG_SCENE, options.config_of(args)
     choose = partial(chosen, scene.onset, args.kinds, args.only, args.short)
     choose()        # nothing is made before the choice is known to be possible
     robot = RobotModel.from_config(config)

@@ -32,13 +32,12 @@ from ...simulation.faults.values import (
     times,
     turned,
 )
-from .case import ARM, NONE, VEHICLE, Case, Limits, Said
+from .case import NONE, SIMULATED_ROLES, TOUCHES_ARM, TOUCHES_VEHICLE, Case, Limits, Said
 
-GLITCH, LONG_GLITCH = 0.6, 10.0    # [s]
+SHORT_GLITCH, LONG_GLITCH = 0.6, 10.0  # [s]
 OUTAGES = (0.1, 0.5, 2.0, 10.0, 30.0)   # [s]
-ROLES = ("imu", "dvl", "depth", "joint_states", "thrusters")
 # What is rejected costs its own time; rows come back within 3 s, filters' windows included.
-WRONG = Limits(wrong=NONE, recover=3.0, rmse=1.3)
+REJECTED_LIMITS = Limits(wrong=NONE, recover=3.0, rmse=1.3)
 # A second after the silence counts as one; 2 s and half a window of the DVL's filter (1 s) after.
 SILENT = Limits(wrong=NONE, recover=3.0)
 TILT_UNKNOWN = (
@@ -47,19 +46,19 @@ TILT_UNKNOWN = (
     "(all joints but the last), so that 90 % of the arm's rows count with 10 s of silence, 70 % "
     "with 30 s; with them .3 and 1.5 % of all rows would be wrong. Predictions of all go on.")
 REJECTED = ("reject|refus|wrong|implausib|outlier|spike|finite|range|fit|frozen|identical|restart",)
-MASKED = "rejected; rows reconstructed from it are masked, filters restart"
+REJECTED_AND_MASKED = "rejected; rows reconstructed from it are masked, filters restart"
 HUGE = (1e6, 1e100, 1e200)
-FIELDS = {"gyro": "imu", "accelerometer": "imu", "orientation": "imu", "velocity": "dvl",
-          "pressure": "depth", "position": "joint_states", "speed": "joint_states",
-          "effort": "joint_states", "commands": "thrusters"}
+FIELD_ROLES = {"gyro": "imu", "accelerometer": "imu", "orientation": "imu", "velocity": "dvl",
+               "pressure": "depth", "position": "joint_states", "speed": "joint_states",
+               "effort": "joint_states", "commands": "thrusters"}
 # Roles whose every message is used: at ten or fewer a second 0.6 s are too few to prove a fault,
 # unless the number itself is impossible.
-SLOW = ("dvl", "depth")
+SLOW_ROLES = ("dvl", "depth")
 
 
 def glitch_cases(onset: float) -> list[Case]:
     """The cases of kind 'glitch', from `onset` [s] on."""
-    end = onset + GLITCH
+    end = onset + SHORT_GLITCH
     wrong = [
         ("gyro +2 rad/s", "gyro", plus(2.0)), ("gyro -2 rad/s", "gyro", plus(-2.0)),
         ("gyro in deg/s", "gyro", times(math.degrees(1.0))),
@@ -67,41 +66,47 @@ def glitch_cases(onset: float) -> list[Case]:
         ("attitude turned by 30 degrees", "orientation", turned(np.radians(30.0), (1, 1, 1))),
         ("dvl x 3", "velocity", times(3.0)),
     ]
-    found = [Case(f"{name} for {GLITCH} s", "glitch", MASKED, (altered(f, change, onset, end),),
-                  Said(FIELDS[f], REJECTED), WRONG, short=name in ("gyro +2 rad/s", "dvl x 3"))
+    found = [Case(f"{name} for {SHORT_GLITCH} s", "glitch", REJECTED_AND_MASKED,
+                  (altered(f, change, onset, end),),
+                  Said(FIELD_ROLES[f], REJECTED), REJECTED_LIMITS,
+                  short=name in ("gyro +2 rad/s", "dvl x 3"))
              for name, f, change in wrong]
-    found += [Case(f"{name} for {LONG_GLITCH:g} s", "glitch", MASKED,
-                   (altered(f, change, onset, onset + LONG_GLITCH),), Said(FIELDS[f], REJECTED),
-                   replace(WRONG, rmse=None)) for name, f, change in wrong]
-    found += [Case(f"{role} frozen for {GLITCH} s", "glitch", "cut off from when it froze",
+    found += [Case(f"{name} for {LONG_GLITCH:g} s", "glitch", REJECTED_AND_MASKED,
+                   (altered(f, change, onset, onset + LONG_GLITCH),),
+                   Said(FIELD_ROLES[f], REJECTED), replace(REJECTED_LIMITS, rmse=None))
+              for name, f, change in wrong]
+    found += [Case(f"{role} frozen for {SHORT_GLITCH} s", "glitch", "cut off from when it froze",
                    (Frozen(role, onset, end),),
-                   None if role in SLOW else Said(role, ("frozen|identical",)), WRONG)
-              for role in ROLES if role != "thrusters"]
+                   None if role in SLOW_ROLES else Said(role, ("frozen|identical",)),
+                   REJECTED_LIMITS)
+              for role in SIMULATED_ROLES if role != "thrusters"]
     found += [Case(f"{role} frozen for 3 s", "glitch", "cut off from when it froze",
-                   (Frozen(role, onset, onset + 3.0),), Said(role, ("frozen|identical",)), WRONG)
+                   (Frozen(role, onset, onset + 3.0),), Said(role, ("frozen|identical",)),
+                   REJECTED_LIMITS)
               for role in ("imu", "dvl", "joint_states")]
-    found += [Case(f"{f} NaN for {GLITCH} s", "glitch", "each message is rejected",
-                   (altered(f, filled(math.nan), onset, end),), Said(role, ("finite|NaN",)), WRONG,
-                   short=f == "effort") for f, role in FIELDS.items()]
+    found += [Case(f"{f} NaN for {SHORT_GLITCH} s", "glitch", "each message is rejected",
+                   (altered(f, filled(math.nan), onset, end),), Said(role, ("finite|NaN",)),
+                   REJECTED_LIMITS, short=f == "effort") for f, role in FIELD_ROLES.items()]
     found += [
         Case("heading turned by 30 degrees for 5 s", "glitch", "masked where it turns",
              (altered("orientation", headed(math.radians(30.0)), onset, onset + 5.0),),
-             Said("imu", REJECTED), WRONG),
+             Said("imu", REJECTED), REJECTED_LIMITS),
         Case("encoder slips by 5 degrees", "glitch",
              "arm's and vehicle's rows masked until that is the new zero",
              (altered("position", one_of(1, plus(math.radians(5.0))), onset),),
-             Said("joint_states", REJECTED), replace(WRONG, rmse=None, recover=None, wrong=0.002))]
+             Said("joint_states", REJECTED),
+             replace(REJECTED_LIMITS, rmse=None, recover=None, wrong=0.002))]
     return found + [
-        Case(f"{f} of {size:g} for {GLITCH} s", "glitch", MASKED,
-             (altered(f, huge(size), onset, end),), Said(role, REJECTED), WRONG,
+        Case(f"{f} of {size:g} for {SHORT_GLITCH} s", "glitch", REJECTED_AND_MASKED,
+             (altered(f, huge(size), onset, end),), Said(role, REJECTED), REJECTED_LIMITS,
              short=(f, size) in (("gyro", 1e200), ("effort", 1e6)))
-        for f, role in FIELDS.items() for size in HUGE]
+        for f, role in FIELD_ROLES.items() for size in HUGE]
 
 
 def outage_cases(onset: float) -> list[Case]:
     """The cases of kind 'outage': nothing of a role for a while, from `onset` [s] on."""
     found = []
-    for role in ROLES:
+    for role in SIMULATED_ROLES:
         timeout = SILENCE_TIMEOUTS[role]
         for length in OUTAGES:
             noticed = length > timeout + 1.0
@@ -112,7 +117,7 @@ def outage_cases(onset: float) -> list[Case]:
                 Said(role, ("no message|silent",)) if noticed else None,
                 replace(SILENT, detect=timeout + 1.0,
                         arm=None if role == "joint_states" else 0.95),
-                touches=ARM if role == "joint_states" else VEHICLE,
+                touches=TOUCHES_ARM if role == "joint_states" else TOUCHES_VEHICLE,
                 stated=TILT_UNKNOWN if role == "imu" and length >= 10.0 else "",
                 short=(role, length) in (("imu", 2.0), ("dvl", 10.0), ("thrusters", 2.0))))
     return found

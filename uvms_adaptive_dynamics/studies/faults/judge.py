@@ -23,16 +23,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...model.robot import RobotModel
-from ...simulation.faults.values import FIELDS
+from ...simulation.faults.values import FIELD_PATHS
 from ..held_out import HeldOut
-from .case import ARM, COUNT_ERROR, EVERYTHING, UNLIMITED, VEHICLE, Case, Said
+from .case import COUNT_ERROR, TOUCHES_ALL, TOUCHES_ARM, TOUCHES_VEHICLE, UNLIMITED, Case, Said
 from .runner import POLL, Ran
 
 # A valid row is wrong where its error is this many RMS errors of the clean run's channel: the
 # clean run has one row in some thousands beyond it.
-WRONG = 6.0
-AFTER = 15.0            # [s] behind the fault in which RMSE are compared
-BACK, BACK_SHARE = 0.5, 0.9     # [s] and share of the clean rows from which rows are back
+WRONG_BEYOND = 6.0
+RECOVERY_WINDOW = 15.0  # [s] behind the fault in which RMSE are compared
+BACK_SECONDS, BACK_SHARE = 0.5, 0.9  # [s] and share of the clean rows from which rows are back
 
 
 class Check(NamedTuple):
@@ -123,7 +123,7 @@ def _harmless(sentence: str, case: Case) -> bool:
     roles = {fault.role for fault in case.faults}
     if "" in roles and sentence.startswith(("input ", "reset")):
         return True
-    if case.touches == EVERYTHING and sentence.startswith(("trust", "change")):
+    if case.touches == TOUCHES_ALL and sentence.startswith(("trust", "change")):
         return True
     return any(role and Said(role).matches(sentence) for role in roles)
 
@@ -144,14 +144,14 @@ def wrong_share(ran: Ran, clean: Ran) -> float:
     """Valid rows that are wrong beyond the clean run's own, as a share of the clean run's valid
     rows; at least 0."""
     def count(run: Ran) -> int:
-        return int((run.valid & ~(np.abs(run.error) <= WRONG * scale(clean))).sum())
+        return int((run.valid & ~(np.abs(run.error) <= WRONG_BEYOND * scale(clean))).sum())
     return max(0, count(ran) - count(clean)) / max(int(clean.valid.sum()), 1)
 
 
 def recovered(ran: Ran, clean: Ran, end: float) -> float:
     """[s] after the end from which on every channel that counted in the clean run counts again;
     infinity if one never does."""
-    last = _length(clean) - BACK
+    last = _length(clean) - BACK_SECONDS
     begins = np.arange(end, last, 0.1)
     worst = 0.0
     for c in range(clean.valid.shape[1]):
@@ -166,15 +166,15 @@ def recovered(ran: Ran, clean: Ran, end: float) -> float:
 
 
 def _counts(t: np.ndarray, valid: np.ndarray, begins: np.ndarray) -> np.ndarray:
-    """Valid ticks in the BACK seconds from each of the times on."""
+    """Valid ticks in the BACK_SECONDS from each of the times on."""
     times = np.sort(t[valid]) if t.size else t
-    return np.searchsorted(times, begins + BACK) - np.searchsorted(times, begins)
+    return np.searchsorted(times, begins + BACK_SECONDS) - np.searchsorted(times, begins)
 
 
 def rmse_ratio(ran: Ran, clean: Ran, end: float) -> float:
     """Largest ratio of a channel's prequential RMSE in the seconds after the fault."""
     def rmse(run: Ran) -> np.ndarray:
-        inside = (run.t >= end) & (run.t < end + AFTER)
+        inside = (run.t >= end) & (run.t < end + RECOVERY_WINDOW)
         squares = np.where(run.valid[inside], run.residual[inside], np.nan) ** 2
         counted = np.isfinite(squares).sum(axis=0)
         return np.sqrt(np.nansum(squares, axis=0) / np.where(counted > 0, counted, np.nan))
@@ -226,7 +226,7 @@ def _checks(case: Case, figures: dict[str, Any], advice: Sequence[str], trouble:
 def _counts_truly(case: Case, ran: Ran, wrong: int) -> Iterator[Check]:
     """Whether as many numbers were rejected as are wrong."""
     if case.counted:
-        role = FIELDS[case.counted][0]
+        role = FIELD_PATHS[case.counted][0]
         found = sum(count for reason, count in ran.counters.items()
                     if reason.startswith(f"{role}: "))
         yield Check("rejected", f"{found}", f"{wrong} +- {100 * COUNT_ERROR:g} %",
@@ -236,8 +236,8 @@ def _counts_truly(case: Case, ran: Ran, wrong: int) -> Iterator[Check]:
 def _untouched(touches: str, robot: RobotModel) -> np.ndarray:
     """(C,) channels whose held-out loss is judged."""
     found = np.ones(len(robot.channels), bool)
-    if touches in (VEHICLE, EVERYTHING):
+    if touches in (TOUCHES_VEHICLE, TOUCHES_ALL):
         found[robot.vehicle_rows] = False
-    if touches in (ARM, EVERYTHING):
+    if touches in (TOUCHES_ARM, TOUCHES_ALL):
         found[robot.arm_rows] = False
     return found

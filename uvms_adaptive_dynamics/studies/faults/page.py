@@ -20,13 +20,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from .case import ARM, COUNT_ERROR, EVERYTHING, NONE, OFFSET_ERROR, VEHICLE, Case, Limits
-from .judge import AFTER, BACK, BACK_SHARE, WRONG
-from .recordings import LONG, SHORT
-from .runner import POLL, SOLVE_EVERY
-from .table import KINDS, SHORT_LOSS, table
+from .case import (
+    COUNT_ERROR,
+    NONE,
+    OFFSET_ERROR,
+    TOUCHES_ALL,
+    TOUCHES_ARM,
+    TOUCHES_VEHICLE,
+    Case,
+    Limits,
+)
+from .judge import BACK_SECONDS, BACK_SHARE, RECOVERY_WINDOW, WRONG_BEYOND
+from .recordings import LONG_SCENE, SHORT_SCENE
+from .runner import FAULTS_SOLVE_EVERY, POLL
+from .table import CASE_KINDS, SHORT_LOSS, table
 
-HEAD = f"""# Faults
+FAULTS_PAGE_HEAD = f"""# Faults
 
 What goes wrong with sensors, clocks and networks, what becomes of it, and what is said. Made from
 the table in `studies/faults/` by `python -m uvms_adaptive_dynamics.studies.faults.page`; a test
@@ -41,11 +50,12 @@ python -m uvms_adaptive_dynamics faults BAG --config YAML        # in a recordin
 
 ## How a fault is judged
 
-A recording of {LONG.learnt:g} s goes through front end and estimator twice, clean and with the
-fault; what begins in the middle begins at {LONG.onset:g} s. Both estimates begin at the published
-prior, solve at every {SOLVE_EVERY}-th row, and are then tested on {LONG.tested:g} s of another
-clean recording of the same robot. Of a recording of your own the first part is learnt from, and the
-last 30 % is tested on. The limits are these, where a fault has them:
+A recording of {LONG_SCENE.learnt:g} s goes through front end and estimator twice, clean and with
+the fault; what begins in the middle begins at {LONG_SCENE.onset:g} s. Both estimates begin at the
+published prior, solve at every {FAULTS_SOLVE_EVERY}-th row, and are then tested on
+{LONG_SCENE.tested:g} s of another clean recording of the same robot. Of a recording of your own the
+first part is learnt from, and the last 30 % is tested on. The limits are these, where a fault has
+them:
 
 - *said*: a sentence that begins with the sensor's name or a setting of it and contains what the
   column says, looked for every {POLL:g} s in the status of the inputs, the warnings, and what the
@@ -54,29 +64,30 @@ last 30 % is tested on. The limits are these, where a fault has them:
 - *other advice*: what is said of other sensors, a channel that is called wrong, or a change of the
   robot. None may be there that the clean run has not.
 - *samples*, *vehicle rows*, *arm rows*: shares of the clean run's.
-- *wrong rows*: valid rows whose error under the clean run's last estimate is more than {WRONG:g}
-  times the RMS error of the clean run's channel, less the clean run's own, as a share of its valid
-  rows. Where none may be, {100 * NONE:g} % are the rows at the edge of what is masked.
+- *wrong rows*: valid rows whose error under the clean run's last estimate is more than
+  {WRONG_BEYOND:g} times the RMS error of the clean run's channel, less the clean run's own, as a
+  share of its valid rows. Where none may be, {100 * NONE:g} % are the rows at the edge of what is
+  masked.
 - *back after*: from the end of the fault until each channel has {100 * BACK_SHARE:g} % of the clean
-  run's valid ticks in {BACK:g} s again. The filters' own length is in it, half of
+  run's valid ticks in {BACK_SECONDS:g} s again. The filters' own length is in it, half of
   `filter.dvl_window`'s two seconds.
-- *RMSE after*: of the predictions made before their rows were used, in the {AFTER:g} s behind the
-  fault, against the clean run's in the same seconds; the worst channel counts.
+- *RMSE after*: of the predictions made before their rows were used, in the {RECOVERY_WINDOW:g} s
+  behind the fault, against the clean run's in the same seconds; the worst channel counts.
 - *loss*: R^2 on the held-out recording, the clean estimate's less this one's, of the worst channel
   that the fault does not touch.
 - always: no exception, no number that is none in any estimate or prediction, no estimate outside of
   the physical set.
 
-Faults with a * are the short form (`--short`: {SHORT.learnt:g} s of data, faults at
-{SHORT.onset:g} s, losses of up to {SHORT_LOSS:g}: so little data determine R^2 no better), which
-is a test of the package (`test_short_form`).
+Faults with a * are the short form (`--short`: {SHORT_SCENE.learnt:g} s of data, faults at
+{SHORT_SCENE.onset:g} s, losses of up to {SHORT_LOSS:g}: so little data determine R^2 no better),
+which is a test of the package (`test_short_form`).
 """
 
 
 def page() -> str:
     """The whole page."""
-    parts, cases = [HEAD], table(LONG.onset)
-    for kind, meaning in KINDS.items():
+    parts, cases = [FAULTS_PAGE_HEAD], table(LONG_SCENE.onset)
+    for kind, meaning in CASE_KINDS.items():
         parts.append(f"## {kind.capitalize()}: {meaning}\n\n"
                      "| fault | behaviour | sentence | limits |\n|---|---|---|---|\n"
                      + "\n".join(_rows([case for case in cases if case.kind == kind])) + "\n")
@@ -120,12 +131,12 @@ def _limits(case: Case) -> str:
              "vehicle rows {:g} %": _percent(limits.vehicle),
              "arm rows {:g} %": _percent(limits.arm), "wrong rows {:g} %": _percent(limits.wrong),
              "back after {:g} s": limits.recover, "RMSE after {:g}": limits.rmse,
-             "loss {:g}": None if case.touches == EVERYTHING else limits.loss}
+             "loss {:g}": None if case.touches == TOUCHES_ALL else limits.loss}
     parts = [text.format(limit) for text, limit in shown.items() if limit is not None]
     if case.counted:
         parts.append(f"as many rejected as wrong, to {100 * COUNT_ERROR:g} %")
     return ", ".join(parts) + (f" (loss not of the {case.touches})"
-                               if case.touches in (VEHICLE, ARM) else "")
+                               if case.touches in (TOUCHES_VEHICLE, TOUCHES_ARM) else "")
 
 
 def _percent(share: float | None) -> float | None:

@@ -25,10 +25,10 @@ from ...errors import BagError
 from ...evaluation.bags import check_bag, read_messages
 from ...signals.topics import inputs
 from ...simulation.faults.stream import Received
+from ..paper.trials import LEARNT_SHARE
 from ..simulated_runs import simulated
 
-SEED, HELD_OUT_SEED = 1, 11
-LEARNT_SHARE = 0.7      # of a single recording; the rest is tested on
+LEARNT_SEED, TESTED_SEED = 1, 11
 
 
 class Scene(NamedTuple):
@@ -41,8 +41,8 @@ class Scene(NamedTuple):
 
 
 # Of 75 s 15 are left behind the longest outage.
-LONG = Scene(75.0, 40.0, 30.0)
-SHORT = Scene(30.0, 16.0, 12.0)
+LONG_SCENE = Scene(75.0, 40.0, 30.0)
+SHORT_SCENE = Scene(30.0, 16.0, 12.0)
 
 
 class Recordings(NamedTuple):
@@ -54,8 +54,8 @@ class Recordings(NamedTuple):
 
 def simulated_recordings(folder: Path, config: Config, scene: Scene) -> Recordings:
     """Of the simulated robot; bags that are in the folder already are taken."""
-    return Recordings(_messages(simulated(folder, SEED, scene.learnt), config),
-                      _messages(simulated(folder, HELD_OUT_SEED, scene.tested), config))
+    return Recordings(_messages(simulated(folder, LEARNT_SEED, scene.learnt), config),
+                      _messages(simulated(folder, TESTED_SEED, scene.tested), config))
 
 
 def recordings_of(bag: Path, config: Config, scene: Scene) -> Recordings:

@@ -26,16 +26,16 @@ from ...evaluation.files import write_json
 from ...model.robot import RobotModel
 from .judge import Verdict
 
-SCHEMA = 1
-LONGEST = 300       # characters of what was found, on the terminal
-COLUMNS = ("fault", "said after", "samples", "vehicle", "arm", "wrong", "back after", "RMSE",
-           "loss")
+FAULTS_SCHEMA = 1
+LONGEST_FINDING = 300  # characters of what was found, on the terminal
+FAULT_COLUMNS = ("fault", "said after", "samples", "vehicle", "arm", "wrong", "back after", "RMSE",
+                 "loss")
 WIDTHS = (46, 11, 9, 9, 9, 9, 11, 7, 16)
 
 
 def head() -> str:
     """The titles of the columns."""
-    return "".join(f"{title:<{width}}" for title, width in zip(COLUMNS, WIDTHS))
+    return "".join(f"{title:<{width}}" for title, width in zip(FAULT_COLUMNS, WIDTHS))
 
 
 def line(verdict: Verdict, robot: RobotModel) -> str:
@@ -59,7 +59,7 @@ def line(verdict: Verdict, robot: RobotModel) -> str:
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} .."
+    return text if len(text) <= LONGEST_FINDING else f"{text[:LONGEST_FINDING]} .."
 
 
 def summary(verdicts: Sequence[Verdict]) -> str:
@@ -73,7 +73,7 @@ def summary(verdicts: Sequence[Verdict]) -> str:
 
 def write(path: Path, verdicts: Sequence[Verdict], robot: RobotModel) -> None:
     """{"schema": 1, "channels", "faults": {name: figures and checks}}."""
-    write_json(path, {"schema": SCHEMA, "channels": robot.channels,
+    write_json(path, {"schema": FAULTS_SCHEMA, "channels": robot.channels,
                       "faults": {v.case.name: _figures(v) for v in verdicts}})
 
 

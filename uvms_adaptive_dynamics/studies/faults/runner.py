@@ -34,7 +34,8 @@ from ...simulation.faults.stream import Received
 from ..held_out import HeldOut
 
 POLL = 0.1          # [s] of true time between two looks at what is said
-SOLVE_EVERY = 25    # rows: two solves a second, as what is judged are rows and the last estimate
+# rows: two solves a second, as what is judged are rows and the last estimate
+FAULTS_SOLVE_EVERY = 25
 
 
 class Sentence:
@@ -133,7 +134,7 @@ class _Run:
             prediction.predicted_stddev).all()
         if not finite:
             self.trouble["a prediction is not finite"] = None
-        if self.estimator.learn and self._rows % SOLVE_EVERY == 0:
+        if self.estimator.learn and self._rows % FAULTS_SOLVE_EVERY == 0:
             self._solve()
 
     def _solve(self) -> None:

@@ -48,10 +48,10 @@ from ...simulation.faults.values import (
     times,
     with_field,
 )
-from .case import ARM, EVERYTHING, NONE, VEHICLE, Case, Limits, Said
-from .change_cases import MEANWHILE, UNDONE
+from .case import NONE, TOUCHES_ALL, TOUCHES_ARM, TOUCHES_VEHICLE, Case, Limits, Said
+from .change_cases import CHANGE_UNDONE, MEANWHILE
 
-LONG, SPAN = 10.0, 5.0      # [s]
+LONG_FAULT, SHORT_FAULT = 10.0, 5.0  # [s]
 # Costs its own time, as any burst does.
 BURST = Limits(wrong=NONE, recover=3.0)
 # Nothing is to be lost of it.
@@ -97,42 +97,42 @@ def _bursts(onset: float) -> list[Case]:
     masked = "rows reconstructed from it are masked"
     found: list[tuple[str, Fault | tuple[Fault, ...], Said | None, Limits, str]] = [
         ("dvl coasts to zero for 10 s without a bottom lock",
-         Coasting("dvl", onset, onset + LONG, field="velocity", time=2.0), Said("dvl", DOUBTED),
-         replace(BURST, detect=2.0, wrong=0.002), VEHICLE),
-        ("dvl says zero for 10 s", altered("velocity", filled(0.0), onset, onset + LONG),
-         Said("dvl", DOUBTED), replace(BURST, detect=2.0), VEHICLE),
+         Coasting("dvl", onset, onset + LONG_FAULT, field="velocity", time=2.0),
+         Said("dvl", DOUBTED), replace(BURST, detect=2.0, wrong=0.002), TOUCHES_VEHICLE),
+        ("dvl says zero for 10 s", altered("velocity", filled(0.0), onset, onset + LONG_FAULT),
+         Said("dvl", DOUBTED), replace(BURST, detect=2.0), TOUCHES_VEHICLE),
         ("dvl tracks the water for 10 s in a current of .3 m/s",
-         InWorld("dvl", onset, onset + LONG, change=_current), Said("dvl", DOUBTED),
-         replace(BURST, detect=2.0), VEHICLE),
+         InWorld("dvl", onset, onset + LONG_FAULT, change=_current), Said("dvl", DOUBTED),
+         replace(BURST, detect=2.0), TOUCHES_VEHICLE),
         ("dvl's heave NaN for 5 s",
-         altered("velocity", one_of(2, filled(math.nan)), onset, onset + SPAN),
-         Said("dvl", ("finite|NaN",)), BURST, VEHICLE),
+         altered("velocity", one_of(2, filled(math.nan)), onset, onset + SHORT_FAULT),
+         Said("dvl", ("finite|NaN",)), BURST, TOUCHES_VEHICLE),
         ("accelerometer reversed for 5 s",
-         altered("accelerometer", times(-1.0), onset, onset + SPAN), Said("imu", DOUBTED), BURST,
-         VEHICLE),
+         altered("accelerometer", times(-1.0), onset, onset + SHORT_FAULT), Said("imu", DOUBTED),
+         BURST, TOUCHES_VEHICLE),
         ("accelerometer without gravity for 5 s",
-         Rewritten("imu", onset, onset + SPAN, _without_gravity), Said("imu", DOUBTED), BURST,
-         VEHICLE),
+         Rewritten("imu", onset, onset + SHORT_FAULT, _without_gravity), Said("imu", DOUBTED),
+         BURST, TOUCHES_VEHICLE),
         ("imu shaken for 10 s",
-         (altered("gyro", noise(0.2), onset, onset + LONG),
-          altered("accelerometer", noise(2.0), onset, onset + LONG)), None,
-         replace(BURST, wrong=0.002), VEHICLE),
+         (altered("gyro", noise(0.2), onset, onset + LONG_FAULT),
+          altered("accelerometer", noise(2.0), onset, onset + LONG_FAULT)), None,
+         replace(BURST, wrong=0.002), TOUCHES_VEHICLE),
         ("gyro at its limit of .1 rad/s for 10 s",
-         altered("gyro", clipped(0.1), onset, onset + LONG), Said("imu", DOUBTED),
-         replace(BURST, wrong=0.002), VEHICLE),
-        ("joint velocities zero for 5 s", altered("speed", filled(0.0), onset, onset + SPAN),
-         Said("joint_states", DOUBTED), replace(BURST, wrong=0.002), ARM),
+         altered("gyro", clipped(0.1), onset, onset + LONG_FAULT), Said("imu", DOUBTED),
+         replace(BURST, wrong=0.002), TOUCHES_VEHICLE),
+        ("joint velocities zero for 5 s", altered("speed", filled(0.0), onset, onset + SHORT_FAULT),
+         Said("joint_states", DOUBTED), replace(BURST, wrong=0.002), TOUCHES_ARM),
         ("a joint wraps by a turn for 5 s",
-         altered("position", one_of(0, plus(2 * math.pi)), onset, onset + SPAN),
-         Said("joint_states", DOUBTED), BURST, ARM),
-        ("efforts zero for 5 s", altered("effort", filled(0.0), onset, onset + SPAN),
-         Said("joint_states", ("effort",)), replace(BURST, wrong=0.002, detect=2.0), ARM),
+         altered("position", one_of(0, plus(2 * math.pi)), onset, onset + SHORT_FAULT),
+         Said("joint_states", DOUBTED), BURST, TOUCHES_ARM),
+        ("efforts zero for 5 s", altered("effort", filled(0.0), onset, onset + SHORT_FAULT),
+         Said("joint_states", ("effort",)), replace(BURST, wrong=0.002, detect=2.0), TOUCHES_ARM),
         ("efforts at a limit of .3 N m for 10 s",
-         altered("effort", clipped(0.3), onset, onset + LONG), None,
-         replace(BURST, wrong=0.002), ARM),
+         altered("effort", clipped(0.3), onset, onset + LONG_FAULT), None,
+         replace(BURST, wrong=0.002), TOUCHES_ARM),
         ("the thrusters do not follow their commands for 5 s",
-         Lagging("thrusters", onset, onset + SPAN, field="commands", lag=4.0), None,
-         replace(BURST, wrong=0.02), VEHICLE),
+         Lagging("thrusters", onset, onset + SHORT_FAULT, field="commands", lag=4.0), None,
+         replace(BURST, wrong=0.02), TOUCHES_VEHICLE),
     ]
     return [Case(name, "glitch", masked, fault if isinstance(fault, tuple) else (fault,), said,
                  limits, touches=touches)
@@ -165,9 +165,9 @@ def _harmless(onset: float) -> list[Case]:
         ("imu messages twice and out of order", "order",
          (Late("imu", share=0.1, wait=0.015), Repeated("imu")), HARMLESS, ""),
         ("efforts in steps of .05 N m", "structure", (altered("effort", rounded(0.05)),), HARMLESS,
-         ARM),
+         TOUCHES_ARM),
         ("dvl five times as noisy from then on", "change",
-         (altered("velocity", noise(0.05), onset),), HARMLESS, VEHICLE),
+         (altered("velocity", noise(0.05), onset),), HARMLESS, TOUCHES_VEHICLE),
         ("pressure a hundred times as noisy from then on", "change",
          (altered("pressure", noise(2000.0), onset),), HARMLESS, ""),
         ("heading drifts by 1 degree a second for 20 s beside steel", "change",
@@ -218,7 +218,7 @@ def _changes(onset: float) -> list[Case]:
         ("efforts later by .15 s from then on",
          Lagging("joint_states", onset, field="effort", lag=0.15), Said("joint effort", ("late",))),
     ]
-    return [Case(name, "change", named, (fault,), said, UNDONE, others=MEANWHILE)
+    return [Case(name, "change", named, (fault,), said, CHANGE_UNDONE, others=MEANWHILE)
             for name, fault, said in found]
 
 
@@ -227,13 +227,14 @@ def _several(onset: float) -> list[Case]:
     times_of = np.arange(10.0, 2.1 * onset, 20.0)
     found: list[tuple[str, str, tuple[Fault, ...], Limits, str]] = [
         ("imu and dvl silent for 5 s", "outage",
-         (Lost("imu", onset, onset + SPAN), Lost("dvl", onset, onset + SPAN)), BURST, VEHICLE),
+         (Lost("imu", onset, onset + SHORT_FAULT), Lost("dvl", onset, onset + SHORT_FAULT)), BURST,
+         TOUCHES_VEHICLE),
         ("imu and joints silent for 5 s", "outage",
-         (Lost("imu", onset, onset + SPAN), Lost("joint_states", onset, onset + SPAN)), BURST,
-         EVERYTHING),
+         (Lost("imu", onset, onset + SHORT_FAULT),
+          Lost("joint_states", onset, onset + SHORT_FAULT)), BURST, TOUCHES_ALL),
         ("dvl silent while the gyro is off by 2 rad/s for .6 s", "glitch",
-         (Lost("dvl", onset, onset + SPAN),
-          altered("gyro", plus(2.0), onset + 2.0, onset + 2.6)), BURST, VEHICLE),
+         (Lost("dvl", onset, onset + SHORT_FAULT),
+          altered("gyro", plus(2.0), onset + 2.0, onset + 2.6)), BURST, TOUCHES_VEHICLE),
         ("gyro off by 2 rad/s for .6 s every 20 s", "glitch",
          tuple(altered("gyro", plus(2.0), t, t + 0.6) for t in times_of), BURST, ""),
         ("dvl of 1e6 for .6 s every 20 s", "glitch",

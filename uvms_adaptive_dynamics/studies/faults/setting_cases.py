@@ -29,10 +29,10 @@ from ...simulation.faults.values import (
     swapped,
     times,
 )
-from .case import EVERYTHING, Case, Limits, Said
+from .case import TOUCHES_ALL, Case, Limits, Said
 
 # Found from the motion: the checks need 30 s of it. What is learnt meanwhile is wrong, and said so.
-FOUND = Limits(loss=None, wrong=None, detect=45.0, recover=None)
+SETTING_FOUND = Limits(loss=None, wrong=None, detect=45.0, recover=None)
 # So far out that no robot can do it: known from the first message.
 IMPOSSIBLE = Limits(loss=None, wrong=0.02, detect=1.0, recover=None)
 SURFACE = 101325.0      # [Pa]
@@ -50,38 +50,40 @@ def setting_cases() -> list[Case]:
         ("dvl in mm/s", altered("velocity", times(1000.0)), Said("dvl", ("mm/s|unit|m/s",)),
          IMPOSSIBLE),
         ("gyro in deg/s", altered("gyro", times(math.degrees(1.0))),
-         Said("imu", ("deg",)), FOUND),
+         Said("imu", ("deg",)), SETTING_FOUND),
         ("two thrusters swapped", altered("commands", swapped(1, 2)),
-         Said("thrusters", ("swapped|order|2.*3",)), FOUND),
+         Said("thrusters", ("swapped|order|2.*3",)), SETTING_FOUND),
         ("all thrusters permuted", altered("commands", rolled(3)),
-         Said("thrusters", ("seem to drive",)), FOUND),
+         Said("thrusters", ("seem to drive",)), SETTING_FOUND),
         ("a thruster reversed", altered("commands", one_of(2, _mirrored)),
-         Said("thrusters", ("sign", "3")), FOUND),
+         Said("thrusters", ("sign", "3")), SETTING_FOUND),
         ("efforts of joints permuted", altered("effort", rolled(1)),
-         Said("joint effort", ("order",)), FOUND),
+         Said("joint effort", ("order",)), SETTING_FOUND),
         ("sign of an effort", altered("effort", one_of(1, times(-1.0))),
-         Said("joint_states", ("sign|scale",)), FOUND),
-        ("dvl 15 % fast", altered("velocity", times(1.15)), Said("dvl", ("times those",)), FOUND),
-        ("dvl 13 % slow", altered("velocity", times(0.87)), Said("dvl", ("times those",)), FOUND),
+         Said("joint_states", ("sign|scale",)), SETTING_FOUND),
+        ("dvl 15 % fast", altered("velocity", times(1.15)), Said("dvl", ("times those",)),
+         SETTING_FOUND),
+        ("dvl 13 % slow", altered("velocity", times(0.87)), Said("dvl", ("times those",)),
+         SETTING_FOUND),
         ("dvl's sway reversed", altered("velocity", times(1.0, -1.0, 1.0)),
-         Said("dvl", ("sway|sign|frame|mirror",)), FOUND),
+         Said("dvl", ("sway|sign|frame|mirror",)), SETTING_FOUND),
         ("accelerometer in g", altered("accelerometer", times(1 / 9.80665)),
-         Said("imu", ("probably g;",)), FOUND),
+         Said("imu", ("probably g;",)), SETTING_FOUND),
         ("efforts 0.15 s late", Lagging("joint_states", field="effort", lag=0.15),
-         Said("joint effort", ("late",)), FOUND),
+         Said("joint effort", ("late",)), SETTING_FOUND),
         ("orientation 0.1 s late", Lagging("imu", field="orientation", lag=0.1),
-         Said("imu", ("later",)), FOUND),
+         Said("imu", ("later",)), SETTING_FOUND),
         ("imu turned by 90 degrees", Rewritten("imu", change=TurnedImu(yaw=math.pi / 2)),
-         Said("imu|dvl", ("rpy",)), FOUND),
+         Said("imu|dvl", ("rpy",)), SETTING_FOUND),
         ("position of one joint in degrees",
          altered("position", one_of(1, times(math.degrees(1.0)))),
-         Said("joint position", ("deg",)), FOUND),
+         Said("joint position", ("deg",)), SETTING_FOUND),
     ]
     # Which of two sensors that do not fit each other is wrong shows later than that they do not.
     either = dict.fromkeys(("imu turned by 90 degrees", "gyro in deg/s", "accelerometer in g"),
                            (Said("dvl", ("does not fit the IMU",)),))
     return [Case(name, "setting", "named, with the setting to change", (fault,), said, limits,
-                 others=either.get(name, ()), touches=EVERYTHING, short=name == "efforts in mN m")
+                 others=either.get(name, ()), touches=TOUCHES_ALL, short=name == "efforts in mN m")
             for name, fault, said, limits in found]
 
 

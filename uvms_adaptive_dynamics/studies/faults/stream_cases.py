@@ -45,12 +45,12 @@ from ...simulation.faults.values import (
     rounded,
     with_field,
 )
-from .case import ARM, EVERYTHING, NONE, Case, Limits, Said
+from .case import NONE, TOUCHES_ALL, TOUCHES_ARM, Case, Limits, Said
 
 WHOLE = Limits(samples=0.95, vehicle=0.95, arm=0.95, recover=None, detect=10.0)
 PART = Limits(wrong=NONE, recover=2.0, rmse=1.3)
 # Of slow sensors the motion between two messages is interpolated.
-RATE = Limits(samples=0.95, vehicle=0.9, arm=0.9, loss=0.05, recover=None, detect=10.0)
+RATE_LIMITS = Limits(samples=0.95, vehicle=0.9, arm=0.9, loss=0.05, recover=None, detect=10.0)
 # Why rows of a sensor that is slower than the rows' low-pass count all the same.
 UNSEEN = {
     "imu at 4 Hz": "The motion between two messages is not seen: 1.3 % of the rows are wrong. It "
@@ -72,14 +72,14 @@ def stream_cases(onset: float) -> list[Case]:
 def _rates() -> list[Case]:
     follows = "defaults follow the measured rate, or the sentence says which setting to change"
     found: list[tuple[str, Fault, Limits]] = [
-        ("imu at 4 Hz", Thinned("imu", each=25), RATE),
-        ("imu at 20 Hz", Thinned("imu", each=5), RATE),
+        ("imu at 4 Hz", Thinned("imu", each=25), RATE_LIMITS),
+        ("imu at 20 Hz", Thinned("imu", each=5), RATE_LIMITS),
         ("imu at 4 kHz", Densified("imu", factor=40), WHOLE),
-        ("dvl at 2 Hz", Thinned("dvl", each=5), RATE),
+        ("dvl at 2 Hz", Thinned("dvl", each=5), RATE_LIMITS),
         ("dvl at 3.3 Hz", Thinned("dvl", each=3), WHOLE),
-        ("joint_states at 10 Hz", Thinned("joint_states", each=5), RATE),
+        ("joint_states at 10 Hz", Thinned("joint_states", each=5), RATE_LIMITS),
         ("joint_states at 400 Hz", Densified("joint_states", factor=8), WHOLE),
-        ("thrusters at 5 Hz", Thinned("thrusters", each=10), RATE),
+        ("thrusters at 5 Hz", Thinned("thrusters", each=10), RATE_LIMITS),
     ]
     return [Case(name, "rate", follows, (fault,), Said(fault.role, RATE_SAID), limits,
                  short=name == "dvl at 3.3 Hz", or_said=True, stated=UNSEEN.get(name, ""))
@@ -154,12 +154,12 @@ def _structure(onset: float) -> list[Case]:
              Said("joint_states", ("expected|values",)), gone),
         Case("efforts left empty for 5 s", "structure", "the arm's rows are masked",
              (Rewritten("joint_states", onset, end, _no_effort),),
-             Said("joint_states", ("effort",)), gone, touches=ARM),
+             Said("joint_states", ("effort",)), gone, touches=TOUCHES_ARM),
         Case("effort of one joint NaN for ever", "structure",
              "that joint's row is masked, all others go on",
              (altered("effort", one_of(2, filled(math.nan)), onset),),
              Said("joint_states", ("effort",)), Limits(vehicle=0.95, arm=0.8, recover=None),
-             touches=ARM, short=True),
+             touches=TOUCHES_ARM, short=True),
         Case("joints in two messages", "structure", "each message is rejected",
              (Split("joint_states"),), Said("joint_states", ("missing",)),
              Limits(wrong=NONE, loss=None, recover=None)),
@@ -201,17 +201,17 @@ def _outliers(onset: float) -> list[Case]:
              Limits(samples=0.95, vehicle=0.9, recover=None)),
         Case("NaN in 5 % of efforts", "outliers", told,
              (altered("effort", at_times(0.05, filled(math.nan))),), None,
-             Limits(samples=0.95, recover=None), touches=EVERYTHING),
+             Limits(samples=0.95, recover=None), touches=TOUCHES_ALL),
     ]
 
 
 # --- messages with another structure --------------------------------------------------------------
 
-FIELDS = ("name", "position", "velocity", "effort")
+JOINT_FIELDS = ("name", "position", "velocity", "effort")
 
 
 def _permuted(message: Any) -> None:
-    for name in FIELDS:
+    for name in JOINT_FIELDS:
         values = list(getattr(message, name))
         values = values[1:] + values[:1]
         setattr(message, name, values if name == "name" else np.array(values))
@@ -219,12 +219,12 @@ def _permuted(message: Any) -> None:
 
 def _one_more(message: Any) -> None:
     message.name = ["gripper_left", *message.name, "gripper_right"]
-    for name in FIELDS[1:]:
+    for name in JOINT_FIELDS[1:]:
         setattr(message, name, np.concatenate([[9.0], getattr(message, name), [-9.0]]))
 
 
 def _one_less(message: Any) -> None:
-    for name in FIELDS:
+    for name in JOINT_FIELDS:
         setattr(message, name, getattr(message, name)[:-1])
 
 

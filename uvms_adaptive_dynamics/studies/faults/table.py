@@ -30,7 +30,7 @@ from .stream_cases import stream_cases
 # Of the short form, whose 30 s determine yaw's R^2 no better: .6 s of masked rows move it by .0025.
 SHORT_LOSS = 0.005
 
-KINDS = {
+CASE_KINDS = {
     "clock": "clocks of sensors and of the host",
     "glitch": "a sensor says something wrong for a moment",
     "outage": "a topic is silent for a while",

@@ -39,15 +39,15 @@ from ...simulation.bag import DEFAULT_START, write_bag
 from ...simulation.robot import SimulatedRobot
 from ...simulation.rough import ROUGH, Roughness
 from ...simulation.true_robot import TrueRobot
-from ..campaign import HELD_OUT_SEED
+from ..campaign import HELD_OUT_SEED_OFFSET
 from ..closed_loop.truth import true_parameters, wrong_prior
 from .loop import GuidedRun, guided_run
 from .simulated import simulated
 from .table import markdown
 
-SCHEMA = 1
-LONGEST = 600.0         # [s] of robot time that a run may take
-HELD_OUT_S = 60.0
+GUIDED_SCHEMA = 1
+LONGEST_RUN = 600.0     # [s] of robot time that a run may take
+GUIDED_HELD_OUT_S = 60.0
 PRIOR_FACTOR = 3.0
 
 
@@ -62,8 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rough", action="store_true",
                         help="tether, current, uneven thrusters, a worse DVL, as simulate --rough "
                              "without pauses")
-    parser.add_argument("--longest", type=options.seconds(10.0), default=LONGEST, metavar="S",
-                        help=f"robot time that a run may take [s]; default {LONGEST:g}")
+    parser.add_argument("--longest", type=options.seconds(10.0), default=LONGEST_RUN, metavar="S",
+                        help=f"robot time that a run may take [s]; default {LONGEST_RUN:g}")
     parser.add_argument("--prior-factor", type=options.factor, default=PRIOR_FACTOR, metavar="K",
                         help="every non-zero parameter of the prior times K or 1/K; default "
                              f"{PRIOR_FACTOR:g}")
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     schedule = load_schedule(args.schedule, model.table, config.estimation.frozen)
     true = true_parameters(config, model, true_robot=true_robot)
     seeds: dict[str, Any] = {}
-    content = {"schema": SCHEMA, "schedule": schedule.name, "rough": args.rough,
+    content = {"schema": GUIDED_SCHEMA, "schedule": schedule.name, "rough": args.rough,
                "prior_factor": args.prior_factor, "longest_s": args.longest,
                "settings": config.changed(), "seeds": seeds}
     for seed in dict.fromkeys(args.seeds):
@@ -121,8 +121,8 @@ def judged(config: Config, true_robot: TrueRobot, learnt: ParameterSet, prior: P
     folder = Path(tempfile.mkdtemp(prefix="guided_"))
     try:
         bag = folder / "bag"
-        write_bag(bag, seed=seed + HELD_OUT_SEED, duration=HELD_OUT_S, true_robot=true_robot,
-                  rough=rough)
+        write_bag(bag, seed=seed + HELD_OUT_SEED_OFFSET, duration=GUIDED_HELD_OUT_S,
+                  true_robot=true_robot, rough=rough)
         return {name: metrics_of(run_bags([bag], config, each, frozen=True))["channels"]
                 for name, each in (("held_out", learnt), ("prior", prior))}
     finally:

@@ -34,7 +34,7 @@ from ...control.guide import Guide, Request, StageView
 from ...control.guided_design import designed
 from ...control.motion_guard import Cause, Look, MotionGuard
 from ...control.pilot import Pilot
-from ...control.stage_runner import COMPLETE, StageEnd, StageRunner
+from ...control.stage_runner import STAGE_COMPLETE, StageEnd, StageRunner
 from ...control.stages import Schedule
 from ...control.state_filter import MotionState, StateFilter
 from ...errors import ParameterError
@@ -53,9 +53,9 @@ from ..closed_loop.knowledge import Adapted
 from ..sensing import sense
 
 # [s] without commands, after which the robot is armed: it floats, and the filter has all sensors
-SETTLED = 8.0
+ARMED_AFTER = 8.0
 HEARD = ("imu", "dvl", "joint_states", "depth")
-SOLVE_EVERY = 5     # ticks, as on a busy computer; every sample is learnt
+GUIDED_SOLVE_EVERY = 5  # ticks, as on a busy computer; every sample is learnt
 USES_PERIOD = 0.1   # [s] between looks at how much of each limit is used
 
 
@@ -92,7 +92,7 @@ class _Told(Adapted):
             return None
         self.runner.follow()
         self._ticks += 1
-        return self.estimator.solve() if self._ticks % SOLVE_EVERY == 0 else None
+        return self.estimator.solve() if self._ticks % GUIDED_SOLVE_EVERY == 0 else None
 
     def hand_over(self, t: float, estimate: Estimate, feedforward: Feedforward) -> None:
         """With the covariance."""
@@ -104,7 +104,7 @@ class _Told(Adapted):
         progress = self.runner.progress()
         stage = progress.stage
         return StageView(stage.name, stage.title, stage.move, stage.kind,
-                         progress.state == COMPLETE)
+                         progress.state == STAGE_COMPLETE)
 
 
 def guided_run(config: Config, model: RobotModel, prior: ParameterSet, schedule: Schedule,
@@ -153,7 +153,7 @@ class _Loop:
                 self._sense(message)
             state = self._filter.motion(t)
             if not self._pilot.armed and self._pilot.station is None:
-                if k * self._period < SETTLED or state is None:
+                if k * self._period < ARMED_AFTER or state is None:
                     continue
                 self._arm(t, state)
                 armed_at = t

@@ -34,16 +34,16 @@ from ...evaluation.files import write_json
 from ...model.metrics import timing
 from ...model.prior import perturbed, prior_from_config
 from ...model.robot import RobotModel
-from ..campaign import HELD_OUT_SEED, SHORTEST
+from ..campaign import HELD_OUT_SEED_OFFSET, SHORTEST_RECORDING
 from ..simulated_runs import simulated
 from .table import mean_over, table
 from .trials import Compared, Signals, Trial, compared, figures, outcome, trials_of
 
-SCHEMA = 1
-WRONG = 2.0   # factor by which the prior of a simulated robot is wrong
+PAPER_SCHEMA = 1
+WRONG_PRIOR_FACTOR = 2.0  # factor by which the prior of a simulated robot is wrong
 BASELINES = {"letter": ("paper", LETTER), "cost": ("paper's cost", COST)}
-PARTS = {"prequential": "prequential: each row predicted before it is used",
-         "held_out": "held out: the last estimate frozen, on what was not learnt from"}
+TABLE_PARTS = {"prequential": "prequential: each row predicted before it is used",
+               "held_out": "held out: the last estimate frozen, on what was not learnt from"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,11 +68,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                              "(the paper's with Q / N); default 1, as the node does")
     parser.add_argument("--prior-factor", type=options.factor, metavar="K",
                         help="every non-zero parameter of the prior times K or 1/K; default 1 with "
-                             f"BAG, {WRONG:g} without")
+                             f"BAG, {WRONG_PRIOR_FACTOR:g} without")
     parser.add_argument("--seeds", type=options.seed, nargs="+", default=[1, 2, 3], metavar="N",
                         help="without BAG: simulated robots; default 1 2 3")
-    parser.add_argument("--duration", type=options.seconds(SHORTEST), default=120.0, metavar="S",
-                        help="without BAG: length of each of their two recordings [s]; default 120")
+    parser.add_argument("--duration", type=options.seconds(SHORTEST_RECORDING), default=120.0,
+                        metavar="S", help="without BAG: length of each of their two recordings "
+                                          "[s]; default 120")
     options.add_output(parser, "paper.json, the overlays and simulated bags")
     options.add_settings(parser)
 
@@ -80,9 +81,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compare and return 0; raises UvmsError where something cannot be used."""
     models, folder = models_of(args), output_folder(args.output)
-    factor = args.prior_factor or (1.0 if args.bags else WRONG)
+    factor = args.prior_factor or (1.0 if args.bags else WRONG_PRIOR_FACTOR)
     content: dict[str, Any] = {
-        "schema": SCHEMA, "every": args.every, "prior_factor": factor,
+        "schema": PAPER_SCHEMA, "every": args.every, "prior_factor": factor,
         "settings": {name: config.changed() for name, config in models.items()}, "trials": {}}
     signals = Signals()
     for number, trial in enumerate(_trials(args, folder)):
@@ -95,9 +96,9 @@ def run(args: argparse.Namespace) -> int:
         if not args.bags:
             signals.clear()    # no later trial uses these recordings
     found = list(content["trials"].values())
-    content["mean"] = {part: mean_over([trial[part] for trial in found]) for part in PARTS}
+    content["mean"] = {part: mean_over([trial[part] for trial in found]) for part in TABLE_PARTS}
     write_json(folder / "paper.json", content)
-    for part, title in PARTS.items():
+    for part, title in TABLE_PARTS.items():
         trials = f"{len(found)} trials" if len(found) > 1 else "one trial"
         print(f"\n{title}; mean over {trials}\n{table(content['mean'][part])}")
     print()
@@ -135,7 +136,7 @@ def _trials(args: argparse.Namespace, folder: Path) -> Iterator[Trial]:
     bags = output_folder(folder / "bags")
     for seed in args.seeds:
         yield Trial(f"seed{seed}", simulated(bags, seed, args.duration),
-                    simulated(bags, seed + HELD_OUT_SEED, args.duration))
+                    simulated(bags, seed + HELD_OUT_SEED_OFFSET, args.duration))
 
 
 def run_trial(trial: Trial, models: dict[str, Config], signals: Signals, every: int,
@@ -154,7 +155,7 @@ def run_trial(trial: Trial, models: dict[str, Config], signals: Signals, every: 
     found: dict[str, Any] = {"models": {
         name: {"solver": done.solver, "failures": done.failures,
                "update_ms": timing(done.update_ms)} for name, done in outcomes.items()}}
-    for part in PARTS:
+    for part in TABLE_PARTS:
         rows = compared({name: getattr(done, part) for name, done in outcomes.items()}, period)
         found[part] = figures(rows, robot)
         _draw(rows, robot, folder, f"{trial.name}_{part}")

@@ -22,13 +22,20 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from ...evaluation.canvas import FINAL, MEASURED, MODEL, PRIOR, STYLE, panels
+from ...evaluation.canvas import (
+    FINAL_COLOUR,
+    LEGEND_ABOVE,
+    MEASURED_COLOUR,
+    MODEL_COLOUR,
+    PRIOR_COLOUR,
+    STYLE,
+    panels,
+)
 from ...evaluation.scene import thinned
 from ...model.robot import RobotModel
 from .trials import Compared
 
-ADAPTED = (MODEL, FINAL, "#8a5a9e", "#a33c3c", "#555555")
-ABOVE = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2}
+MODEL_COLOURS = (MODEL_COLOUR, FINAL_COLOUR, "#8a5a9e", "#a33c3c", "#555555")
 
 
 def overlays(rows: Compared, robot: RobotModel) -> Iterator[tuple[str, Figure]]:
@@ -42,13 +49,13 @@ def overlays(rows: Compared, robot: RobotModel) -> Iterator[tuple[str, Figure]]:
 def overlay(rows: Compared, robot: RobotModel, channels: range) -> Figure:
     """One axis per channel; rows that do not count are left out."""
     figure, axes = panels(len(channels), 1, 1.5)
-    colours = dict(zip(rows.models, (PRIOR, *ADAPTED)))
+    colours = dict(zip(rows.models, (PRIOR_COLOUR, *MODEL_COLOURS)))
     for ax, c in zip(axes, channels):
         counted = np.where(rows.valid[:, c], 1.0, np.nan)
         t, measured, *predicted = thinned(
             rows.t - rows.t[0], rows.measured[:, c] * counted,
             *(model[:, c] * counted for model, _ in rows.models.values()))
-        ax.plot(t, measured, color=MEASURED, linewidth=2.0, label="measured")
+        ax.plot(t, measured, color=MEASURED_COLOUR, linewidth=2.0, label="measured")
         for (name, colour), values in zip(colours.items(), predicted):
             ax.plot(t, values, color=colour, linewidth=0.9, label=name)
         # Of the measured efforts: a model that is far off leaves the axis and hides nobody.
@@ -57,6 +64,6 @@ def overlay(rows: Compared, robot: RobotModel, channels: range) -> Figure:
             margin = 0.4 * float(np.ptp(finite)) or 1.0
             ax.set_ylim(finite.min() - margin, finite.max() + margin)
         ax.set_ylabel(f"{robot.channels[c]} [{robot.units[c]}]")
-    axes[0].legend(**ABOVE, ncols=1 + len(rows.models))
+    axes[0].legend(**LEGEND_ABOVE, ncols=1 + len(rows.models))
     figure.supxlabel("time [s]")
     return figure

@@ -22,11 +22,12 @@ import numpy as np
 
 from ...evaluation.evaluate_command import shown
 
-KEYS = ("r2", "slope", "mse", "mae", "rmse", "signed", "coverage95", "interval_width", "nll")
-COLUMNS = (("R^2", "r2", ".3f"), ("slope", "slope", ".3f"), ("MSE", "mse", ".3g"),
-           ("MAE", "mae", ".3g"), ("RMSE", "rmse", ".3g"), ("signed", "signed", "+.2g"),
-           ("cover", "coverage95", ".1%"), ("width", "interval_width", ".3g"),
-           ("NLL", "nll", ".2f"))
+PAPER_METRICS = ("r2", "slope", "mse", "mae", "rmse", "signed", "coverage95", "interval_width",
+                 "nll")
+FIGURE_COLUMNS = (("R^2", "r2", ".3f"), ("slope", "slope", ".3f"), ("MSE", "mse", ".3g"),
+                  ("MAE", "mae", ".3g"), ("RMSE", "rmse", ".3g"), ("signed", "signed", "+.2g"),
+                  ("cover", "coverage95", ".1%"), ("width", "interval_width", ".3g"),
+                  ("NLL", "nll", ".2f"))
 
 Figures = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
@@ -39,7 +40,7 @@ def mean_over(trials: Sequence[Figures]) -> dict[str, dict[str, dict[str, Any]]]
 
 def _mean(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     mean: dict[str, Any] = {"unit": found[0]["unit"], "trials": sum(one["n"] > 0 for one in found)}
-    for key in KEYS:
+    for key in PAPER_METRICS:
         values = [one[key] for one in found if one[key] is not None]
         mean[key] = float(np.mean(values)) if values else None
     return mean
@@ -48,13 +49,14 @@ def _mean(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def table(means: Figures) -> str:
     """Per channel one line of each model. The prior has no intervals of its own, and shows none."""
     wide = 2 + max(map(len, means))
-    lines = [f"{'channel':<14}{'model':<{wide}}" + "".join(f"{name:>10}" for name, _, _ in COLUMNS)]
+    lines = [f"{'channel':<14}{'model':<{wide}}"
+             + "".join(f"{name:>10}" for name, _, _ in FIGURE_COLUMNS)]
     for channel in next(iter(means.values())):
         for k, (model, channels) in enumerate(means.items()):
             c = channels[channel]
             label = f"{channel} [{c['unit']}]" if k == 0 else ""
             lines.append(f"{label:<14}{model:<{wide}}" + "".join(
-                f"{_cell(model, c, key, form):>10}" for _, key, form in COLUMNS))
+                f"{_cell(model, c, key, form):>10}" for _, key, form in FIGURE_COLUMNS))
     return "\n".join(lines)
 
 

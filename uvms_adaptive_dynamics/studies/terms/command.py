@@ -36,7 +36,7 @@ from .evidence import Comparison, Ratio
 from .search import Found, applicable, search
 from .trial import Outcome, read_recordings
 
-SCHEMA = 1
+TERMS_SCHEMA = 1
 MOST_JSON = 1_000_000       # [bytes] that the file may take
 
 
@@ -122,7 +122,7 @@ def document(found: Found, robot: RobotModel, sets: Sequence[str]) -> dict[str, 
     def r2(outcome: Outcome) -> dict[str, Any]:
         return {name: fit["r2"] for name, fit in fits(outcome, robot).items()}
 
-    return {"schema": SCHEMA, "sets": list(sets), "chosen": list(found.chosen),
+    return {"schema": TERMS_SCHEMA, "sets": list(sets), "chosen": list(found.chosen),
             "without": {"r2": r2(found.without)},
             "with": {"r2": r2(found.best),
                      **({} if found.against is None else {"against": figures(found.against)})},

@@ -27,12 +27,12 @@ import numpy as np
 from ...model.jackknife import student_quantile, variance
 from .trial import Outcome
 
-BLOCK = 3.0             # [s] of a block: residuals of a motion of .3 Hz and above are done with
+BLOCK_LENGTH = 3.0      # [s] of a block: residuals of a motion of .3 Hz and above are done with
 LEAST_BLOCKS = 8        # shorter blocks where the recording has fewer; t quantiles pay for it
-LEVEL = 0.05            # chance that a set is called worth it which is not, all tried together
+FALSE_POSITIVE_RATE = 0.05  # chance that a set is called worth it which is not, all tried together
 # RMSE that a set must save: what the learnt part's own noise made of a set is the same in every
 # block, and no interval shows it
-LEAST_GAIN = 0.02
+LEAST_RMSE_GAIN = 0.02
 
 
 class Ratio(NamedTuple):
@@ -52,7 +52,7 @@ class Comparison(NamedTuple):
     @property
     def is_worth_it(self) -> bool:
         """Whether the mean is surely below one, by enough, and no channel is surely above."""
-        return (self.mean.high < 1.0 and self.mean.value < 1.0 - LEAST_GAIN
+        return (self.mean.high < 1.0 and self.mean.value < 1.0 - LEAST_RMSE_GAIN
                 and not any(ratio.low > 1.0 for ratio in self.channels))
 
 
@@ -68,7 +68,7 @@ def compare(without: Outcome, trial: Outcome, tried: int) -> Comparison:
     for k in range(2):
         np.add.at(sums[k], blocks, squares[k])
     there = sums.sum(axis=1).min(axis=0) > 0
-    quantile = -student_quantile(LEVEL / max(tried, 1) / 2, B)
+    quantile = -student_quantile(FALSE_POSITIVE_RATE / max(tried, 1) / 2, B)
     total = sums.sum(axis=1)
     left = np.maximum(total[:, None] - sums, 1e-300)                    # without one block each
     whole = _log_ratio(np.maximum(total, 1e-300))                       # (C,)
@@ -82,7 +82,7 @@ def compare(without: Outcome, trial: Outcome, tried: int) -> Comparison:
 def _blocks(t: np.ndarray) -> np.ndarray:
     """(T,) number of the block that each row is in."""
     length = max(t[-1] - t[0], 1e-9)
-    count = max(LEAST_BLOCKS, round(length / BLOCK))
+    count = max(LEAST_BLOCKS, round(length / BLOCK_LENGTH))
     return np.minimum((count * (t - t[0]) / length).astype(int), count - 1)
 
 

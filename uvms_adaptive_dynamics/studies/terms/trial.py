@@ -33,7 +33,7 @@ from ...signals.topics import inputs
 
 # [rows] from one solve to the next while learning: half a second. The estimate at the end is that
 # of all rows, however often it was asked for on the way.
-SOLVE_EVERY = 25
+TERMS_SOLVE_EVERY = 25
 
 
 class Recordings(NamedTuple):
@@ -89,7 +89,8 @@ def trial(config: Config, recordings: Recordings) -> Outcome:
     for run in recordings.learn:
         estimator.break_off()
         for k, sample in enumerate(run):
-            if estimator.add(sample) is not None and (k % SOLVE_EVERY == 0 or k == len(run) - 1):
+            is_due = k % TERMS_SOLVE_EVERY == 0 or k == len(run) - 1
+            if estimator.add(sample) is not None and is_due:
                 estimator.solve()
     frozen = Estimator(config, estimator.parameter_set(described=False), robot=robot, learn=False)
     rows = [row for row in map(frozen.add, recordings.held_out) if row is not None]

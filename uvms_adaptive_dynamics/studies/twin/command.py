@@ -46,10 +46,10 @@ from .judge import Judged, coasting, figures, judge, starts
 from .reality import Reality, measured_reality, true_reality
 from .table import table
 
-SCHEMA = 1
-SOLVE_EVERY = 5      # samples between solves while learning: parameters move slowly
+TWIN_SCHEMA = 1
+TWIN_SOLVE_EVERY = 5  # samples between solves while learning: parameters move slowly
 # [s] after what was learnt from: no row's low-pass reaches across.
-PAUSE = 1.0
+PAUSE_BEHIND_LEARNT = 1.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -93,9 +93,10 @@ def run(args: argparse.Namespace) -> int:
                 args.prior_factor, args.parameters)
     runs: dict[str, Any] = {}
     pooled: dict[str, list[Judged]] = {}
-    content: dict[str, Any] = {"schema": SCHEMA, "learn_s": task.learn, "horizon_s": task.horizon,
-                               "every_s": task.every, "arm": task.arm, "hold": task.hold,
-                               "settings": config.changed(), "runs": runs, "pooled": {}}
+    content: dict[str, Any] = {"schema": TWIN_SCHEMA, "learn_s": task.learn,
+                               "horizon_s": task.horizon, "every_s": task.every,
+                               "arm": task.arm, "hold": task.hold, "settings": config.changed(),
+                               "runs": runs, "pooled": {}}
     for seed in args.simulate or [None]:
         bag = args.bag or simulated(output_folder(folder / "bags"), seed, args.duration)
         done = forecast_run(bag, task, seed)
@@ -154,7 +155,8 @@ def forecast_run(bag: Path, task: Task, seed: int | None) -> Done:
             reality = true_reality(samples, Truth(**columns), task.robot)
         samples = samples[:len(reality.states)]
     period = task.config.filter.period
-    places = starts(samples, task.robot, task.learn + PAUSE, task.every, task.horizon, period)
+    places = starts(samples, task.robot, task.learn + PAUSE_BEHIND_LEARNT, task.every, task.horizon,
+                    period)
     if not places:
         raise BagError(f"{bag}: after {task.learn:g} s of --learn there is no piece of "
                        f"{task.horizon:g} s without a gap; expected a longer recording.")
@@ -199,7 +201,7 @@ def _parameters(task: Task, learnt: Sequence[Sample],
         saved = load_parameters(task.parameters).for_table(task.robot.table, source)
         return saved, wrong, np.ones(task.robot.table.channels)
     for k, sample in enumerate(learnt):
-        if estimator.add(sample) is not None and k % SOLVE_EVERY == 0:
+        if estimator.add(sample) is not None and k % TWIN_SOLVE_EVERY == 0:
             estimator.solve()
     estimator.solve()
     return estimator.parameter_set(), wrong, estimator.effort_factor

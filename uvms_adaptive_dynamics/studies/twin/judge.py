@@ -32,7 +32,7 @@ from ...model.sample import Sample
 from .reality import Reality
 
 # Seconds ahead at which forecasts are judged, where they go so far.
-AHEAD = (1.0, 2.0, 5.0)
+JUDGED_AHEAD = (1.0, 2.0, 5.0)
 
 
 class Judged(NamedTuple):
@@ -132,7 +132,7 @@ def figures(judged: Judged, robot: RobotModel, arm: str) -> dict[str, dict[str, 
     error's length, median half width of the bands, n}}; coverage counts each component."""
     found: dict[str, dict[str, Any]] = {}
     last = judged.error.shape[1] - 1
-    for ahead in AHEAD:
+    for ahead in JUDGED_AHEAD:
         k = round(ahead / BAND_STEP)
         if k > last:
             continue

@@ -21,7 +21,7 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from ...evaluation.canvas import MEASURED, MODEL, STYLE, panels
+from ...evaluation.canvas import LEGEND_ABOVE, MEASURED_COLOUR, MODEL_COLOUR, STYLE, panels
 from ...model.dynamics import State
 from ...model.normal import Z95
 from ...model.robot import RobotModel
@@ -30,8 +30,7 @@ from .judge import Judged
 from .reality import Reality
 
 Value = Callable[[State, np.ndarray], float]
-SPAN = 45.0      # [s] that are drawn
-ABOVE = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2}
+DRAWN_SECONDS = 45.0  # [s] that are drawn
 
 
 def picture(judged: Judged, samples: Sequence[Sample], reality: Reality, robot: RobotModel,
@@ -39,10 +38,10 @@ def picture(judged: Judged, samples: Sequence[Sample], reality: Reality, robot: 
     """One axis per quantity; of the forecasts those that do not overlap, from the first on."""
     t = np.array([sample.t for sample in samples[:len(reality.states)]])
     t = t - t[judged.begin[0]]
-    shown = (t >= -1.0) & (t <= SPAN)
+    shown = (t >= -1.0) & (t <= DRAWN_SECONDS)
     chosen, free = [], -np.inf
     for m, k in enumerate(judged.begin):
-        if t[k] >= free and t[k] + horizon <= SPAN and judged.forecasts[m] is not None:
+        if t[k] >= free and t[k] + horizon <= DRAWN_SECONDS and judged.forecasts[m] is not None:
             chosen.append(m)
             free = t[k] + horizon
     rows = _rows(robot)
@@ -51,12 +50,12 @@ def picture(judged: Judged, samples: Sequence[Sample], reality: Reality, robot: 
         for ax, (label, place, value) in zip(axes, rows):
             happened = np.unwrap([value(state, x) for state, x in zip(reality.states,
                                                                       reality.position)])
-            ax.plot(t[shown], happened[shown], color=MEASURED, linewidth=2.2,
+            ax.plot(t[shown], happened[shown], color=MEASURED_COLOUR, linewidth=2.2,
                     label="what happened")
             for m in chosen:
                 _forecast(ax, judged, m, reality, t, place, value, happened)
             ax.set_ylabel(label)
-        axes[0].legend(**ABOVE, ncols=2)
+        axes[0].legend(**LEGEND_ABOVE, ncols=2)
         figure.supxlabel("time [s]")
     return figure
 
@@ -70,10 +69,10 @@ def _forecast(ax, judged: Judged, m: int, reality: Reality, t: np.ndarray, place
                       for state, x in zip(run.states, run.position)])
     line = line + 2 * np.pi * np.round((happened[k] - line[0]) / (2 * np.pi))
     spread = Z95 * judged.stddev[m, :, place]
-    ax.fill_between(t[k] + run.t, line - spread, line + spread, color=MODEL, alpha=0.25,
+    ax.fill_between(t[k] + run.t, line - spread, line + spread, color=MODEL_COLOUR, alpha=0.25,
                     linewidth=0, label="95 % band" if m == 0 else None)
-    ax.plot(t[k] + run.t, line, color=MODEL, label="forecast" if m == 0 else None)
-    ax.plot(t[k], line[0], ".", color=MODEL, markersize=4)
+    ax.plot(t[k] + run.t, line, color=MODEL_COLOUR, label="forecast" if m == 0 else None)
+    ax.plot(t[k], line[0], ".", color=MODEL_COLOUR, markersize=4)
 
 
 def _rows(robot: RobotModel) -> list[tuple[str, int, Value]]:

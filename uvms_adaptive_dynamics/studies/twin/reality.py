@@ -27,10 +27,9 @@ from ...errors import BagError
 from ...model.dynamics import State
 from ...model.robot import RobotModel
 from ...model.sample import Sample
+from ...signals.filters.velocity_offset import TYPICAL_DVL_PERIOD
 from ...simulation.robot import Truth
 from ...simulation.true_robot import TrueRobot
-
-DVL_PERIOD = 0.1     # [s] of independent velocities that a measured position is the sum of
 
 
 class Reality(NamedTuple):
@@ -60,9 +59,10 @@ def true_reality(samples: Sequence[Sample], log: Truth, robot: RobotModel) -> Re
 
 
 def measured_reality(samples: Sequence[Sample], robot: RobotModel, config: Config) -> Reality:
-    """By the front end's motion; positions are integrals of the velocity."""
+    """By the front end's motion; positions are integrals of the velocity, the sum of a DVL's
+    independent ones."""
     states = tuple(State(s.R_nb, s.nu, s.mu, s.mu_dot) for s in samples)
     velocity = np.array([state.R_nb @ state.nu[:3] for state in states])
     position = cumulative_trapezoid(velocity, [s.t for s in samples], axis=0, initial=0)
     return Reality(states, position, start_covariance(config, robot),
-                   config.dvl.stddev ** 2 * DVL_PERIOD)
+                   config.dvl.stddev ** 2 * TYPICAL_DVL_PERIOD)

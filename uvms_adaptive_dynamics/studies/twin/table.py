@@ -18,12 +18,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-HEAD = ("quantity", "ahead", "n", "in the band", "median error", "95 % error", "half width")
+TWIN_TABLE_HEAD = ("quantity", "ahead", "n", "in the band", "median error", "95 % error",
+                   "half width")
 
 
 def table(found: Mapping[str, Mapping[str, Any]], whole: bool = True) -> str:
     """`figures` of one model, a line for each quantity (or the first alone) and time ahead."""
-    rows: list[tuple[str, ...]] = [HEAD]
+    rows: list[tuple[str, ...]] = [TWIN_TABLE_HEAD]
     for ahead, by_name in found.items():
         for name, cell in list(by_name.items())[:None if whole else 1]:
             rows.append((name, f"{ahead} s", str(cell["n"]), f"{100 * cell['coverage']:.1f} %",

@@ -29,9 +29,9 @@ from ...uncertainty.verdict import GOOD
 from .table import TABLES
 from .trial import Trial, judged
 
-SCHEMA = 1
+VERDICTS_SCHEMA = 1
 SEEDS = list(range(200, 230))
-LONGEST = 150       # characters of a reason on the terminal
+LONGEST_PRINTED_REASON = 150  # characters of a reason on the terminal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         print(line(ended.value), flush=True)
         # After every recording: an interrupted count keeps what it has.
         write_json(folder / "verdicts.json", {
-            "schema": SCHEMA, "table": args.table, "recordings": [
+            "schema": VERDICTS_SCHEMA, "table": args.table, "recordings": [
                 value for _, value in sorted(found, key=lambda one: one[0])]})
     values = [value for _, value in found]
     print(f"\n{summary(values)}\n{folder / 'verdicts.json'}")
@@ -92,7 +92,7 @@ def _trials(args: argparse.Namespace) -> list[Trial]:
 def line(value: dict[str, Any]) -> str:
     """A recording on the terminal."""
     seed = "-" if value["seed"] is None else value["seed"]
-    first = value["reasons"][0][:LONGEST] if value["reasons"] else ""
+    first = value["reasons"][0][:LONGEST_PRINTED_REASON] if value["reasons"] else ""
     return (f"{'right' if value['right'] else 'WRONG':<7}{value['name']:<36}{seed:>5}  asked "
             f"{value['asked']:<9} {value['verdict']:<11} {first}").rstrip()
 

@@ -37,7 +37,7 @@ from ...simulation.faults.values import (
 from ...simulation.rough import ROUGH_PARTS
 from .case import Case
 
-AXES, JOINTS = 6, 4
+VEHICLE_AXES, ARM_JOINTS = 6, 4
 NO_ARM = {"robot.joints": ()}
 
 
@@ -48,7 +48,7 @@ def _weaker(*thrusters: int, share: float = 0.0) -> dict:
 
 def _still(*axes: int) -> tuple[float, ...]:
     """All axes and joints move but these."""
-    return tuple(0.0 if k in axes else 1.0 for k in range(AXES + JOINTS))
+    return tuple(0.0 if k in axes else 1.0 for k in range(VEHICLE_AXES + ARM_JOINTS))
 
 
 def _bumps(joint: int, torque: float, *begins: float) -> tuple[Fault, ...]:
@@ -71,7 +71,7 @@ def _turned(**angles: float) -> tuple[Fault, ...]:
     return (Rewritten("imu", change=TurnedImu(**{k: math.radians(v) for k, v in angles.items()})),)
 
 
-DEVELOPMENT = (
+DEVELOPMENT_CASES = (
     Case("as configured", True),
     Case("as configured, again", True),
     Case("another robot", True, individual=1),
@@ -102,7 +102,7 @@ DEVELOPMENT = (
          faults=(altered("pressure", lambda v, rng: 2 * 150000.0 - v),)),
     Case("arm leans on something", False, faults=_bumps(1, 0.5, 15.0, 28.0, 40.0)),
     Case("40 % outliers", False, faults=_outliers(0.4)),
-    Case("a tenth of the motion", False, motion=(0.1,) * (AXES + JOINTS)),
+    Case("a tenth of the motion", False, motion=(0.1,) * (VEHICLE_AXES + ARM_JOINTS)),
     Case("heave never moved", False, motion=_still(2)),
     Case("arm mounted 0.15 m aside", False, settings={"robot.mount_xyz": (0.19, 0.15, -0.12)}),
     Case("arm mount turned by 20 degrees", False,
@@ -114,7 +114,7 @@ FOREIGN = {"imu.world": "ned", "dvl.frame": "flu", "dvl.type": "geometry_msgs/ms
            "thrusters.type": "mavros_msgs/msg/RCOut",
            "thrusters.channels": tuple(k + 9.0 for k in range(8)),
            "thrusters.signs": (1.0, 1.0, -1.0, 1.0, 1.0, 1.0, -1.0, 1.0)}
-FINAL = (
+FINAL_CASES = (
     Case("as configured", True),
     Case("another robot", True, individual=4),
     Case("a third robot, 45 s", True, 45.0, individual=5),
@@ -148,4 +148,4 @@ FINAL = (
          settings={"robot.mount_rpy": (math.pi, 0.0, math.radians(-25.0))}),
     Case("40 % outliers", False, individual=1, faults=_outliers(0.4)),
 )
-TABLES = {"development": DEVELOPMENT, "final": FINAL}
+TABLES = {"development": DEVELOPMENT_CASES, "final": FINAL_CASES}

@@ -1,0 +1,73 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""One name, one constant: what a name in capitals means does not depend on the file it is read in.
+
+Whoever needs another module's constant imports it; what is something else has a name of its own.
+"""
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent.parent / "uvms_adaptive_dynamics"
+
+
+def targets(statements: list[ast.stmt]) -> Iterator[ast.expr]:
+    """What a module's own lines give a value, those under `if`, `try` and `with` included."""
+    for statement in statements:
+        if isinstance(statement, ast.Assign):
+            yield from statement.targets
+        elif isinstance(statement, (ast.AnnAssign, ast.AugAssign)):
+            yield statement.target
+        elif isinstance(statement, (ast.If, ast.Try, ast.With, ast.For)):
+            for block in ("body", "orelse", "finalbody"):
+                yield from targets(getattr(statement, block, []))
+            for handler in getattr(statement, "handlers", []):
+                yield from targets(handler.body)
+
+
+def constants(source: str) -> set[str]:
+    """Names in capitals that a module defines; one that it imports is another module's."""
+    return {name.id for target in targets(ast.parse(source).body) for name in ast.walk(target)
+            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+            and name.id.isupper()}
+
+
+def defined_twice(sources: dict[str, str]) -> list[str]:
+    """A line for each constant that several files define, with the files."""
+    homes = defaultdict(list)
+    for file, source in sources.items():
+        for name in constants(source):
+            homes[name].append(file)
+    return [f"{name}: {', '.join(files)}" for name, files in sorted(homes.items())
+            if len(files) > 1]
+
+
+def test_no_constant_is_defined_in_two_modules():
+    sources = {path.relative_to(PACKAGE).as_posix(): path.read_text()
+               for path in sorted(PACKAGE.rglob("*.py"))}
+    assert len(sources) > 300
+    found = defined_twice(sources)
+    assert not found, ("import the constant from one of the files, or give each its own name:\n"
+                       + "\n".join(found))
+
+
+def test_a_second_definition_is_found():
+    """In a tuple, with an annotation or under a condition; not by an import, nor in a function."""
+    sources = {"a.py": "LIMIT, SPAN = 1.0, 2.0\nFEW: int = 3\nKEPT = 4\n",
+               "b.py": "from a import KEPT\n\ndef f():\n    SPAN = 5.0\n    KEPT.LIMIT = 1\n",
+               "c.py": "try:\n    pass\nexcept OSError:\n    FEW = 1\n",
+               "d.py": "(LIMIT, OTHER), C = (0, 1), 2\n"}
+    assert defined_twice(sources) == ["FEW: a.py, c.py", "LIMIT: a.py, d.py"]
