@@ -26,9 +26,6 @@ from typing import Any, ClassVar, NoReturn
 
 from ..errors import ConfigError, brief
 
-# The kinds a ROS 2 parameter can have; "floats" and "strings" are arrays.
-PARAMETER_KINDS = ("bool", "int", "float", "string", "floats", "strings")
-
 
 def setting(default: Any, doc: str, unit: str = "", low: float | None = None,
             high: float | None = None, choices: tuple[str, ...] = (), kind: str = "") -> Any:
