@@ -57,7 +57,7 @@ class SlowEstimator:
         return []
 
     def mass_findings(self):
-        return ["surge: too light"]
+        return [("robot.dry_mass", "surge: too light")]
 
     def solve(self):
         self.solving.set()

@@ -18,8 +18,9 @@ import pytest
 from simulated import DEFAULT_ROBOT
 
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.model.prior import BLUEROV2_WU2018, prior_from_config
+from uvms_adaptive_dynamics.model.prior import prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.vehicle_size import BLUEROV2_WU2018
 from uvms_adaptive_dynamics.simulation import sensors
 from uvms_adaptive_dynamics.simulation.individual import individual
 from uvms_adaptive_dynamics.simulation.paper_parameters import paper_parameters

@@ -31,13 +31,15 @@ PACKAGE = ROOT / "uvms_adaptive_dynamics"
 PAGE = ROOT / "docs/thresholds.md"
 FILES = [*(path for room in ("estimation", "uncertainty", "signals", "control")
            for path in sorted((PACKAGE / room).rglob("*.py"))), PACKAGE / "model/normal.py",
-         PACKAGE / "model/physical_set.py", PACKAGE / "model/prior.py"]
+         PACKAGE / "model/physical_set.py", PACKAGE / "model/prior.py",
+         PACKAGE / "model/vehicle_size.py"]
 
 # Constants that decide nothing: units, places, bins, lengths of buffers and of what is averaged,
 # how often something is done, degrees of polynomials, published figures.
 NO_THRESHOLDS = {
     "model/physical_set.py": "VEHICLE_BLOCKS",
-    "model/prior.py": "BLUEROV2_WU2018 ALPHA5_VISCOUS",
+    "model/prior.py": "ALPHA5_VISCOUS",
+    "model/vehicle_size.py": "BLUEROV2_WU2018 BLUEROV2_WEIGHT POWER_OF_WEIGHT",
     "control/stage_entry.py": "RANGES",
     "control/stage_knowledge.py": "KNOWLEDGE_PERIOD LEAST_VARIANCE",
     "control/stages.py": "LARGEST_SCHEDULE_FILE MOST_STAGES",

@@ -53,8 +53,9 @@ class OfRows:
 def test_a_mass_below_the_weighed_one_is_found_with_its_evidence(table):
     """9 + 4 x .25 kg where 12 kg were weighed; the axis and both masses are in the sentence."""
     found = mass_findings(table, *estimate(table, 9.0, 0.1), weighed(12.0))
-    assert len(found) == 1 and found[0].startswith("surge") and "10 +-" in found[0]
-    assert "robot.dry_mass (12 kg)" in found[0]
+    (setting, sentence), = found
+    assert setting == "robot.dry_mass" and sentence.startswith("surge") and "10 +-" in sentence
+    assert "robot.dry_mass (12 kg)" in sentence
 
 
 @pytest.mark.parametrize(("surge", "stddev", "dry_mass"), [
@@ -70,7 +71,21 @@ def test_a_robot_that_was_not_weighed_is_no_lighter_than_the_settings_allow(tabl
     """Of a real vehicle that no thruster moved, 5 g came out, called measured."""
     config = Config().with_values({"estimation.weight_min": 90.0})
     found = mass_findings(table, *estimate(table, 0.005, 0.05), config)
-    assert len(found) == 1 and "estimation.weight_min allows (9.18 kg)" in found[0]
+    (_, sentence), = found
+    assert "estimation.weight_min allows (9.18 kg)" in sentence
+    assert "or the vehicle lighter than that setting says" in sentence
+
+
+def test_a_vehicle_far_heavier_than_the_settings_allow_is_told_which_to_set(table):
+    """A work-class vehicle with the weights of a BlueROV2; water alone never weighs so much. Five
+    times is a plate's added mass, and a doubtful estimate no evidence."""
+    config = Config().with_values({"estimation.weight_max": 180.0})     # 18.4 kg
+    found = mass_findings(table, *estimate(table, 500.0, 10.0), config)
+    (setting, sentence), = found
+    assert setting == "estimation.weight_max" and "as 501 +- 22 kg in surge, more" in sentence
+    assert "set estimation.weight_min and weight_max" in sentence
+    assert mass_findings(table, *estimate(table, 5 * 18.0, 1.0), config) == []
+    assert mass_findings(table, *estimate(table, 500.0, 150.0), config) == []
 
 
 def test_without_coupling_links_are_not_counted_twice(table):

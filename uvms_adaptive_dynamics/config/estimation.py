@@ -153,8 +153,11 @@ class Estimation(Section):
     epsilon: float = setting(
         1e-4, "Margin of the matrix inequalities (M_v as it is, pseudo-inertias scaled).",
         "", 0.0, 0.1)
-    weight_min: float = setting(90.0, "Lower bound of the vehicle's weight W.", "N", 0.0)
-    weight_max: float = setting(180.0, "Upper bound of the vehicle's weight W.", "N", 0.0)
+    weight_min: float = setting(
+        90.0, "Lower bound of the vehicle's weight W in air. Where the bounds leave out the "
+              "built-in prior's 113 N, it is of a similar vehicle of their geometric middle.",
+        "N", 0.0)
+    weight_max: float = setting(180.0, "Upper bound of the vehicle's weight W in air.", "N", 0.0)
     frozen: tuple[str, ...] = setting(
         (), "Parameters kept at their prior: names or patterns such as 'axis_b.*'.", kind="strings")
     schedule: str = setting(

@@ -643,8 +643,8 @@ class Estimator:
                 + noise_findings(robot.channels, robot.units, np.where(misread, 0.0, noise.stddev),
                                  noise.at_most, np.sqrt(self.trust.effort_power)))
 
-    def mass_findings(self) -> list[str]:
-        """Masses that the estimate cannot have beside the robot's own, in sentences."""
+    def mass_findings(self) -> list[tuple[str, str]]:
+        """Masses that the estimate cannot have beside the robot's own: settings and sentences."""
         return mass_findings(self.table, self.pi, self._uncertainty.covariance, self.config)
 
     def trust_cause(self) -> str:

@@ -169,7 +169,7 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
          *estimator.notes), estimator.prior.noise_stddev,
         (*found, *recorder.trust_findings(),
          *([RunFinding("learned", estimator.repeated)] if estimator.repeated else []),
-         *(RunFinding("robot.dry_mass", sentence) for sentence in estimator.mass_findings()),
+         *(RunFinding(*one) for one in estimator.mass_findings()),
          *(RunFinding("residual", sentence) for sentence in estimator.residual_findings())),
         signals.inputs, tuple(recorder.changes), tuple(failures.failures), signals.longest_gap,
         signals.mask_spans, recorder.stage_ends(),

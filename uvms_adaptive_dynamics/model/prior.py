@@ -23,12 +23,8 @@ from .parameter_file import ParameterSet, load_parameters
 from .parameters import FRICTION, RIGID
 from .robot import RobotModel
 from .term_sets import Sizes
+from .vehicle_size import BLUEROV2_WU2018
 
-# BlueROV2 by C.-J. Wu, "6-DoF modelling and control of a remotely operated vehicle" (2018), in the
-# table's order; the figures as collected with the paper's code.
-BLUEROV2_WU2018 = (17.0, 24.2, 26.07, 0.23, -0.23, -0.23, 0.23, 0.28, 0.28, 0.28, -4.03, -6.22,
-                   -5.18, -0.07, -0.07, -0.07, -18.18, -21.66, -36.99, -1.55, -1.55, -1.55, 112.815,
-                   114.8, 0.0, 0.0, 2.2563)
 # Viscous friction of the Alpha 5 measured on hardware [N m s/rad].
 ALPHA5_VISCOUS = {"axis_e": 2.4, "axis_d": 2.2, "axis_c": 0.8, "axis_b": 0.36}
 DEFAULT_VISCOUS, DEFAULT_COULOMB = 1.0, 0.1
@@ -47,7 +43,7 @@ def prior_from_config(config: Config, robot: RobotModel) -> ParameterSet:
     table = robot.table
     values = np.zeros(table.size)
     if table.vehicle:
-        values[table.paper_slice] = BLUEROV2_WU2018
+        values[table.paper_slice] = BLUEROV2_WU2018 * robot.vehicle_size[table.paper_slice]
     inertials = robot.arm.inertials() if robot.arm is not None else np.zeros((0, 10))
     for j, joint in enumerate(table.joints):
         link = values[table.link_slice(j)]
@@ -75,8 +71,9 @@ def prior_stddev(values: np.ndarray, robot: RobotModel, relative: float) -> np.n
     A value near zero, or wrong by orders, says nothing of how wrong it is; sizes do. Links: mass,
     mass x length and mass x length^2 of a link that is as long as the way to the next joint and as
     heavy as the arm's mean one, which is at least a rod of water a quarter as thick as it is long.
-    Friction: what can be of the joint's effort limit (`_of_limits`). Vehicle: the table's scales.
-    Further parameters: as their set says.
+    Friction: what can be of the joint's effort limit (`_of_limits`). Vehicle: the table's scales,
+    for one of its weight (`vehicle_size`). Further parameters: as their set says, the vehicle's for
+    one of its weight.
     """
     table = robot.table
     size = table.scale.copy()
@@ -95,6 +92,7 @@ def prior_stddev(values: np.ndarray, robot: RobotModel, relative: float) -> np.n
         sizes = Sizes(*np.zeros((4, 0)))
     for name, place in table.term_slices.items():
         size[place] = table.term_sets[name].stddev(table, sizes)
+    size[table.vehicle_slice] *= robot.vehicle_size
     return relative * np.maximum(np.abs(values), size)
 
 

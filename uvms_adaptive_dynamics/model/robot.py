@@ -36,6 +36,7 @@ from .parameters import RIGID, ParameterTable
 from .sample import VEHICLE_UNITS, Sample, channel_names
 from .term_sets import Instant
 from .vehicle import by_linear_velocity, vehicle_regressor
+from .vehicle_size import size_factors
 
 LONGEST_ROBOT_NAME = 40  # of a URDF, in a folder's name
 
@@ -88,6 +89,9 @@ class RobotModel:
         self.coupled = config.estimation.coupling != "none"
         self._tilt_only = config.estimation.base_motion == "tilt"
         self.table = _table(config, arm)
+        # (k,) of the vehicle's parameters: how much larger they are than those of the built-in one
+        self.vehicle_size = size_factors(config.estimation,
+                                         self.table.units[self.table.vehicle_slice])
         self.channels = channel_names(self.vehicle, self.joints)
         twice = [name for name in self.channels if self.channels.count(name) > 1]
         if twice:
@@ -274,9 +278,10 @@ class RobotModel:
         """(C,) noise that the estimate starts from [N, N m]."""
         if config.estimation.noise_stddev:
             return np.array(config.estimation.noise_stddev)
-        head = [2.0] * 3 + [0.5] * 3 if self.vehicle else []
+        head = np.array([2.0] * 3 + [0.5] * 3)[self.vehicle_rows] * size_factors(
+            config.estimation, self.units[self.vehicle_rows])
         limits = np.where(np.isfinite(self.effort_limits), self.effort_limits, 2.0)
-        return np.array(head + list(0.05 * limits))
+        return np.concatenate([head, 0.05 * limits])
 
 
 def _table(config: Config, arm: ManipulatorModel | None) -> ParameterTable:

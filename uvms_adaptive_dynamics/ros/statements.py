@@ -95,7 +95,7 @@ class Statements:
                  *estimator.residual_findings()]
         snapshot = estimator.snapshot()
         return _Asked(estimator.parameter_set(),
-                      tuple(f"robot.dry_mass: {said}" for said in estimator.mass_findings()),
+                      tuple(f"{setting}: {said}" for setting, said in estimator.mass_findings()),
                       tuple(notes), estimator.learn, snapshot.trust,
                       estimator.information.rows_learned, self._stages.summary(),
                       estimator.standing_change)

@@ -235,4 +235,5 @@ class Worker:
 
     def _publish_knowledge(self, estimator: Any) -> None:
         self.knowledge = Knowledge(estimator.identifiable_rank(), tuple(estimator.known_from()),
-                                   (*estimator.mass_findings(), *estimator.residual_findings()))
+                                   (*(said for _, said in estimator.mass_findings()),
+                                    *estimator.residual_findings()))

@@ -22,22 +22,27 @@ from ..model.normal import Z999_ABOVE
 from ..model.parameters import ParameterTable
 from .parameter_covariance import ParameterCovariance
 
+# Mass with added mass over mass in air. Added mass of open-frame vehicles is .4 to 3 times the mass
+# (BlueROV2 .5 to 1.3, Falcon, work-class ones in heave up to 2.5), a flat plate's up to 4 times.
+MOST_WITH_WATER = 6.0
 TRANSLATION = (("m_X_du", "surge"), ("m_Y_dv", "sway"), ("m_Z_dw", "heave"))
 
 
 def mass_findings(table: ParameterTable, pi: np.ndarray, covariance: ParameterCovariance,
-                  config: Config) -> list[str]:
-    """A sentence for each axis on which the robot accelerates more easily than in air.
+                  config: Config) -> list[tuple[str, str]]:
+    """A setting and a sentence for each axis on which the robot accelerates more easily than in
+    air, and for all on which water would have to weigh many times what it does.
 
     pi (p,) with its covariance. The robot's mass is `robot.dry_mass`, or at least that of the
     lightest vehicle that the settings allow. The links' mass is part of what accelerates but with
     coupling 'none', where the vehicle's holds it."""
     if not table.vehicle:
         return []
-    dry_mass, source = config.robot.dry_mass, "robot.dry_mass"
+    dry_mass, source, lighter = config.robot.dry_mass, "robot.dry_mass", ""
     if dry_mass <= 0:
         dry_mass = config.estimation.weight_min / config.robot.gravity
         source = "estimation.weight_min allows"
+        lighter = ", or the vehicle lighter than that setting says"
     coupling = config.estimation.coupling
     links = [] if coupling == "none" else [f"{joint}.m" for joint in table.joints]
     sums = np.zeros((len(TRANSLATION), table.size))
@@ -45,10 +50,26 @@ def mass_findings(table: ParameterTable, pi: np.ndarray, covariance: ParameterCo
         row[table.places([name, *links])] = 1.0
     masses = sums @ pi
     stddevs = np.sqrt(np.maximum(np.diagonal(covariance.of_rows(sums)), 0.0))
-    return [
+    return [*_too_heavy(masses, stddevs, config), *((
+        "robot.dry_mass",
         f"{axis}: mass and added mass are estimated as {mass:.3g} +- {stddev:.2g} kg, less "
         f"than {source} ({dry_mass:.3g} kg), and added mass is positive: the thrust "
         "is probably larger than its curve says (thrusters.voltage, battery), or the "
-        "acceleration smaller than measured (imu, DVL's scale)"
+        "acceleration smaller than measured (imu, DVL's scale)" + lighter)
         for (_, axis), mass, stddev in zip(TRANSLATION, masses, stddevs)
-        if mass + Z999_ABOVE * stddev < dry_mass]
+        if mass + Z999_ABOVE * stddev < dry_mass)]
+
+
+def _too_heavy(masses: np.ndarray, stddevs: np.ndarray, config: Config) -> list[tuple[str, str]]:
+    """One sentence for all axes: what is wrong is one setting."""
+    allowed = config.estimation.weight_max / config.robot.gravity
+    found = [f"{mass:.3g} +- {stddev:.2g} kg in {axis}"
+             for (_, axis), mass, stddev in zip(TRANSLATION, masses, stddevs)
+             if mass - Z999_ABOVE * stddev > MOST_WITH_WATER * allowed]
+    if not found:
+        return []
+    return [("estimation.weight_max",
+             f"mass and added mass are estimated as {', '.join(found)}, more than "
+             f"{MOST_WITH_WATER:g} times what estimation.weight_max allows the vehicle "
+             f"({allowed:.3g} kg): set estimation.weight_min and weight_max about its weight in "
+             "air, from which the prior has its size, or check the thrust (thrusters.curve)")]

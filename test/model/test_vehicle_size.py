@@ -1,0 +1,118 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Vehicles of other sizes than the built-in one: what a prior says of them, and that they are
+learnt."""
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.estimation.estimator import Estimator
+from uvms_adaptive_dynamics.model.physical_set import PhysicalSet
+from uvms_adaptive_dynamics.model.prior import prior_from_config, prior_stddev
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.vehicle_size import (
+    BLUEROV2_WEIGHT,
+    BLUEROV2_WU2018,
+    POWER_OF_WEIGHT,
+    size_factors,
+    weight_ratio,
+)
+from uvms_adaptive_dynamics.studies.linear_data import (
+    linear_samples,
+    perfectly_measured,
+    true_parameters,
+)
+
+
+def settings(low, high):
+    return perfectly_measured(Config()).with_values({
+        "robot.joints": [], "estimation.weight_min": low, "estimation.weight_max": high})
+
+
+def test_the_weights_allowed_say_the_size():
+    """The built-in one where they hold its weight, else their geometric middle."""
+    assert weight_ratio(Config().estimation) == 1.0
+    assert weight_ratio(settings(BLUEROV2_WEIGHT, 5000.0).estimation) == 1.0
+    assert weight_ratio(settings(20.0, 80.0).estimation) == pytest.approx(40 / BLUEROV2_WEIGHT)
+    assert 0.0 < weight_ratio(settings(0.0, 80.0).estimation) < 1.0
+
+
+def test_similar_vehicles_by_hand():
+    """Twice as long at the same density: 8 times the mass, 4 times the drag, a factor of two more
+    for each lever arm."""
+    twice = 8 * BLUEROV2_WEIGHT
+    asked = {"kg": 8, "kg m": 16, "kg m^2": 32, "N": 8, "N m": 16, "N s/m": 4, "N s/rad": 8,
+             "N m s/rad": 16, "N s^2/m^2": 4, "N s^2/m": 8, "N m s^2/rad^2": 32, "m/s": 1, "1": 1}
+    found = size_factors(settings(twice / 2, 2 * twice).estimation, list(asked))
+    assert found == pytest.approx(list(asked.values()))
+
+
+def test_every_unit_of_the_vehicle_has_its_power():
+    """Of all sets of parameters, but for those whose size is no vehicle's."""
+    config = Config().with_values({"robot.terms": ["off_axis_damping", "thrust_by_direction",
+                                                   "current"], "robot.estimate_offsets": "all"})
+    table = RobotModel.from_config(config).table
+    units = set(table.units[table.vehicle_slice])
+    assert units - set(POWER_OF_WEIGHT) == {"1", "m/s"}
+
+
+def test_the_default_vehicle_is_the_built_in_one_to_the_bit():
+    config = Config()
+    robot = RobotModel.from_config(config)
+    assert (robot.vehicle_size == 1.0).all()
+    assert (prior_from_config(config, robot).values[:27] == BLUEROV2_WU2018).all()
+    assert robot.default_noise(config)[:6].tolist() == [2.0] * 3 + [0.5] * 3
+
+
+@pytest.mark.parametrize(("low", "high"), [(2100.0, 4200.0), (20.0, 60.0)])
+def test_its_prior_is_physical_and_floats(low, high):
+    """W between the weights allowed, and B as near to it as the built-in one's."""
+    config = settings(low, high)
+    robot = RobotModel.from_config(config)
+    prior = prior_from_config(config, robot).values
+    W, B = prior[robot.table.places(["W", "B"])]
+    assert low < W < high and abs(B / W - 1) < 0.02
+    assert PhysicalSet(robot.table, config.estimation).violation(prior) <= 0.0
+
+
+def learnt_r2(config, robot, pi):
+    """(6,) R^2 of the last 10 of 30 s, each row predicted before it is learnt."""
+    estimator = Estimator(config, robot=robot)
+    rows = [estimate.prediction for sample in linear_samples(config, robot, pi, 30.0, 1)
+            if (estimate := estimator.step(sample)) is not None][-500:]
+    measured = np.array([row.measured for row in rows])
+    residual = np.array([row.residual for row in rows])
+    return 1 - (residual ** 2).sum(0) / ((measured - measured.mean(0)) ** 2).sum(0)
+
+
+def test_a_vehicle_of_300_kg_is_learnt():
+    """Every axis within 30 s. With the prior of a BlueROV2 its turning looks like noise, and no
+    moment is ever learnt."""
+    config = settings(2100.0, 4200.0)
+    robot = RobotModel.from_config(config)
+    truth = true_parameters(config, robot, np.random.default_rng(3)).values
+    assert learnt_r2(config, robot, truth).min() > 0.95
+    robot.vehicle_size = np.ones_like(robot.vehicle_size)
+    assert learnt_r2(config, robot, truth)[3:].min() < 0.5
+
+
+def test_its_deviations_are_those_of_its_size():
+    """Relative to the values they are those of the built-in vehicle."""
+    small, large = (RobotModel.from_config(config) for config in
+                    (settings(90.0, 180.0), settings(2100.0, 4200.0)))
+    values = np.array(BLUEROV2_WU2018)
+    factor = large.vehicle_size[:27]
+    wide = prior_stddev(factor * values, large, 1.0)[:27]
+    assert wide == pytest.approx(factor * prior_stddev(values, small, 1.0)[:27])
