@@ -39,9 +39,10 @@ class Scales(NamedTuple):
     velocity: float = 1.0
 
 
-class Known(NamedTuple):
-    """What was known before a change: the change's name, the estimate (p,), the factors on what is
-    measured, and all that was learned."""
+class Checkpoint(NamedTuple):
+    """What was known at an instant to which the estimate may return: why it was kept (a change's
+    name, or 'sensors'), the estimate (p,), the factors on what is measured, and all that was
+    learned."""
 
     part: str
     pi: np.ndarray
@@ -55,7 +56,7 @@ class Followed(NamedTuple):
 
     pi: np.ndarray
     scales: Scales
-    before: Known | None
+    before: Checkpoint | None
 
 
 @dataclass(frozen=True)
@@ -79,11 +80,11 @@ class Change(ABC):
         """What is said of it; since [s]: when it began."""
 
     def _known_before(self, information: InformationState, pi: np.ndarray,
-                      scales: Scales) -> Known:
+                      scales: Scales) -> Checkpoint:
         # The residuals since then were the change's: noise that holds them is neither of the time
         # before, to which a record returns, nor of the time after.
         information.noise.put_back(self.noise)
-        return Known(self.part, pi, scales, information.record())
+        return Checkpoint(self.part, pi, scales, information.record())
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,7 @@ class VelocityChange(ScaleChange):
 class Restoration(Change):
     """What was `known` before an earlier change holds again."""
 
-    known: Known
+    known: Checkpoint
 
     def follow(self, information: InformationState, pi: np.ndarray,
                scales: Scales) -> Followed | None:

@@ -36,8 +36,8 @@ from ..model.parameters import ParameterTable
 from ..uncertainty.channel_noise import NoiseRecord
 from .believed_change import (
     Change,
+    Checkpoint,
     EffortChange,
-    Known,
     PartChange,
     Restoration,
     VelocityChange,
@@ -81,10 +81,10 @@ class ChangeDetector(Protocol):
               information: InformationState) -> Change | None:
         """The change that is believed from now on, if any."""
 
-    def remember(self, known: Known) -> None:
+    def remember(self, known: Checkpoint) -> None:
         """Keep what was known before a change."""
 
-    def withdraw(self, known: Known) -> None:
+    def withdraw(self, known: Checkpoint) -> None:
         """Keep it no more: it has been restored."""
 
     def break_off(self) -> None:
@@ -101,10 +101,10 @@ class NoChangeDetection:
         """See `ChangeDetector`."""
         return None
 
-    def remember(self, known: Known) -> None:
+    def remember(self, known: Checkpoint) -> None:
         """See `ChangeDetector`."""
 
-    def withdraw(self, known: Known) -> None:
+    def withdraw(self, known: Checkpoint) -> None:
         """See `ChangeDetector`."""
 
     def break_off(self) -> None:
@@ -199,7 +199,7 @@ class EvidenceChangeDetector:
         self._settling = FIRST_LOOK / period
         self._quiet: deque[NoiseRecord] = deque(
             maxlen=1 + round(SINCE[-1] / (self._look_ticks * period)))
-        self._known: list[Known] = []
+        self._known: list[Checkpoint] = []
         self._ticks, self._seen = 0, np.zeros(table.channels)
         self._look: _Look | None = None
         self._suspects: deque[_Suspect] = deque(maxlen=CONFIRMING)
@@ -228,11 +228,11 @@ class EvidenceChangeDetector:
         self._quiet.append(information.noise.record() if change is None else change.noise)
         return change
 
-    def remember(self, known: Known) -> None:
+    def remember(self, known: Checkpoint) -> None:
         """See `ChangeDetector`."""
         self._known = [known, *self._known][:KNOWLEDGE_KEPT]
 
-    def withdraw(self, known: Known) -> None:
+    def withdraw(self, known: Checkpoint) -> None:
         """See `ChangeDetector`."""
         self._known = [one for one in self._known if one is not known]
         self._restart()
@@ -324,7 +324,7 @@ class EvidenceChangeDetector:
                            known.information.noise, known)
 
     @staticmethod
-    def _gain_of(known: Known, rows: RecentRows) -> float:
+    def _gain_of(known: Checkpoint, rows: RecentRows) -> float:
         """ln likelihood ratio of the rows with what was known against the present estimate."""
         return log_likelihood_ratio(rows, rows.residual + rows.predicted - rows.Y @ known.pi)
 

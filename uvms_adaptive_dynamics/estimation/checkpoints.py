@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 
 from ..model.sample import Sample
-from .believed_change import Known
+from .believed_change import Checkpoint
 
 CHECKS_REMEMBERED = 3  # checks: a fault may have begun before the last one
 
@@ -27,11 +27,11 @@ class Checkpoints:
     """What was known at the last checks that found the sensors right, each with its stamp [s]."""
 
     def __init__(self) -> None:
-        self._kept: list[tuple[float, Known]] = []
+        self._kept: list[tuple[float, Checkpoint]] = []
         self._newest = -math.inf
         self._found_wrong = False
 
-    def before_fault(self, sample: Sample) -> tuple[float, Known] | None:
+    def before_fault(self, sample: Sample) -> tuple[float, Checkpoint] | None:
         """What was known, with its stamp, where this sample is the first of a sensor that is found
         wrong: the newest that was kept while it was right, or else the oldest. None elsewhere, and
         where nothing was kept."""
@@ -48,7 +48,7 @@ class Checkpoints:
         """Whether what is known is to be kept, as a new check has found the sensors right."""
         return sample.right_until > self._newest and not sample.found_wrong
 
-    def keep(self, sample: Sample, known: Known) -> None:
+    def keep(self, sample: Sample, known: Checkpoint) -> None:
         """Keep what is known."""
         self._newest = sample.right_until
         self._kept = [*self._kept, (self._newest, known)][-CHECKS_REMEMBERED:]

@@ -41,7 +41,7 @@ from ..uncertainty.mass_check import mass_findings
 from ..uncertainty.parameter_intervals import parameter_intervals
 from ..uncertainty.trust import TRUST_OK, TRUST_STATES, TRUST_WRONG, ChannelTrust
 from ..uncertainty.trust_cause import likely_cause
-from .believed_change import Change, Known, PartChange, Restoration, Scales
+from .believed_change import Change, Checkpoint, PartChange, Restoration, Scales
 from .changes import ChangeDetector, change_detector
 from .checkpoints import Checkpoints
 from .estimate_uncertainty import EstimateUncertainty
@@ -251,10 +251,10 @@ class Estimator:
             self._undo(*found)
         if self._checkpoints.is_due(sample):
             scales = Scales(self.effort_factor, self.velocity_factor)
-            self._checkpoints.keep(sample, Known("sensors", self.pi, scales,
+            self._checkpoints.keep(sample, Checkpoint("sensors", self.pi, scales,
                                                  self.information.record()))
 
-    def _undo(self, until: float, known: Known) -> None:
+    def _undo(self, until: float, known: Checkpoint) -> None:
         """Return to what was known up to a stamp [s]."""
         self.information.put_back(known.information)
         self.pi, (self.effort_factor, self.velocity_factor) = known.pi, known.scales

@@ -32,7 +32,7 @@ import numpy as np
 
 from ..model.normal import Z95
 from ..model.parameters import RIGID, ParameterTable
-from .believed_change import Known
+from .believed_change import Checkpoint
 from .changes import SINCE
 from .information import InformationState
 from .prediction import Prediction
@@ -94,10 +94,10 @@ class PayloadTracker:
         first = table.channels - table.n
         self._parts = [rows for rows in (slice(0, first), slice(first, table.channels))
                        if rows.stop > rows.start]
-        self.known: Known | None = None
+        self.known: Checkpoint | None = None
         self.held, self.name, self.since = False, "", 0.0
         self._changed = -np.inf     # [s] stamp of the newest change of a part
-        self._before: tuple[np.ndarray, np.ndarray, Known | None] | None = None
+        self._before: tuple[np.ndarray, np.ndarray, Checkpoint | None] | None = None
 
     @property
     def places(self) -> np.ndarray:
@@ -106,8 +106,8 @@ class PayloadTracker:
             return np.zeros(0, int)
         return np.arange(self._table.size)[self._table.link_slice(self._table.n - 1)][RIGID]
 
-    def note_change(self, t: float, pi: np.ndarray, covariance: np.ndarray, known: Known | None,
-                    concerned: bool) -> None:
+    def note_change(self, t: float, pi: np.ndarray, covariance: np.ndarray,
+                    known: Checkpoint | None, concerned: bool) -> None:
         """A part has changed at t [s], of which pi (p,), its covariance and `known` were before;
         concerned: whether the last link is among it. Of changes within the time that a detector
         looks back over, the first may have taken the payload for another link's: what was known
@@ -118,7 +118,7 @@ class PayloadTracker:
         if concerned:
             self.begin(t, *self._before)
 
-    def begin(self, t: float, pi: np.ndarray, covariance: np.ndarray, known: Known | None,
+    def begin(self, t: float, pi: np.ndarray, covariance: np.ndarray, known: Checkpoint | None,
               name: str = "payload") -> None:
         """Something is held since t [s]; pi (p,) with its covariance: known before; known: what the
         estimator goes back to at the release, where it does."""
