@@ -64,6 +64,21 @@ def test_a_tether_that_pulls_is_no_thrusters_fault(pull, seed):
     assert thruster_findings(*made, ALLOCATION) == []
 
 
+# Four horizontal thrusters, low in the hull, and a vertical one through its centre.
+FIVE = np.array([
+    [.707, .707, -.707, -.707, 0.], [-.707, .707, -.707, .707, 0.], [0., 0., 0., 0., -1.],
+    [.06, -.06, .06, -.06, 0.], [.06, .06, -.06, -.06, 0.], [-.1888, .1888, .1888, -.1888, 0.]])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_thruster_that_drives_an_axis_alone_is_not_called_dead(seed):
+    """What is not explained of an axis vanishes with the only thruster that it has; one that shares
+    its axes is named as ever."""
+    assert thruster_findings(*logs(np.ones(5), seed=seed, allocation=FIVE), FIVE) == []
+    (finding,) = thruster_findings(*logs(np.arange(5) != 2, seed=seed, allocation=FIVE), FIVE)
+    assert "thruster 3 gives little or none" in finding.sentence
+
+
 def test_thrusters_that_explain_it_alike_are_both_named():
     """Two that push along one line cannot be told apart where they are commanded alike."""
     twins = ALLOCATION.copy()

@@ -113,8 +113,9 @@ def _weak_thruster(windows: _Windows, dvl: np.ndarray, allocation: np.ndarray) -
     unexplained = impulse - basis @ (basis.T @ impulse)
     wrench = unexplained @ allocation.T
     before = np.maximum(np.mean(wrench ** 2, axis=0), 1e-12)
-    gains = np.array([_gain_without(unexplained[:, [k]] * allocation[:, k], wrench, before)
-                      for k in range(allocation.shape[1])])
+    shared = _shared_axes(allocation)
+    gains = np.array([_gain_without(unexplained[:, [k]] * allocation[axes, k], wrench[:, axes],
+                                    before[axes]) for k, axes in enumerate(shared.T)])
     order = np.argsort(-gains)
     certain = _certain(len(gains)) * lag / len(x)
     least = max(WEAK_GAIN, _gain_without_pull(t[lag:][inside], basis, wrench, before))
@@ -129,9 +130,19 @@ def _weak_thruster(windows: _Windows, dvl: np.ndarray, allocation: np.ndarray) -
     return []
 
 
+def _shared_axes(allocation: np.ndarray) -> np.ndarray:
+    """(6, N) axes on which the others together push at least as hard as a thruster does: on one
+    that is its own all that is not explained vanishes with it, whether it works or not."""
+    square = allocation ** 2
+    return (square > 0) & (square.sum(axis=1, keepdims=True) >= 2 * square)
+
+
 def _gain_without(part: np.ndarray, wrench: np.ndarray, before: np.ndarray) -> float:
-    """Log of the product of the axes' residual variances `before` (6,), over that of wrench (k, 6)
-    less the best multiple of part (k, 6); zero for a multiple that no loss of thrust has."""
+    """Log of the product of the axes' residual variances `before` (a,), over that of wrench (k, a)
+    less the best multiple of part (k, a); zero for a multiple that no loss of thrust has, and
+    without an axis."""
+    if not before.size:
+        return 0.0
     after, share = before, 0.0
     for _ in range(REWEIGHTED):
         weight = 1.0 / after
