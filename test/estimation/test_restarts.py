@@ -155,6 +155,33 @@ def test_many_restarts_take_no_uncertainty_away():
     assert known[1] >= 0.8 * known[0] > 5
 
 
+@pytest.mark.parametrize("changed", [True, False])
+def test_a_robot_that_changed_between_dives_is_learnt(changed):
+    """Half a kilogram of ballast: found within five seconds, and heave is known again; nothing is
+    found of a robot that is the same. The change became noise, which hid it for ever."""
+    config = perfectly_measured(Config().with_values({"robot.joints": []}))
+    robot = RobotModel.from_config(config)
+    truth = prior_from_config(config, robot).values
+    first = Estimator(config, robot=robot)
+    for k, sample in enumerate(linear_samples(config, robot, truth, 60.0, 1)):
+        first.add(sample)
+        if k % 25 == 24:
+            first.solve()
+    heavier = truth + changed * 4.9 * (np.arange(truth.size) == robot.table.index["W"])
+    again = Estimator(config, first.parameter_set(), robot)
+    residuals = []
+    for k, sample in enumerate(linear_samples(config, robot, heavier, 25.0, 2)):
+        prediction = again.add(sample)
+        if k % 25 == 24:
+            again.solve()
+        if prediction is not None:
+            residuals.append(prediction.residual[2])
+        if k * config.filter.period == 5.0:
+            assert (again.changes > 0) == changed
+    assert abs(np.mean(residuals[-500:])) < 0.15
+    assert again.changes == changed
+
+
 def test_data_that_come_again_are_told():
     """By an estimate that goes on from one that has seen them; said once, and neither of later ones
     nor of another dive that began at the same time by its clock."""

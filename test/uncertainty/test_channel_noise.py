@@ -222,6 +222,22 @@ def test_long_run_noise_follows_a_new_level_within_its_memory():
     assert long_run(np.concatenate([before, 30.0 * rng.normal(size=5000)])) > 20.0
 
 
+def test_a_noise_that_many_rows_told_is_not_taken_over_by_few():
+    """Ten times as large for five seconds of a hundred: as it withstands outliers among rows of its
+    own. In the end the new level is followed all the same."""
+    noise, rng = LongRunNoise(np.ones(1), 5000.0), np.random.default_rng(0)
+    noise.go_on(np.array([2.0]), 5000.0)
+    for _ in range(250):
+        noise.add_residual(2.0 * rng.normal(size=1), np.ones(1))
+    assert noise.stddev[0] == pytest.approx(2.0, rel=0.05)
+    for _ in range(250):
+        noise.add_residual(20.0 * rng.normal(size=1), np.ones(1))
+    assert noise.stddev[0] < 2.5
+    for _ in range(15_000):
+        noise.add_residual(20.0 * rng.normal(size=1), np.ones(1))
+    assert noise.stddev[0] == pytest.approx(20.0, rel=0.1)
+
+
 def test_noise_is_at_most_what_residuals_are():
     """A noise assumed ten times too large is no larger than the residuals, also where no row tells
     of it; few residuals say nothing yet, and large ones do not raise it."""

@@ -187,9 +187,10 @@ class EvidenceChangeDetector:
     """Looks at the last seconds every half second, one hypothesis at a tick."""
 
     def __init__(self, table: ParameterTable, free: np.ndarray, period: float, overlap: float,
-                 prior_stddev: np.ndarray):
+                 prior_stddev: np.ndarray, rows_known: float):
         """free (p,): estimated parameters; period [s]; overlap: neighbouring rows that carry the
-        information of an independent one; prior_stddev (p,)."""
+        information of an independent one; prior_stddev (p,); rows_known: of a channel, learnt from
+        before."""
         self._hypotheses = hypotheses(table, free, prior_stddev)
         stride = max(1, round(overlap / 4))
         tick = period * stride
@@ -200,7 +201,7 @@ class EvidenceChangeDetector:
         self._quiet: deque[NoiseRecord] = deque(
             maxlen=1 + round(SINCE[-1] / (self._look_ticks * period)))
         self._known: list[Checkpoint] = []
-        self._ticks, self._seen = 0, np.zeros(table.channels)
+        self._ticks, self._seen = 0, np.full(table.channels, rows_known)
         self._look: _Look | None = None
         self._suspects: deque[_Suspect] = deque(maxlen=CONFIRMING)
         self.nearest = 0.0
@@ -335,9 +336,10 @@ class EvidenceChangeDetector:
 
 
 def change_detector(config: Config, table: ParameterTable, free: np.ndarray, directional: bool,
-                    overlap: float, prior_stddev: np.ndarray) -> ChangeDetector:
+                    overlap: float, prior_stddev: np.ndarray, rows_known: float) -> ChangeDetector:
     """The detector that the settings ask for. directional: whether old rows can be marginalized.
     """
     if directional and config.estimation.follow_changes and free.any():
-        return EvidenceChangeDetector(table, free, config.filter.period, overlap, prior_stddev)
+        return EvidenceChangeDetector(table, free, config.filter.period, overlap, prior_stddev,
+                                      rows_known)
     return NoChangeDetection()

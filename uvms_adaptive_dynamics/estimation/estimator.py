@@ -394,7 +394,8 @@ class Estimator:
             known = ParameterSet(self.table.names, self.pi, self._uncertainty.kept().matrix)
             noise = self.information.noise
             self.information.restart(self._knowledge(self.pi, known), noise.lasting_stddev,
-                                     noise.long_run, self._uncertainty.systematic)
+                                     noise.long_run, self._uncertainty.systematic,
+                                 rows_known=self.information.rows_learned / self.table.channels)
             self._detector.break_off()
 
     # --- knowledge --------------------------------------------------------------------------------
@@ -416,9 +417,10 @@ class Estimator:
             known_from=saved.known_from, identifiability=saved.identifiability,
             systematic=saved.systematic, learned=saved.learned)
         self.pi = values
+        rows_known = known_rows(saved) / self.table.channels
         self.information.restart(self._knowledge(values, saved), saved.noise_stddev,
                                  saved.row_noise_stddev, saved.systematic,
-                                 saved.residual_products)
+                                 saved.residual_products, rows_known)
         if self._adapt_intervals:
             self.information.noise.begin_factor(interval_factors(saved, self.robot.channels))
         reference = self._reference_noise(saved)
@@ -430,7 +432,7 @@ class Estimator:
         self._free_set.restart(known.covariance)
         self._hold()
         self._uncertainty.restart(known.covariance, saved.systematic)
-        self._detector = self._new_detector()
+        self._detector = self._new_detector(rows_known)
         self.effort_factor = effort_factors(saved, self.robot.channels)
         self.velocity_factor = velocity_factor(saved)
         self.payload.end()
@@ -478,10 +480,11 @@ class Estimator:
         if (held := self._free_set.held).any() or self.information.holds:
             self.information.hold(held, self._free_set.held_covariance())
 
-    def _new_detector(self) -> ChangeDetector:
+    def _new_detector(self, rows_known: float = 0.0) -> ChangeDetector:
         return change_detector(self.config, self.table, self.free,
                                self.information.follows_changes,
-                               self._low_pass.correlation_length, self.information.prior.stddev)
+                               self._low_pass.correlation_length, self.information.prior.stddev,
+                               rows_known)
 
     def break_off(self) -> None:
         """A gap or a jump of time, or another recording: the window closes, the estimate stays."""

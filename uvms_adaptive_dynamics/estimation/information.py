@@ -95,13 +95,14 @@ class InformationState:
 
     def restart(self, prior: PriorInformation, noise: np.ndarray | None = None,
                 long_run: np.ndarray | None = None, systematic: np.ndarray | None = None,
-                residual_products: np.ndarray | None = None) -> None:
+                residual_products: np.ndarray | None = None, rows_known: float = 0.0) -> None:
         """Begin again from a prior or a saved estimate, with its noise (C,), the noise (C,) that
         weighed its rows, the deviations (4, p) that timing and calibration gave it, and the
-        products (2, L, C) of its residuals, where it has them."""
+        products (2, L, C) of its residuals, where it has them; rows_known: of a channel, behind
+        that noise."""
         settings, table = self._settings, self._table
         self.prior = prior
-        self.noise.restart(noise, long_run)
+        self.noise.restart(noise, long_run, rows_known)
         wander = self._wander(prior)
         self.arrival = arrival_cost(settings, table, prior, self._coupling.split, wander)
         if wander is not None and prior.saved and isinstance(self.arrival, DirectionalArrival):

@@ -23,7 +23,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import ndtr, stdtrit
 
 from ..model.normal import Z95
 
@@ -73,6 +73,15 @@ class LongRunNoise:
         self._seen = np.zeros(initial.size)
         self._turn = 0
         self._stddev = self._initial.copy()
+
+    def go_on(self, known: np.ndarray, rows: float) -> None:
+        """Go on from a noise (C,) learnt from `rows` rows: as if their residuals, normal ones, had
+        been seen. So large residuals of a robot that is another one now are what few rows are among
+        many, and no noise that hides the change from its detector."""
+        self.restart(known, INITIAL_ROWS)
+        edges = np.sqrt(np.concatenate([[0.0], self._edges, [np.inf]]))
+        self._histogram += np.diff(2 * ndtr(edges) - 1)
+        self._seen += min(rows, 1 / self._rate)
 
     def add_residual(self, residual: np.ndarray, telling: np.ndarray) -> None:
         """Residuals (C,) of a tick; telling (C,): how much each tells of the noise, 0 to 1."""
@@ -184,16 +193,20 @@ class ChannelNoise:
         self._lasting = LastingNoise(self._default, memory, period)
         self.restart()
 
-    def restart(self, saved: np.ndarray | None = None, long_run: np.ndarray | None = None) -> None:
+    def restart(self, saved: np.ndarray | None = None, long_run: np.ndarray | None = None,
+                rows_known: float = 0.0) -> None:
         """Begin again with the initial noise, or with a saved one (C,) and its long-run noise (C,),
-        the same where None."""
+        the same where None, which `rows_known` rows have told."""
         start = self._default if saved is None else np.array(saved, float)
         rows = INITIAL_ROWS if saved is None else FIRST_ROWS
         self._variance, self._floor = start ** 2, 1e-3 * start
         self._count = np.full(start.size, INITIAL_ROWS)
         self._factor, self._recent = np.ones(start.size), np.ones(start.size)
         self._square, self._seen = np.zeros(start.size), np.zeros(start.size, int)
-        self._long_run.restart(start if long_run is None else long_run, rows)
+        if saved is None:
+            self._long_run.restart(start, rows)
+        else:
+            self._long_run.go_on(start if long_run is None else long_run, max(rows_known, rows))
         self._lasting.restart(start, rows)
 
     @property

@@ -36,9 +36,10 @@ class RecursiveNoise(ChannelNoise):
         self._alpha = alpha
         super().__init__(initial, period, time_constant, memory, adapt)
 
-    def restart(self, saved: np.ndarray | None = None, long_run: np.ndarray | None = None) -> None:
+    def restart(self, saved: np.ndarray | None = None, long_run: np.ndarray | None = None,
+                rows_known: float = 0.0) -> None:
         """See `ChannelNoise.restart`."""
-        super().restart(saved, long_run)
+        super().restart(saved, long_run, rows_known)
         self._recursive = (self._default if saved is None else np.array(saved, float)) ** 2
 
     @property
