@@ -82,16 +82,16 @@ def decoded(message):
 
 
 @lru_cache(maxsize=2)
-def received(seed, duration):
-    """The messages of a run. A fault replaces messages and never changes one, so that a run is
-    simulated once for all its faults."""
-    run = SimulatedRobot(seed, duration, start_ns=1_767_225_600 * 10**9, truth_period=None)
-    return [Received(*decoded(m)[:2], m.receive_time, m.receive_time) for m in run]
+def simulated(seed, duration):
+    """(messages, truth at 100 Hz) of a run. A fault replaces messages and never changes one, so
+    that a run is simulated once for all its faults."""
+    run = SimulatedRobot(seed, duration, start_ns=1_767_225_600 * 10**9, truth_period=0.01)
+    return [Received(*decoded(m)[:2], m.receive_time, m.receive_time) for m in run], run.truth()
 
 
 def recording(seed, duration=62.0, faults=()):
     """Messages of a run, clean or with faults."""
-    stream = received(seed, duration)
+    stream, _ = simulated(seed, duration)
     return [(r.role, r.message, r.t) for r in with_faults(stream, faults, seed)]
 
 

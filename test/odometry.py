@@ -17,7 +17,7 @@
 from types import SimpleNamespace as Message
 
 import numpy as np
-from frame_cases import decoded, vector
+from frame_cases import vector
 
 from uvms_adaptive_dynamics.model.rotations import (
     FRD_FROM_FLU,
@@ -25,21 +25,13 @@ from uvms_adaptive_dynamics.model.rotations import (
     from_rotation_vector,
     to_quaternion,
 )
-from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
 
-START = 1_767_225_600
 ODOMETRY, POSE = "nav_msgs/msg/Odometry", "geometry_msgs/msg/PoseStamped"
 BOTH = {"imu.topic": "odom", "dvl.topic": "odom", "dvl.frame": "flu", "dvl.xyz": (0.0, 0.0, 0.0)}
 # Noise of motion capture with some filter behind it: position [m], attitude [rad], velocity [m/s],
 # rates [rad/s].
 NOISE = 0.002, 0.003, 0.01, 0.01
 LATENCY = 0.02
-
-
-def simulated(seed, duration, rate=100.0):
-    """(messages of the robot's own sensors, truth at `rate` [Hz])."""
-    run = SimulatedRobot(seed, duration, start_ns=START * 10**9, truth_period=1.0 / rate)
-    return [decoded(m) for m in run], run.truth()
 
 
 def odometry(truth, rng, place=(0.0, 0.0, 0.0), noise=NOISE, world="enu"):

@@ -118,6 +118,7 @@ def test_hypotheses_are_parts_and_factors_of_what_is_estimated():
 
 
 AT = 30.0       # [s] when a robot changes
+LONGEST = 60.0  # [s] of any run
 
 
 class Runs:
@@ -127,7 +128,7 @@ class Runs:
         self.config = Config()
         self.robot = RobotModel.from_config(self.config)
         self.truth = self.estimator(self.config, 1).prior.values
-        self._known = {}
+        self._known, self._samples = {}, {}
 
     def estimator(self, config, factor, seed=1):
         """One that has learned nothing, from a prior that is wrong by a factor."""
@@ -153,8 +154,14 @@ class Runs:
         return deepcopy(found, shared | {id(found._solver): solver})
 
     def samples(self, pi, seconds, seed=1):
-        """Samples of a robot with parameters pi (p,)."""
-        return linear_samples(self.config, self.robot, pi, seconds, seed)
+        """Samples of a robot with parameters pi (p,); what several tests ask for is made once."""
+        key = pi.tobytes(), seed
+        made, rest = self._samples.setdefault(
+            key, ([], linear_samples(self.config, self.robot, pi, LONGEST, seed)))
+        for k in range(round(seconds / self.config.filter.period)):
+            if k == len(made):
+                made.append(next(rest))
+            yield made[k]
 
 
 @pytest.fixture(scope="module")

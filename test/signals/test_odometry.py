@@ -17,25 +17,21 @@ import copy
 
 import numpy as np
 import pytest
-from odometry import BOTH, ODOMETRY, POSE, as_pose, odometry, replaced, simulated
-from test_faulty_recordings import front_and_samples, held_out
+from frame_cases import recording, simulated
+from odometry import BOTH, ODOMETRY, POSE, as_pose, odometry, replaced
+from test_faulty_recordings import SECONDS, clean_recording, front_and_samples, held_out
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.robot import RobotModel
 
-SECONDS = 40.0
-
 
 @pytest.fixture(scope="module")
 def setup():
-    """Configuration, robot, R^2 held out with the robot's own sensors, test samples, messages and
-    truth to learn from."""
-    config = Config()
-    robot = RobotModel.from_config(config)
-    messages, truth = simulated(1, SECONDS)
-    other = front_and_samples(config, robot, simulated(11, SECONDS)[0])[1]
-    own = front_and_samples(config, robot, messages)[1]
-    return robot, held_out(config, robot, own, other), other, messages, truth
+    """Robot, R^2 held out with the robot's own sensors, test samples, messages and truth to learn
+    from."""
+    _, _, other, usual = clean_recording()
+    _, truth = simulated(1, SECONDS)
+    return RobotModel.from_config(Config()), usual, other, recording(1, SECONDS), truth
 
 
 def learnt(setup, source, values, roles=("imu", "dvl")):
@@ -73,7 +69,8 @@ def test_a_wrong_world_is_said(setup):
     config = Config().with_values({**BOTH, "imu.type": ODOMETRY, "dvl.type": ODOMETRY,
                                    "imu.world": "ned"})
     source = odometry(truth, np.random.default_rng(0))
-    front, _ = front_and_samples(config, robot, replaced(messages, source))
+    begun = [m for m in replaced(messages, source) if m[2] < messages[0][2] + 32.0]
+    front, _ = front_and_samples(config, robot, begun)
     assert front.warnings[0].startswith("imu.frame: roll is near 180 degrees; set imu.frame to 'frd"
                                         "' or imu.world to 'enu'")
 

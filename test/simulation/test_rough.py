@@ -58,8 +58,8 @@ def acceleration(water=None, nu=SPEED, robot=DEFAULT_ROBOT):
 def test_the_default_robot_is_the_one_without_roughness_to_the_last_bit():
     """Also where a part is in place and has no strength: water that does not move, thrusters that
     are alike."""
-    plain = list(SimulatedRobot(5, 2.0))
-    assert list(SimulatedRobot(5, 2.0, rough=Roughness())) == plain
+    plain = list(SimulatedRobot(5, 0.5))
+    assert list(SimulatedRobot(5, 0.5, rough=Roughness())) == plain
     still = RoughWater(Roughness(), np.random.default_rng(0))
     assert np.array_equal(acceleration(still), acceleration())
     thrust = np.linspace(-40.0, 40.0, 8)
@@ -166,9 +166,9 @@ def test_off_axis_damping_is_doubled_and_still_takes_energy():
 
 def test_a_poor_dvl_has_its_rate_and_noise():
     """4 Hz and 5 cm/s about the true velocity of its place, and it says so."""
-    robot = SimulatedRobot(2, 30.0, start_ns=START_NS, rough=roughness(["dvl"]))
+    robot = SimulatedRobot(2, 20.0, start_ns=START_NS, rough=roughness(["dvl"]))
     dvl = of(list(robot), "dvl/twist")
-    assert len(dvl) == pytest.approx(30 * 4 * 0.97, abs=9)
+    assert len(dvl) == pytest.approx(20 * 4 * 0.97, abs=6)
     error = velocity_errors(dvl, robot)
     assert error.std() == pytest.approx(0.05, rel=0.1)
     assert dvl[0].payload["linear_variance"] == (0.05 ** 2,) * 3

@@ -35,7 +35,7 @@ def messages():
         "log")} | {f"{kind}: refused" for kind in ("schedule", "trajectory", "plan", "batch")}),
     ("bags", 24, {f"{kind}: {end}" for end in ("used", "refused") for kind in (
         "mcap", "sqlite3")}),
-    ("messages", 5000, {"messages received", "messages used", "messages refused", "samples"})])
+    ("messages", 2500, {"messages received", "messages used", "messages refused", "samples"})])
 def test_what_is_spoilt_is_used_or_refused_in_a_sentence(kind, cases, outcomes):
     """Nothing else, nothing that takes long; and some of every kind end either way, but for the
     strictest formats, of which few cases are still good."""

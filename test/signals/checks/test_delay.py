@@ -44,12 +44,18 @@ def run(messages, earlier, config):
     return front, samples, robot
 
 
+@pytest.fixture(scope="module")
+def as_it_is(messages):
+    """The run without a delay."""
+    return run(messages, 0.0, Config())
+
+
 @pytest.mark.parametrize("true", [0.0, 0.17, 0.5])
-def test_delay_is_found_within_20_ms_and_warned_of(true, messages):
+def test_delay_is_found_within_20_ms_and_warned_of(true, messages, as_it_is):
     """Offline with the regressor within 20 ms; online within 30 ms, a sentence with the setting
     from 0.06 s on."""
     config = Config()
-    front, samples, robot = run(messages, true, config)
+    front, samples, robot = run(messages, true, config) if true else as_it_is
     assert abs(thruster_delay(samples, robot, config).delay - true) < 0.02
     assert abs(front.delay.found.delay - true) < 0.03
     assert any("thrusters.delay" in text for text in front.warnings) == (true > 0.05)
@@ -64,11 +70,11 @@ def test_the_setting_takes_the_delay_away(messages):
     assert abs(thruster_delay(samples, robot, config).delay) < 0.02 and not front.warnings
 
 
-def test_a_robot_at_rest_tells_of_no_delay(messages):
+def test_a_robot_at_rest_tells_of_no_delay(as_it_is):
     """A minute after its last command, of which the end of the rotors' lag is left: 0.04 N that
     fades, and motion that has nothing to do with it."""
     config = Config()
-    _, samples, robot = run(messages, 0.0, config)
+    _, samples, robot = as_it_is
     begin = samples[0].t
     resting = [replace(s, wrench=0.04 * np.exp(-(s.t - begin)) * np.ones(6)) for s in samples]
     assert thruster_delay(samples, robot, config) is not None

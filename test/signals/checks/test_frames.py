@@ -59,13 +59,18 @@ HERE = (
 
 
 @pytest.fixture(scope="module")
-def messages():
-    return recording(20, MINUTE)
+def minute():
+    return recording(20, 62.0)
 
 
-def test_correct_recording_gives_no_warning(messages):
-    """No false alarm."""
-    assert warned(messages, {}, None, MINUTE) == []
+@pytest.fixture(scope="module")
+def messages(minute):
+    return [item for item in minute if item[2] < minute[0][2] + MINUTE]
+
+
+def test_correct_recording_gives_no_warning(minute):
+    """No false alarm, in any of the checks of a minute."""
+    assert warned(minute, {}, None) == []
 
 
 @pytest.mark.parametrize("name", HERE)
@@ -77,17 +82,11 @@ def test_what_is_set_wrong_is_named(name, messages):
     assert any(sentence.startswith(begin) for sentence in said), said
 
 
-@pytest.fixture(scope="module")
-def minute():
-    return recording(20, 62.0)
-
-
 @pytest.mark.parametrize("rpy", [(5, 0, 0), (0, -5, 0), (0, 0, 5)])
 def test_an_imu_that_leans_by_a_few_degrees_is_found_within_a_minute(rpy, minute):
     """Five degrees cost 1.6 of pitch's held-out R^2 where the next mount is straight."""
     said = warned(minute, {"imu.rpy": tuple(math.radians(a) for a in rpy)}, None)
     assert len(said) == 1 and said[0].startswith("dvl.rpy"), said
-    assert warned(minute, {}, None) == []
 
 
 ENU_FROM_NED = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
@@ -97,7 +96,7 @@ TO_NED = lambda v, R: ENU_FROM_NED @ R @ (v * (1, -1, -1))  # noqa: E731
 @pytest.mark.parametrize("change", [TO_NED, lambda v, R: ENU_FROM_NED @ TO_NED(v, R)])
 def test_velocities_in_the_worlds_axes_are_no_rotation_of_the_sensor(change):
     """Which would be right on the heading of this dive alone."""
-    messages = recording(20, MINUTE, (InWorld("dvl", change=change),))
+    messages = recording(20, 62.0, (InWorld("dvl", change=change),))
     said = warned(messages, {}, None, MINUTE)
     assert len(said) == 1 and said[0].startswith("dvl velocity"), said
     assert "world's axes" in said[0] and "set dvl.rpy" not in said[0]
@@ -105,12 +104,14 @@ def test_velocities_in_the_worlds_axes_are_no_rotation_of_the_sensor(change):
 
 def test_a_clock_that_drifts_is_no_constant_delay():
     """Of a DVL's that gains 1 %: the clock is named, and no delay to set."""
-    messages = recording(20, MINUTE, (Clock("dvl", drift=0.01),))
+    messages = recording(20, 62.0, (Clock("dvl", drift=0.01),))
+    begin = messages[0][2]
     config = Config()
     front = SignalFrontEnd(config, RobotModel.from_config(config))
     for role, message, t in messages:
-        front.add_message(role, message, t)
-        front.samples()
+        if t < begin + MINUTE:
+            front.add_message(role, message, t)
+            front.samples()
     said = [sentence for sentence in front.warnings if sentence.startswith("dvl.delay")]
     assert len(said) == 1 and "clock gains 1" in said[0] and "synchronize it" in said[0], said
     assert "set dvl.delay" not in said[0]
