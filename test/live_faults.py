@@ -25,7 +25,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -305,40 +305,47 @@ class Heard:
         self._reports.clear()
 
 
-def run(fault, healthy=HEALTHY, recovery=RECOVERY):
-    """Go through a fault; returns (what was heard, samples before, during and after it)."""
+@contextmanager
+def robot_and_node(absent=(), arguments=()):
+    """(driver, what is heard) of all drivers but those of `absent` topics, and the node with these
+    arguments, which has made its first report."""
     with bus() as ros, ExitStack() as others:
         heard, driver = Heard(ros), Driver(ros, others)
         for topic in MESSAGE_CLASSES:
-            if topic not in fault.absent:
+            if topic not in absent:
                 driver.connect(topic)
         saved = others.enter_context(TemporaryDirectory())     # of no fault before
-        node = process("uvms_adaptive_dynamics.ros.node", *fault.arguments, "--ros-args", "-p",
+        node = process("uvms_adaptive_dynamics.ros.node", *arguments, "--ros-args", "-p",
                        f"output.directory:={saved}")
         try:
             ros.until(lambda: heard.reports, what="the node's first report")
-            counts = [0]
-            since = time.monotonic() + healthy      # and then when the fault has begun
-            for stage, (begin, seconds) in enumerate((
-                (nothing, healthy),
-                (fault.begin, fault.duration),
-                (fault.end, recovery),
-            )):
-                begin(driver)
-                if stage == 1:
-                    since = time.monotonic()
-                end = time.monotonic() + seconds
-                while time.monotonic() < end:
-                    driver.spin(0.1)
-                    heard.take(since)
-                counts.append(heard.samples)
+            yield driver, heard
         finally:
             node.send_signal(signal.SIGINT)
             try:
                 node.communicate(timeout=20)
             finally:
                 node.kill()
-        return heard, [after - before for before, after in zip(counts, counts[1:])]
+
+
+def spent(driver, heard, since, seconds, enough=lambda: False):
+    """Drive for so many seconds or until it is enough; returns how many samples the node made."""
+    before, end = heard.samples, time.monotonic() + seconds
+    while time.monotonic() < end and not enough():
+        driver.spin(0.1)
+        heard.take(since)
+    return heard.samples - before
+
+
+def run(fault):
+    """Go through a fault; returns (what was heard, samples before, during and after it)."""
+    with robot_and_node(fault.absent, fault.arguments) as (driver, heard):
+        counts = [spent(driver, heard, time.monotonic() + HEALTHY, HEALTHY)]
+        since = time.monotonic()
+        for begin, seconds in ((fault.begin, fault.duration), (fault.end, RECOVERY)):
+            begin(driver)
+            counts.append(spent(driver, heard, since, seconds))
+        return heard, counts
 
 
 def first(lines, words):

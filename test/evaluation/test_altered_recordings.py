@@ -13,6 +13,7 @@
 # limitations under the License.
 
 """Real recordings with one thing changed: what is said of it, and which rows count."""
+import copy
 import sys
 from pathlib import Path
 
@@ -63,8 +64,9 @@ class Recording:
             yield Message(ns, "/joint_states", joint_state(ns, self.names, *values))
 
 
-@pytest.fixture
-def recording(shared):
+@pytest.fixture(scope="module")
+def as_it_is(shared):
+    """The recording that nobody may change."""
     folder = shared / "data" / "unisa_acg"
     if not folder.is_dir():
         pytest.skip(f"UR10 is not among the shared material ({folder})")
@@ -72,21 +74,32 @@ def recording(shared):
 
 
 @pytest.fixture
-def evaluated(tmp_path):
+def recording(as_it_is):
+    """A copy to change."""
+    return copy.deepcopy(as_it_is)
+
+
+@pytest.fixture(scope="module")
+def evaluated(tmp_path_factory):
     """What runs a recording."""
     def evaluate(recording, messages=None, **settings):
-        bag = tmp_path / f"bag{len(list(tmp_path.iterdir()))}"
+        bag = tmp_path_factory.mktemp("altered") / "bag"
         write_bag(bag, messages or recording.messages(), {})
         values = {name.replace("__", "."): value for name, value in settings.items()}
         return run([bag], recording.config.with_values(values))
     return evaluate
 
 
-def test_nothing_is_found_wrong_with_the_recording_as_it_is(recording, evaluated):
+@pytest.fixture(scope="module")
+def before(as_it_is, evaluated):
+    """The run of the recording as it is."""
+    return evaluated(as_it_is)
+
+
+def test_nothing_is_found_wrong_with_the_recording_as_it_is(before):
     """What is said below is of the change."""
-    done = evaluated(recording)
-    assert [found.sentence for found in done.findings] == []
-    assert statement_of(done).verdict.word == "good"
+    assert [found.sentence for found in before.findings] == []
+    assert statement_of(before).verdict.word == "good"
 
 
 @pytest.mark.parametrize("factor", [0.01, 50.0])
@@ -161,9 +174,8 @@ def in_two_parts(recording, first, without=None):
             yield Message(ns, "/joint_states", joint_state(ns, ["gripper"], one, one, one))
 
 
-def test_joints_of_two_drivers_on_one_topic_are_put_together(recording, evaluated):
+def test_joints_of_two_drivers_on_one_topic_are_put_together(before, recording, evaluated):
     """All rows count but for the first, and it fits as well; all were refused."""
-    before = evaluated(recording)
     done = evaluated(recording, in_two_parts(recording, recording.names[:3]))
     assert [found.sentence for found in done.findings] == []
     r2, split = ([metrics_of(one)["channels"][name]["r2"] for name in done.robot.channels]

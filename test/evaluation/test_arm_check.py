@@ -14,6 +14,7 @@
 
 """What arm and vehicle say of each other: a late arm, a wrong scale, a moved zero, and nothing."""
 from dataclasses import replace
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -29,19 +30,26 @@ from uvms_adaptive_dynamics.model.robot import RobotModel
 CONFIG = Config()
 ROBOT = RobotModel.from_config(CONFIG)
 PI = prior_from_config(CONFIG, ROBOT).values
-PERIOD, SECONDS = CONFIG.filter.period, 30.0
+PERIOD, SECONDS = CONFIG.filter.period, 22.0
 
 
+@cache
+def moved(lag):
+    """The noise-free samples of the motion, `lag` [s] late."""
+    motion = AnalyticMotion(1)
+    return [motion.sample(1.0 + PERIOD * k - lag, ROBOT, PI)
+            for k in range(round(SECONDS / PERIOD))]
+
+
+@cache
 def recorded(lag=0.0, scale=1.0, offset=0.0, constant=0.0, change=lambda sample: sample):
     """(samples, rows as a run's log has them) of a robot that the model knows exactly, but for
     noise, with the arm's data `lag` [s] late, the effort of axis_d times `scale` and `constant`
     [N m] off, the position of axis_e off by `offset` [rad], and each sample changed at last."""
-    motion, rng = AnalyticMotion(1), np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     row_filter = RowFilter(CONFIG.filter, len(ROBOT.channels), ROBOT.table.size)
     samples, found = [], []
-    for k in range(round(SECONDS / PERIOD)):
-        t = 1.0 + PERIOD * k
-        here, arm = motion.sample(t, ROBOT, PI), motion.sample(t - lag, ROBOT, PI)
+    for here, arm in zip(moved(0.0), moved(lag)):
         sample = replace(
             here, mu=arm.mu + [offset, 0, 0, 0], mu_dot=arm.mu_dot, mu_ddot=arm.mu_ddot,
             wrench=here.wrench + rng.normal(0.0, [1, 1, 1, .1, .1, .1]),
@@ -65,7 +73,6 @@ def recorded(lag=0.0, scale=1.0, offset=0.0, constant=0.0, change=lambda sample:
     ({"lag": -0.12}, "joint_states.delay", "earlier"),
     ({"scale": 1.3}, "joint_states.effort_scale", "axis_d"),
     ({"scale": 0.5}, "joint_states.effort_scale", "axis_d"),
-    ({"scale": 4.0}, "joint_states.effort_scale", "axis_d"),
     ({"constant": 0.3}, "joint_states.effort_offset", "axis_d"),
     ({"offset": 0.2}, "joint_states.position_offset", "axis_e")])
 def test_what_is_wrong_is_named_alone(wrong, code, said):

@@ -37,6 +37,20 @@ from uvms_adaptive_dynamics.ros.identification_node import IdentificationNode  #
 # [s] from when a cause can be known to the first command that is less: at rest, and beside tests
 WITHIN = 0.1 if os.environ.get("UVMS_LIVE") == "all" else 2.0
 LATENCIES = {}
+OWN_DOMAIN = "101"      # above those of `ros_bus`, below the ports that a system gives away
+
+
+@pytest.fixture(scope="module", autouse=True)
+def dry_run(tmp_path_factory):
+    """The process of a dry run, which has nothing to show and says so every 5 s while other tests
+    run; alone in its domain."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ROS_DOMAIN_ID", OWN_DOMAIN)
+        node = process("uvms_adaptive_dynamics.ros.identification_node", "--dry-run", "--ros-args",
+                       "-p", f"output.directory:={tmp_path_factory.mktemp('dry')}")
+    yield node
+    node.kill()
+    node.communicate()
 
 
 def test_it_stops_when_its_subscriber_is_lost(tmp_path):
@@ -112,22 +126,6 @@ def test_it_moves_nothing_unless_allowed(tmp_path):
                                parameter_overrides=[Parameter("robot.vehicle", value=False)])
 
 
-def test_a_dry_run_says_what_it_waits_for(tmp_path):
-    """Without estimator and sensors, every 5 s, until it is ended."""
-    node = process("uvms_adaptive_dynamics.ros.identification_node", "--dry-run", "--ros-args",
-                   "-p", f"output.directory:={tmp_path}")
-    try:
-        said, since = [], time.monotonic()
-        while len(said) < 2 and time.monotonic() - since < 60.0:
-            line = node.stdout.readline()
-            said += [line] if "waiting for" in line else []
-        assert len(said) == 2 and all("Nothing to show yet" in line for line in said)
-        node.send_signal(signal.SIGINT)
-        assert node.wait(20.0) == 0
-    finally:
-        node.kill()
-
-
 def test_a_signal_takes_the_robot_to_neutral_before_the_process_ends(tmp_path):
     """SIGINT: the ramp begins at once, and the process ends with 0 after neutral commands."""
     with bus() as ros:
@@ -159,6 +157,17 @@ def test_a_signal_takes_the_robot_to_neutral_before_the_process_ends(tmp_path):
             vehicle.stop()
             node.kill()
             print(estimator.state)
+
+
+def test_a_dry_run_says_what_it_waits_for(dry_run):
+    """Without estimator and sensors, every 5 s, until it is ended."""
+    said, since = [], time.monotonic()
+    while len(said) < 2 and time.monotonic() - since < 60.0:
+        line = dry_run.stdout.readline()
+        said += [line] if "waiting for" in line else []
+    assert len(said) == 2 and all("Nothing to show yet" in line for line in said)
+    dry_run.send_signal(signal.SIGINT)
+    assert dry_run.wait(20.0) == 0
 
 
 def teardown_module():

@@ -37,6 +37,7 @@ from uvms_adaptive_dynamics.ros.estimator_node import EstimatorNode
 from uvms_adaptive_dynamics.ros.messages import read_covariance
 from uvms_adaptive_dynamics.ros.parameter_outputs import SILENCE_LOOK_S
 from uvms_adaptive_dynamics.ros.validity import ValidityMonitor
+from uvms_adaptive_dynamics.ros.worker import Worker
 
 KEPT = QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 LANES = {"parameters": JointState, "trusted_parameters": JointState, "status": DiagnosticArray,
@@ -226,7 +227,7 @@ def test_a_worker_that_raises_has_failed(watched, spoilt):
     assert node.heard["parameters"][-1].header.frame_id == "failed"
 
 
-def test_a_worker_that_hangs_or_ends_has_failed(watched):
+def test_a_worker_that_hangs_or_ends_has_failed(monkeypatch, watched):
     """A timer of its own notices what no tick can show."""
     node, gate = watched(), threading.Event()
     node.learn(1.0)
@@ -240,6 +241,8 @@ def test_a_worker_that_hangs_or_ends_has_failed(watched):
     node.worker.stop()
     node.worker.submit(None)
     node.ros.until(lambda: "thread has ended" in node.status()[2]["reason"], what="its end")
+    patient = Worker.call       # nobody answers when the node asks at its own end
+    monkeypatch.setattr(Worker, "call", lambda self, action: patient(self, action, 0.5))
 
 
 def test_values_that_are_not_finite_are_never_published(watched):

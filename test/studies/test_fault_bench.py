@@ -12,7 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The fault bench: its table, its page, its command, and its short form."""
+"""The fault bench: its table, its page, its command, and its short form: one fault of each sort.
+
+The whole table takes longer than a test may: `python -m uvms_adaptive_dynamics faults`.
+"""
 import math
 from pathlib import Path
 

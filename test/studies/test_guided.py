@@ -32,16 +32,22 @@ from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
 from uvms_adaptive_dynamics.simulation.true_robot import TrueRobot
 from uvms_adaptive_dynamics.studies.closed_loop.command import zeroed
 from uvms_adaptive_dynamics.studies.closed_loop.truth import wrong_prior
-from uvms_adaptive_dynamics.studies.guided import command
-from uvms_adaptive_dynamics.studies.guided.loop import ARMED_AFTER, guided_run
+from uvms_adaptive_dynamics.studies.guided import command, loop
+from uvms_adaptive_dynamics.studies.guided.loop import guided_run
 from uvms_adaptive_dynamics.studies.guided.simulated import simulated
 from uvms_adaptive_dynamics.studies.guided.table import markdown
 
 # The cheapest design that there is: what a run does with it is the same.
-CONFIG = zeroed(Config().with_values({
-    "excitation.starts": 1, "excitation.iterations": 0, "excitation.draws": 1,
-    "excitation.harmonics": 2, "excitation.duration": 12.0, "identification.design_time": 1.0}))
+CHEAP = {"excitation.starts": 1, "excitation.iterations": 0, "excitation.draws": 1,
+         "excitation.harmonics": 2, "excitation.duration": 12.0, "identification.design_time": 1.0}
+CONFIG = zeroed(Config().with_values(CHEAP))
 MODEL = RobotModel.from_config(CONFIG)
+
+
+@pytest.fixture(autouse=True)
+def armed_soon(monkeypatch):
+    """What comes before is the same from one second to the next."""
+    monkeypatch.setattr(loop, "ARMED_AFTER", 4.0)
 
 
 def run(longest, stages=None, **changes):
@@ -57,12 +63,12 @@ def run(longest, stages=None, **changes):
 def test_the_robot_is_armed_moved_and_left_at_neutral():
     """From a prior that once turned it over; by the end of the time it has flown and learnt, no
     limit was touched, and the same seed gives the same parameters."""
-    done = run(6.0)
+    done = run(5.0)
     assert done.cause.code == "longest" and done.flown == ["arm"]
-    assert 6.0 < done.seconds < 6.0 + CONFIG.identification.ramp + 0.1
+    assert 5.0 < done.seconds < 5.0 + CONFIG.identification.ramp + 0.1
     assert max(done.uses.values()) < 1.0 and done.uses["axis_b speed"] > 0.1
     assert [end.stage for end in done.ended] == ["arm"]
-    again = run(6.0)
+    again = run(5.0)
     np.testing.assert_array_equal(again.parameters.values, done.parameters.values)
 
 
@@ -73,18 +79,18 @@ def test_a_limit_ends_it():
     done = run(6.0, **{"identification.joint_error": 0.05, "identification.bandwidth": slow,
                        "identification.known_bandwidth": slow})
     assert done.cause.code == "astray" and done.seconds < 6.0
-    assert any("where it should be" in note for note in done.notes) and ARMED_AFTER > 0
+    assert any("where it should be" in note for note in done.notes)
 
 
 def test_no_stage_is_done_before_its_own_motion_was_flown():
-    """The arm's motion is over, the vehicle holds still while its motion is designed: half a minute
-    in which the stage learns, and is not done."""
+    """The arm's motion is over, the vehicle holds still while its motion is designed: time in which
+    the stage learns, and is not done."""
     arm, vehicle = load_schedule("guided", MODEL.table).stages[1:3]
-    done = run(34.0, (replace(arm, at_most=9.0), vehicle), **{"identification.design_time": 25.0})
+    done = run(18.0, (replace(arm, at_most=4.0), vehicle), **{"identification.design_time": 15.0})
     assert done.cause.code == "longest" and "vehicle" not in done.flown
     assert [(end.stage, end.why == DONE) for end in done.ended] == [("arm", False),
                                                                    ("vehicle", False)]
-    assert done.ended[1].end - done.ended[1].begin > 20.0
+    assert done.ended[1].end - done.ended[1].begin > 10.0
     assert "surge: the stage's own motion has not begun (0 of 8 s)" in done.ended[1].missing[0]
 
 
@@ -115,8 +121,9 @@ def test_another_arm_is_identified_and_judged(tmp_path, monkeypatch):
     monkeypatch.setattr(command, "GUIDED_HELD_OUT_S", 5.0)
     parser = argparse.ArgumentParser()
     command.add_arguments(parser)
-    args = parser.parse_args(["--output", str(tmp_path), "--longest", "11", "--set",
-                              "robot.joints=[axis_e,axis_d]"])
+    args = parser.parse_args(["--output", str(tmp_path), "--longest", "10", "--set",
+                              "robot.joints=[axis_e,axis_d]",
+                              *(f"--set={name}={value}" for name, value in CHEAP.items())])
     assert command.run(args) == 0
     found = json.loads((tmp_path / "guided.json").read_text())["seeds"]["1"]
     assert found["cause"] == "longest" and "axis_d speed" in found["uses"]

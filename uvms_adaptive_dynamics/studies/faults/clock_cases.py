@@ -64,7 +64,7 @@ def _offsets() -> list[Case]:
                 f"{role} clock {abs(offset):g} s {side}", "clock", ALIGNED,
                 (Clock(role, offset=offset),), Said(role, WORDS, offset),
                 _limits(role, offset), **_of(role),
-                short=(role, offset) in (("depth", 0.3), ("dvl", 5.0))))
+                short=(role, offset) == ("dvl", 5.0)))
     return found
 
 
@@ -76,7 +76,7 @@ def _limits(role: str, offset: float) -> Limits:
 
 def _no_clock() -> list[Case]:
     boot = [Case(f"{role} stamps from 1970", "clock", ALIGNED, (SinceBoot(role),),
-                 Said(role, WORDS), GUESSED, **_of(role), short=role == "imu")
+                 Said(role, WORDS), GUESSED, **_of(role))
             for role in SIMULATED_ROLES]
     zero = [Case(f"{role} stamps of zero", "clock",
                  "counts at reception less its own learnt delay", (Unstamped(role),),

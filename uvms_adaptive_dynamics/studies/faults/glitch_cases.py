@@ -69,7 +69,7 @@ def glitch_cases(onset: float) -> list[Case]:
     found = [Case(f"{name} for {SHORT_GLITCH} s", "glitch", REJECTED_AND_MASKED,
                   (altered(f, change, onset, end),),
                   Said(FIELD_ROLES[f], REJECTED), REJECTED_LIMITS,
-                  short=name in ("gyro +2 rad/s", "dvl x 3"))
+                  short=name == "dvl x 3")
              for name, f, change in wrong]
     found += [Case(f"{name} for {LONG_GLITCH:g} s", "glitch", REJECTED_AND_MASKED,
                    (altered(f, change, onset, onset + LONG_GLITCH),),
@@ -99,7 +99,7 @@ def glitch_cases(onset: float) -> list[Case]:
     return found + [
         Case(f"{f} of {size:g} for {SHORT_GLITCH} s", "glitch", REJECTED_AND_MASKED,
              (altered(f, huge(size), onset, end),), Said(role, REJECTED), REJECTED_LIMITS,
-             short=(f, size) in (("gyro", 1e200), ("effort", 1e6)))
+             short=(f, size) == ("gyro", 1e200))
         for f, role in FIELD_ROLES.items() for size in HUGE]
 
 
@@ -119,5 +119,5 @@ def outage_cases(onset: float) -> list[Case]:
                         arm=None if role == "joint_states" else 0.95),
                 touches=TOUCHES_ARM if role == "joint_states" else TOUCHES_VEHICLE,
                 stated=TILT_UNKNOWN if role == "imu" and length >= 10.0 else "",
-                short=(role, length) in (("imu", 2.0), ("dvl", 10.0), ("thrusters", 2.0))))
+                short=(role, length) == ("dvl", 10.0)))
     return found
