@@ -38,8 +38,10 @@ from .urdf import urdf_text
 # Ixy, Ixz, Iyz).
 OURS_FROM_PINOCCHIO = np.array([0, 1, 2, 3, 4, 6, 9, 5, 7, 8])
 STANDARD_GRAVITY = 9.80665
-# Of the joint and the body at the vehicle's origin: with a line break, as no name in XML has.
+# Of the joint and the body at the vehicle's origin, and of what an arm's own base is fixed to: with
+# a line break, as no name in XML has.
 BASE_FRAME = "vehicle\n(free)"
+FIXED_BASE_FRAME = "base\n(fixed)"
 
 
 @dataclass(frozen=True)
@@ -240,6 +242,11 @@ class ManipulatorModel:
 def _load(urdf: str, joints: tuple[str, ...]) -> pin.Model:
     text = urdf_text(urdf, joints)
     try:
-        return pin.buildModelFromXML(text)
+        model = pin.buildModelFromXML(text)
     except (ValueError, RuntimeError) as error:
         raise RobotError(f"URDF '{urdf[:80]}' cannot be read: {reason_of(error)}.") from None
+    # Pinocchio before 3 gives the base a frame of this name, and then takes a joint of it for two.
+    for frame in model.frames:
+        if frame.name == "root_joint" and frame.type == pin.FrameType.FIXED_JOINT:
+            frame.name = FIXED_BASE_FRAME
+    return model
