@@ -182,6 +182,29 @@ def test_a_robot_that_changed_between_dives_is_learnt(changed):
     assert again.changes == changed
 
 
+def test_an_estimate_that_is_far_off_is_left():
+    """50 N of a crane, saved with a deviation of a few: every row is out of bounds, and not for
+    ever."""
+    config = perfectly_measured(Config().with_values({"robot.joints": []}))
+    robot = RobotModel.from_config(config)
+    truth = prior_from_config(config, robot).values
+    place = robot.table.index["B"]
+    first = Estimator(config, robot=robot)
+    for sample in linear_samples(config, robot, truth, 20.0, 1):
+        first.step(sample)
+    saved = first.parameter_set()
+    covariance = np.array(saved.covariance)
+    covariance[place, place] += 4.0
+    wrong = saved.values + 50.0 * (np.arange(truth.size) == place)
+    again = Estimator(config, replace(saved, values=wrong, covariance=covariance, information=None,
+                                      gradient=None, gradient_covariance=None),
+                      robot)
+    for sample in linear_samples(config, robot, truth, 12.0, 2):
+        again.step(sample)
+    assert 50 <= again.implausible / robot.table.channels <= 150
+    assert abs(again.prediction.residual[2]) < 2.0 and again.counts.any()
+
+
 def test_data_that_come_again_are_told():
     """By an estimate that goes on from one that has seen them; said once, and neither of later ones
     nor of another dive that began at the same time by its clock."""

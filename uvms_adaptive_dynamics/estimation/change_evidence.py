@@ -75,12 +75,16 @@ class Hypothesis:
 
 def hypotheses(table: ParameterTable, free: np.ndarray,
                prior_stddev: np.ndarray) -> tuple[Hypothesis, ...]:
-    """Links, frictions, the vehicle's inertia with its restoring, its damping; factors on the
+    """Links, frictions, the vehicle's restoring, that with its inertia, its damping; factors on the
     thrust, on the DVL's velocity, on all joints' efforts and on each. free (p,): what is estimated;
     prior_stddev (p,)."""
     nowhere, every = np.zeros(0, int), np.arange(table.channels)
+    parts = table.merged(WHOLES)
+    if table.vehicle:
+        # Trim, ballast, a float, a line that pulls: what is known of its inertia is not to be lost.
+        parts["vehicle restoring"] = table.blocks["vehicle restoring"]
     found = [Hypothesis(name, places, every, SHARE_OF_PRIOR * prior_stddev[places])
-             for name, places in table.merged(WHOLES).items() if free[places].any()]
+             for name, places in parts.items() if free[places].any()]
     factor = np.array([SCALE_STDDEV])
     if table.vehicle:
         found.append(Hypothesis("thrust scale", nowhere, every[:6], factor))

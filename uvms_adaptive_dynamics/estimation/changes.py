@@ -284,6 +284,7 @@ class EvidenceChangeDetector:
         found = [evidence(hypothesis, then) for hypothesis in self._hypotheses]
         order = sorted(range(len(found)), key=lambda k: -found[k][0])
         alike = [k for k in order if found[k][0] > found[order[0]][0] - ALIKE_NATS]
+        alike = self._simplest(alike)
         chosen = [self._hypotheses[k] for k in alike]
         odds = "; ".join(f"{self._hypotheses[k].name} 10^{found[k][0] / np.log(10):.0f} : 1"
                          for k in order[:3] if found[k][0] > 0)
@@ -299,6 +300,13 @@ class EvidenceChangeDetector:
             return EffortChange(part, ticks, noise, scale.channels, 1 + change, odds)
         places = np.unique(np.concatenate([one.places for one in chosen]))
         return PartChange(part, ticks, noise, places, odds)
+
+    def _simplest(self, alike: list[int]) -> list[int]:
+        """Of hypotheses that explain the data alike, those that hold no other one."""
+        def holds(whole: int, part: int) -> bool:
+            places, others = (self._hypotheses[k].places for k in (whole, part))
+            return 0 < others.size < places.size and bool(np.isin(others, places).all())
+        return [k for k in alike if not any(holds(k, other) for other in alike)]
 
     def _gain_since(self, suspect: _Suspect, look: _Look) -> float:
         new = min(CONFIRMING * self._look_ticks // self._ring.stride, self._ring.filled)

@@ -70,6 +70,7 @@ log = logging.getLogger(__name__)
 
 # solves that fail in a row until the estimator restarts from its last good estimate
 RECOVER_AFTER = 10
+LEVERAGE_LASTS = 2.0    # [s] without a row in bounds, after which it is the estimate that is wrong
 SAME_INSTANT = 0.5  # share of a period within which two stamps are the same instant
 
 
@@ -99,6 +100,7 @@ class Estimator:
     _detector: ChangeDetector
     _first_t: float | None
     _last_t: float | None
+    _suspected: int
 
     def __init__(self, config: Config, prior: ParameterSet | None = None,
                  robot: RobotModel | None = None, learn: bool = True, real_time: bool = False,
@@ -315,8 +317,12 @@ class Estimator:
             covariance = self._uncertainty.covariance
             suspect = leverage_points(raw.tau - raw.tau_known - raw.Y @ self.pi,
                                       lambda: np.diagonal(covariance.of_rows(raw.Y)), noise)
-            # A regressor is absurd because the motion is, which all rows share.
-            believable &= not (sample.valid & suspect).any()
+            # A regressor is absurd because the motion is, which all rows share. What lasts is no
+            # glitch but an estimate that is far off, which nothing else would ever correct.
+            found = bool((sample.valid & suspect & believable).any())
+            self._suspected = (self._suspected + 1) * found
+            if found and self._suspected * self.config.filter.period <= LEVERAGE_LASTS:
+                believable = np.zeros_like(believable)
         self.implausible += int(np.count_nonzero(sample.valid & ~believable))
         if sample.down_doubt is None:
             return believable
@@ -440,6 +446,7 @@ class Estimator:
         self._residual_mean = ResidualMean(self.table.channels)
         self._low_pass.reset()
         self._last_t = self._first_t = None
+        self._suspected = 0         # ticks in a row with leverage points
         self._checkpoints, self.undone = Checkpoints(), ""
         self._spans = LearnedSpans(saved.learned.get("spans"),
                                    saved.learned.get("marks"))
