@@ -47,8 +47,6 @@ sys.path.insert(0, str(ROOT))
 from bootstrap import NEWEST, OLDEST  # noqa: E402
 
 PYTHONS = [f"{OLDEST[0]}.{minor}.0" for minor in range(OLDEST[1], NEWEST[1] + 1)]
-# Brought by a package for some Pythons only, which its own marker says and the pin does not.
-NOT_EVERYWHERE = {"backports-zstd": "<3.14", "sparsediffpy": ">=3.11"}
 
 
 def pins() -> list[Requirement]:
@@ -85,7 +83,6 @@ def refused(pin: Requirement, files: list[dict]) -> list[str]:
     for python in PYTHONS:
         environment = {"python_version": python.rpartition(".")[0], "python_full_version": python}
         asked = pin.marker is None or pin.marker.evaluate(environment)
-        asked &= SpecifierSet(NOT_EVERYWHERE.get(pin.name, "")).contains(python)
         needs = {file.get("requires-python") or "" for file in files}
         if asked and not any(SpecifierSet(need).contains(python) for need in needs):
             said.append(f"{pin}: needs Python {' or '.join(sorted(needs))}, not {python}")

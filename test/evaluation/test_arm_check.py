@@ -73,6 +73,7 @@ def recorded(lag=0.0, scale=1.0, offset=0.0, constant=0.0, change=lambda sample:
     ({"lag": -0.12}, "joint_states.delay", "earlier"),
     ({"scale": 1.3}, "joint_states.effort_scale", "axis_d"),
     ({"scale": 0.5}, "joint_states.effort_scale", "axis_d"),
+    ({"scale": 4.0}, "joint_states.effort_scale", "axis_d"),
     ({"constant": 0.3}, "joint_states.effort_offset", "axis_d"),
     ({"offset": 0.2}, "joint_states.position_offset", "axis_e")])
 def test_what_is_wrong_is_named_alone(wrong, code, said):

@@ -159,7 +159,7 @@ def test_figures_of_a_right_interval():
     assert found["nll"] == pytest.approx(0.5 * np.log(2 * np.pi * np.e), abs=0.02)
 
 
-SHORT_KINDS = ("--kinds", "coloured", "outliers")
+SHORT_KINDS = ("--kinds", "gaussian", "coloured", "outliers")
 
 
 def intervals(folder, *more, duration="60"):
@@ -170,8 +170,7 @@ def intervals(folder, *more, duration="60"):
 
 @pytest.fixture(scope="module")
 def campaign(tmp_path_factory):
-    """Folder of a campaign under two kinds of noise, with the same recording: the outliers come on
-    top of the third, white noise."""
+    """Folder of a campaign under each kind of noise, with the same recording."""
     folder = tmp_path_factory.mktemp("intervals")
     assert intervals(folder, *SHORT_KINDS) == 0
     return folder

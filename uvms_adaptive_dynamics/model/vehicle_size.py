@@ -25,13 +25,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..config import Estimation
+from .parameters import VEHICLE_PARAMETERS
 
 # BlueROV2 by C.-J. Wu, "6-DoF modelling and control of a remotely operated vehicle" (2018), in the
 # table's order; the figures as collected with the paper's code.
 BLUEROV2_WU2018 = (17.0, 24.2, 26.07, 0.23, -0.23, -0.23, 0.23, 0.28, 0.28, 0.28, -4.03, -6.22,
                    -5.18, -0.07, -0.07, -0.07, -18.18, -21.66, -36.99, -1.55, -1.55, -1.55, 112.815,
                    114.8, 0.0, 0.0, 2.2563)
-BLUEROV2_WEIGHT = 112.815   # [N]
+BLUEROV2_WEIGHT = BLUEROV2_WU2018[[name for name, _, _ in VEHICLE_PARAMETERS].index("W")]   # [N]
 # Power of the weight by which quantities of similar vehicles grow, by their units: lengths with its
 # third root, drag with an area, each moment with one length more, each rate of turn too.
 POWER_OF_WEIGHT = {
