@@ -100,6 +100,7 @@ CONSTANTS: tuple[tuple[str, str, Callable], ...] = tuple(
         "estimation.changes": ("CHANGE_EVIDENCE_NATS", "CONFIRMED_NATS", "CONFIRMING",
                                "RESTORED_NATS", "ALIKE_NATS", "FIRST_LOOK", "SINCE"),
         "estimation.estimator": ("RECOVER_AFTER", "SAME_INSTANT"),
+        "estimation.external_load": ("LOAD_MEMORY",),
         "estimation.forgetting": ("NEGLIGIBLE_GAIN",),
         "estimation.information": (("REWEIGH", about_one), "LIMITED_BY_NOISE"),
         "estimation.prior_information": ("SMALLEST_RELATIVE",),

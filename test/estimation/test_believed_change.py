@@ -21,11 +21,13 @@ from problems import make_table
 
 from uvms_adaptive_dynamics.estimation.believed_change import (
     EffortChange,
+    LoadChange,
     PartChange,
     Restoration,
     Scales,
     VelocityChange,
 )
+from uvms_adaptive_dynamics.estimation.change_evidence import LoadSums
 from uvms_adaptive_dynamics.estimation.row_excitation import Excited
 
 TABLE = make_table(2, vehicle=False)
@@ -131,3 +133,28 @@ def test_sentences_name_part_time_and_evidence(changed):
     assert "1.25 times what the model says since 3.0 s" in CHANGES["effort"](noise).sentence(3.0)
     assert "since 3.0 s; what was known is restored" in Restoration(
         "link", 40, noise, None).sentence(3.0)
+
+
+def test_a_force_from_outside_costs_the_window_alone(changed):
+    """The rows that it spoiled are dropped, its residuals are no noise, and old data, estimate and
+    factors are as they were; it is nothing to return from."""
+    state, noise = changed
+    state.break_off(PI, close_window=True)
+    learn(state, np.random.default_rng(2), 30, 10.0)
+    old = np.array(state.arrival.data())
+    assert state.window.filled == 30
+    followed = LoadChange("external force", 40, noise, None, np.zeros(3), "").follow(
+        state, PI, UNITY)
+    assert state.window.filled == 0 and followed == (PI, UNITY, None)
+    np.testing.assert_array_equal(np.array(state.arrival.data()), old)
+    same_noise(state.noise.record(), noise)
+
+
+def test_a_force_from_outside_is_said_with_its_size_and_direction():
+    """Up is up: NED has down third."""
+    sums = LoadSums(np.eye(12), np.zeros(12), np.ones(6), np.ones(12))
+    said = LoadChange("external force", 40, None, sums, np.array([3.0, 4.0, -12.0]), "10^9 : 1")
+    assert "13.0 N pull" in said.sentence(50.0) and "5.0 N horizontally" in said.sentence(50.0)
+    assert "12.0 N up" in said.sentence(50.0)
+    gone = LoadChange("external force", 40, None, None, np.zeros(3), "")
+    assert gone.sentence(60.0) == "external force: gone since 60.0 s"

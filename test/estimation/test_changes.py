@@ -34,6 +34,7 @@ from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.model.covariance import deviations
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.vehicle import load_columns
 from uvms_adaptive_dynamics.solvers import choose_solver
 from uvms_adaptive_dynamics.studies.linear_data import linear_samples
 
@@ -98,7 +99,7 @@ def test_a_factor_on_all_efforts_is_one_cause_and_not_one_a_joint():
     rows = RecentRows(np.zeros((50, table.channels, table.size)), predicted,
                       predicted * np.repeat([0.0, -0.6], [6, 4]), np.full(predicted.shape, 4.0))
     found = {one.name: evidence(one, rows) for one in hypotheses(
-        table, np.ones(table.size, bool), np.ones(table.size)) if one.is_scale}
+        table, np.ones(table.size, bool), np.ones(table.size), 9810.0) if one.is_scale}
     best = max(found, key=lambda name: found[name][0])
     assert best == "effort scale" and found[best][1][0] == pytest.approx(-0.6, abs=0.05)
 
@@ -108,12 +109,12 @@ def test_hypotheses_are_parts_and_factors_of_what_is_estimated():
     """
     table = RobotModel.from_config(Config()).table
     free, stddev = np.ones(table.size, bool), np.ones(table.size)
-    names = [one.name for one in hypotheses(table, free, stddev)]
-    assert "vehicle inertia and restoring" in names and "axis_b link" in names
+    names = [one.name for one in hypotheses(table, free, stddev, 9810.0)]
+    assert {"external force", "vehicle inertia and restoring", "axis_b link"} < set(names)
     assert names[-7:] == ["thrust scale", "DVL scale", "effort scale"] + [
         f"{joint} effort scale" for joint in table.joints]
     free[table.match(["axis_b.*"])] = False
-    fewer = [one.name for one in hypotheses(table, free, stddev)]
+    fewer = [one.name for one in hypotheses(table, free, stddev, 9810.0)]
     assert set(names) - set(fewer) == {"axis_b link", "axis_b friction"}
 
 
@@ -324,6 +325,39 @@ def test_a_dvl_that_reads_wrong_is_a_factor_and_no_damping(setup, factor):
     words = np.array(estimator.known_from()) == "measured"
     error = np.abs(estimator.pi - setup.truth) / deviations(estimator.covariance)
     assert np.mean(error[words] < 2) > .9 and error[words].max() < 4
+
+
+def pulled(force, place):
+    """A sample while a force (3,) [N], constant in the world, pulls at a place (3,) [m]."""
+    load = np.concatenate([force, np.outer(place, force).ravel()])
+
+    def spoil(sample):
+        # what the thrusters do against it
+        return replace(sample, wrench=sample.wrench - load_columns(sample.R_nb) @ load)
+    return spoil
+
+
+TETHER = np.array([-9.0, 4.0, -8.0]), np.array([-.2, 0.0, .12])
+
+
+def test_a_force_from_outside_is_taken_off_and_nothing_is_unlearnt(setup):
+    """A taut tether: found, named with its force and place, no parameter follows it, and when it
+    is slack again it is gone within seconds."""
+    force, place = TETHER
+
+    def taut(estimator, off):
+        assert estimator.changes == 1 and "external force" in estimator.last_change
+        assert (off < 1.5).all(), off
+        np.testing.assert_allclose(estimator._load.load[:3], force, atol=1.0)
+        np.testing.assert_allclose(estimator._load.load[3:].reshape(3, 3), np.outer(place, force),
+                                   atol=.5)
+    estimator, off = run(setup, {}, seconds=60.0, until=50.0, spoil=pulled(*TETHER),
+                         look=(49.5, taut))
+    assert "gone" in estimator.last_change and not estimator._load.lasts
+    assert (off < 1.5).all(), off
+    words, before = estimator.known_from(), setup.before().known_from()
+    assert all(now == "measured" for now, then in zip(words, before) if then == "measured")
+    assert not estimator.standing_change
 
 
 def test_garbage_that_ends_is_not_believed(setup):

@@ -21,7 +21,11 @@ import pytest
 
 from uvms_adaptive_dynamics.model.parameters import VEHICLE_PARAMETERS
 from uvms_adaptive_dynamics.model.rotations import from_rpy, skew
-from uvms_adaptive_dynamics.model.vehicle import by_linear_velocity, vehicle_regressor
+from uvms_adaptive_dynamics.model.vehicle import (
+    by_linear_velocity,
+    load_columns,
+    vehicle_regressor,
+)
 
 # The golden files' order is inertia | restoring | linear | quadratic (golden/README.md).
 OURS_FROM_GOLDEN = np.r_[0:10, 15:27, 10:15]
@@ -49,6 +53,17 @@ def test_regressor_equals_every_golden_evaluation(golden):
 
 def random_state(rng):
     return rng.normal(size=6), rng.normal(size=6), from_rpy(*rng.uniform(-1, 1, 3))
+
+
+def test_a_force_from_outside_acts_where_it_pulls():
+    """R^T f and its moment about the body's origin, in any attitude and in many at once."""
+    rng = np.random.default_rng(3)
+    force, place = rng.normal(size=(2, 3))
+    attitudes = np.array([random_state(rng)[2] for _ in range(4)])
+    found = load_columns(attitudes) @ np.concatenate([force, np.outer(place, force).ravel()])
+    for R, wrench in zip(attitudes, found):
+        np.testing.assert_allclose(wrench, np.r_[R.T @ force, np.cross(place, R.T @ force)],
+                                   atol=1e-12)
 
 
 def test_how_the_regressor_depends_on_the_scale_of_velocity():

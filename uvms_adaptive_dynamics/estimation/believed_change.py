@@ -14,8 +14,9 @@
 
 """A change of the robot that is believed: what it does to what is known, and what is said of it.
 
-Siblings behind `Change`: a part that begins again, a factor on efforts or on velocity, and the
-return to what was known before an earlier change. docs/mathematics.md, "Changes of the robot".
+Siblings behind `Change`: a part that begins again, a factor on efforts or on velocity, a force
+from outside, and the return to what was known before an earlier change. docs/mathematics.md,
+"Changes of the robot".
 """
 from __future__ import annotations
 
@@ -26,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..uncertainty.channel_noise import NoiseRecord
+from .change_evidence import LoadSums
 from .information import InformationRecord, InformationState
 
 FACTOR_UNDONE = 0.03                # a factor so near to one is none
@@ -164,6 +166,34 @@ class VelocityChange(ScaleChange):
         """See `Change.sentence`."""
         return (f"{self.part}: velocities are {self.factor:.2f} times what the model says since "
                 f"{since:.1f} s (DVL, speed of sound?); corrected. Evidence: {self.odds}")
+
+
+@dataclass(frozen=True)
+class LoadChange(Change):
+    """A force from outside begins to pull at the vehicle, or another one than before, or none any
+    more: sums of what the rows since then say of it, None where it is gone; force (3,) in NED [N];
+    odds: the evidence, in words."""
+
+    sums: LoadSums | None
+    force: np.ndarray
+    odds: str
+
+    def follow(self, information: InformationState, pi: np.ndarray,
+               scales: Scales) -> Followed | None:
+        """See `Change.follow`."""
+        information.noise.put_back(self.noise)
+        information.drop_window()
+        return Followed(pi, scales, None)
+
+    def sentence(self, since: float) -> str:
+        """See `Change.sentence`."""
+        if self.sums is None:
+            return f"{self.part}: gone since {since:.1f} s"
+        down = self.force[2]
+        return (f"{self.part}: {np.linalg.norm(self.force):.1f} N pull at the vehicle since "
+                f"{since:.1f} s, {np.hypot(*self.force[:2]):.1f} N horizontally and "
+                f"{abs(down):.1f} N {'down' if down > 0 else 'up'} (tether, hook, contact, "
+                f"current?); taken off while it lasts, nothing is unlearnt. Evidence: {self.odds}")
 
 
 @dataclass(frozen=True)

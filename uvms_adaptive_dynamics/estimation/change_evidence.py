@@ -25,12 +25,14 @@ parameters pays for them (Occam factor), and model error counts as noise, as lon
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dtrtrs
 
 from ..model.parameters import ParameterTable
+from ..model.vehicle import load_columns
 
 # A change may be as large as half of what the prior did not know; a scale wrong by 15 %.
 SHARE_OF_PRIOR = 0.5
@@ -48,36 +50,42 @@ WHOLES = {
 class Hypothesis:
     """What may have changed: parameters at `places` (k,), or, where there are none, one factor on
     the efforts of `channels`, or (of_velocity) one by which the vehicle's linear velocity is to be
-    corrected. stddev (k,) or (1,): what such a change may be."""
+    corrected, or (of_load) a force from outside as of `load_columns`. stddev (k,), (1,) or (12,):
+    what such a change may be."""
 
     name: str
     places: np.ndarray
     channels: np.ndarray
     stddev: np.ndarray
     of_velocity: bool = False
+    of_load: bool = False
 
     @property
     def is_scale(self) -> bool:
         """Whether it is a factor on what is measured."""
-        return not self.places.size
+        return not (self.places.size or self.of_load)
 
     def columns(self, rows: RecentRows) -> np.ndarray:
         """(T, C, k) what one unit of the change adds to the efforts."""
-        if not self.is_scale:
+        if self.places.size:
             return rows.Y[:, :, self.places]
-        columns = np.zeros(rows.residual.shape + (1,))
-        if not self.of_velocity:
+        columns = np.zeros(rows.residual.shape + self.stddev.shape)
+        if self.of_load:
+            if rows.R_nb is not None:
+                # the thrusters hold against it
+                columns[:, self.channels] = -load_columns(rows.R_nb)
+        elif not self.of_velocity:
             columns[:, self.channels, 0] = rows.predicted[:, self.channels]
         elif rows.by_velocity is not None:
             columns[:, self.channels, 0] = rows.by_velocity[:, self.channels, 0]
         return columns
 
 
-def hypotheses(table: ParameterTable, free: np.ndarray,
-               prior_stddev: np.ndarray) -> tuple[Hypothesis, ...]:
-    """Links, frictions, the vehicle's restoring, that with its inertia, its damping; factors on the
-    thrust, on the DVL's velocity, on all joints' efforts and on each. free (p,): what is estimated;
-    prior_stddev (p,)."""
+def hypotheses(table: ParameterTable, free: np.ndarray, prior_stddev: np.ndarray,
+               weight_density: float) -> tuple[Hypothesis, ...]:
+    """Links, frictions, the vehicle's restoring, that with its inertia, its damping; a force on the
+    vehicle from outside; factors on the thrust, on the DVL's velocity, on all joints' efforts and
+    on each. free (p,): what is estimated; prior_stddev (p,); weight_density [N/m^3] of water."""
     nowhere, every = np.zeros(0, int), np.arange(table.channels)
     parts = table.merged(WHOLES)
     if table.vehicle:
@@ -87,6 +95,11 @@ def hypotheses(table: ParameterTable, free: np.ndarray,
              for name, places in parts.items() if free[places].any()]
     factor = np.array([SCALE_STDDEV])
     if table.vehicle:
+        # A pull as large as the weight may change, anywhere on a body of that weight in water.
+        weight = prior_stddev[table.blocks["vehicle restoring"][0]]
+        reach = np.r_[np.ones(3), np.full(9, (weight / weight_density) ** (1 / 3))]
+        found.append(Hypothesis("external force", nowhere, every[:6],
+                                SHARE_OF_PRIOR * weight * reach, of_load=True))
         found.append(Hypothesis("thrust scale", nowhere, every[:6], factor))
         found.append(Hypothesis("DVL scale", nowhere, every[:6], factor, of_velocity=True))
     first_joint = table.channels - table.n
@@ -103,27 +116,66 @@ class RecentRows:
 
     Y (T, C, p); predicted, residual (T, C) as they were before each row was used; weight (T, C):
     reciprocal variance that a row has as one of many like it, model error included; by_velocity
-    (T, C, 2): what the predictions change by with the scale of the linear velocity."""
+    (T, C, 2): what the predictions change by with the scale of the linear velocity; R_nb (T, 3, 3):
+    attitudes; load (T, 12): the force from outside that each was predicted with."""
 
     Y: np.ndarray
     predicted: np.ndarray
     residual: np.ndarray
     weight: np.ndarray
     by_velocity: np.ndarray | None = None
+    R_nb: np.ndarray | None = None
+    load: np.ndarray | None = None
+
+
+class LoadSums(NamedTuple):
+    """What rows say of all force from outside: A (12, 12), b (12,) of the normal equations, weight
+    (6,) of a row by itself, stddev (12,) of what such a force may be."""
+
+    A: np.ndarray
+    b: np.ndarray
+    weight: np.ndarray
+    stddev: np.ndarray
+
+    def solution(self) -> tuple[float, np.ndarray]:
+        """(ln Bayes factor of such a force against none, its mean (12,))."""
+        return bayes_factor(self.A, self.b, self.stddev)
 
 
 def evidence(hypothesis: Hypothesis, rows: RecentRows,
              columns: np.ndarray | None = None) -> tuple[float, np.ndarray]:
     """(ln Bayes factor against no change, the change's posterior mean (k,)); columns (T, C, k): the
     hypothesis's of these rows, where they are known."""
+    return bayes_factor(*normal_equations(hypothesis, rows, columns), hypothesis.stddev)
+
+
+def normal_equations(hypothesis: Hypothesis, rows: RecentRows,
+                     columns: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """A (k, k) and b (k,) of a hypothesis; columns as for `evidence`."""
     columns = hypothesis.columns(rows) if columns is None else columns
     columns = columns.reshape(rows.residual.size, -1)
     weighted = rows.weight.reshape(-1, 1) * columns
-    D = hypothesis.stddev
-    M = D[:, None] * (columns.T @ weighted) * D
+    return columns.T @ weighted, rows.residual.ravel() @ weighted
+
+
+def load_sums(hypothesis: Hypothesis, rows: RecentRows, variance: np.ndarray) -> LoadSums:
+    """What rows say of a force from outside, beyond that with which they were predicted and with
+    it; variance (C,) as of one row of many like it."""
+    columns = hypothesis.columns(rows)
+    if rows.load is not None:
+        rows = replace(rows, residual=rows.residual + np.einsum("tck,tk->tc", columns, rows.load))
+    return LoadSums(*normal_equations(hypothesis, rows, columns),
+                    1 / variance[hypothesis.channels], hypothesis.stddev)
+
+
+def bayes_factor(A: np.ndarray, b: np.ndarray, stddev: np.ndarray) -> tuple[float, np.ndarray]:
+    """(ln Bayes factor, posterior mean (k,)) of what has the normal equations A (k, k) and b (k,)
+    and a prior about zero with these deviations (k,), against zero."""
+    D = stddev
+    M = D[:, None] * A * D
     M.flat[::D.size + 1] += 1.0
     L = np.linalg.cholesky(M)
-    u, _ = dtrtrs(L, D * (rows.residual.ravel() @ weighted), lower=1)
+    u, _ = dtrtrs(L, D * b, lower=1)
     mean = D * dtrtrs(L, u, lower=1, trans=1)[0]
     return float(0.5 * u @ u - np.log(L.diagonal()).sum()), mean
 

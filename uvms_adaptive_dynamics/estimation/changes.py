@@ -38,6 +38,7 @@ from .believed_change import (
     Change,
     Checkpoint,
     EffortChange,
+    LoadChange,
     PartChange,
     Restoration,
     VelocityChange,
@@ -48,6 +49,7 @@ from .change_evidence import (
     evidence,
     gain,
     hypotheses,
+    load_sums,
     log_likelihood_ratio,
     velocity_correction,
 )
@@ -120,6 +122,7 @@ class _Ring:
         # measured, predicted, doubt (variance), counts
         self._values = np.zeros((4, length, channels))
         self._by_velocity = np.zeros((length, channels, 2))
+        self._R_nb, self._load = np.zeros((length, 3, 3)), np.zeros((length, 12))
         self._pi = np.zeros((length, size))
         self.clear()
 
@@ -134,6 +137,9 @@ class _Ring:
                               prediction.parameter_variance, counts)
         if prediction.by_velocity is not None:
             self._by_velocity[k] = prediction.by_velocity * counts[:, None]
+        if prediction.R_nb is not None:
+            self._R_nb[k] = prediction.R_nb
+        self._load[k] = 0.0 if prediction.load is None else prediction.load
         self._pi[k] = prediction.pi
         self._next = (k + 1) % self._length
         self.filled = min(self.filled + 1, self._length)
@@ -148,18 +154,18 @@ class _Ring:
             predicted = self._Y[order] @ self._pi[order[0]]
         weight = self._weight(rows, variance, counts, doubt)
         return RecentRows(self._Y[order], predicted, measured - predicted, weight,
-                          self._by_velocity[order])
+                          self._by_velocity[order], self._R_nb[order], self._load[order])
 
     def newest_of_each(self, lengths: Sequence[int],
                        variance: np.ndarray) -> dict[int, RecentRows]:
         """`newest` of several numbers of rows, ascending: all views of the longest."""
         order = (self._next - lengths[-1] + np.arange(lengths[-1])) % self._length
-        Y, by_velocity = self._Y[order], self._by_velocity[order]
+        Y, by_velocity, R_nb = self._Y[order], self._by_velocity[order], self._R_nb[order]
         measured, predicted, doubt, counts = self._values[:, order]
         residual = measured - predicted
         return {rows: RecentRows(Y[-rows:], predicted[-rows:], residual[-rows:],
                                  self._weight(rows, variance, counts[-rows:], doubt[-rows:]),
-                                 by_velocity[-rows:])
+                                 by_velocity[-rows:], R_nb[-rows:])
                 for rows in lengths}
 
     def _weight(self, rows: int, variance: np.ndarray, counts: np.ndarray,
@@ -187,11 +193,11 @@ class EvidenceChangeDetector:
     """Looks at the last seconds every half second, one hypothesis at a tick."""
 
     def __init__(self, table: ParameterTable, free: np.ndarray, period: float, overlap: float,
-                 prior_stddev: np.ndarray, rows_known: float):
+                 prior_stddev: np.ndarray, rows_known: float, weight_density: float):
         """free (p,): estimated parameters; period [s]; overlap: neighbouring rows that carry the
         information of an independent one; prior_stddev (p,); rows_known: of a channel, learnt from
-        before."""
-        self._hypotheses = hypotheses(table, free, prior_stddev)
+        before; weight_density [N/m^3] of water."""
+        self._hypotheses = hypotheses(table, free, prior_stddev, weight_density)
         stride = max(1, round(overlap / 4))
         tick = period * stride
         self._since = sorted({max(1, round(seconds / tick)) for seconds in SINCE})
@@ -298,6 +304,11 @@ class EvidenceChangeDetector:
                 correction = 1 + velocity_correction(scale, then, change)
                 return VelocityChange(part, ticks, noise, 1 / correction, odds)
             return EffortChange(part, ticks, noise, scale.channels, 1 + change, odds)
+        loads = [one for one in chosen if one.of_load]
+        if loads:
+            sums = load_sums(loads[0], then, look.variance)
+            lasts, load = sums.solution()
+            return LoadChange(part, ticks, noise, sums if lasts > 0 else None, load[:3], odds)
         places = np.unique(np.concatenate([one.places for one in chosen]))
         return PartChange(part, ticks, noise, places, odds)
 
@@ -349,5 +360,5 @@ def change_detector(config: Config, table: ParameterTable, free: np.ndarray, dir
     """
     if directional and config.estimation.follow_changes and free.any():
         return EvidenceChangeDetector(table, free, config.filter.period, overlap, prior_stddev,
-                                      rows_known)
+                                      rows_known, config.robot.water_density * config.robot.gravity)
     return NoChangeDetection()

@@ -41,10 +41,18 @@ from ..uncertainty.mass_check import mass_findings
 from ..uncertainty.parameter_intervals import parameter_intervals
 from ..uncertainty.trust import TRUST_OK, TRUST_STATES, TRUST_WRONG, ChannelTrust
 from ..uncertainty.trust_cause import likely_cause
-from .believed_change import Change, Checkpoint, PartChange, Restoration, Scales
+from .believed_change import (
+    Change,
+    Checkpoint,
+    LoadChange,
+    PartChange,
+    Restoration,
+    Scales,
+)
 from .changes import ChangeDetector, change_detector
 from .checkpoints import Checkpoints
 from .estimate_uncertainty import EstimateUncertainty
+from .external_load import ExternalLoad
 from .free_set import FreeSet
 from .information import InformationState
 from .learned_spans import LearnedSpans
@@ -187,9 +195,11 @@ class Estimator:
             raw = raw._replace(by_velocity=self.robot.by_velocity(sample, self.pi))
         # the same linear filter on both sides of tau = Y pi, which stays exact
         row = self._low_pass.add_row(sample.t, raw, valid,
-                                     sample.nu_dot if self.table.vehicle else None)
+                                     sample.nu_dot if self.table.vehicle else None, sample.R_nb)
         if row is None:
             return None
+        if self.learn:
+            row = self._load.counted_as_known(row)
         # before the row is used for anything: what it is compared with must not have seen it
         prediction = predict(row, self.pi, self._uncertainty.covariance, self.information.noise,
                              self.trust.levels)
@@ -202,6 +212,7 @@ class Estimator:
             self.information.add_row(prediction, excited)
             self._progress.note_rows(excited.counts, self.config.filter.period)
             self.payload.add_row(prediction, excited.counts, self.information)
+            self._follow_load(prediction, excited)
             change = self._detector.judge(prediction, excited, self.information)
             if change is not None:
                 self.follow(change, row.t)
@@ -265,6 +276,7 @@ class Estimator:
         else:
             self.payload.begin_rows_anew(self._last_t or until)
         self._detector = self._new_detector()
+        self._load.end()
         self._break_off(close_window=False)
         since = until - (self._first_t or 0.0)
         self.undone = (f"what was learnt since {since:.0f} s is undone, as a sensor is found wrong "
@@ -279,6 +291,17 @@ class Estimator:
         nu = sample.nu.copy()
         nu[:3] *= self.velocity_factor
         return replace(sample, nu=nu)
+
+    def _follow_load(self, prediction: Prediction, excited: Excited) -> None:
+        """A force from outside changes, or is there no more."""
+        if not self._load.lasts:
+            return
+        self._load.add_row(prediction, excited.counts)
+        if self._load.evidence < 0:
+            self._load.end()
+            self.trust.begin_anew()
+            self._tell_change("external force: gone since "
+                              f"{prediction.t - (self._first_t or 0.0):.1f} s")
 
     def _is_new_instant(self, t: float) -> bool:
         """A gap or a jump of time breaks off what links neighbouring rows; a repeated stamp is
@@ -353,15 +376,23 @@ class Estimator:
             self._detector.withdraw(change.known)
             if change.known is self.payload.known:
                 self.payload.end()
+        elif isinstance(change, LoadChange):
+            self._load.begin(change.sums)
         self.pi, (self.effort_factor, self.velocity_factor) = followed.pi, followed.scales
         if followed.before is not None:
             self._detector.remember(followed.before)
         since = t - change.ticks * self.config.filter.period - (self._first_t or 0.0)
+        self._tell_change(change.sentence(since))
+        if isinstance(change, LoadChange):      # the values are the robot's, as they were
+            self.trust.begin_anew()
+        else:
+            self.standing_change = "" if isinstance(change, Restoration) else self.last_change
+            self._values_jump(self.last_change)
+
+    def _tell_change(self, sentence: str) -> None:
         self.changes += 1
-        self.last_change = change.sentence(since)
-        self.standing_change = "" if isinstance(change, Restoration) else self.last_change
-        self._values_jump(self.last_change)
-        self._note(self.last_change)
+        self.last_change = sentence
+        self._note(sentence)
 
     def _values_jump(self, reason: str) -> None:
         """Earlier residuals say nothing of the values that come now."""
@@ -443,6 +474,7 @@ class Estimator:
         self.velocity_factor = velocity_factor(saved)
         self.payload.end()
         self.standing_change = ""
+        self._load = ExternalLoad(self.config.filter.period)
         self._residual_mean = ResidualMean(self.table.channels)
         self._low_pass.reset()
         self._last_t = self._first_t = None

@@ -31,7 +31,8 @@ from ..model.robot import RawRows
 
 class Row(NamedTuple):
     """Low-passed rows of one instant: tau (C,) = Y (C, p) pi + tau_known (C,); valid (C,); t is
-    the instant they belong to; by_velocity (C, 2) as of `RawRows`."""
+    the instant they belong to, of which nu_dot (6,) and R_nb (3, 3) are; by_velocity (C, 2) as of
+    `RawRows`; load (12,): the force from outside that tau_known holds (`ExternalLoad`)."""
 
     t: float
     Y: np.ndarray
@@ -40,6 +41,8 @@ class Row(NamedTuple):
     valid: np.ndarray
     nu_dot: np.ndarray | None = None
     by_velocity: np.ndarray | None = None
+    R_nb: np.ndarray | None = None
+    load: np.ndarray | None = None
 
 
 class RowFilter:
@@ -66,7 +69,7 @@ class RowFilter:
         self._filled = self._place = 0
 
     def add_row(self, t: float, raw: RawRows, valid: np.ndarray,
-                nu_dot: np.ndarray | None = None) -> Row | None:
+                nu_dot: np.ndarray | None = None, R_nb: np.ndarray | None = None) -> Row | None:
         """The rows of the instant half a kernel ago, or None while there are too few.
 
         Values of invalid channels never enter a sum, not even as zero times infinity.
@@ -78,7 +81,8 @@ class RowFilter:
         values[~valid] = 0.0
         self._values[place + K] = values
         self._mask[place] = self._mask[place + K] = valid
-        self._instants[place] = (t, valid.copy(), None if nu_dot is None else nu_dot.copy())
+        self._instants[place] = (t, valid.copy(), None if nu_dot is None else nu_dot.copy(),
+                                 None if R_nb is None else R_nb.copy())
         self._place = (place + 1) % K
         self._filled = min(self._filled + 1, K)
         if self._filled < K:
@@ -88,7 +92,6 @@ class RowFilter:
         share = weights.sum(axis=0)
         sums = np.einsum("kc,kcp->cp", weights, self._values[window])
         sums /= np.maximum(share, 1e-12)[:, None]
-        t_centre, valid_centre, nu_dot_centre = self._instants[(self._place + K // 2) % K]
-        return Row(t_centre, sums[:, :-4], sums[:, -2], sums[:, -1],
-                   (share >= self.minimum_share) & valid_centre, nu_dot_centre,
-                   sums[:, -4:-2])
+        t, valid, nu_dot, R_nb = self._instants[(self._place + K // 2) % K]
+        return Row(t, sums[:, :-4], sums[:, -2], sums[:, -1],
+                   (share >= self.minimum_share) & valid, nu_dot, sums[:, -4:-2], R_nb)

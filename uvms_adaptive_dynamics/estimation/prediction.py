@@ -34,8 +34,9 @@ class Prediction:
     regressor (C, p) and tau_known (C,): predicted = regressor pi + tau_known; parameter_covariance
     (C, C): the part of `predicted_covariance` that comes from the parameters; trust (C,): places in
     `uncertainty.trust.STATES` as of the rows before; by_velocity (C, 2): what `predicted` changes
-    by with the scale of the vehicle's linear velocity (`RobotModel.by_velocity`). All arrays are
-    read-only."""
+    by with the scale of the vehicle's linear velocity (`RobotModel.by_velocity`); R_nb (3, 3): the
+    attitude, body FRD to NED; load (12,): the force from outside that tau_known holds, None: none.
+    All arrays are read-only."""
 
     t: float
     pi: np.ndarray
@@ -50,6 +51,8 @@ class Prediction:
     nu_dot: np.ndarray | None = None
     trust: np.ndarray | None = None
     by_velocity: np.ndarray | None = None
+    R_nb: np.ndarray | None = None
+    load: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         for value in vars(self).values():
@@ -79,7 +82,7 @@ def predict(row: Row, pi: np.ndarray, covariance: ParameterCovariance, noise: Ch
     predicted = row.Y @ pi + row.tau_known
     return Prediction(row.t, pi, predicted, covariance.of_rows(row.Y), noise.interval_stddev,
                       row.tau, row.tau - predicted, row.valid, row.Y, row.tau_known, row.nu_dot,
-                      trust, row.by_velocity)
+                      trust, row.by_velocity, row.R_nb, row.load)
 
 
 def parameter_stddev(covariance: ParameterCovariance, systematic: np.ndarray) -> np.ndarray:

@@ -48,6 +48,18 @@ def by_linear_velocity(nu: np.ndarray) -> np.ndarray:
     return ((_CHANGES * functions) @ _COEFFICIENTS.T).reshape(2, 6, -1)
 
 
+def load_columns(R_nb: np.ndarray) -> np.ndarray:
+    """(..., 6, 12) L of attitudes R_nb (..., 3, 3), body FRD to NED: a force f (3,) [N] that is
+    constant in the world and pulls at the point r (3,) [m] of the body makes the wrench
+    L @ (f, r_1 f, r_2 f, r_3 f) on it, at its origin, in the body frame."""
+    R_bn = np.swapaxes(R_nb, -1, -2)
+    columns = np.zeros((*R_nb.shape[:-2], 6, 12))
+    columns[..., :3, :3] = R_bn
+    for i in range(3):
+        columns[..., 3:, 3 + 3 * i:6 + 3 * i] = _CROSS[i] @ R_bn
+    return columns
+
+
 def _functions(nu: np.ndarray, nu_dot: np.ndarray, n3: np.ndarray) -> np.ndarray:
     """(57,) the functions of the state that Y_v is linear in."""
     return np.concatenate([nu_dot, nu, np.abs(nu) * nu, n3, (nu[:, None] * nu).ravel()])
@@ -80,6 +92,7 @@ def _coefficients() -> np.ndarray:
 
 
 _COEFFICIENTS = _coefficients()
+_CROSS = np.array([skew(e) for e in np.eye(3)])
 _ZERO = np.zeros(6)
 _LINEAR_ONES = np.array([1.0, 1, 1, 0, 0, 0])
 # of each function in linear velocity

@@ -1,0 +1,98 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A force from outside is followed by least squares that forget, and ends with its evidence."""
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.estimation.change_evidence import LoadSums
+from uvms_adaptive_dynamics.estimation.external_load import LOAD_MEMORY, ExternalLoad
+from uvms_adaptive_dynamics.estimation.low_pass import Row
+from uvms_adaptive_dynamics.model.rotations import from_rpy
+from uvms_adaptive_dynamics.model.vehicle import load_columns
+
+PERIOD, NOISE = .02, .5
+STDDEV = np.r_[np.full(3, 50.0), np.full(9, 10.0)]
+FORCE, PLACE = np.array([6.0, -3.0, 2.0]), np.array([-.2, 0.0, .1])
+PULL = np.concatenate([FORCE, np.outer(PLACE, FORCE).ravel()])
+NOTHING = LoadSums(np.zeros((12, 12)), np.zeros(12), np.full(6, NOISE ** -2), STDDEV)
+
+
+@pytest.fixture
+def load():
+    found = ExternalLoad(PERIOD)
+    # a little evidence, as a detector has it when it begins
+    found.begin(NOTHING._replace(A=1e-3 * np.eye(12), b=1e-3 * PULL))
+    return found
+
+
+def predicted(load, R, measured):
+    """The prediction of a vehicle that needs no effort but to hold against the load."""
+    row = load.counted_as_known(Row(0.0, np.zeros((6, 1)), np.zeros(6), measured, np.ones(6, bool),
+                                    R_nb=R))
+    return SimpleNamespace(R_nb=R, residual=measured - row.tau_known)
+
+
+def follow(load, pull, seconds, seed=0, counts=np.ones(6)):
+    """Rows of a vehicle that turns, whose residual is what the load leaves of a pull (12,)."""
+    rng = np.random.default_rng(seed)
+    for k in range(round(seconds / PERIOD)):
+        R = from_rpy(.2 * np.sin(k / 40), .2 * np.sin(k / 60), .01 * k)
+        measured = np.where(counts > 0, NOISE * rng.normal(size=6) - load_columns(R) @ pull, 99.0)
+        load.add_row(predicted(load, R, measured), counts)
+
+
+def test_it_is_followed(load):
+    """Force and place to a few standard errors of ten seconds of rows; and another one after it,
+    once the first is forgotten."""
+    follow(load, PULL, 20.0)
+    assert load.lasts and load.evidence > 1e3
+    np.testing.assert_allclose(load.load, PULL, atol=.2)
+    follow(load, -PULL, 4 * LOAD_MEMORY, seed=1)
+    np.testing.assert_allclose(load.load, -PULL, atol=.4)
+
+
+def test_it_is_the_least_squares_solution_with_exponential_weights(load):
+    """Of ten rows, written out."""
+    rng, keep = np.random.default_rng(2), np.exp(-PERIOD / LOAD_MEMORY)
+    A, b = 1e-3 * np.eye(12), 1e-3 * PULL
+    for _ in range(10):
+        R = from_rpy(*rng.normal(size=3))
+        measured = rng.normal(size=6)
+        columns = load_columns(R)
+        A = keep * A + columns.T @ columns / NOISE ** 2
+        b = keep * b - columns.T @ measured / NOISE ** 2
+        load.add_row(predicted(load, R, measured), np.ones(6))
+    np.testing.assert_allclose(load.load, np.linalg.solve(A + np.diag(STDDEV ** -2.0), b))
+
+
+def test_it_ends_with_its_evidence(load):
+    """A pull that is over has evidence against it after a few times the memory."""
+    follow(load, PULL, 10.0)
+    follow(load, np.zeros(12), 12 * LOAD_MEMORY, seed=3)
+    assert load.evidence < 0
+    load.end()
+    assert not load.lasts and not load.load.any()
+
+
+def test_rows_that_do_not_count_say_nothing(load):
+    """Surge masked: whatever it says, and at rest nothing is forgotten."""
+    counts = np.array([0.0, 1, 1, 1, 1, 1])
+    follow(load, PULL, 20.0, counts=counts)
+    np.testing.assert_allclose(load.load[:3], FORCE, atol=.5)
+    before = load.load.copy()
+    load.add_row(predicted(load, np.eye(3), np.full(6, 99.0)), np.zeros(6))
+    np.testing.assert_array_equal(load.load, before)
