@@ -81,11 +81,14 @@ class Change(ABC):
     def sentence(self, since: float) -> str:
         """What is said of it; since [s]: when it began."""
 
-    def _known_before(self, information: InformationState, pi: np.ndarray,
-                      scales: Scales) -> Checkpoint:
+    def _return_noise(self, information: InformationState) -> None:
         # The residuals since then were the change's: noise that holds them is neither of the time
         # before, to which a record returns, nor of the time after.
         information.noise.put_back(self.noise)
+
+    def _known_before(self, information: InformationState, pi: np.ndarray,
+                      scales: Scales) -> Checkpoint:
+        self._return_noise(information)
         return Checkpoint(self.part, pi, scales, information.record())
 
 
@@ -181,7 +184,7 @@ class LoadChange(Change):
     def follow(self, information: InformationState, pi: np.ndarray,
                scales: Scales) -> Followed | None:
         """See `Change.follow`."""
-        information.noise.put_back(self.noise)
+        self._return_noise(information)
         information.drop_window()
         return Followed(pi, scales, None)
 
