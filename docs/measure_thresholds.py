@@ -96,7 +96,7 @@ CONSTANTS: tuple[tuple[str, str, Callable], ...] = tuple(
         "model.prior": ("SLENDER", "WATER", "DEFAULT_VISCOUS", "DEFAULT_COULOMB"),
         "estimation.arrival": ("FORGETTING_BLOCK",),
         "estimation.believed_change": ("FACTOR_UNDONE",),
-        "estimation.change_evidence": ("SHARE_OF_PRIOR", "SCALE_STDDEV"),
+        "estimation.change_evidence": ("SHARE_OF_PRIOR", "SCALE_STDDEV", "THRUSTER_STDDEV"),
         "estimation.changes": ("CHANGE_EVIDENCE_NATS", "CONFIRMED_NATS", "CONFIRMING",
                                "RESTORED_NATS", "ALIKE_NATS", "FIRST_LOOK", "SINCE"),
         "estimation.estimator": ("RECOVER_AFTER", "SAME_INSTANT"),

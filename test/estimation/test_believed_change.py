@@ -25,6 +25,7 @@ from uvms_adaptive_dynamics.estimation.believed_change import (
     PartChange,
     Restoration,
     Scales,
+    ThrusterChange,
     VelocityChange,
 )
 from uvms_adaptive_dynamics.estimation.change_evidence import LoadSums
@@ -123,6 +124,19 @@ def test_a_factor_on_velocity_is_corrected_and_undone(changed):
     assert undone.velocity == 1.0
     assert "1.25 times what the model says since 3.0 s" in VelocityChange(
         "DVL scale", 40, noise, 1.25, "").sentence(3.0)
+
+
+def test_a_thrusters_share_is_corrected_and_undone(changed):
+    """It loses four fifths, and comes back; another one that is worn stays so."""
+    state, noise = changed
+    worn = UNITY._replace(thruster=np.array([.9, 1.0]))
+    lost = ThrusterChange("thruster 2", 40, noise, 1, -.8, "10^9 : 1")
+    corrected = lost.follow(state, PI, worn).scales
+    np.testing.assert_allclose(corrected.thruster, [.9, .2])
+    assert "80 % of its thrust are gone since 3.0 s" in lost.sentence(3.0)
+    back = ThrusterChange("thruster 2", 40, noise, 1, .79, "")
+    np.testing.assert_array_equal(back.follow(state, PI, corrected).scales.thruster, [.9, 1.0])
+    assert "79 % of its thrust are there" in back.sentence(3.0)
 
 
 def test_sentences_name_part_time_and_evidence(changed):

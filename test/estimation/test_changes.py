@@ -99,7 +99,7 @@ def test_a_factor_on_all_efforts_is_one_cause_and_not_one_a_joint():
     rows = RecentRows(np.zeros((50, table.channels, table.size)), predicted,
                       predicted * np.repeat([0.0, -0.6], [6, 4]), np.full(predicted.shape, 4.0))
     found = {one.name: evidence(one, rows) for one in hypotheses(
-        table, np.ones(table.size, bool), np.ones(table.size), 9810.0) if one.is_scale}
+        table, np.ones(table.size, bool), np.ones(table.size), 9810.0, 0) if one.is_scale}
     best = max(found, key=lambda name: found[name][0])
     assert best == "effort scale" and found[best][1][0] == pytest.approx(-0.6, abs=0.05)
 
@@ -109,12 +109,13 @@ def test_hypotheses_are_parts_and_factors_of_what_is_estimated():
     """
     table = RobotModel.from_config(Config()).table
     free, stddev = np.ones(table.size, bool), np.ones(table.size)
-    names = [one.name for one in hypotheses(table, free, stddev, 9810.0)]
-    assert {"external force", "vehicle inertia and restoring", "axis_b link"} < set(names)
-    assert names[-7:] == ["thrust scale", "DVL scale", "effort scale"] + [
+    names = [one.name for one in hypotheses(table, free, stddev, 9810.0, 2)]
+    assert {"external force", "thruster 2", "vehicle inertia and restoring",
+            "axis_b link"} < set(names)
+    assert names[-6:] == ["DVL scale", "effort scale"] + [
         f"{joint} effort scale" for joint in table.joints]
     free[table.match(["axis_b.*"])] = False
-    fewer = [one.name for one in hypotheses(table, free, stddev, 9810.0)]
+    fewer = [one.name for one in hypotheses(table, free, stddev, 9810.0, 2)]
     assert set(names) - set(fewer) == {"axis_b link", "axis_b friction"}
 
 
@@ -304,6 +305,30 @@ def test_thrust_that_is_off_is_a_factor_and_no_payload(setup, factor):
         assert (estimator.effort_factor[6:] == 1).all() and (off < 1.5).all()
     estimator, _ = run(setup, {}, seconds=55.0, until=40.0, spoil=sag, look=(40.0, corrected))
     assert estimator.changes == 2 and (estimator.effort_factor == 1).all()
+    words = np.array(estimator.known_from()) == "measured"
+    error = np.abs(estimator.pi - setup.truth) / deviations(estimator.covariance)
+    assert np.mean(error[words] < 2) > .9 and error[words].max() < 4
+
+
+@pytest.mark.parametrize("gives", [0.0, .6])
+def test_a_thruster_that_fails_is_named_and_no_parameter_follows_it(setup, gives):
+    """A propeller that is lost, or a rope in it: of a controller that goes on commanding it."""
+    allocation = np.reshape(setup.config.thrusters.allocation, (6, -1))
+    share, k = np.linalg.pinv(allocation), 5
+
+    def fails(sample):
+        # told what it may, the others make up for what it does not give
+        told = share @ sample.wrench
+        short = (1 - gives) * told[k] * allocation[:, k]
+        others = np.delete(np.arange(told.size), k)
+        told[others] += np.linalg.lstsq(allocation[:, others], short, rcond=None)[0]
+        return replace(sample, wrench=allocation @ told, by_thruster=allocation * told)
+
+    estimator, off = run(setup, {}, seconds=45.0, spoil=fails)
+    assert estimator.changes == 1 and estimator.last_change.startswith("thruster 6: ")
+    factor = estimator.scales.thruster
+    assert factor[k] == pytest.approx(gives, abs=.05) and (np.delete(factor, k) == 1).all()
+    assert (off < 1.5).all(), off
     words = np.array(estimator.known_from()) == "measured"
     error = np.abs(estimator.pi - setup.truth) / deviations(estimator.covariance)
     assert np.mean(error[words] < 2) > .9 and error[words].max() < 4

@@ -27,19 +27,21 @@ def test_filtered_rows_keep_the_equation_whatever_is_masked():
     rng = np.random.default_rng(0)
     C, p = 3, 5
     pi = rng.normal(size=p)
-    f = RowFilter(Filter(), C, p)
+    f = RowFilter(Filter(), C, p, thrusters=2)
     rows = 0
     for k in range(300):
         Y, known = rng.normal(size=(C, p)), rng.normal(size=C)
         tau = Y @ pi + known
         valid = rng.random(C) > .3
+        by_thruster = np.column_stack([.3 * tau, .7 * tau])
         Y[~valid], tau[~valid] = np.inf, np.nan
-        row = f.add_row(.02 * k, RawRows(Y, known, tau), valid)
+        row = f.add_row(.02 * k, RawRows(Y, known, tau, by_thruster=by_thruster), valid)
         if row is not None:
             rows += 1
             assert row.t == pytest.approx(.02 * k - f.delay)
             np.testing.assert_allclose((row.Y @ pi + row.tau_known)[row.valid], row.tau[row.valid],
                                        atol=1e-12)
+            np.testing.assert_allclose(row.by_thruster.sum(axis=1)[row.valid], row.tau[row.valid])
     assert rows == 300 - 2 * round(f.delay / .02)
 
 

@@ -14,9 +14,9 @@
 
 """A change of the robot that is believed: what it does to what is known, and what is said of it.
 
-Siblings behind `Change`: a part that begins again, a factor on efforts or on velocity, a force
-from outside, and the return to what was known before an earlier change. docs/mathematics.md,
-"Changes of the robot".
+Siblings behind `Change`: a part that begins again, a factor on efforts, on velocity or on a
+thruster, a force from outside, and the return to what was known before an earlier change.
+docs/mathematics.md, "Changes of the robot".
 """
 from __future__ import annotations
 
@@ -35,10 +35,11 @@ FACTOR_UNDONE = 0.03                # a factor so near to one is none
 
 class Scales(NamedTuple):
     """Factors that correct what is measured: effort (C,) on the efforts, velocity on the vehicle's
-    linear velocity."""
+    linear velocity, thruster (N,) on what each adds to the wrench."""
 
     effort: np.ndarray
     velocity: float = 1.0
+    thruster: np.ndarray = np.ones(0)
 
 
 class Checkpoint(NamedTuple):
@@ -169,6 +170,28 @@ class VelocityChange(ScaleChange):
         """See `Change.sentence`."""
         return (f"{self.part}: velocities are {self.factor:.2f} times what the model says since "
                 f"{since:.1f} s (DVL, speed of sound?); corrected. Evidence: {self.odds}")
+
+
+@dataclass(frozen=True)
+class ThrusterChange(ScaleChange):
+    """A thruster, by its place, gives `share` more of the thrust of its setting than until now;
+    odds: the evidence, in words."""
+
+    thruster: int
+    share: float
+    odds: str
+
+    def _corrected(self, scales: Scales) -> Scales:
+        corrected = scales.thruster.copy()
+        corrected[self.thruster] += self.share
+        corrected[np.abs(corrected - 1) < FACTOR_UNDONE] = 1.0
+        return scales._replace(thruster=corrected)
+
+    def sentence(self, since: float) -> str:
+        """See `Change.sentence`."""
+        return (f"{self.part}: {100 * abs(self.share):.0f} % of its thrust are "
+                f"{'gone' if self.share < 0 else 'there'} since {since:.1f} s (propeller, rope, "
+                f"speed controller?); corrected. Evidence: {self.odds}")
 
 
 @dataclass(frozen=True)

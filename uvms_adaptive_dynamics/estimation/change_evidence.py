@@ -37,6 +37,7 @@ from ..model.vehicle import load_columns
 # A change may be as large as half of what the prior did not know; a scale wrong by 15 %.
 SHARE_OF_PRIOR = 0.5
 SCALE_STDDEV = 0.15
+THRUSTER_STDDEV = 0.5       # of its thrust: a rope, a broken blade, a speed controller that is off
 NEWTON_STEPS = 4        # a scale of 1.3 is within a thousandth after three
 # What changes by itself; of the vehicle a load changes inertia and weight at once.
 WHOLES = {
@@ -50,8 +51,8 @@ WHOLES = {
 class Hypothesis:
     """What may have changed: parameters at `places` (k,), or, where there are none, one factor on
     the efforts of `channels`, or (of_velocity) one by which the vehicle's linear velocity is to be
-    corrected, or (of_load) a force from outside as of `load_columns`. stddev (k,), (1,) or (12,):
-    what such a change may be."""
+    corrected, or (of_load) a force from outside as of `load_columns`, or (of_thruster) one on what
+    the thruster of this place gives. stddev (k,), (1,) or (12,): what such a change may be."""
 
     name: str
     places: np.ndarray
@@ -59,6 +60,7 @@ class Hypothesis:
     stddev: np.ndarray
     of_velocity: bool = False
     of_load: bool = False
+    of_thruster: int | None = None
 
     @property
     def is_scale(self) -> bool:
@@ -74,6 +76,10 @@ class Hypothesis:
             if rows.R_nb is not None:
                 # the thrusters hold against it
                 columns[:, self.channels] = -load_columns(rows.R_nb)
+        elif self.of_thruster is not None:
+            if rows.by_thruster is not None:
+                # what it gives is needed; what is measured is what it is told
+                columns[:, self.channels, 0] = -rows.by_thruster[:, self.channels, self.of_thruster]
         elif not self.of_velocity:
             columns[:, self.channels, 0] = rows.predicted[:, self.channels]
         elif rows.by_velocity is not None:
@@ -82,10 +88,11 @@ class Hypothesis:
 
 
 def hypotheses(table: ParameterTable, free: np.ndarray, prior_stddev: np.ndarray,
-               weight_density: float) -> tuple[Hypothesis, ...]:
+               weight_density: float, thrusters: int) -> tuple[Hypothesis, ...]:
     """Links, frictions, the vehicle's restoring, that with its inertia, its damping; a force on the
-    vehicle from outside; factors on the thrust, on the DVL's velocity, on all joints' efforts and
-    on each. free (p,): what is estimated; prior_stddev (p,); weight_density [N/m^3] of water."""
+    vehicle from outside; factors on the thrust, on each thruster's, on the DVL's velocity, on all
+    joints' efforts and on each. free (p,): what is estimated; prior_stddev (p,); weight_density
+    [N/m^3] of water; thrusters: how many."""
     nowhere, every = np.zeros(0, int), np.arange(table.channels)
     parts = table.merged(WHOLES)
     if table.vehicle:
@@ -101,6 +108,8 @@ def hypotheses(table: ParameterTable, free: np.ndarray, prior_stddev: np.ndarray
         found.append(Hypothesis("external force", nowhere, every[:6],
                                 SHARE_OF_PRIOR * weight * reach, of_load=True))
         found.append(Hypothesis("thrust scale", nowhere, every[:6], factor))
+        found += [Hypothesis(f"thruster {k + 1}", nowhere, every[:6], np.array([THRUSTER_STDDEV]),
+                             of_thruster=k) for k in range(thrusters)]
         found.append(Hypothesis("DVL scale", nowhere, every[:6], factor, of_velocity=True))
     first_joint = table.channels - table.n
     if table.n > 1:
@@ -117,7 +126,8 @@ class RecentRows:
     Y (T, C, p); predicted, residual (T, C) as they were before each row was used; weight (T, C):
     reciprocal variance that a row has as one of many like it, model error included; by_velocity
     (T, C, 2): what the predictions change by with the scale of the linear velocity; R_nb (T, 3, 3):
-    attitudes; load (T, 12): the force from outside that each was predicted with."""
+    attitudes; load (T, 12): the force from outside that each was predicted with; by_thruster
+    (T, C, N): what each thruster adds to the efforts."""
 
     Y: np.ndarray
     predicted: np.ndarray
@@ -126,6 +136,7 @@ class RecentRows:
     by_velocity: np.ndarray | None = None
     R_nb: np.ndarray | None = None
     load: np.ndarray | None = None
+    by_thruster: np.ndarray | None = None
 
 
 class LoadSums(NamedTuple):

@@ -24,6 +24,7 @@ restored. docs/mathematics.md and docs/uncertainty.md, "Changes of the robot".
 """
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ import numpy as np
 
 from ..config import Config
 from ..model.parameters import ParameterTable
+from ..model.robot import RobotModel
 from ..uncertainty.channel_noise import NoiseRecord
 from .believed_change import (
     Change,
@@ -41,6 +43,7 @@ from .believed_change import (
     LoadChange,
     PartChange,
     Restoration,
+    ThrusterChange,
     VelocityChange,
 )
 from .change_evidence import (
@@ -116,13 +119,14 @@ class NoChangeDetection:
 class _Ring:
     """The rows of the last seconds, of every `stride`-th tick."""
 
-    def __init__(self, length: int, stride: int, channels: int, size: int):
+    def __init__(self, length: int, stride: int, channels: int, size: int, thrusters: int):
         self.stride, self._length = stride, length
         self._Y = np.zeros((length, channels, size))
         # measured, predicted, doubt (variance), counts
         self._values = np.zeros((4, length, channels))
         self._by_velocity = np.zeros((length, channels, 2))
         self._R_nb, self._load = np.zeros((length, 3, 3)), np.zeros((length, 12))
+        self._by_thruster = np.zeros((length, channels, thrusters))
         self._pi = np.zeros((length, size))
         self.clear()
 
@@ -137,6 +141,8 @@ class _Ring:
                               prediction.parameter_variance, counts)
         if prediction.by_velocity is not None:
             self._by_velocity[k] = prediction.by_velocity * counts[:, None]
+        if prediction.by_thruster is not None:
+            self._by_thruster[k] = prediction.by_thruster * counts[:, None]
         if prediction.R_nb is not None:
             self._R_nb[k] = prediction.R_nb
         self._load[k] = 0.0 if prediction.load is None else prediction.load
@@ -154,18 +160,21 @@ class _Ring:
             predicted = self._Y[order] @ self._pi[order[0]]
         weight = self._weight(rows, variance, counts, doubt)
         return RecentRows(self._Y[order], predicted, measured - predicted, weight,
-                          self._by_velocity[order], self._R_nb[order], self._load[order])
+                          self._by_velocity[order], self._R_nb[order], self._load[order],
+                          self._by_thruster[order])
 
     def newest_of_each(self, lengths: Sequence[int],
                        variance: np.ndarray) -> dict[int, RecentRows]:
         """`newest` of several numbers of rows, ascending: all views of the longest."""
         order = (self._next - lengths[-1] + np.arange(lengths[-1])) % self._length
-        Y, by_velocity, R_nb = self._Y[order], self._by_velocity[order], self._R_nb[order]
+        Y, by_velocity, R_nb, by_thruster = (values[order] for values in (
+            self._Y, self._by_velocity, self._R_nb, self._by_thruster))
         measured, predicted, doubt, counts = self._values[:, order]
         residual = measured - predicted
         return {rows: RecentRows(Y[-rows:], predicted[-rows:], residual[-rows:],
                                  self._weight(rows, variance, counts[-rows:], doubt[-rows:]),
-                                 by_velocity[-rows:], R_nb[-rows:])
+                                 by_velocity[-rows:], R_nb[-rows:],
+                                 by_thruster=by_thruster[-rows:])
                 for rows in lengths}
 
     def _weight(self, rows: int, variance: np.ndarray, counts: np.ndarray,
@@ -190,19 +199,22 @@ class _Suspect(NamedTuple):
 
 
 class EvidenceChangeDetector:
-    """Looks at the last seconds every half second, one hypothesis at a tick."""
+    """Looks at the last seconds every half second, as few hypotheses at a tick as that takes."""
 
     def __init__(self, table: ParameterTable, free: np.ndarray, period: float, overlap: float,
-                 prior_stddev: np.ndarray, rows_known: float, weight_density: float):
+                 prior_stddev: np.ndarray, rows_known: float, weight_density: float,
+                 thrusters: int):
         """free (p,): estimated parameters; period [s]; overlap: neighbouring rows that carry the
         information of an independent one; prior_stddev (p,); rows_known: of a channel, learnt from
-        before; weight_density [N/m^3] of water."""
-        self._hypotheses = hypotheses(table, free, prior_stddev, weight_density)
+        before; weight_density [N/m^3] of water; thrusters: how many."""
+        self._hypotheses = hypotheses(table, free, prior_stddev, weight_density, thrusters)
         stride = max(1, round(overlap / 4))
         tick = period * stride
         self._since = sorted({max(1, round(seconds / tick)) for seconds in SINCE})
-        self._ring = _Ring(self._since[-1], stride, table.channels, table.size)
-        self._look_ticks = max(round(LOOK_PERIOD / period), len(self._hypotheses) + 2)
+        self._ring = _Ring(self._since[-1], stride, table.channels, table.size, thrusters)
+        # a tick to begin a look and one to end it
+        self._look_ticks = max(round(LOOK_PERIOD / period), 3)
+        self._at_once = math.ceil(len(self._hypotheses) / (self._look_ticks - 2))
         self._settling = FIRST_LOOK / period
         self._quiet: deque[NoiseRecord] = deque(
             maxlen=1 + round(SINCE[-1] / (self._look_ticks * period)))
@@ -227,7 +239,9 @@ class EvidenceChangeDetector:
                 self._look = self._begin(information)
             return None
         if len(look.found) < len(self._hypotheses):
-            look.found.append(self._best_since(self._hypotheses[len(look.found)], look))
+            tried = len(look.found)
+            look.found += [self._best_since(one, look)
+                           for one in self._hypotheses[tried:tried + self._at_once]]
             return None
         self._look = None
         change = self._restored(look) or self._believed(look)
@@ -303,6 +317,8 @@ class EvidenceChangeDetector:
             if scale.of_velocity:
                 correction = 1 + velocity_correction(scale, then, change)
                 return VelocityChange(part, ticks, noise, 1 / correction, odds)
+            if scale.of_thruster is not None:
+                return ThrusterChange(part, ticks, noise, scale.of_thruster, change, odds)
             return EffortChange(part, ticks, noise, scale.channels, 1 + change, odds)
         loads = [one for one in chosen if one.of_load]
         if loads:
@@ -354,11 +370,12 @@ class EvidenceChangeDetector:
         self._quiet.clear()
 
 
-def change_detector(config: Config, table: ParameterTable, free: np.ndarray, directional: bool,
+def change_detector(config: Config, robot: RobotModel, free: np.ndarray, directional: bool,
                     overlap: float, prior_stddev: np.ndarray, rows_known: float) -> ChangeDetector:
     """The detector that the settings ask for. directional: whether old rows can be marginalized.
     """
     if directional and config.estimation.follow_changes and free.any():
-        return EvidenceChangeDetector(table, free, config.filter.period, overlap, prior_stddev,
-                                      rows_known, config.robot.water_density * config.robot.gravity)
+        return EvidenceChangeDetector(
+            robot.table, free, config.filter.period, overlap, prior_stddev, rows_known,
+            config.robot.water_density * config.robot.gravity, robot.thrusters)
     return NoChangeDetection()

@@ -69,6 +69,7 @@ from .saved_state import (
     known_directions,
     known_rows,
     measuring_settings,
+    thruster_factors,
     velocity_factor,
     wrong_channels,
 )
@@ -100,8 +101,7 @@ class Estimator:
     prediction: Prediction | None
     status: str
     solved: bool
-    effort_factor: np.ndarray
-    velocity_factor: float
+    scales: Scales
     undone: str
     standing_change: str
     _checkpoints: Checkpoints
@@ -131,8 +131,9 @@ class Estimator:
         self._note(*notes)
         self._half_period = 0.5 * config.filter.period if real_time else None
         self._deadline = config.estimation.deadline or self._half_period
-        self._check = SampleCheck(config.limits, self.table, config.filter.gates)
-        self._low_pass = RowFilter(config.filter, self.table.channels, self.table.size)
+        self._check = SampleCheck(config.limits, self.robot, config.filter.gates)
+        self._low_pass = RowFilter(config.filter, self.table.channels, self.table.size,
+                                   self.robot.thrusters)
         # White noise is so much larger before the low-pass.
         self._raw_noise_ratio = np.sqrt(self._low_pass.correlation_length)
         self._given = prior or prior_from_config(config, self.robot)
@@ -263,14 +264,13 @@ class Estimator:
         if found is not None:
             self._undo(*found)
         if self._checkpoints.is_due(sample):
-            scales = Scales(self.effort_factor, self.velocity_factor)
-            self._checkpoints.keep(sample, Checkpoint("sensors", self.pi, scales,
-                                                 self.information.record()))
+            self._checkpoints.keep(sample, Checkpoint("sensors", self.pi, self.scales,
+                                                      self.information.record()))
 
     def _undo(self, until: float, known: Checkpoint) -> None:
         """Return to what was known up to a stamp [s]."""
         self.information.put_back(known.information)
-        self.pi, (self.effort_factor, self.velocity_factor) = known.pi, known.scales
+        self.pi, self.scales = known.pi, known.scales
         if self.payload.since > until:
             self.payload.end()
         else:
@@ -285,12 +285,16 @@ class Estimator:
         self._note(self.undone)
 
     def _corrected(self, sample: Sample) -> Sample:
-        """The sample with the linear velocity that a scale believed to be wrong hides."""
-        if self.velocity_factor == 1.0:
-            return sample
-        nu = sample.nu.copy()
-        nu[:3] *= self.velocity_factor
-        return replace(sample, nu=nu)
+        """The sample with the linear velocity and the wrench that scales believed to be wrong hide.
+        """
+        velocity, thruster = self.scales.velocity, self.scales.thruster
+        if velocity != 1.0:
+            nu = sample.nu.copy()
+            nu[:3] *= velocity
+            sample = replace(sample, nu=nu)
+        if sample.by_thruster is not None and (thruster != 1.0).any():
+            sample = replace(sample, wrench=sample.wrench + sample.by_thruster @ (thruster - 1.0))
+        return sample
 
     def _follow_load(self, prediction: Prediction, excited: Excited) -> None:
         """A force from outside changes, or is there no more."""
@@ -365,8 +369,7 @@ class Estimator:
     def follow(self, change: Change, t: float) -> None:
         """What is known follows a change at stamp t [s], where the numbers allow it."""
         pi, covariance = self.pi, self._uncertainty.covariance.matrix
-        followed = change.follow(self.information, self.pi,
-                                 Scales(self.effort_factor, self.velocity_factor))
+        followed = change.follow(self.information, self.pi, self.scales)
         if followed is None:
             return
         if isinstance(change, PartChange):
@@ -378,7 +381,7 @@ class Estimator:
                 self.payload.end()
         elif isinstance(change, LoadChange):
             self._load.begin(change.sums)
-        self.pi, (self.effort_factor, self.velocity_factor) = followed.pi, followed.scales
+        self.pi, self.scales = followed.pi, followed.scales
         if followed.before is not None:
             self._detector.remember(followed.before)
         since = t - change.ticks * self.config.filter.period - (self._first_t or 0.0)
@@ -470,8 +473,13 @@ class Estimator:
         self._hold()
         self._uncertainty.restart(known.covariance, saved.systematic)
         self._detector = self._new_detector(rows_known)
-        self.effort_factor = effort_factors(saved, self.robot.channels)
-        self.velocity_factor = velocity_factor(saved)
+        self.scales = Scales(effort_factors(saved, self.robot.channels), velocity_factor(saved),
+                             thruster_factors(saved, self.robot.thrusters))
+        if (self.scales.thruster != 1.0).any():
+            self._note("the saved estimate counts thrusters at "
+                       f"{self.scales.thruster.round(2).tolist()} times the thrust of their "
+                       "settings, as they were found in its dive; what has been mended since is "
+                       "noticed while it learns")
         self.payload.end()
         self.standing_change = ""
         self._load = ExternalLoad(self.config.filter.period)
@@ -492,7 +500,7 @@ class Estimator:
         learnt stays. A detector of changes that is switched on begins anew."""
         before, self.config = self.config.estimation, config
         self._left_out = self.robot.left_out(config)
-        self._check = SampleCheck(config.limits, self.table, config.filter.gates)
+        self._check = SampleCheck(config.limits, self.robot, config.filter.gates)
         self._low_pass.minimum_share = config.filter.minimum_share
         self._deadline = config.estimation.deadline or self._half_period
         if config.estimation.follow_changes != before.follow_changes:
@@ -520,7 +528,7 @@ class Estimator:
             self.information.hold(held, self._free_set.held_covariance())
 
     def _new_detector(self, rows_known: float = 0.0) -> ChangeDetector:
-        return change_detector(self.config, self.table, self.free,
+        return change_detector(self.config, self.robot, self.free,
                                self.information.follows_changes,
                                self._low_pass.correlation_length, self.information.prior.stddev,
                                rows_known)
@@ -574,6 +582,16 @@ class Estimator:
         """ln Bayes factor by which a change came nearest to being believed; see
         `ChangeDetector`."""
         return self._detector.nearest
+
+    @property
+    def effort_factor(self) -> np.ndarray:
+        """(C,) by which measured efforts are corrected since a change of scale."""
+        return self.scales.effort
+
+    @property
+    def velocity_factor(self) -> float:
+        """By which the vehicle's measured linear velocity is corrected since a change of scale."""
+        return self.scales.velocity
 
     @property
     def free(self) -> np.ndarray:
@@ -636,6 +654,7 @@ class Estimator:
         factors = {channel: float(factor) for channel, factor in zip(self.robot.channels,
                                                                      self.effort_factor)
                    if factor != 1.0}
+        thruster = self.scales.thruster
         return {
             "rows": before + self.information.rows_learned,
             "directions": known_directions(self.covariance, self.information.prior.stddev),
@@ -647,7 +666,8 @@ class Estimator:
                 self.robot.channels, self.information.noise.interval_factor.round(4).tolist()))}
                if self._adapt_intervals else {}),
             **({"effort_factor": factors} if factors else {}),
-            **({"velocity_factor": self.velocity_factor} if self.velocity_factor != 1.0 else {})
+            **({"velocity_factor": self.velocity_factor} if self.velocity_factor != 1.0 else {}),
+            **({"thruster_factor": thruster.tolist()} if (thruster != 1.0).any() else {})
         }
 
     def snapshot(self) -> EstimatorSnapshot:

@@ -31,8 +31,9 @@ from ..model.robot import RawRows
 
 class Row(NamedTuple):
     """Low-passed rows of one instant: tau (C,) = Y (C, p) pi + tau_known (C,); valid (C,); t is
-    the instant they belong to, of which nu_dot (6,) and R_nb (3, 3) are; by_velocity (C, 2) as of
-    `RawRows`; load (12,): the force from outside that tau_known holds (`ExternalLoad`)."""
+    the instant they belong to, of which nu_dot (6,) and R_nb (3, 3) are; by_velocity (C, 2) and
+    by_thruster (C, N) as of `RawRows`; load (12,): the force from outside that tau_known holds
+    (`ExternalLoad`)."""
 
     t: float
     Y: np.ndarray
@@ -43,6 +44,7 @@ class Row(NamedTuple):
     by_velocity: np.ndarray | None = None
     R_nb: np.ndarray | None = None
     load: np.ndarray | None = None
+    by_thruster: np.ndarray | None = None
 
 
 class RowFilter:
@@ -51,14 +53,18 @@ class RowFilter:
     minimum_share: of the weight that must be valid for a row to count.
     """
 
-    def __init__(self, settings: Filter, channels: int, size: int):
+    def __init__(self, settings: Filter, channels: int, size: int, thrusters: int = 0):
+        """size: columns of Y; thrusters: those of by_thruster."""
         self.kernel = gaussian_kernel(settings)
         self.correlation_length = correlation_length(self.kernel)
         self.delay = (len(self.kernel) // 2) * settings.period
         self.minimum_share = settings.minimum_share
         K = len(self.kernel)
         # Each instant is written twice, K apart, so that the last K are always one contiguous view.
-        self._values = np.zeros((2 * K, channels, size + 4))
+        ends = np.cumsum([size, 1, 1, 2, thrusters])
+        self._Y, self._known, self._tau, self._by_velocity, self._by_thruster = (
+            slice(begin, end) for begin, end in zip([0, *ends], ends))
+        self._values = np.zeros((2 * K, channels, ends[-1]))
         self._mask = np.zeros((2 * K, channels))
         self._instants: list = [None] * K
         self._filled = 0
@@ -76,8 +82,10 @@ class RowFilter:
         """
         K, place = len(self.kernel), self._place
         values = self._values[place]
-        values[:, :-4], values[:, -2], values[:, -1] = raw.Y, raw.tau_known, raw.tau
-        values[:, -4:-2] = 0.0 if raw.by_velocity is None else raw.by_velocity
+        values[:, self._Y] = raw.Y
+        values[:, self._known], values[:, self._tau] = raw.tau_known[:, None], raw.tau[:, None]
+        values[:, self._by_velocity] = 0.0 if raw.by_velocity is None else raw.by_velocity
+        values[:, self._by_thruster] = 0.0 if raw.by_thruster is None else raw.by_thruster
         values[~valid] = 0.0
         self._values[place + K] = values
         self._mask[place] = self._mask[place + K] = valid
@@ -93,5 +101,6 @@ class RowFilter:
         sums = np.einsum("kc,kcp->cp", weights, self._values[window])
         sums /= np.maximum(share, 1e-12)[:, None]
         t, valid, nu_dot, R_nb = self._instants[(self._place + K // 2) % K]
-        return Row(t, sums[:, :-4], sums[:, -2], sums[:, -1],
-                   (share >= self.minimum_share) & valid, nu_dot, sums[:, -4:-2], R_nb)
+        return Row(t, sums[:, self._Y], sums[:, self._known.start], sums[:, self._tau.start],
+                   (share >= self.minimum_share) & valid, nu_dot, sums[:, self._by_velocity], R_nb,
+                   by_thruster=sums[:, self._by_thruster])

@@ -35,8 +35,8 @@ class Prediction:
     (C, C): the part of `predicted_covariance` that comes from the parameters; trust (C,): places in
     `uncertainty.trust.STATES` as of the rows before; by_velocity (C, 2): what `predicted` changes
     by with the scale of the vehicle's linear velocity (`RobotModel.by_velocity`); R_nb (3, 3): the
-    attitude, body FRD to NED; load (12,): the force from outside that tau_known holds, None: none.
-    All arrays are read-only."""
+    attitude, body FRD to NED; load (12,): the force from outside that tau_known holds, None: none;
+    by_thruster (C, N): what each thruster adds to `measured`. All arrays are read-only."""
 
     t: float
     pi: np.ndarray
@@ -53,6 +53,7 @@ class Prediction:
     by_velocity: np.ndarray | None = None
     R_nb: np.ndarray | None = None
     load: np.ndarray | None = None
+    by_thruster: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         for value in vars(self).values():
@@ -82,7 +83,8 @@ def predict(row: Row, pi: np.ndarray, covariance: ParameterCovariance, noise: Ch
     predicted = row.Y @ pi + row.tau_known
     return Prediction(row.t, pi, predicted, covariance.of_rows(row.Y), noise.interval_stddev,
                       row.tau, row.tau - predicted, row.valid, row.Y, row.tau_known, row.nu_dot,
-                      trust, row.by_velocity, row.R_nb, row.load)
+                      trust, row.by_velocity, row.R_nb, row.load,
+                      row.by_thruster)
 
 
 def parameter_stddev(covariance: ParameterCovariance, systematic: np.ndarray) -> np.ndarray:

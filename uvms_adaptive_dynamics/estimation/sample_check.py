@@ -27,7 +27,6 @@ import numpy as np
 
 from ..config import Limits
 from ..errors import ParameterError
-from ..model.parameters import ParameterTable
 from ..model.robot import RobotModel
 from ..model.rotations import from_down
 from ..model.sample import Sample
@@ -41,9 +40,11 @@ INCONSISTENT = 10.0
 class SampleCheck:
     """Shapes, types and plausibility of the samples of one robot."""
 
-    def __init__(self, limits: Limits, table: ParameterTable, gates: bool = True):
+    def __init__(self, limits: Limits, robot: RobotModel, gates: bool = True):
         """gates: false lets everything through that is finite."""
+        table = robot.table
         n, vehicle = table.n, table.vehicle
+        self._by_thruster = (6, robot.thrusters)
         self.gates, self._channels = gates, table.channels
         self._vehicle, self._eye = vehicle, np.eye(3)
         self._shapes = {
@@ -80,6 +81,10 @@ class SampleCheck:
             if name != "valid" and value.dtype.kind not in "fiu":
                 raise ParameterError(
                     f"sample.{name} is of type {value.dtype}, expected real numbers.")
+        given = sample.by_thruster
+        if given is not None and self._by_thruster[1] and np.shape(given) != self._by_thruster:
+            raise ParameterError(f"sample.by_thruster has shape {np.shape(given)}, expected "
+                                 f"{self._by_thruster} or None.")
 
     def plausible(self, sample: Sample) -> np.ndarray:
         """(C,) bool: rows whose motion and effort are finite numbers that a robot can have.

@@ -104,6 +104,16 @@ def velocity_factor(parameters: ParameterSet) -> float:
     return float(found) if isinstance(found, (int, float)) and 0 < found < np.inf else 1.0
 
 
+def thruster_factors(parameters: ParameterSet, thrusters: int) -> np.ndarray:
+    """(N,) factors by which an estimate corrects each thruster's thrust; 1 where it does not say.
+    """
+    found = parameters.learned.get("thruster_factor")
+    if (isinstance(found, list) and len(found) == thrusters
+            and all(isinstance(one, (int, float)) and abs(one) < np.inf for one in found)):
+        return np.array(found, float)
+    return np.ones(thrusters)
+
+
 def wrong_channels(parameters: ParameterSet) -> list[str]:
     """Channels on which its data contradicted an estimate when it was saved."""
     found = parameters.learned.get("wrong")

@@ -66,16 +66,19 @@ def resolve_urdf(address: str) -> str:
 class RawRows(NamedTuple):
     """One instant's rows before the low-pass: tau (C,) = Y (C, p) pi + tau_known (C,).
 
-    by_velocity (C, 2): see `RobotModel.by_velocity`; None: zero."""
+    by_velocity (C, 2): see `RobotModel.by_velocity`; by_thruster (C, N): what each thruster adds to
+    tau. None: zero."""
 
     Y: np.ndarray
     tau_known: np.ndarray
     tau: np.ndarray
     by_velocity: np.ndarray | None = None
+    by_thruster: np.ndarray | None = None
 
     def scaled(self, factor: np.ndarray) -> RawRows:
         """The same with the measured efforts times factor (C,)."""
-        return self._replace(tau=self.tau * factor)
+        return self._replace(tau=self.tau * factor, by_thruster=None if self.by_thruster is None
+                             else self.by_thruster * factor[:, None])
 
 
 class RobotModel:
@@ -86,6 +89,8 @@ class RobotModel:
         self.vehicle = robot.vehicle
         self.arm = arm
         self.joints = robot.joints
+        commanded = robot.vehicle and config.thrusters.source == "thrusters"
+        self.thrusters = len(config.thrusters.signs) if commanded else 0
         self.coupled = config.estimation.coupling != "none"
         self._tilt_only = config.estimation.base_motion == "tilt"
         self.table = _table(config, arm)
@@ -211,7 +216,11 @@ class RobotModel:
                 Y[:6, table.links_slice.stop:] = 0.0
         tau = np.concatenate([sample.wrench, sample.joint_torque
                               ]) if self.vehicle else sample.joint_torque
-        return RawRows(Y, known, tau)
+        by_thruster = None
+        if self.thrusters and sample.by_thruster is not None:
+            by_thruster = np.zeros((table.channels, self.thrusters))
+            by_thruster[:6] = sample.by_thruster
+        return RawRows(Y, known, tau, by_thruster=by_thruster)
 
     def left_out(self, config: Config) -> np.ndarray:
         """(C,) bool: channels that a setting leaves out."""

@@ -56,6 +56,8 @@ class Sample:
     covariance of its down vector in body axes, of R_nb's third row; None where it is measured.
 
     misread: what is found wrong with sensors and settings at present.
+
+    by_thruster (6, N): what each thruster adds to the wrench, None where that is not known.
     """
 
     t: float
@@ -72,6 +74,7 @@ class Sample:
     right_until: float = -math.inf
     found_wrong: bool = False
     misread: tuple[Misread, ...] = ()
+    by_thruster: np.ndarray | None = None
 
 
 def channel_names(vehicle: bool, joints: tuple[str, ...]) -> tuple[str, ...]:

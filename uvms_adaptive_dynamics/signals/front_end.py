@@ -232,7 +232,7 @@ class SignalFrontEnd:
             return None
         arm = self._unseen_arm() if joints is None else joints
         # wrench of the thrusters
-        wrench, wrench_reason = self._wrench.wrench(t)
+        wrench, wrench_reason, by_thruster = self._wrench.wrench(t)
         if wrench_reason in ("", SATURATED):
             self._log_thrust(tick)
         # masks: rows that the model cannot explain, and those of a sensor that has become wrong
@@ -249,7 +249,7 @@ class SignalFrontEnd:
         return Sample(stamp, motion.R_nb, motion.nu, motion.nu_dot, arm.mu, arm.mu_dot,
                       arm.mu_ddot, wrench, arm.effort, valid, motion.down_doubt,
                       origin + frames.right_until, frames.vehicle_is_wrong or frames.arm_is_wrong,
-                      frames.misread + self.delay.misread)
+                      frames.misread + self.delay.misread, by_thruster)
 
     def _vehicle_motion(self, t: float) -> Motion | None:
         if not self.config.robot.vehicle:

@@ -67,6 +67,18 @@ def commanded(thrusters, command_of, seconds, period=0.02):
     thrusters.flush()
 
 
+def test_the_wrench_is_what_the_thrusters_add_up_to():
+    """Each by its column of the allocation, in whatever state the commands are."""
+    thrusters = model()
+    thrusters.add_command(0.0, (10 * SHARES).tolist())
+    thrusters.flush()
+    for t in (0.3, 9.0):                    # the second without a command for long
+        found = thrusters.wrench(t)
+        np.testing.assert_allclose(found.by_thruster.sum(axis=1), found.wrench)
+    np.testing.assert_allclose(found.by_thruster, thrusters.allocation * 10 * SHARES, atol=1e-12)
+    assert found.mask_reason == "no thruster command"
+
+
 def test_the_lag_is_exact_between_commands():
     """After a step the mean of a tick's period follows 1 - exp(-t / T), whatever the ticks."""
     thrusters = model()

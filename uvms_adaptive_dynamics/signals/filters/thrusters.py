@@ -150,12 +150,12 @@ class ThrusterModel:
         # A tick that is asked for again has no time of its own.
         moved = self._started and end > begin
         thrust = (self.impulse - impulse) / (end - begin) if moved else self._thrust
-        wrench = self.allocation @ thrust
+        reason = SATURATED if self._was_saturated else ""
         if t - self._last_command > self._patience():
-            return BodyWrench(wrench, "no thruster command")
-        if t < self._settled:
-            return BodyWrench(wrench, "rotors settle after a gap in the commands")
-        return BodyWrench(wrench, SATURATED if self._was_saturated else "")
+            reason = "no thruster command"
+        elif t < self._settled:
+            reason = "rotors settle after a gap in the commands"
+        return BodyWrench(self.allocation @ thrust, reason, self.allocation * thrust)
 
     def _follow(self, t: float) -> None:
         """Follow the commands until t."""

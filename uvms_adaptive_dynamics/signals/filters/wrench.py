@@ -30,10 +30,12 @@ TORQUE_FLOOR = 0.2 * FORCE_FLOOR      # [N m] thrusters act about 0.2 m from the
 
 
 class BodyWrench(NamedTuple):
-    """Wrench (6,) [N, N m] about the body origin, FRD, and why its rows do not count, or ''."""
+    """Wrench (6,) [N, N m] about the body origin, FRD, why its rows do not count, or '', and what
+    each thruster adds to it (6, N), where that is known."""
 
     wrench: np.ndarray
     mask_reason: str
+    by_thruster: np.ndarray | None = None
 
 
 class MeasuredWrench:
