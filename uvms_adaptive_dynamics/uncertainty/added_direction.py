@@ -81,6 +81,10 @@ class RobustFit:
         """The fit of the same rows to other efforts tau (T, C)."""
         return RobustFit(self._Y, tau, self.valid, self._t)
 
+    def beside(self, columns: np.ndarray) -> RobustFit:
+        """The fit with further columns (T, C, k)."""
+        return RobustFit(np.concatenate([self._Y, columns], axis=2), self.tau, self.valid, self._t)
+
     def _solution(self, tau: np.ndarray, valid: np.ndarray) -> np.ndarray:
         A = (self._Y * self._scale * self._weight[:, None])[valid]
         return np.linalg.solve(A.T @ A + self._ridge(0), A.T @ (tau * self._weight)[valid])
