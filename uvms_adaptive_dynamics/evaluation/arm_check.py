@@ -34,8 +34,8 @@ from .log import RunLog
 CHECKED_EVERY = 3   # ticks between the samples that are looked at: motion is slower
 CHECKED_SECONDS = 180.0  # [s] of the newest samples
 DRAG = "link_drag"
-# Sets of what every such robot has and the paper's model lacks. Drag acts as a delay would, a moment
-# across the axes as that of an arm of another weight: a fault has to be told from them.
+# Sets of what every such robot has and the paper's model lacks. Drag acts as a delay would, a
+# moment across the axes as that of an arm of another weight: a fault has to be told from them.
 LACKING = (DRAG, "off_axis_damping")
 WEIGHT = ("m", "mlx", "mly", "mlz")  # of a link: what gravity acts on, and buoyancy
 JOINT_NUDGE = 0.05  # [rad, m] of a joint, by which the change of the predictions is measured
