@@ -112,7 +112,7 @@ def _low_passed(samples: Sequence[Sample], pi: np.ndarray, config: Config,
             continue
         Y = np.column_stack([_late(before, sample, after, pi, robot) / (2 * period),
                              _turned(sample, pi, robot), whole.raw_rows(sample).Y[:, places],
-                             whole.raw_rows(_at_rest(sample)).Y[:, floating]])
+                             whole.raw_rows(at_rest(sample)).Y[:, floating]])
         # Vehicle rows are masked where vehicle or arm is not known: there is no change of it then.
         known = all(each.valid[robot.vehicle_rows].all() for each in (before, after))
         row = row_filter.add_row(sample.t, RawRows(Y, zero, zero), sample.valid & known)
@@ -122,7 +122,7 @@ def _low_passed(samples: Sequence[Sample], pi: np.ndarray, config: Config,
             np.array([Y for _, Y in found]).reshape(-1, len(zero), columns))
 
 
-def _at_rest(sample: Sample) -> Sample:
+def at_rest(sample: Sample) -> Sample:
     """The same posture and attitude, nothing moving."""
     still, joints = np.zeros(6), np.zeros(len(sample.mu))
     return replace(sample, nu=still, nu_dot=still, mu_dot=joints, mu_ddot=joints)

@@ -212,8 +212,8 @@ class RobotModel:
                 instant = self._in_current(Y, instant, pi, np.append(pi[place], 0.0))
             for name, one in table.term_sets.items():
                 one.fill(Y[:, table.term_slices[name]], instant)
-            if instant.by_current is not None:
-                known -= Y[:, place] @ pi[place]    # the columns are those about a current
+            if instant.by_current is not None and pi is not None:
+                known[:6] -= instant.by_current @ pi[place]     # columns are those about a current
             if self.vehicle and not carried:
                 Y[:6, table.links_slice.stop:] = 0.0
         tau = np.concatenate([sample.wrench, sample.joint_torque
