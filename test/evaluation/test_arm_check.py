@@ -88,6 +88,27 @@ def test_what_is_wrong_is_named_alone(wrong, code, said):
         assert number == pytest.approx(abs(*wrong.values()), rel=0.1 if "scale" in wrong else 0.3)
 
 
+def afloat(sample):
+    """A float on axis_c, of which the parameters know nothing: 3 N."""
+    load, wrench = ROBOT.arm.buoyancy(sample.mu, sample.R_nb, np.array([0.0, 0.0, 3.0, 0.0]),
+                                      np.array([[0.0, -0.02, 0.0]] * 4))
+    return replace(sample, wrench=sample.wrench + wrench, joint_torque=sample.joint_torque + load)
+
+
+def across(sample):
+    """Drag turns the vehicle where it moves along an axis: its pressure acts 5 cm aside."""
+    u, v, w = sample.nu[:3] * np.abs(sample.nu[:3])
+    return replace(sample, wrench=sample.wrench + 6.0 * np.array([0, 0, 0, v, -u - w, -v]))
+
+
+@pytest.mark.parametrize("change", [afloat, across])
+def test_what_the_model_lacks_is_no_fault_of_the_arm(change):
+    """Buoyancy of the links looked like a constant on an effort, moments across the vehicle's axes
+    like an arm of another weight."""
+    samples, log = recorded(change=change)
+    assert arm_check(samples, log, PI, CONFIG, ROBOT) == []
+
+
 def exchanged(sample):
     """Names of axis_d and axis_c exchanged."""
     order = [0, 2, 1, 3]

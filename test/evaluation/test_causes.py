@@ -22,6 +22,7 @@ from uvms_adaptive_dynamics.evaluation.causes import (
     masked_rows,
     missing_messages,
     partly_masked,
+    remedies,
 )
 from uvms_adaptive_dynamics.signals.decode.input_state import InputState
 
@@ -75,6 +76,17 @@ def test_efforts_of_another_unit_are_told_to_be_scaled():
     joints.count_outlier("effort out of range: beyond three times its limit (unit?)")
     (said,) = masked_rows({"axis_e": {"no effort": 30}}, ["axis_e"], {"joint_states": joints})
     assert said.endswith("; set joint_states.effort_scale")
+
+
+def test_a_driver_without_efforts_is_told_the_setting():
+    """Ready to paste, for the joints that have none."""
+    masked = {"surge": {"no imu": 3}, "axis_e": {"no effort": 30, "no imu": 3},
+              "axis_d": {"no effort": 30}}
+    states = {"joint_states": state("joint_states", used=50), "imu": state("imu", used=50)}
+    paste = "set joint_states.effort_masked: [axis_e, axis_d]"
+    (said,) = masked_rows(masked, ["axis_e", "axis_d"], states)
+    assert said.endswith(paste) and "timeout" not in said
+    assert remedies(masked, states)["no effort"].endswith(paste)
 
 
 @pytest.mark.parametrize("role", sorted(set(ROLE_OF_REASON.values())))

@@ -41,6 +41,7 @@ from uvms_adaptive_dynamics.model.sample import Sample
 from uvms_adaptive_dynamics.model.state import State
 from uvms_adaptive_dynamics.model.term_sets import TERM_SETS
 from uvms_adaptive_dynamics.model.terms import coriolis, damping, friction, gravity, mass_matrix
+from uvms_adaptive_dynamics.model.vehicle import vehicle_regressor
 
 EVERY = VEHICLE_TERMS + JOINT_TERMS
 CONFIG = Config().with_values({"robot.terms": EVERY})
@@ -182,23 +183,35 @@ def test_off_axis_damping_is_a_symmetric_matrix_and_moments():
     assert not got[6:].any()
 
 
-def test_current_is_the_derivative_of_the_damping():
-    """Of the efforts by the velocity through the water, by differences at a small current."""
+def test_a_current_is_linearized_about_what_is_believed():
+    """There the efforts are those of the motion through the water, inertia included, and the
+    columns their derivatives; without an estimate nothing is known of it."""
     rng = np.random.default_rng(2)
     state, pi = moving(rng)[0], parameters(rng)
-    place, h = TABLE.term_slices["current"], 1e-6
-    got = ROBOT.raw_rows(sample(state), pi).Y[:6, place]
-    linear, quadratic = pi[10:13], pi[16:19]
+    place, h, own = TABLE.term_slices["current"], 1e-6, TABLE.paper_slice
+    believed = pi[place] = 0.4, -0.3
+    got = ROBOT.raw_rows(sample(state), pi)
+    here, nu_dot = sample(state), sample(state).nu_dot
 
-    def drag(current):
-        nu = state.nu[:3] - state.R_nb.T @ current
-        return -linear * nu - quadratic * np.abs(nu) * nu
+    def efforts(current):
+        """Of the velocity through the water, and its derivative by differences."""
+        through = [np.r_[state.nu[:3] - R.T @ np.r_[current, 0.0], state.nu[3:]]
+                   for R in (state.R_nb, state.R_nb @ pin.exp3(h * state.nu[3:]))]
+        return vehicle_regressor(through[0], nu_dot + (through[1] - through[0]) / h,
+                                 state.R_nb) @ pi[own]
 
+    without = ROBOT.raw_rows(here)
+    arm = without.Y[:6, TABLE.links_slice] @ pi[TABLE.links_slice]
+    further = np.r_[pi[:own.stop], np.zeros(TABLE.size - own.stop)]
+    further[place] = believed
+    np.testing.assert_allclose(got.Y[:6] @ further + got.tau_known[:6] - without.tau_known[:6],
+                               efforts(believed), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(got.Y[:6, TABLE.links_slice] @ pi[TABLE.links_slice], arm)
     for k in range(2):
-        step = h * np.eye(3)[k]
-        np.testing.assert_allclose(got[:3, k], (drag(step) - drag(-step)) / (2 * h), rtol=1e-4,
-                                   atol=1e-6)
-    assert not got[3:].any() and not ROBOT.raw_rows(sample(state)).Y[:, place].any()
+        step = 1e-4 * np.eye(2)[k]
+        np.testing.assert_allclose(got.Y[:6, place][:, k], (efforts(believed + step) - efforts(
+            believed - step)) / 2e-4, rtol=1e-3, atol=1e-3)
+    assert not without.Y[:, place].any()
 
 
 def test_friction_by_direction_and_near_rest():

@@ -33,7 +33,11 @@ from .log import RunLog
 
 CHECKED_EVERY = 3   # ticks between the samples that are looked at: motion is slower
 CHECKED_SECONDS = 180.0  # [s] of the newest samples
-DRAG = "link_drag"  # acts as a delay would, and has to be told from it
+DRAG = "link_drag"
+# Sets of what every such robot has and the paper's model lacks. Drag acts as a delay would, a
+# moment across the axes as that of an arm of another weight: a fault has to be told from them.
+LACKING = (DRAG, "off_axis_damping")
+WEIGHT = ("m", "mlx", "mly", "mlz")  # of a link: what gravity acts on, and buoyancy
 JOINT_NUDGE = 0.05  # [rad, m] of a joint, by which the change of the predictions is measured
 
 
@@ -50,8 +54,8 @@ def arm_check(samples: Sequence[Sample], log: RunLog, pi: np.ndarray, config: Co
     check."""
     if not (robot.vehicle and robot.joints and robot.coupled):
         return []
-    n, dragged = len(robot.joints), _with_drag(config, robot)
-    t, columns = _low_passed(samples, pi, config, robot, dragged)
+    n, whole = len(robot.joints), _with_lacking(config, robot)
+    t, columns = _low_passed(samples, pi, config, robot, whole)
     rows = log.rows()
     last = np.flatnonzero(rows.bag == rows.bag[-1])
     last = last[np.argsort(rows.t[last], kind="stable")]
@@ -62,37 +66,43 @@ def arm_check(samples: Sequence[Sample], log: RunLog, pi: np.ndarray, config: Co
     if not valid.any():
         return []
     columns = np.where(valid[:, :, None], columns, 0.0)
-    late, turned, drag = np.split(columns, [1, 1 + n], axis=2)
-    own, tau = log.regressors(places), (rows.measured - rows.tau_known)[places]
-    fit = RobustFit(np.concatenate([own, drag], axis=2), tau, valid, t)
-    drag_gain = (0.0 if DRAG in config.robot.terms else
-                 RobustFit(own, tau, valid, t).cost - fit.cost)
+    floats = 0 if robot.knows_buoyancy else n * len(WEIGHT)
+    late, turned, drag, across, floating = np.split(
+        columns, np.cumsum([1, n, n, columns.shape[2] - 1 - 2 * n - floats]), axis=2)
+    without = RobustFit(log.regressors(places), (rows.measured - rows.tau_known)[places], valid,
+                        t).beside(across)
+    fit = without.beside(drag)
+    drag_gain = 0.0 if DRAG in config.robot.terms else without.cost - fit.cost
     low, high = joint_limits(config, robot)
     mu = np.array([sample.mu for sample in samples])
     room = np.column_stack([low - mu.min(axis=0), high - mu.max(axis=0)])
     told = arm_findings(fit, late[:, :, 0], turned, robot.joints, config.joint_states, room,
-                        drag_gain)
+                        drag_gain, floating)
     if told is None and not sign_doubted:
         return []
     gain = 0.0 if told is None else told.gain / float(valid.sum())
-    mistaken = mistaken_joint(samples, config, dragged, CHECKED_EVERY * config.filter.period, room,
+    mistaken = mistaken_joint(samples, config, whole, CHECKED_EVERY * config.filter.period, room,
                               gain)
     return [one for one in (mistaken or (told and told.finding),) if one]
 
 
-def _with_drag(config: Config, robot: RobotModel) -> RobotModel:
-    """The robot with the drag of its links among the parameters."""
-    terms = tuple(dict.fromkeys((*config.robot.terms, DRAG)))
+def _with_lacking(config: Config, robot: RobotModel) -> RobotModel:
+    """The robot with the sets that it lacks among the parameters."""
+    terms = tuple(dict.fromkeys((*config.robot.terms, *LACKING)))
     return RobotModel(config.with_values({"robot.terms": terms}), robot.arm)
 
 
 def _low_passed(samples: Sequence[Sample], pi: np.ndarray, config: Config,
-                robot: RobotModel, dragged: RobotModel) -> tuple[np.ndarray, np.ndarray]:
-    """(times (T,), columns (T, C, 1 + 2 n)): the change of predictions as the arm's data get later
-    and with each joint's position, and the links' drag, which the robot `dragged` has among its
-    parameters; NaN where a row does not count."""
-    place, period = dragged.table.term_slices[DRAG], CHECKED_EVERY * config.filter.period
-    columns = 1 + len(robot.joints) + place.stop - place.start
+                robot: RobotModel, whole: RobotModel) -> tuple[np.ndarray, np.ndarray]:
+    """(times (T,), columns (T, C, k)): the change of predictions as the arm's data get later (1)
+    and with each joint's position (n), then what may be lacking: drag of the links (n), the other
+    sets that the robot `whole` has, buoyancy of the links; NaN where a row does not count."""
+    sets, period = whole.table.term_slices, CHECKED_EVERY * config.filter.period
+    places = np.concatenate([np.arange(sets[name].start, sets[name].stop) for name in LACKING])
+    # Buoyancy is weight that has no inertia; where volumes are set it is known.
+    floating = np.array([] if robot.knows_buoyancy else whole.table.places(
+        f"{joint}.{name}" for joint in robot.joints for name in WEIGHT), int)
+    columns = 1 + len(robot.joints) + len(places) + len(floating)
     row_filter = RowFilter(replace(config.filter, period=period), len(robot.channels), columns)
     zero, found = np.zeros(len(robot.channels)), []
     for k, (before, sample, after) in enumerate(zip(samples, samples[1:], samples[2:])):
@@ -101,7 +111,8 @@ def _low_passed(samples: Sequence[Sample], pi: np.ndarray, config: Config,
             row_filter.reset()
             continue
         Y = np.column_stack([_late(before, sample, after, pi, robot) / (2 * period),
-                             _turned(sample, pi, robot), dragged.raw_rows(sample).Y[:, place]])
+                             _turned(sample, pi, robot), whole.raw_rows(sample).Y[:, places],
+                             whole.raw_rows(at_rest(sample)).Y[:, floating]])
         # Vehicle rows are masked where vehicle or arm is not known: there is no change of it then.
         known = all(each.valid[robot.vehicle_rows].all() for each in (before, after))
         row = row_filter.add_row(sample.t, RawRows(Y, zero, zero), sample.valid & known)
@@ -109,6 +120,12 @@ def _low_passed(samples: Sequence[Sample], pi: np.ndarray, config: Config,
             found.append((row.t, np.where(row.valid[:, None], row.Y, np.nan)))
     return (np.array([t for t, _ in found]),
             np.array([Y for _, Y in found]).reshape(-1, len(zero), columns))
+
+
+def at_rest(sample: Sample) -> Sample:
+    """The same posture and attitude, nothing moving."""
+    still, joints = np.zeros(6), np.zeros(len(sample.mu))
+    return replace(sample, nu=still, nu_dot=still, mu_dot=joints, mu_ddot=joints)
 
 
 def _late(before: Sample, sample: Sample, after: Sample, pi: np.ndarray,

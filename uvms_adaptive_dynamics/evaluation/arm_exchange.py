@@ -30,7 +30,7 @@ import numpy as np
 from ..config import Config
 from ..config.estimation import Filter
 from ..estimation.low_pass import RowFilter
-from ..model.robot import RobotModel
+from ..model.robot import RawRows, RobotModel
 from ..model.sample import Sample
 from ..uncertainty.added_direction import RobustFit
 from ..uncertainty.arm_evidence import LEAST_COST_GAIN
@@ -112,19 +112,27 @@ def _mirrored(sample: Sample, j: int, total: float) -> Sample:
 
 def _fit(samples: Sequence[Sample], robot: RobotModel, settings: Filter) -> RobustFit | None:
     """The fit to the samples' low-passed rows; None where there are none."""
-    row_filter, found, last = RowFilter(settings, len(robot.channels), robot.table.size), [], None
+    t, Y, tau, valid = low_passed(samples, settings, robot.raw_rows)
+    return RobustFit(Y, tau, valid, t) if valid.any() else None
+
+
+def low_passed(samples: Sequence[Sample], settings: Filter, make: Callable[[Sample], RawRows]
+               ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Every EXCHANGE_STRIDE-th of the low-passed rows that `make` gives of each sample: t (T,), Y
+    (T, C, p), efforts less known loads (T, C), valid (T, C)."""
+    shape = make(samples[0]).Y.shape
+    row_filter, found, last = RowFilter(settings, *shape), [], None
     for k, sample in enumerate(samples):
         if last is not None and abs(sample.t - last - settings.period) > 0.5 * settings.period:
             row_filter.reset()
         last = sample.t
-        row = row_filter.add_row(sample.t, robot.raw_rows(sample), sample.valid)
+        row = row_filter.add_row(sample.t, make(sample), sample.valid)
         if row is not None and k % EXCHANGE_STRIDE == 0:
             found.append(row)
-    if not any(row.valid.any() for row in found):
-        return None
-    Y, tau, valid, t = (np.array(one) for one in zip(*(
-        (row.Y, row.tau - row.tau_known, row.valid, row.t) for row in found)))
-    return RobustFit(Y, tau, valid, t)
+    return (np.array([row.t for row in found]),
+            np.array([row.Y for row in found]).reshape(-1, *shape),
+            np.array([row.tau - row.tau_known for row in found]).reshape(-1, shape[0]),
+            np.array([row.valid for row in found], bool).reshape(-1, shape[0]))
 
 
 def _exchange(one: str, other: str) -> Finding:

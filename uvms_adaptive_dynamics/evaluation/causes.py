@@ -22,7 +22,7 @@ from ..model.kernel import gaussian_kernel
 from ..model.sample import BY_SETTING, JOINT_AT_REST
 from ..signals.decode.input_state import MAX_REJECTED_SHARE, InputState
 from ..signals.filters.body_motion import CONTRADICTS, DVL_CONTRADICTS, NO_DVL, NO_IMU
-from ..signals.filters.joints import CONTRADICT, IMPOSSIBLE_EFFORT, MISPLACED, NO_STATE
+from ..signals.filters.joints import CONTRADICT, IMPOSSIBLE_EFFORT, MISPLACED, NO_EFFORT, NO_STATE
 from ..signals.front_end import SignalFrontEnd
 from ..signals.masks import FOUND_WRONG
 from ..signals.topics import topic_setting
@@ -34,10 +34,10 @@ from .mask_spans import Span
 ROLE_OF_REASON = {NO_IMU: "imu", CONTRADICTS: "imu", NO_DVL: "dvl", DVL_CONTRADICTS: "dvl",
                   NO_STATE: "joint_states", "arm never seen": "joint_states",
                   CONTRADICT: "joint_states", MISPLACED: "joint_states",
-                  "joint readings erratic": "joint_states", "no effort": "joint_states",
+                  "joint readings erratic": "joint_states", NO_EFFORT: "joint_states",
                   "no thruster command": "thrusters", "no wrench": "wrench"}
 # How what was doubted of an input begins that leads to a mask.
-DOUBTS = {CONTRADICT: "positions and velocities do not fit", "no effort": "effort"}
+DOUBTS = {CONTRADICT: "positions and velocities do not fit", NO_EFFORT: "effort"}
 # What to do about the others.
 ADVICE_FOR_REASON = {
     "no source of velocity": "set dvl.enabled to true and dvl.topic to a velocity",
@@ -98,8 +98,8 @@ def masked_rows(masked: Mapping[str, Mapping[str, int]], channels: list[str],
     for channel in channels:
         if counts := Counter(masked.get(channel, {})):
             by_reason.setdefault(counts.most_common(1)[0][0], []).append(channel)
-    return [f"no row of {', '.join(found)} counts, mostly for '{reason}': {remedy(reason, states)}"
-            for reason, found in by_reason.items()]
+    return [f"no row of {', '.join(found)} counts, mostly for '{reason}': "
+            f"{remedy(reason, states, found)}" for reason, found in by_reason.items()]
 
 
 def partly_masked(masked: Mapping[str, Mapping[str, int]], channels: Mapping[str, int],
@@ -131,8 +131,18 @@ def first_time(spans: Sequence[Span], reason: str, bags: Sequence[BagContents]) 
                 None)
 
 
-def remedy(reason: str, states: Mapping[str, InputState]) -> str:
-    """What to do about a mask's reason."""
+def remedies(masked: Mapping[str, Mapping[str, int]], states: Mapping[str, InputState]
+             ) -> dict[str, str]:
+    """What to do about each reason that masks channels."""
+    channels: dict[str, list[str]] = {reason: [] for counts in masked.values() for reason in counts}
+    for name, counts in masked.items():
+        if counts:
+            channels[max(counts, key=lambda reason: counts[reason])].append(name)
+    return {reason: remedy(reason, states, names) for reason, names in channels.items()}
+
+
+def remedy(reason: str, states: Mapping[str, InputState], channels: Sequence[str] = ()) -> str:
+    """What to do about a mask's reason; channels: whose rows it masks mostly."""
     role = ROLE_OF_REASON.get(reason)
     if role is None or role not in states:
         return ADVICE_FOR_REASON.get(reason, "see docs/signals.md")
@@ -147,6 +157,8 @@ def remedy(reason: str, states: Mapping[str, InputState]) -> str:
     but = "".join(f", {count} times with '{doubt}'" for doubt, count in doubts)
     impossible = any(doubt.startswith(IMPOSSIBLE_EFFORT) for doubt, _ in doubts)
     check = ("set joint_states.effort_scale" if impossible
+             else "where the driver measures none, set joint_states.effort_masked: "
+                  f"[{', '.join(channels)}]" if reason == NO_EFFORT and channels
              else f"check its stamps, its unit and {timeout}")
     return (f"{state.used} of {state.received} messages on '{state.topic}' came and were used"
             f"{rate}{but}; {check}")

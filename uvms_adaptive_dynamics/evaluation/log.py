@@ -135,6 +135,19 @@ class RunLog:
         """All rows as arrays."""
         return Rows(*(self._columns[name].array() for name in Rows._fields))
 
+    def left(self, later: bool) -> np.ndarray:
+        """(C,) share of each effort's power in the last recording that was not predicted, of the
+        later half of its rows or of all; 0 where none counts."""
+        rows = self.rows()
+        found = np.zeros(rows.valid.shape[1])
+        for c, valid in enumerate(rows.valid.T):
+            places = np.flatnonzero(valid & (rows.bag == rows.bag[-1]))
+            places = places[places.size // 2:] if later else places
+            if places.size and np.ptp(rows.measured[places, c]):
+                measured = rows.measured[places, c]
+                found[c] = np.mean((measured - rows.predicted[places, c]) ** 2) / np.var(measured)
+        return found
+
     def regressors(self, places: np.ndarray) -> np.ndarray:
         """(k, C, p) of the rows at these places."""
         found = np.empty((len(places), self._table.channels, self._table.size))

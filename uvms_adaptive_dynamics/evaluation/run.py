@@ -40,10 +40,11 @@ from ..terminal import progress_on_terminal
 from ..uncertainty.statement import Statement
 from .arm_check import CHECKED_EVERY, arm_check, samples_kept
 from .bags import BagContents, check_bag
-from .causes import first_time, masked_rows, partly_masked, remedy
+from .causes import first_time, masked_rows, partly_masked, remedies
 from .failures import FailureLog, kind_of
 from .files import needed_bytes, write_json, write_samples
 from .judged import statement_of
+from .left_over import Explained, explanations
 from .log import RunLog
 from .prepared import Batch, Recordings, Signals, prepared
 from .processes import Stream
@@ -153,7 +154,10 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         raise BagError(signals.unusable)
     found = [*signals.findings, *_masked_findings(recorder.log, robot, config, signals, contents)]
     # What rests on a sensor that is wrong is not judged, nor a robot that became another one.
-    if not (signals.doubted or recorder.changes):
+    explained = Explained([], {}) if signals.doubted else explanations(
+        list(recorder.samples), config, robot, recorder.log.left(later=not frozen))
+    found += [RunFinding(*one) for one in explained.findings]
+    if not (signals.doubted or recorder.changes or explained.findings):
         signs = [one for one in found if SIGN in one.sentence]
         of_arm = arm_check(list(recorder.samples), recorder.log, estimator.parameter_set().values,
                            config, robot, bool(signs))
@@ -173,9 +177,8 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
          *(RunFinding("residual", sentence) for sentence in estimator.residual_findings())),
         signals.inputs, tuple(recorder.changes), tuple(failures.failures), signals.longest_gap,
         signals.mask_spans, recorder.stage_ends(),
-        {reason: remedy(reason, signals.states)
-         for reason in {reason for counts in signals.masked.values() for reason in counts}},
-        estimator.standing_change)
+        remedies(signals.masked, signals.states),
+        estimator.standing_change, explained.by_channel)
 
 
 def _prepared(recordings: Recordings,

@@ -63,7 +63,8 @@ class Run:
     saved_noise (C,): the noise that came with the parameters that it started from, or None.
     longest_gap [s]: the longest time without a `sample`, and without a `vehicle_row`. mask_spans
     (C,): when each channel's samples did not count, and why; remedies: by reason, what is behind
-    it. standing_change: the last change of the robot, where it was not withdrawn."""
+    it; explained: by channel, what explains the effort that is left. standing_change: the last
+    change of the robot, where it was not withdrawn."""
 
     bags: tuple[BagContents, ...]
     config: Config
@@ -88,6 +89,7 @@ class Run:
     stages: tuple[StageEnd, ...] = ()
     remedies: Mapping[str, str] = field(default_factory=dict)
     standing_change: str = ""
+    explained: Mapping[str, str] = field(default_factory=dict)
     version: str = __version__
 
     @property

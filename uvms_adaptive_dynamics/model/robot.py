@@ -20,6 +20,7 @@ import hashlib
 import json
 import math
 import re
+from dataclasses import replace
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
@@ -35,9 +36,10 @@ from .manipulator import ManipulatorModel, Mount
 from .parameters import RIGID, ParameterTable
 from .sample import VEHICLE_UNITS, Sample, channel_names
 from .term_sets import Instant
-from .vehicle import by_linear_velocity, vehicle_regressor
+from .vehicle import by_linear_velocity, through_water, vehicle_regressor
 from .vehicle_size import size_factors
 
+CURRENT_STEP = 1e-3      # [m/s] of a difference: the terms are of second degree
 LONGEST_ROBOT_NAME = 40  # of a URDF, in a folder's name
 
 
@@ -179,7 +181,7 @@ class RobotModel:
 
         With coupling 'none' the arm's block on the vehicle's rows is zero; otherwise it is the true
         one. pi (p,): the estimate about which products of parameters are linearized (set
-        'current', whose columns are zero without it); sign (n,) of Coulomb friction, by default
+        'current', of which nothing is known without it); sign (n,) of Coulomb friction, by default
         that of the joints' speeds.
         """
         table, arm = self.table, self.arm
@@ -208,10 +210,15 @@ class RobotModel:
             if self._rotor is not None:
                 known[self.arm_rows] += self._rotor * sample.mu_ddot
         if table.term_sets:
-            instant = Instant(sample, nu, np.sign(sample.mu_dot) if sign is None else sign, pi,
+            instant = Instant(sample, nu, np.sign(sample.mu_dot) if sign is None else sign,
                               self.arm_rows, table, self._drag, self._band_speed)
+            place = table.term_slices.get("current")
+            if place is not None and pi is not None:
+                instant = self._in_current(Y, instant, pi, np.append(pi[place], 0.0))
             for name, one in table.term_sets.items():
                 one.fill(Y[:, table.term_slices[name]], instant)
+            if instant.by_current is not None and pi is not None:
+                known[:6] -= instant.by_current @ pi[place]     # columns are those about a current
             if self.vehicle and not carried:
                 Y[:6, table.links_slice.stop:] = 0.0
         tau = np.concatenate([sample.wrench, sample.joint_torque
@@ -221,6 +228,24 @@ class RobotModel:
             by_thruster = np.zeros((table.channels, self.thrusters))
             by_thruster[:6] = sample.by_thruster
         return RawRows(Y, known, tau, by_thruster=by_thruster)
+
+    def _in_current(self, Y: np.ndarray, instant: Instant, pi: np.ndarray,
+                    current: np.ndarray) -> Instant:
+        """The instant in a current (3,) NED [m/s]; writes the vehicle's columns. Rigid bodies do
+        not feel a steady current, so that the links' stay."""
+        own = self.table.paper_slice
+        nu, nu_dot, R_nb = instant.sample.nu, instant.sample.nu_dot, instant.sample.R_nb
+
+        def columns(current: np.ndarray) -> np.ndarray:
+            return vehicle_regressor(*through_water(nu, nu_dot, R_nb, current), R_nb)
+
+        Y[:6, own] = columns(current)
+        by_current = [(columns(current + step) - columns(current - step)) @ pi[own]
+                      / (2 * CURRENT_STEP) for step in CURRENT_STEP * np.eye(3)[:2]]
+        nu, nu_dot = through_water(nu, nu_dot, R_nb, current)
+        return instant._replace(sample=replace(instant.sample, nu=nu, nu_dot=nu_dot),
+                                nu=self._still if self._tilt_only else nu,
+                                by_current=np.column_stack(by_current))
 
     def left_out(self, config: Config) -> np.ndarray:
         """(C,) bool: channels that a setting leaves out."""

@@ -53,7 +53,13 @@ def coriolis(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
 def damping(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
     """D(nu) nu (C,) [N, N m], linear and quadratic; positive against a positive velocity. Of the
     sets in `robot.terms` the water's: across axes, of the links, of a current."""
-    return _part(robot, state, pi, _damping(robot))
+    damped = _part(robot, state, pi, _damping(robot))
+    if "current" not in robot.table.term_slices:
+        return damped
+    # What a current adds is all the water's.
+    still, carried = (rows_of(robot, state, np.zeros(robot.table.channels), about)
+                      for about in (None, pi))
+    return damped + (carried.Y - still.Y) @ pi + carried.tau_known - still.tau_known
 
 
 def gravity(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
@@ -69,7 +75,7 @@ def friction(robot: RobotModel, state: State, pi: np.ndarray) -> np.ndarray:
 
 
 def _part(robot: RobotModel, state: State, pi: np.ndarray, places: np.ndarray) -> np.ndarray:
-    Y = rows_of(robot, state, np.zeros(robot.table.channels), pi).Y
+    Y = rows_of(robot, state, np.zeros(robot.table.channels)).Y
     return Y[:, places] @ pi[places]
 
 

@@ -41,6 +41,16 @@ def vehicle_regressor(nu: np.ndarray, nu_dot: np.ndarray, R_nb: np.ndarray) -> n
     return (_COEFFICIENTS @ _functions(nu, nu_dot, R_nb[2])).reshape(6, -1)
 
 
+def through_water(nu: np.ndarray, nu_dot: np.ndarray, R_nb: np.ndarray,
+                  current: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(nu_r (6,), its derivative (6,)) of a vehicle in a steady current (3,) NED [m/s], of which
+    all of Fossen's terms are where it is irrotational."""
+    drift = R_nb.T @ current
+    linear = np.cross(nu[3:], drift)    # the current turns in the body's axes
+    return (np.concatenate([nu[:3] - drift, nu[3:]]),
+            np.concatenate([nu_dot[:3] + linear, nu_dot[3:]]))
+
+
 def by_linear_velocity(nu: np.ndarray) -> np.ndarray:
     """(2, 6, 27) S, Q: with the linear velocity times f, Y_v is Y_v + (f - 1) S + (f - 1)^2 Q;
     nu (6,) as of `vehicle_regressor`. The accelerations stay: an IMU measures them."""

@@ -55,9 +55,9 @@ class Added(NamedTuple):
 class RobustFit:
     """Plain least squares on rows whose channels are weighed by the noise that the fit leaves.
 
-    Y (T, C, p), tau (T, C), valid (T, C), t (T,) [s]; `predicted` (T, C) is what it explains, and
-    `cost` twice the negative log likelihood of what it leaves, beside a constant, of independent
-    rows.
+    Y (T, C, p), tau (T, C), valid (T, C), t (T,) [s]; `predicted` (T, C) is what its `solution`
+    (p,) explains, and `cost` twice the negative log likelihood of what it leaves, beside a
+    constant, of independent rows.
     """
 
     def __init__(self, Y: np.ndarray, tau: np.ndarray, valid: np.ndarray, t: np.ndarray):
@@ -68,8 +68,8 @@ class RobustFit:
         deviation = _by_channel(tau - tau.mean(axis=0), valid)
         for _ in range(REWEIGHING_ROUNDS):
             self._weight = 1.0 / deviation
-            x = self._solution(tau, valid)
-            self.predicted = Y @ (self._scale * x)
+            self.solution = self._scale * self._solution(tau, valid)
+            self.predicted = Y @ self.solution
             deviation = _by_channel(tau - self.predicted, valid)
         self._weight, self._residual = 1.0 / deviation, tau - self.predicted
         self._used = valid & (np.abs(self._residual) < OUTLIER_STDDEVS * deviation)
@@ -80,6 +80,25 @@ class RobustFit:
     def of(self, tau: np.ndarray) -> RobustFit:
         """The fit of the same rows to other efforts tau (T, C)."""
         return RobustFit(self._Y, tau, self.valid, self._t)
+
+    def beside(self, columns: np.ndarray) -> RobustFit:
+        """The fit with further columns (T, C, k)."""
+        return RobustFit(np.concatenate([self._Y, columns], axis=2), self.tau, self.valid, self._t)
+
+    def unseen(self, length: float) -> np.ndarray:
+        """(T, C) what the rows of each piece of `length` [s] are predicted as by all other ones."""
+        pieces = ((self._t - self._t[0]) // length).astype(int)
+        A = self._Y * self._scale * self._weight[:, None]
+        found, parts = self.predicted.copy(), []
+        for rows in (pieces == k for k in np.unique(pieces)):
+            used = self._used[rows]
+            own, y = A[rows][used], (self._residual[rows] * self._weight)[used]
+            parts.append((rows, own.T @ own, own.T @ y))
+        whole, right = (sum(part[k] for part in parts) for k in (1, 2))
+        for rows, N, b in parts:
+            change = np.linalg.solve(whole - N + self._ridge(0), right - b)
+            found[rows] += self._Y[rows] @ (self._scale * change)
+        return found
 
     def _solution(self, tau: np.ndarray, valid: np.ndarray) -> np.ndarray:
         A = (self._Y * self._scale * self._weight[:, None])[valid]

@@ -70,24 +70,43 @@ class Scale(NamedTuple):
 
 
 def arm_findings(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequence[str],
-                 settings: Joints, room: np.ndarray, drag_gain: float = 0.0) -> Told | None:
+                 settings: Joints, room: np.ndarray, drag_gain: float = 0.0,
+                 floating: np.ndarray | None = None) -> Told | None:
     """The likeliest of what is surely wrong, or None.
 
     late (T, C), turned (T, C, n): change of the predictions as the arm's data get later, and with
     each joint's position [N, N m; per s, per rad or m]; joints: whose rows are the last ones; room
     (n, 2): how far their positions may be moved down (negative) and up within their limits;
     drag_gain: by how much the drag of the links, which is among the columns of the fit but not
-    among the robot's terms, lowers its cost; 0: it is one of them.
+    among the robot's terms, lowers its cost; 0: it is one of them; floating (T, C, k): the load of
+    the links' buoyancy, which has no place in their parameters. Where it explains more than what is
+    found, that has to stand beside it.
     """
+    told = _likeliest(_found(fit, late, turned, joints, settings, room, drag_gain))
+    if told is None or floating is None:
+        return told
+    afloat = fit.beside(floating)
+    if fit.cost - afloat.cost < told.gain + LEAST_COST_GAIN:
+        return told
+    return _likeliest(_found(afloat, late, turned, joints, settings, room, drag_gain))
+
+
+def _found(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequence[str],
+           settings: Joints, room: np.ndarray, drag_gain: float) -> list[Told]:
+    """All that is surely wrong by itself."""
     n, C = len(joints), fit.predicted.shape[1]
     rows = np.vstack([np.eye(n, dtype=bool), np.ones(n, bool)])
     which = np.hstack([np.zeros((n + 1, C - n), bool), rows])
     scaled = fit.predicted[:, :, None] * which.T
     constant = np.broadcast_to(which[:n].T.astype(float), (len(late), C, n))
-    lag, *others = fit.added(np.concatenate(
-        [late[:, :, None], scaled, turned, constant], axis=2))
+    directions = np.concatenate([late[:, :, None], scaled, turned, constant], axis=2)
+    lag, *others = fit.added(directions)
+
+    def gain(k: int) -> float:
+        return fit.cost - fit.beside(directions[:, :, k:k + 1]).cost
+
     scales, offsets, constants = others[:n + 1], others[n + 1:2 * n + 1], others[2 * n + 1:]
-    found = [Told(_late(lag, settings.delay), lag.gain)] if lag.beyond(MIN_ARM_LAG) else []
+    found = [Told(_late(lag, settings.delay), gain(0))] if lag.beyond(MIN_ARM_LAG) else []
     for name, added, own in zip((*joints, ""), scales, which):
         if not added.beyond(0.0):
             continue
@@ -96,20 +115,20 @@ def arm_findings(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: S
             found.append(Told(_scaled(scale, name), added.gain) if scale is None else
                          Told(_scaled(scale, name), scale.gain,
                               f"{name or 'all'} {scale.factor:.2f} times"))
-    for name, offset, one in zip(joints, offsets, room):
+    for k, (name, offset, one) in enumerate(zip(joints, offsets, room), start=n + 2):
         if not offset.beyond(MIN_OFFSET):
             continue
         if _is_possible(offset, one):
-            found.append(Told(_moved(offset, name), offset.gain))
-        elif drag_gain > offset.gain:
+            found.append(Told(_moved(offset, name), gain(k)))
+        elif drag_gain > gain(k):
             # The change with the position is that of parameters which hold the drag.
-            found.append(Told(_dragged(name), offset.gain))
+            found.append(Told(_dragged(name), gain(k)))
     power = [np.std(fit.tau[rows, c]) if (rows := fit.valid[:, c]).any() else math.inf
              for c in range(C - n, C)]
-    found += [Told(_shifted(constant, j, joints, settings), constant.gain)
+    found += [Told(_shifted(constant, j, joints, settings), gain(2 * n + 2 + j))
               for j, constant in enumerate(constants)
               if constant.beyond(MIN_EFFORT_SHARE * power[j])]
-    return _likeliest(found)
+    return found
 
 
 def _likeliest(found: Sequence[Told]) -> Told | None:

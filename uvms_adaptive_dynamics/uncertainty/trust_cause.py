@@ -90,7 +90,8 @@ def likely_cause(channels: Sequence[str], vehicle_rows: int, levels: np.ndarray,
         if scale is not None:
             said.append(f"{name} {worst}: one scale, measured effort is {scale[0]:.2f} +- "
                         f"{scale[1]:.2f} times predicted; check {sensor}")
-        elif name != "all channels" and bad == places.size:
+        elif (name != "all channels" and bad == places.size
+              and batches[:, ROWS, places].any()):      # where no row counts, nothing tells
             said.append(f"{name} {worst} on every channel, by no common factor; check {sensor}, "
                         "and the sensors of the motion")
         else:

@@ -36,6 +36,12 @@ JUDGED_SECONDS = MIN_BLOCKS * BLOCK_TIME
 # Shares of the effort's power, those on entering a state of trust: left unexplained, they make a
 # channel not usable and usable.
 UNEXPLAINED_SHARE, MATTERING_SHARE = UNEXPLAINED_BY_STATE[0], MATTERS_BY_STATE[0]
+# What it may be where nothing tells.
+UNEXPLAINED = ("a sensor, a sign, an order or a scale is wrong, or the robot is not the one that "
+               "is configured, or something acts on it that the model lacks (current, tether, drag "
+               "of the arm)")
+LITTLE_LEFT = ("the model lacks something that acts on this axis (tether, current, drag of the "
+               "arm), or it moved too little")
 # Coverage of 95 % intervals over a recording: no run of docs/uncertainty.md was below.
 GOOD_COVERAGE = 0.90
 # Mean width over that of a constant interval for Gaussian residuals of the same RMSE.
@@ -97,6 +103,16 @@ class ChannelEvidence(NamedTuple):
         """Whether a setting leaves it out."""
         return self.by_setting or self.masked.get(BY_SETTING, 0) > MOST_MASKED * max(self.rows, 1)
 
+    @property
+    def faults(self) -> dict[str, int]:
+        """Rows that are masked for what is wrong, by reason."""
+        return {reason: rows for reason, rows in self.masked.items() if reason not in NO_FAULTS}
+
+    @property
+    def faulty(self) -> bool:
+        """Whether most rows are masked for what is wrong."""
+        return sum(self.faults.values()) > MOST_MASKED * max(self.rows, 1)
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -106,7 +122,8 @@ class Evidence:
     them (else they were held out); known_from (p,): empty where unknown; findings: of sensors,
     settings and masses; violations: estimates outside P; update_ms: median of an update (of a
     recording in processor time, since it shares a computer with others), None where none was timed;
-    period_ms: of ticks; remedies: of masks by their reason, what is behind it.
+    period_ms: of ticks; remedies: of masks by their reason, what is behind it; explained: by
+    channel, what explains the effort that is left, in words.
     """
 
     channels: Mapping[str, ChannelEvidence]
@@ -119,6 +136,7 @@ class Evidence:
     update_ms: float | None
     period_ms: float
     remedies: Mapping[str, str] = field(default_factory=dict)
+    explained: Mapping[str, str] = field(default_factory=dict)
 
 
 # Which rows are judged where parameters were held out.
@@ -210,13 +228,11 @@ def _fits(evidence: Evidence) -> Answer:
                                   "it"))
         elif channel.trust == "wrong" or unexplained > UNEXPLAINED_SHARE:
             found.append((NOT_USABLE, f"{name}: {_share(unexplained)} of the effort's power is not "
-                                      f"explained{_by_trust(channel)}; a sensor, a sign, an order "
-                                      "or a scale is probably wrong, or the robot is not the one "
-                                      "that is configured"))
+                                      f"explained{_by_trust(channel)}; "
+                                      f"{evidence.explained.get(name, UNEXPLAINED)}"))
         elif unexplained > MATTERING_SHARE:
             found.append((USABLE, f"{name}: {_share(unexplained)} of the effort's power is not "
-                                  "explained; the model lacks something that acts on this axis "
-                                  "(tether, current, drag of the arm), or it moved too little"))
+                                  f"explained; {evidence.explained.get(name, LITTLE_LEFT)}"))
         elif channel.trust == "doubtful" and not misset:
             found.append((USABLE, f"{name}: doubtful at the end; see its residuals, move it more"))
     least = min(judged, key=lambda name: judged[name].figures["r2"], default=None)
@@ -299,10 +315,9 @@ def _inputs(evidence: Evidence) -> Answer:
     found = [(USABLE, each.sentence) for each in _misset(evidence)]
     wanted = {name: one for name, one in evidence.channels.items() if not one.left_out}
     for name, channel in wanted.items():
-        faults = {reason: rows for reason, rows in channel.masked.items()
-                  if reason not in NO_FAULTS}
-        share = sum(faults.values()) / max(channel.rows, 1)
-        if share > MOST_MASKED:
+        if channel.faulty:
+            faults = channel.faults
+            share = sum(faults.values()) / max(channel.rows, 1)
             reason = max(faults, key=lambda each: faults[each])
             behind = evidence.remedies.get(reason)
             found.append((USABLE, f"{name}: {_share(share)} of its rows are masked, mostly for "
@@ -357,7 +372,9 @@ def _identified(evidence: Evidence) -> Answer:
         return Answer("What is not identified?", USABLE, "the parameters do not say",
                       ("the parameters come without a word on what they are known from; save them "
                        "again",))
-    left_out = tuple(f"{name} " for name, channel in evidence.channels.items() if channel.left_out)
+    # Of channels without rows the answers above say why: no motion mends it.
+    left_out = tuple(f"{name} " for name, channel in evidence.channels.items()
+                     if channel.left_out or channel.faulty)
     warned = [sentence for sentence in block_warnings(evidence.table, evidence.known_from)
               if not sentence.startswith(left_out)]
     measured = sum(word == "measured" for word in evidence.known_from)

@@ -78,17 +78,18 @@ class Sizes(NamedTuple):
 
 class Instant(NamedTuple):
     """What columns are made of: the sample; the velocity nu (6,) of the arm's base; sign (n,) of
-    Coulomb friction; pi (p,) about which products of parameters are linearized, or None; rows of
-    the joints; the table (`parameters.ParameterTable`); drag(instant) of the links, or None."""
+    Coulomb friction; rows of the joints; the table (`parameters.ParameterTable`); drag(instant) of
+    the links, or None; by_current (6, 2): change of the vehicle's efforts with the current, about
+    what is believed now, or None."""
 
     sample: Sample
     nu: np.ndarray
     sign: np.ndarray
-    pi: np.ndarray | None
     joint_rows: slice
     table: Any
     drag: Any
     band_speed: float
+    by_current: np.ndarray | None = None
 
 
 class TermSet:

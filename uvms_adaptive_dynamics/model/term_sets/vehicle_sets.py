@@ -122,11 +122,12 @@ class ThrustByDirection(TermSet):
 
 
 class Current(TermSet):
-    """Velocity of the water over ground, horizontal: D is of the velocity through the water.
+    """Velocity of the water over ground, horizontal: the vehicle's terms are of the velocity
+    through the water.
 
-    D(nu - R^T c)(nu - R^T c) about the damping that is believed now: a column per component, less
-    the derivative of D(nu) nu times the direction in the body. Inertia forces of a current that
-    hardly changes are those of the vehicle's turning alone, and left out.
+    Y_v(nu - R^T c) pi is linearized about the current and the parameters that are believed now:
+    the sample is already of the velocity through that current (`RobotModel.raw_rows`), and a column
+    per component is the derivative there.
     """
 
     name, part, kind = "current", "vehicle", "damping"
@@ -138,10 +139,5 @@ class Current(TermSet):
                 Parameter("current_E", "m/s", 0.1, -5.0, 5.0)]
 
     def fill(self, Y: np.ndarray, instant: Instant) -> None:
-        if instant.pi is None:
-            return
-        index, pi, sample = instant.table.index, instant.pi, instant.sample
-        for i in range(3):
-            slope = -(pi[index[LINEAR_SCALES[i][0]]]
-                      + 2 * pi[index[QUADRATIC_SCALES[i][0]]] * abs(sample.nu[i]))
-            Y[i] = -slope * sample.R_nb[:2, i]
+        if instant.by_current is not None:
+            Y[:6] = instant.by_current

@@ -50,6 +50,7 @@ MIN_EFFORTS = 3               # in a tick's period, from which on they are avera
 # [s] at rest, after which an arm of which nothing is heard is taken to stay there: drivers fall
 # silent when their arm is switched off.
 PARKED = 2.0
+NO_EFFORT = "no effort"
 IMPOSSIBLE_EFFORT = "effort out of range"
 NO_STATE, CONTRADICT = "no joint state", "joint readings contradict each other"
 # Of one joint: what every other one carries and is carried by depends on where it is.
@@ -324,7 +325,7 @@ class JointFilter:
             if self._effort_masked[j]:
                 reasons[j] = BY_SETTING
             elif not math.isfinite(effort[j]):
-                reasons[j] = "no effort"
+                reasons[j] = NO_EFFORT
             elif erratic[j]:
                 reasons[j] = "joint readings erratic"
             elif not self._low[j] + margin <= mu[j] <= self._high[j] - margin:

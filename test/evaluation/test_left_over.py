@@ -1,0 +1,105 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What explains an effort that is left: a current, damping across the axes, other efforts, nothing.
+"""
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from analytic import AnalyticMotion
+
+from uvms_adaptive_dynamics.config import Config
+from uvms_adaptive_dynamics.evaluation.arm_check import CHECKED_EVERY
+from uvms_adaptive_dynamics.evaluation.left_over import explanations
+from uvms_adaptive_dynamics.model.prior import prior_from_config
+from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.vehicle import vehicle_regressor
+
+CONFIG = Config()
+ROBOT = RobotModel.from_config(CONFIG)
+PI = prior_from_config(CONFIG, ROBOT).values
+PERIOD, SECONDS = CHECKED_EVERY * CONFIG.filter.period, 30.0
+POOR = np.where(np.arange(10) < 6, 0.4, 0.0)
+
+
+@cache
+def plain():
+    """Samples of a motion, of a robot that the model knows exactly but for noise."""
+    motion, rng = AnalyticMotion(1), np.random.default_rng(1)
+    return [replace(sample, wrench=sample.wrench + rng.normal(0.0, [1, 1, 1, .1, .1, .1]),
+                    joint_torque=sample.joint_torque + rng.normal(0.0, 0.02, 4))
+            for sample in (motion.sample(1.0 + PERIOD * k, ROBOT, PI)
+                           for k in range(round(SECONDS / PERIOD)))]
+
+
+def said(change, left=POOR, config=CONFIG):
+    return explanations([change(sample) for sample in plain()], config, ROBOT, left)
+
+
+def in_current(sample, current=(0.4, -0.3, 0.0)):
+    drift, pi = sample.R_nb.T @ current, PI[ROBOT.table.paper_slice]
+    nu, nu_dot = sample.nu.copy(), sample.nu_dot.copy()
+    nu[:3] -= drift
+    nu_dot[:3] += np.cross(nu[3:], drift)
+    change = (vehicle_regressor(nu, nu_dot, sample.R_nb)
+              - vehicle_regressor(sample.nu, sample.nu_dot, sample.R_nb)) @ pi
+    return replace(sample, wrench=sample.wrench + change)
+
+
+def across(sample):
+    u, v, w = sample.nu[:3] * np.abs(sample.nu[:3])
+    return replace(sample, wrench=sample.wrench + 30.0 * np.array([0, 0, 0, v, -u - w, -v]))
+
+
+def misplaced(sample):
+    """Thrusters whose lever is not as configured."""
+    wrench = sample.wrench.copy()
+    wrench[3] += 0.3 * sample.wrench[0] + 0.1 * sample.wrench[5]
+    return replace(sample, wrench=wrench)
+
+
+def shaken(sample):
+    """Something without a cause in the data."""
+    wrench = sample.wrench.copy()
+    wrench[4] += 10.0 * np.sin(2.1 * sample.t + 3.0 * np.sin(0.9 * sample.t))
+    return replace(sample, wrench=wrench)
+
+
+def test_a_steady_current_is_found_with_its_setting():
+    """Faster than the vehicle moves; what it explains refers to it."""
+    found = said(in_current)
+    finding, = found.findings
+    assert finding.code == "robot.current_ned"
+    numbers = finding.sentence.partition("robot.current_ned to [")[2].partition("]")[0]
+    np.testing.assert_allclose([float(one) for one in numbers.split(",")], [0.4, -0.3, 0.0],
+                               atol=0.03)
+    assert all("steady current" in found.by_channel[name] for name in ("surge", "sway", "yaw"))
+
+
+@pytest.mark.parametrize("change, channel, words", [
+    (across, "pitch", "robot.terms to [off_axis_damping]"),
+    (misplaced, "roll", "efforts of other channels"),
+    (lambda sample: sample, "surge", "other parameters of the same model")])
+def test_what_explains_a_channel_is_named(change, channel, words):
+    """By the rows that it was not fitted to."""
+    found = said(change)
+    assert words in found.by_channel[channel] and not found.findings
+
+
+def test_nothing_is_named_where_nothing_explains():
+    """Nor looked for where little is left."""
+    assert "pitch" not in said(shaken).by_channel
+    assert said(in_current, left=np.zeros(10)) == ([], {})
