@@ -192,8 +192,9 @@ class Estimator:
             # wrong was so before: residuals of either are no evidence of a change.
             self._detector.break_off()
         if self.learn:
-            # for the hypothesis that a velocity has another scale
-            raw = raw._replace(by_velocity=self.robot.by_velocity(sample, self.pi))
+            # for the hypotheses that a velocity, or what a thruster gives, has another scale
+            raw = raw._replace(by_velocity=self.robot.by_velocity(sample, self.pi),
+                               by_thruster=self.robot.by_thruster(sample, self.effort_factor))
         # the same linear filter on both sides of tau = Y pi, which stays exact
         row = self._low_pass.add_row(sample.t, raw, valid,
                                      sample.nu_dot if self.table.vehicle else None, sample.R_nb)

@@ -68,8 +68,7 @@ def resolve_urdf(address: str) -> str:
 class RawRows(NamedTuple):
     """One instant's rows before the low-pass: tau (C,) = Y (C, p) pi + tau_known (C,).
 
-    by_velocity (C, 2): see `RobotModel.by_velocity`; by_thruster (C, N): what each thruster adds to
-    tau. None: zero."""
+    by_velocity (C, 2), by_thruster (C, N): see `RobotModel`; None: zero."""
 
     Y: np.ndarray
     tau_known: np.ndarray
@@ -79,8 +78,7 @@ class RawRows(NamedTuple):
 
     def scaled(self, factor: np.ndarray) -> RawRows:
         """The same with the measured efforts times factor (C,)."""
-        return self._replace(tau=self.tau * factor, by_thruster=None if self.by_thruster is None
-                             else self.by_thruster * factor[:, None])
+        return self._replace(tau=self.tau * factor)
 
 
 class RobotModel:
@@ -223,11 +221,7 @@ class RobotModel:
                 Y[:6, table.links_slice.stop:] = 0.0
         tau = np.concatenate([sample.wrench, sample.joint_torque
                               ]) if self.vehicle else sample.joint_torque
-        by_thruster = None
-        if self.thrusters and sample.by_thruster is not None:
-            by_thruster = np.zeros((table.channels, self.thrusters))
-            by_thruster[:6] = sample.by_thruster
-        return RawRows(Y, known, tau, by_thruster=by_thruster)
+        return RawRows(Y, known, tau)
 
     def _in_current(self, Y: np.ndarray, instant: Instant, pi: np.ndarray,
                     current: np.ndarray) -> Instant:
@@ -273,6 +267,13 @@ class RobotModel:
         found = np.zeros((self.table.channels, 2))
         if self.vehicle:
             found[:6] = (by_linear_velocity(sample.nu) @ pi[self.table.paper_slice]).T
+        return found
+
+    def by_thruster(self, sample: Sample, factor: np.ndarray) -> np.ndarray:
+        """(C, N) what each thruster adds to the measured efforts times factor (C,)."""
+        found = np.zeros((self.table.channels, self.thrusters))
+        if self.thrusters and sample.by_thruster is not None:
+            found[:6] = sample.by_thruster * factor[:6, None]
         return found
 
     def largest_coulomb(self, pi: np.ndarray) -> np.ndarray:
