@@ -22,6 +22,7 @@ from analytic import AnalyticMotion
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
 from uvms_adaptive_dynamics.model.robot import RobotModel
+from uvms_adaptive_dynamics.model.sample import WEAK_THRUSTER, Misread
 
 # What is in the window counts as not learnt yet.
 CONFIG = Config().with_values({"robot.joints": [], "filter.lowpass": 0.02,
@@ -64,3 +65,16 @@ def test_without_a_check_before_it_nothing_is_undone(samples):
         for sample in samples:
             estimator.add(replace(sample, **changes))
         assert not estimator.undone
+
+
+@pytest.mark.parametrize("corrected, undone", [(WRONG + 5, False), (CHECKS[0] - 10, True)])
+def test_what_was_corrected_since_is_not_undone(samples, corrected, undone):
+    """A thruster that failed was found by its residuals at once, and their check finds it
+    later: what was learnt meanwhile is right. A correction of long before says nothing."""
+    estimator = Estimator(CONFIG)
+    for k, sample in enumerate(samples):
+        if k == corrected:
+            estimator._checkpoints.note_corrected(WEAK_THRUSTER, sample.t)
+        weak = (Misread(WEAK_THRUSTER, (0,)),) if k >= FOUND else ()
+        estimator.step(replace(sample, misread=weak))
+    assert bool(estimator.undone) == undone

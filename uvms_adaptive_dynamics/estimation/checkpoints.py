@@ -28,13 +28,14 @@ class Checkpoints:
 
     def __init__(self) -> None:
         self._kept: list[tuple[float, Checkpoint]] = []
+        self._corrected: dict[str, float] = {}
         self._newest = -math.inf
         self._found_wrong = False
 
     def before_fault(self, sample: Sample) -> tuple[float, Checkpoint] | None:
         """What was known, with its stamp, where this sample is the first of a sensor that is found
-        wrong: the newest that was kept while it was right, or else the oldest. None elsewhere, and
-        where nothing was kept."""
+        wrong: the newest that was kept while it was right, or else the oldest. None elsewhere,
+        where nothing was kept, and where all that is found was corrected since."""
         begins = sample.found_wrong and not self._found_wrong
         self._found_wrong = sample.found_wrong
         if not begins or not self._kept:
@@ -42,7 +43,16 @@ class Checkpoints:
         right = [kept for kept in self._kept if kept[0] <= sample.right_until]
         found = right[-1] if right else self._kept[0]
         self._kept = []
+        if sample.misread and all(self._corrected.get(one.setting, -math.inf) > found[0]
+                                  for one in sample.misread):
+            return None
         return found
+
+    def note_corrected(self, setting: str, t: float) -> None:
+        """From stamp t [s] on efforts are corrected for what is wrong with a setting: nothing that
+        is learnt is of it, though a check of the sensors, which looks back further, finds it later.
+        """
+        self._corrected[setting] = t
 
     def is_due(self, sample: Sample) -> bool:
         """Whether what is known is to be kept, as a new check has found the sensors right."""

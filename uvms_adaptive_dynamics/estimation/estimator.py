@@ -32,7 +32,7 @@ from ..model.parameter_file import ParameterSet
 from ..model.physical_set import ACCEPTED_VIOLATION, PhysicalSet
 from ..model.prior import prior_from_config, prior_stddev
 from ..model.robot import RawRows, RobotModel
-from ..model.sample import BY_SETTING, Misread, Sample
+from ..model.sample import BY_SETTING, WEAK_THRUSTER, Misread, Sample
 from ..solvers import choose_solver, projection_problem
 from ..solvers.problem import HorizonProblem, Solution
 from ..uncertainty.constant_residual import ResidualMean, noise_findings
@@ -48,6 +48,7 @@ from .believed_change import (
     PartChange,
     Restoration,
     Scales,
+    ThrusterChange,
 )
 from .changes import ChangeDetector, change_detector
 from .checkpoints import Checkpoints
@@ -382,6 +383,8 @@ class Estimator:
                 self.payload.end()
         elif isinstance(change, LoadChange):
             self._load.begin(change.sums)
+        elif isinstance(change, ThrusterChange):
+            self._checkpoints.note_corrected(WEAK_THRUSTER, t)
         self.pi, self.scales = followed.pi, followed.scales
         if followed.before is not None:
             self._detector.remember(followed.before)

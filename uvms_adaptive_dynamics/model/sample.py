@@ -29,6 +29,8 @@ VEHICLE_UNITS = ("N", "N", "N", "N m", "N m", "N m")
 BY_SETTING = "effort masked by setting"
 # Or while the joint stands still, where friction may have any size: no fault.
 JOINT_AT_REST = "joint at rest"
+# The setting of a thruster that gives less than what its command says.
+WEAK_THRUSTER = "thrusters.efficiency"
 
 
 class Misread(NamedTuple):
