@@ -110,7 +110,7 @@ def thruster_findings(thrust: np.ndarray, dvl: np.ndarray,
     delays = np.arange(LEAST_DELAY, MOST_DELAY + DELAY_STEP / 2, DELAY_STEP)
     delayed[:, 0] += min(delays, key=lambda d: _unexplained(thrust, dvl, d))
     late = _thrust_of_acceleration(delayed, dvl, allocation)
-    return [_with_rivals(likely)] if late and _likely(allocation, late) else []
+    return [_with_rivals(likely, allocation)] if late and _likely(allocation, late) else []
 
 
 def _likely(allocation: np.ndarray, fit: _Fit) -> list[_Wiring]:
@@ -136,12 +136,14 @@ def _unexplained(thrust: np.ndarray, dvl: np.ndarray, delay: float) -> float:
     return float(np.log(np.maximum(left, 1e-12)).mean()) if left.size else math.inf
 
 
-def _with_rivals(likely: Sequence[_Wiring]) -> Finding:
+def _with_rivals(likely: Sequence[_Wiring], allocation: np.ndarray) -> Finding:
     """The finding of the first of the wirings, or what it may be beside it where the motion does
-    not tell: surge alone looks alike with two thrusters reversed and with them exchanged."""
+    not tell: surge alone looks alike with two thrusters reversed and with them exchanged. One that
+    changes more than the first, and that alike, does not contradict it."""
     best = likely[0]
+    changed = (best.allocation != allocation).any(axis=0)
     rivals = [wiring.finding for wiring in likely[1:]
-              if not np.allclose(wiring.allocation, best.allocation)
+              if not np.allclose(wiring.allocation[:, changed], best.allocation[:, changed])
               and wiring.deviation.total + wiring.certain
               < best.deviation.total + best.certain + _certain(1)]
     if not rivals:
