@@ -79,8 +79,8 @@ NO_THRESHOLDS = {
     "signals/front_end.py": "THRUST_LOG_TICKS LONGEST_WAIT",
     "signals/latest_state.py": "VELOCITY_HISTORY ZERO",
     "signals/ticks.py": "MAX_TICKS_AT_ONCE",
-    "signals/checks/delay.py": "MIN_SHIFT MAX_SHIFT SHIFT_STEP ROW_STRIDE INDEPENDENT_AFTER "
-                               "CONTRAST_SHIFT FIRST_ESTIMATE ESTIMATE_PERIOD MONITORED",
+    "signals/checks/delay.py": "MIN_SHIFT MAX_SHIFT SHIFT_STEP ROW_STRIDE "
+                               "FIRST_ESTIMATE ESTIMATE_PERIOD MONITORED",
     "signals/checks/dvl_check.py": "CUT_STEP",
     "signals/checks/effort_scale.py": "LOAD_PERIOD",
     "signals/decode/joint_parts.py": "READINGS_KEPT",

@@ -26,6 +26,14 @@ def variance(without: np.ndarray) -> np.ndarray:
     return (K - 1) / K * np.sum((without - without.mean(axis=0)) ** 2, axis=0)
 
 
+def covariance(without: np.ndarray) -> np.ndarray:
+    """(..., n, n) covariance of figures (..., n), by what they are `without` (K, ..., n) one of K
+    clusters each."""
+    K = len(without)
+    away = without - without.mean(axis=0)
+    return (K - 1) / K * np.einsum("k...a,k...b->...ab", away, away)
+
+
 def student_quantile(share: float, clusters: int) -> float:
     """Quantile of Student's t that such a deviation of so many clusters takes; scipy.stats, which
     has it too, takes half a second to load."""

@@ -15,6 +15,7 @@
 """The delay between command and motion: found offline to milliseconds, warned of online."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ from frame_cases import recording
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.robot import RobotModel
-from uvms_adaptive_dynamics.signals.checks.delay import thruster_delay
+from uvms_adaptive_dynamics.signals.checks.delay import DelayMonitor, thruster_delay
 from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd
 
 
@@ -79,3 +80,45 @@ def test_a_robot_at_rest_tells_of_no_delay(as_it_is):
     resting = [replace(s, wrench=0.04 * np.exp(-(s.t - begin)) * np.ones(6)) for s in samples]
     assert thruster_delay(samples, robot, config) is not None
     assert thruster_delay(resting, robot, config) is None
+
+
+def monitored(delay, seed, seconds=61.0):
+    """The monitor after some time of thrust that moves a vehicle in surge, `delay` [s] later, and
+    holds its depth against what a tether does to it, .3 s behind."""
+    config, rng = Config(), np.random.default_rng(seed)
+    monitor, period = DelayMonitor(config), config.filter.period
+    t = period * np.arange(round(seconds / period))
+    frequency, phase = rng.uniform(0.5, 3.0, (2, 4)), rng.uniform(0.0, 6.0, (2, 4))
+
+    def wave(k, t, rate):
+        """Motion k and its change with time."""
+        angle = frequency[k] * t[:, None] + phase[k]
+        return np.sum(np.cos(angle) * frequency[k] if rate else np.sin(angle), axis=1)
+
+    surge, surge_rate = (0.1 * wave(0, t, rate) for rate in (False, True))
+    heave, heave_rate = (0.005 * wave(1, t, rate) for rate in (False, True))
+    wrench = np.zeros((len(t), 6))
+    wrench[:, 0] = 19.0 * 0.1 * wave(0, t + delay, True) + 14.0 * 0.1 * wave(0, t + delay, False)
+    behind = t - 0.3 + delay
+    wrench[:, 2] = -200.0 * 0.005 * wave(1, behind, False) + rng.normal(0.0, 0.3, len(t))
+    wrench[:, 0] += rng.normal(0.0, 0.1, len(t))
+    for k in range(len(t)):
+        nu = np.array([surge[k], 0.0, heave[k], 0.0, 0.0, 0.0])
+        nu_dot = np.array([surge_rate[k], 0.0, heave_rate[k], 0.0, 0.0, 0.0])
+        monitor.add(SimpleNamespace(t=t[k], R_nb=np.eye(3), nu=nu, nu_dot=nu_dot,
+                                    wrench=wrench[k], valid=np.ones(10, bool)))
+    return monitor
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_axis_that_thrust_does_not_move_tells_of_no_delay(seed):
+    """A controller answers to a tether in heave with a delay of its own; surge alone is moved."""
+    monitor = monitored(0.0, seed)
+    assert abs(monitor.found.delay) < 0.02 and not monitor.warning and not monitor.misread
+
+
+@pytest.mark.parametrize("delay", [-0.1, 0.1])
+def test_a_delay_is_found_on_one_axis(delay):
+    """Early or late by a tenth of a second, in the first half minute."""
+    monitor = monitored(delay, 0, seconds=31.0)
+    assert abs(monitor.found.delay - delay) < 0.02 and "thrusters.delay" in monitor.warning

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which thruster gives less than is commanded, from thrust and motion alone."""
+"""Which thruster gives less than commanded or is wired otherwise, from thrust and motion alone."""
 
 import numpy as np
 import pytest
@@ -26,25 +26,41 @@ DRAG = np.array([13.0, 15.0, 20.0, 0.5, 0.5, 0.5])
 STEP, STRIDE = 0.02, 5
 
 
-def logs(share, seconds=40.0, seed=0, allocation=ALLOCATION, pull=(), pulled=(15.0, 30.0)):
+def logs(
+    share,
+    seconds=40.0,
+    seed=0,
+    allocation=ALLOCATION,
+    pull=(),
+    pulled=(15.0, 30.0),
+    axes=np.ones(6),
+    low=0.0,
+    noise=0.005,
+):
     """(thrust, dvl) as the frame checks log them, of a level vehicle whose thrusters give these
     shares (N,) of what is commanded, by a controller that knows nothing of it; pull (6,) [N, N m]
-    acts on it from one time to another [s]."""
+    acts on it from one time to another [s]. It moves by shares of the axes (6,), its centre of
+    gravity is `low` [m], and the DVL has noise [m/s]."""
     rng = np.random.default_rng(seed)
+    mass, stiffness = np.diag(MASS), MASS[0] * 9.81 * low
+    mass[[0, 4, 1, 3], [4, 0, 3, 1]] = MASS[0] * low * np.array([1, 1, -1, -1])
+    tilt = np.zeros(6)  # of roll and pitch [rad]
     frequency, phase = rng.uniform(0.5, 2.0, (2, 6)), rng.uniform(0.0, 6.0, (2, 6))
     size = np.array([0.3, 0.3, 0.3, 0.15, 0.15, 0.3])
     nu, impulse, thrust, dvl = np.zeros(6), np.zeros(len(share)), [], []
     for k in range(round(seconds / STEP)):
         t = STEP * k
-        wanted = 0.5 * size * np.sin(frequency * t + phase).sum(axis=0)
+        wanted = 0.5 * axes * size * np.sin(frequency * t + phase).sum(axis=0)
         force = np.linalg.pinv(allocation) @ (40.0 * MASS / 4.0 * (wanted - nu))
         if k % STRIDE == 0:
             thrust.append([t, *impulse])
-            noise = np.repeat([0.005, 0.001], 3) * rng.standard_normal(6)
-            dvl.append([t, *(nu + noise), *np.zeros(12), 0.0, 0.0, 1.0])
+            seen = nu + np.repeat([noise, 0.001], 3) * rng.standard_normal(6)
+            dvl.append([t, *seen, *np.zeros(12), -tilt[4], tilt[3], 1.0])
         impulse = impulse + STEP * force
         outer = np.array(pull) if len(pull) and pulled[0] < t < pulled[1] else 0.0
-        nu = nu + STEP * (allocation @ (share * force) + outer - DRAG * nu) / MASS
+        acting = allocation @ (share * force) + outer - DRAG * nu - stiffness * tilt
+        nu = nu + STEP * np.linalg.solve(mass, acting)
+        tilt[3:5] += STEP * nu[3:5]
     return np.array(thrust), np.array(dvl)
 
 
@@ -105,3 +121,53 @@ def test_other_axes_of_the_motion_are_thought_of():
     order = [1, 2, 0, 3, 5, 4, 7, 6]
     (finding,) = thruster_findings(*logs(np.ones(8)), ALLOCATION[:, order])
     assert finding.setting == "thrusters.allocation" and "frame" not in finding.sentence
+
+
+ONE_AXIS = {
+    "surge": [1, 0, 0, 0, 0, 0],
+    "sway": [0, 1, 0, 0, 0, 0],
+    "heave": [0, 0, 1, 0, 0, 0],
+    "yaw": [0, 0, 0, 0, 0, 1],
+    "surge and yaw": [1, 0, 0, 0, 0, 1],
+}
+
+
+def one_axis(axes, seed=0, low=0.0):
+    """The logs of a vehicle that moves on few axes; with its centre of gravity low it tilts as it
+    accelerates, and noise is what the DVL shows of surge once pitch is known."""
+    return logs(np.ones(8), 45.0, seed, axes=np.array(axes), low=low, noise=0.012)
+
+
+@pytest.mark.parametrize("axes", ONE_AXIS.values(), ids=ONE_AXIS)
+def test_motion_on_one_axis_is_no_other_wiring(axes):
+    """Surge and the pitch that goes with it are one direction; of the others nothing is known."""
+    for low in (0.0, 0.03):
+        for seed in range(3):
+            assert not thruster_findings(*one_axis(axes, seed, low), ALLOCATION)
+
+
+@pytest.mark.parametrize("name", ["surge", "sway", "surge and yaw"])
+def test_a_reversed_thruster_is_found_on_one_axis(name):
+    """It would push sideways, and turn the vehicle, which does neither; that another one may be
+    reversed as well, which the motion does not show, is no reason to keep this one's sign back."""
+    allocation = ALLOCATION * np.where(np.arange(8) == 2, -1.0, 1.0)
+    (finding,) = thruster_findings(*one_axis(ONE_AXIS[name]), allocation)
+    assert finding.sentence.startswith("thruster 3 pushes against its setting; change its sign")
+    assert finding.values == {"thrusters.signs": (1, 1, -1, 1, 1, 1, 1, 1)}
+
+
+def test_wirings_that_look_alike_on_one_axis_are_both_named():
+    """Of surge alone two thrusters exchanged look like the two reversed; neither is to be set."""
+    allocation = ALLOCATION[:, [0, 2, 1, 3, 4, 5, 6, 7]]
+    (finding,) = thruster_findings(*one_axis(ONE_AXIS["surge"]), allocation)
+    assert "swapped" in finding.sentence and "thruster 2, 3 pushes" in finding.sentence
+    assert "move on more axes" in finding.sentence and not finding.values
+
+
+@pytest.mark.parametrize("delay", [-0.3, 0.3, 0.5])
+def test_a_delay_is_no_other_wiring(delay):
+    """The wiring is judged at the delay at which the motion explains the thrust best."""
+    for seed in range(3):
+        thrust, dvl = logs(np.ones(8), seed=seed)
+        thrust[:, 0] -= delay
+        assert not thruster_findings(thrust, dvl, ALLOCATION)

@@ -26,19 +26,18 @@ from typing import NamedTuple
 import numpy as np
 
 from ...config import Config
+from ...model.jackknife import student_quantile, variance
 from ...model.kernel import gaussian_kernel
-from ...model.normal import Z95, Z999
+from ...model.normal import Z95
 from ...model.robot import RobotModel
 from ...model.sample import VEHICLE_CHANNELS, Misread, Sample
+from .fits import STRETCHES
 
 SETTING = "thrusters.delay"
 MIN_SHIFT, MAX_SHIFT, SHIFT_STEP = -0.2, 0.8, 0.02     # [s] of the shifts tried
 ROW_STRIDE = 5           # every fifth row is enough after the low-pass
 MIN_DELAY_ROWS = 100
-INDEPENDENT_AFTER = 1.0  # [s] between rows whose residuals are independent
 MIN_RECORDING = 20.0     # [s]
-CONTRAST_SHIFT = 0.1     # [s] beside the best shift, where the contrast is taken
-MIN_CONTRAST = 1.1       # below which the delay is unknown
 # [N, N m] an axis with less tells nothing: a step of a thruster's PWM, the end of a rotor's lag
 LEAST_EFFORT = 0.05
 MAX_DELAY_ERROR = 0.005  # [s] a quarter of a tick
@@ -47,15 +46,10 @@ FIRST_ESTIMATE, ESTIMATE_PERIOD, MONITORED = 30.0, 30.0, 60.0    # [s]
 
 class Delay(NamedTuple):
     """`delay` [s] by which the motion follows the wrench beyond what the settings say, and its
-    standard error `stddev` [s] from the likelihood's curvature.
-
-    `unexplained` is the share of the wrench's variance that is left there, `contrast` how many
-    times more is left 0.1 s beside it.
+    standard error `stddev` [s].
     """
 
     delay: float
-    unexplained: float
-    contrast: float
     stddev: float = 0.0
 
 
@@ -107,7 +101,8 @@ class DelayMonitor:
     def _least(self) -> float:
         """[s] Error of the delay that is certain to 99.9 %."""
         found = self.found
-        return 0.0 if found is None else max(abs(found.delay) - Z999 * found.stddev, 0.0)
+        certain = student_quantile(0.9995, STRETCHES)
+        return 0.0 if found is None else max(abs(found.delay) - certain * found.stddev, 0.0)
 
     @property
     def misread(self) -> tuple[Misread, ...]:
@@ -131,7 +126,7 @@ class DelayMonitor:
 
 def _best_shift(t: np.ndarray, Y: np.ndarray, wrench: np.ndarray, valid: np.ndarray,
                 config: Config) -> Delay | None:
-    """The shift d with the least residual of wrench (k, 6) at t - d on Y, refined by a parabola.
+    """The shift d at which wrench (k, 6) at t - d is the likeliest on Y, refined by a parabola.
 
     Y (k, 6, p): one model of all axes; Y (k, p): the same features for each axis by itself.
     """
@@ -149,18 +144,20 @@ def _best_shift(t: np.ndarray, Y: np.ndarray, wrench: np.ndarray, valid: np.ndar
     moved = tau[used].std(axis=0) > LEAST_EFFORT
     if not moved.any():
         return None
+    size = tau[used][:, moved].std(axis=0)
+    tau = tau[:, moved] / size
     rows = np.array([np.tensordot(kernel, Y[k:k + len(kernel)], (0, 0)) for k in used])
-    weight = np.where(moved, 1.0 / np.maximum(tau[used].std(axis=0), 1e-9), 0.0)
-    U = _range_of(rows if Y.ndim == 2 else (rows * weight[:, None]).reshape(-1, Y.shape[2]))
+    if Y.ndim == 3:
+        rows = (rows[:, moved] / size[:, None]).reshape(-1, Y.shape[2])
+    U = _range_of(rows)
     shifts = np.arange(MIN_SHIFT, MAX_SHIFT + SHIFT_STEP / 2, SHIFT_STEP)
-    unexplained = np.zeros(len(shifts))
-    for k, d in enumerate(shifts):
+    left = []
+    for d in shifts:
         b = np.column_stack([np.interp(times[used] - d, times, column) for column in tau.T])
-        b = b * weight
         b = b if Y.ndim == 2 else b.reshape(-1, 1)
-        unexplained[k] = 1.0 - np.sum((U.T @ b) ** 2) / np.sum(b ** 2)
-    independent = moved.sum() * len(used) * ROW_STRIDE * period / INDEPENDENT_AFTER
-    return _minimum(shifts, unexplained, float(independent))
+        squares = ((b - U @ (U.T @ b)) ** 2).reshape(len(used), -1)
+        left.append([part.sum(axis=0) for part in np.array_split(squares, STRETCHES)])
+    return _likeliest(shifts, np.array(left))
 
 
 def _whole_windows(t: np.ndarray, valid: np.ndarray, length: int, period: float) -> np.ndarray:
@@ -179,20 +176,35 @@ def _range_of(A: np.ndarray) -> np.ndarray:
     return U[:, s > 1e-6 * s[0]]
 
 
-def _minimum(shifts: np.ndarray, unexplained: np.ndarray, independent: float) -> Delay | None:
-    """The delay at the least residual; None at the edge, or where the minimum is flat.
-    independent: rows that the residual has."""
-    k = int(np.argmin(unexplained))
+def _likeliest(shifts: np.ndarray, left: np.ndarray) -> Delay | None:
+    """The delay at the largest likelihood of the squares that are left (S, K, m) at S shifts of K
+    stretches of time on m axes; None at the edge.
+
+    Axes count by their likelihoods, the product of their variances: one that the thrust moves tells
+    the delay, one on which a controller answers to a tether or to another axis tells next to
+    nothing. The error is what leaving out stretches of time and the axes' disagreement show.
+    """
+    of_axes = np.log(np.maximum(left.sum(axis=1), 1e-12))       # (S, m), -2 log L per row
+    delay, curvature = _vertex(shifts, of_axes.sum(axis=1))
+    if not np.isfinite(delay):
+        return None
+    without = np.log(np.maximum(left.sum(axis=1, keepdims=True) - left, 1e-12)).sum(axis=2)
+    parts = np.array([_vertex(shifts, cost)[0] for cost in without.T])
+    if not np.isfinite(parts).all():
+        return None
+    m = left.shape[2]
+    at_delay = [np.interp(delay, shifts, axis) for axis in of_axes.T]
+    disagreement = 2.0 * np.sum(at_delay - of_axes.min(axis=0)) / curvature / max(m - 1, 1)
+    return Delay(delay, float(np.sqrt(variance(parts) + disagreement)))
+
+
+def _vertex(shifts: np.ndarray, cost: np.ndarray) -> tuple[float, float]:
+    """(shift of the least cost (S,), refined by a parabola, its curvature there); the shift is
+    infinite at the edge."""
+    k = int(np.argmin(cost))
     if k in (0, len(shifts) - 1):
-        return None
-    beside = max(1, round(CONTRAST_SHIFT / SHIFT_STEP))
-    neighbours = unexplained[max(0, k - beside)], unexplained[min(len(shifts) - 1, k + beside)]
-    contrast = float(min(neighbours) / unexplained[k])
-    if contrast <= MIN_CONTRAST:
-        return None
-    before, here, after = unexplained[k - 1:k + 2]
-    curvature = max(before - 2 * here + after, 1e-12)
-    delay = shifts[k] + SHIFT_STEP * 0.5 * (before - after) / curvature
-    # -2 log L = n log(unexplained), whose curvature is 2 / stddev^2
-    stddev = SHIFT_STEP * np.sqrt(2 * here / (independent * curvature))
-    return Delay(float(delay), float(unexplained[k]), contrast, float(stddev))
+        return np.inf, 0.0
+    before, here, after = cost[k - 1:k + 2]
+    curvature = max(before - 2.0 * here + after, 1e-12)
+    return (float(shifts[k] + SHIFT_STEP * 0.5 * (before - after) / curvature),
+            float(curvature / SHIFT_STEP ** 2))

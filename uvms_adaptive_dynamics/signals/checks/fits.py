@@ -24,6 +24,7 @@ import numpy as np
 ROBUST_QUANTILE = 0.9     # of the residuals that a robust fit keeps
 # Variance of a normal variable without the tenth that is farthest from zero.
 TRIMMED_VARIANCE = 0.623
+STRETCHES = 10            # of time, each left out of a fit to see how sure it is
 TRIED_SHIFTS = np.arange(-0.3, 0.41, 0.02)  # [s] that are tried where a signal may be late
 RIDGE_SHARE = 1e-9        # of the mean diagonal: nothing moved gives an error, not an exception
 
@@ -39,11 +40,11 @@ def regression(x: np.ndarray, y: np.ndarray,
     The tenth with the largest residuals is left out, and the rest fitted again. overlap: rows that
     overlap so much that they carry the information of one."""
     power = max(float(y @ y) / len(y), 1e-300)
-    b = _solve(x, y)
+    b = solve(x, y)
     size = np.abs(y - x @ b)
     keep = size <= np.quantile(size, ROBUST_QUANTILE)
     x, y = x[keep], y[keep]
-    b = _solve(x, y)
+    b = solve(x, y)
     residual = y - x @ b
     # independent rows less the degrees of freedom that the fit takes
     free = max(len(y) / overlap - x.shape[1], 1.0)
@@ -57,7 +58,7 @@ def regression(x: np.ndarray, y: np.ndarray,
 def relation(x: np.ndarray, y: np.ndarray, overlap: float) -> tuple[np.ndarray, np.ndarray]:
     """(A (p, m), standard errors (p, m)) of the plain fit y (k, m) = x (k, p) A; overlap: as above.
     """
-    A = _solve(x, y)
+    A = solve(x, y)
     N = x.T @ x
     variance = overlap * np.mean((y - x @ A) ** 2, axis=0)
     return A, np.sqrt(np.outer(np.diagonal(np.linalg.inv(N + _ridge(N))), variance))
@@ -115,7 +116,8 @@ def _left(x: np.ndarray, values: np.ndarray, uses: Sequence[Sequence[int]]) -> n
     return total
 
 
-def _solve(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def solve(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """A (p, m) of the plain fit y (k, m) = x (k, p) A."""
     N = x.T @ x
     return np.linalg.solve(N + _ridge(N), x.T @ y)
 

@@ -16,8 +16,12 @@
 
 Thrust over a second is fitted to the change of velocity and to what else moves slowly. The part
 that goes with acceleration, mapped by the allocation, must be a mass matrix: positive on the
-diagonal, small beside it. A reversed thruster, or thrusters in another order, show all over it;
-standard errors say whether that is evidence.
+diagonal, small beside it. A reversed thruster, or thrusters in another order, show all over it.
+
+Only the directions of acceleration count that stand out of the velocities' noise on their own: of
+a vehicle that drives ahead alone and pitches with it, surge and pitch together are one, and
+nothing is known of either by itself. How sure their thrust is follows from the fits without one
+stretch of time each, and wirings are compared by likelihood.
 """
 from __future__ import annotations
 
@@ -29,20 +33,25 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ...model.normal import chi_squared
+from ...model.jackknife import covariance
+from ...model.normal import NORMAL_MEDIAN, chi_squared
 from .finding import CHANGE_WINDOW, Finding
-from .fits import integral, relation
+from .fits import STRETCHES, integral, solve
 
 MAX_THRUSTERS = 10    # of which all directions are tried
 MIN_THRUST_WINDOWS = 150
 THRUST_GAP = 0.5      # [s] without a row, in which nobody knows the thrust
-MIN_VELOCITY_STDDEV = 0.02   # [m/s, rad/s] of an axis that is judged
+MIN_VELOCITY_STDDEV = 0.02   # [m/s, rad/s] of an axis or direction that is judged
+# Deviations of the measurement's noise that a judged direction of acceleration has: a quarter of
+# its power is noise then, and its thrust seems as much smaller.
+CLEAR_OF_NOISE = 2.0
 MIN_IMPULSE_STDDEV = 0.05    # [N s] of a thruster that is judged
 # Of a normalized mass matrix, deviation of each entry from one or zero: arm, centre of gravity and
 # the thrusters' different strengths. The default robot's largest coupling is 0.1.
 COUPLING = 0.2
+LEAST_DELAY, MOST_DELAY, DELAY_STEP = -0.4, 0.8, 0.1   # [s] of thrust, alike to another wiring
 REWEIGHTED = 10       # times that a fit's weights follow its residuals
-CAP = 25.0            # of a squared deviation: one entry alone proves nothing
+CAP = 25.0            # of a squared deviation: one figure alone proves nothing
 # Mean log likelihood ratio of an independent window that a weak thruster takes to be named: the
 # product of the residual variances of all axes falls fifty-fold. Of the simulated robot one that is
 # dead reaches 6; what a tether and waves do looks like one thruster by up to 2.7.
@@ -51,7 +60,7 @@ WEAK_GAIN = 4.0
 # robot reaches 1.3 in the fit.
 MOST_LOST = 2.0
 PULL_STEP = 10.0      # [s] in which what pulls at the vehicle from outside may change
-MOST_ALIKE = 2        # thrusters that explain a loss of thrust alike and are named together
+MOST_ALIKE = 2        # explanations that fit alike and are named together
 MIRRORED = np.array([1.0, -1.0, -1.0, 1.0, -1.0, -1.0])   # a wrench FRD as one FLU
 WIRING_ODDS = 1000.0  # odds against the wiring as it is set, beside any other one
 
@@ -68,11 +77,15 @@ class _Windows(NamedTuple):
 
 
 class _Fit(NamedTuple):
-    """gain (N, 6): thrust per acceleration of each axis; variance (N, 6) of its entries; excited
-    (N,) bool: thrusters that were used; windows: what was fitted."""
+    """directions (6, r): accelerations that were excited, orthonormal where rotations count by the
+    thrusters' levers; levers (6,) [m], one of translations; gain (N, r): thrust per acceleration
+    along each; without (K, N, r): the same without one stretch of time each; excited (N,) bool:
+    thrusters that were used; windows: what was fitted."""
 
+    directions: np.ndarray
+    levers: np.ndarray
     gain: np.ndarray
-    variance: np.ndarray
+    without: np.ndarray
     excited: np.ndarray
     windows: _Windows
 
@@ -84,20 +97,62 @@ def thruster_findings(thrust: np.ndarray, dvl: np.ndarray,
 
     `thrust` (k, 1 + N): time and integrated thrust [N s], `dvl` as in `frames`, allocation (6, N).
     """
-    fit = _thrust_of_acceleration(thrust, dvl)
-    N = allocation.shape[1]
+    fit = _thrust_of_acceleration(thrust, dvl, allocation)
     if fit is None:
         return None
-    if N > MAX_THRUSTERS:
+    if allocation.shape[1] > MAX_THRUSTERS:
         return []
-    as_set = _deviation(allocation, fit)
-    explained = chi_squared(0.999, allocation.shape[0] ** 2)
-    likely = [wiring for wiring in _wirings(allocation, fit)
-              if as_set - wiring.deviation > wiring.certain and wiring.deviation < explained]
+    likely = _likely(allocation, fit)
     if not likely:
         return _weak_thruster(fit.windows, dvl, allocation)
+    # A delay looks like another wiring: with the likeliest one this one must be needed as well.
+    delayed = thrust.copy()
+    delays = np.arange(LEAST_DELAY, MOST_DELAY + DELAY_STEP / 2, DELAY_STEP)
+    delayed[:, 0] += min(delays, key=lambda d: _unexplained(thrust, dvl, d))
+    late = _thrust_of_acceleration(delayed, dvl, allocation)
+    return [_with_rivals(likely, allocation)] if late and _likely(allocation, late) else []
+
+
+def _likely(allocation: np.ndarray, fit: _Fit) -> list[_Wiring]:
+    """Wirings that the fit makes certain beside the one that is set, the likeliest first."""
+    as_set = _deviation(allocation, fit)
+    explained = chi_squared(0.999, fit.directions.size)
     # Of two that fit alike, the one of a smaller family is the likelier.
-    return [min(likely, key=lambda w: w.deviation + w.certain).finding]
+    return sorted((wiring for wiring in _wirings(allocation, fit)
+                   if as_set.total - wiring.deviation.total > wiring.certain
+                   and wiring.deviation.squared < explained),
+                  key=lambda wiring: wiring.deviation.total + wiring.certain)
+
+
+def _unexplained(thrust: np.ndarray, dvl: np.ndarray, delay: float) -> float:
+    """Log of the product of the variances that motion leaves of all thrusters, where they act by
+    the delay [s] later."""
+    windows = _windows(np.column_stack([thrust[:, 0] + delay, thrust[:, 1:]]), dvl)
+    if windows is None:
+        return math.inf
+    used = windows.impulse[:, windows.impulse.std(axis=0) > MIN_IMPULSE_STDDEV]
+    x = windows.slow / np.maximum(np.sqrt(np.mean(windows.slow ** 2, axis=0)), 1e-9)
+    left = np.mean((used - x @ solve(x, used)) ** 2, axis=0) / used.var(axis=0)
+    return float(np.log(np.maximum(left, 1e-12)).mean()) if left.size else math.inf
+
+
+def _with_rivals(likely: Sequence[_Wiring], allocation: np.ndarray) -> Finding:
+    """The finding of the first of the wirings, or what it may be beside it where the motion does
+    not tell: surge alone looks alike with two thrusters reversed and with them exchanged. One that
+    changes more than the first, and that alike, does not contradict it."""
+    best = likely[0]
+    changed = (best.allocation != allocation).any(axis=0)
+    rivals = [wiring.finding for wiring in likely[1:]
+              if not np.allclose(wiring.allocation[:, changed], best.allocation[:, changed])
+              and wiring.deviation.total + wiring.certain
+              < best.deviation.total + best.certain + _certain(1)]
+    if not rivals:
+        return best.finding
+    seen = [finding.sentence.partition(";")[0] for finding in [best.finding, *rivals]]
+    named, more = seen[:MOST_ALIKE], len(seen) > MOST_ALIKE
+    return best.finding._replace(values={}, sentence=(
+        f"{', or '.join(named)}{', or others are wired otherwise' if more else ''}; "
+        "move on more axes to tell which"))
 
 
 def _weak_thruster(windows: _Windows, dvl: np.ndarray, allocation: np.ndarray) -> list[Finding]:
@@ -166,11 +221,20 @@ def _gain_without_pull(t: np.ndarray, basis: np.ndarray, wrench: np.ndarray,
     return float(np.log(before / after).sum(axis=1).max())
 
 
-class _Wiring(NamedTuple):
-    """What the wiring may be instead: its deviation, the gain in it from which this is certain, and
-    what to say then."""
+class _Deviation(NamedTuple):
+    """squared: sum of the squared deviations of what is said from a mass matrix; total: -2 log
+    likelihood (but for a constant)."""
 
-    deviation: float
+    squared: float
+    total: float
+
+
+class _Wiring(NamedTuple):
+    """What the wiring may be instead: the allocation (6, N), its deviation, the gain in it from
+    which this is certain, and what to say then."""
+
+    allocation: np.ndarray
+    deviation: _Deviation
     certain: float
     finding: Finding
 
@@ -186,29 +250,31 @@ def _wirings(allocation: np.ndarray, fit: _Fit) -> Iterator[_Wiring]:
     directions = directions[1:]         # the first is as set
     for signs, deviation in zip(directions, _deviations(allocation * directions[:, None], fit)):
         reversed_ones = ", ".join(str(k + 1) for k in np.flatnonzero(signs < 0))
-        yield _Wiring(deviation, certain, Finding(
+        yield _Wiring(allocation * signs, deviation, certain, Finding(
             "thrusters.signs", f"thruster {reversed_ones} pushes against its setting; change its "
                                "sign in thrusters.signs",
             {"thrusters.signs": tuple(signs.tolist())}))
     orders = [_swapped(range(allocation.shape[1]), a, b) for a, b in swaps]
     for (a, b), order, deviation in zip(swaps, orders, _of_orders(allocation, fit, orders)):
-        yield _Wiring(deviation, certain, Finding(
+        yield _Wiring(allocation[:, order], deviation, certain, Finding(
             "thrusters.allocation", f"thrusters {a + 1} and {b + 1} seem to be swapped; "
                                     f"{_to_paste(allocation, order)}",
             {"thrusters.allocation": _numbers(allocation, order)}))
     order = _best_order(allocation, fit, places)
     drives = ", ".join(str(k + 1) for k in order)
     ordered = _Wiring(
-        _deviation(allocation[:, order], fit), _certain(math.factorial(len(places))),
+        allocation[:, order], _deviation(allocation[:, order], fit),
+        _certain(math.factorial(len(places))),
         Finding("thrusters.allocation", (
             f"commands 1 to {len(order)} seem to drive thrusters {drives}; "
             f"{_to_paste(allocation, order)}"),
             {"thrusters.allocation": _numbers(allocation, order)}))
     yield ordered
-    deviation = _deviation(MIRRORED[:, None] * allocation, fit)
+    mirrored = MIRRORED[:, None] * allocation
+    deviation = _deviation(mirrored, fit)
     # Thrusters in another order may be a reflection of the frame.
-    alike = abs(ordered.deviation - deviation) < ordered.certain
-    yield _Wiring(deviation, _certain(1), Finding(
+    alike = abs(ordered.deviation.total - deviation.total) < ordered.certain
+    yield _Wiring(mirrored, deviation, _certain(1), Finding(
         "imu.frame and dvl.frame", (
             "thrust moves the vehicle as one whose attitude and velocity are of axes forward, "
             "left, up where forward, right, down are set, or the other way round; check both frames"
@@ -228,9 +294,9 @@ def _best_order(allocation: np.ndarray, fit: _Fit, places: Sequence[int]) -> lis
     proportion to its row of it. Assigning the gains' rows to these is the start; from there, and
     from the order as set, pairs are exchanged as long as that fits better.
     """
-    gains, rows = fit.gain[places], np.linalg.pinv(allocation)[places]
-    known = np.isfinite(fit.variance[places]).all(axis=0)
-    distance = np.sum((_unit(gains)[:, None] - _unit(rows)[None]) ** 2 * known, axis=2)
+    mass = _masses(allocation[None], fit)[0][:, None] * fit.directions
+    gains, rows = fit.gain[places], (np.linalg.pinv(allocation) @ mass)[places]
+    distance = np.sum((_unit(gains)[:, None] - _unit(rows)[None]) ** 2, axis=2)
     start = np.arange(allocation.shape[1])
     start[places] = np.asarray(places)[linear_sum_assignment(distance)[1]]
     return min(_exchanged(allocation, fit, places, order)
@@ -244,10 +310,11 @@ def _unit(columns: np.ndarray) -> np.ndarray:
 def _exchanged(allocation: np.ndarray, fit: _Fit, places: Sequence[int],
                order: list[int]) -> tuple[float, list[int]]:
     """(deviation, order) once no exchange of two makes it smaller."""
-    best = _deviation(allocation[:, order], fit), order
+    best = _deviation(allocation[:, order], fit).total, order
     while True:
         others = [_swapped(best[1], a, b) for a, b in itertools.combinations(places, 2)]
-        found = min(zip(_of_orders(allocation, fit, others), others), default=best)
+        totals = [deviation.total for deviation in _of_orders(allocation, fit, others)]
+        found = min(zip(totals, others), default=best)
         if found[0] >= best[0]:
             return best
         best = found
@@ -280,8 +347,8 @@ def turned_sensor(thrust: np.ndarray, dvl: np.ndarray, allocation: np.ndarray,
     by_dvl, by_imu = dvl.copy(), dvl.copy()
     by_dvl[:, 1:4] = dvl[:, 1:4] @ turn.T
     by_imu[:, 4:7], by_imu[:, 19:22] = dvl[:, 4:7] @ turn, dvl[:, 19:22] @ turn
-    fits = [_thrust_of_acceleration(thrust, log) for log in (by_dvl, by_imu)]
-    deviations = [math.inf if fit is None else _deviation(allocation, fit) for fit in fits]
+    fits = [_thrust_of_acceleration(thrust, log, allocation) for log in (by_dvl, by_imu)]
+    deviations = [math.inf if fit is None else _deviation(allocation, fit).squared for fit in fits]
     return "imu" if deviations[1] < deviations[0] else "dvl"
 
 
@@ -312,43 +379,89 @@ def _windows(thrust: np.ndarray, dvl: np.ndarray) -> _Windows | None:
     return _Windows(change, (total[lag:] - total[:-lag])[inside], lag, inside)
 
 
-def _thrust_of_acceleration(thrust: np.ndarray, dvl: np.ndarray) -> _Fit | None:
+def _thrust_of_acceleration(thrust: np.ndarray, dvl: np.ndarray,
+                            allocation: np.ndarray) -> _Fit | None:
     """The fit of thrust to motion over windows of a second; None with too little motion to tell."""
     windows = _windows(thrust, dvl)
     if windows is None:
         return None
-    x, impulse, lag, _ = windows
-    nu = dvl[:, 1:7]
+    slow, impulse, _, _ = windows
     excited = impulse.std(axis=0) > MIN_IMPULSE_STDDEV
-    if not excited.any():
+    turning = np.sqrt(np.sum(allocation[3:] ** 2, axis=1) / np.sum(allocation[:3] ** 2))
+    levers = np.concatenate([np.ones(3), np.maximum(turning, 1e-3)])
+    change, others = slow[:, :6], slow[:, 6:]
+    others = others / np.maximum(np.sqrt(np.mean(others ** 2, axis=0)), 1e-9)
+    directions, along = _excited_directions(change, others, _noise(dvl[:, 1:7]), levers)
+    if not excited.any() or not directions.size:
         return None
-    size = np.maximum(np.sqrt(np.mean(x ** 2, axis=0)), 1e-9)
-    gain, error = relation(x / size, impulse, lag)
-    gain, variance = (gain[:6] / size[:6, None]).T, ((error[:6] / size[:6, None]) ** 2).T
-    # What has not moved is not known, however small the residual.
-    variance[:, nu.std(axis=0) < MIN_VELOCITY_STDDEV] = np.inf
-    return _Fit(gain, variance, excited, windows)
+    x, r = np.hstack([change @ along.T, others]), directions.shape[1]
+
+    def gain(rows: np.ndarray) -> np.ndarray:
+        return solve(x[rows], impulse[rows])[:r].T
+
+    rows = np.arange(len(x))
+    without = [gain(np.setdiff1d(rows, part)) for part in np.array_split(rows, STRETCHES)]
+    return _Fit(directions, levers, gain(rows), np.array(without), excited, windows)
 
 
-def _of_orders(allocation: np.ndarray, fit: _Fit, orders: Sequence[Sequence[int]]) -> list[float]:
+def _noise(nu: np.ndarray) -> np.ndarray:
+    """(6,) Deviation of a change of velocity nu (k, 6) by noise: third differences hardly see the
+    motion. At least what no direction is judged below."""
+    third = np.median(np.abs(np.diff(nu, 3, axis=0)), axis=0) / NORMAL_MEDIAN
+    return np.maximum(np.sqrt(2.0 / 20.0) * third, MIN_VELOCITY_STDDEV / CLEAR_OF_NOISE)
+
+
+def _excited_directions(change: np.ndarray, others: np.ndarray, noise: np.ndarray,
+                        levers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(directions (6, r) of change (k, 6) that stand out of its noise (6,) once what goes with
+    others (k, m) is taken off, the matrix (r, 6) that takes a change to its parts along them)."""
+    own = (change - others @ solve(others, change)) / noise
+    power, axes = np.linalg.eigh(own.T @ own / len(own))
+    axes = axes[:, power > CLEAR_OF_NOISE ** 2]
+    directions = np.linalg.qr((levers * noise)[:, None] * axes)[0] / levers[:, None]
+    seen = axes.T / noise
+    return directions, np.linalg.solve(seen @ directions, seen)
+
+
+def _of_orders(allocation: np.ndarray, fit: _Fit,
+               orders: Sequence[Sequence[int]]) -> list[_Deviation]:
     """`_deviations` with the thrusters in each of these orders."""
     return _deviations(np.array([allocation[:, order] for order in orders]), fit) if orders else []
 
 
-def _deviation(allocation: np.ndarray, fit: _Fit) -> float:
+def _deviation(allocation: np.ndarray, fit: _Fit) -> _Deviation:
     return _deviations(allocation[None], fit)[0]
 
 
-def _deviations(allocations: np.ndarray, fit: _Fit) -> list[float]:
-    """-2 log likelihood (but for a constant) that an allocation times gain (6, 6) is a mass matrix,
+def _deviations(allocations: np.ndarray, fit: _Fit) -> list[_Deviation]:
+    """How far an allocation times gain (6, r) is from what a mass matrix makes of the directions,
     of each of allocations (k, 6, N).
 
-    Normalized by what all thrusters together can contribute it is near one on the diagonal and near
-    zero beside it. Entries count by their standard errors: what was not excited counts for nothing.
+    Relative to the axes' masses its entries are one or zero but for COUPLING. What no direction
+    tells of an axis' own mass is open, and the stretches of time say what else there is.
     """
-    mass = allocations @ fit.gain
-    most = np.maximum(np.sum(np.abs(allocations) * np.abs(fit.gain.T), axis=2), 1e-9)
-    size = np.sqrt(most[:, :, None] * most[:, None])
-    variance = allocations ** 2 @ np.where(np.isinf(fit.variance), 1e12, fit.variance)
-    away = (mass / size - np.eye(6)) ** 2 / (COUPLING ** 2 + variance / size ** 2)
-    return np.minimum(away, CAP).sum(axis=(1, 2)).tolist()
+    directions, known = fit.directions, _known(fit)
+    mass = _masses(allocations, fit)
+    away = allocations @ fit.gain - mass[:, :, None] * directions
+    coupled = COUPLING ** 2 * np.einsum("kj,ki,ia,ib->kjab", mass, mass, directions, directions)
+    open_mass = np.einsum("kj,ja,jb->kjab", (1.0 - known) * mass ** 2, directions, directions)
+    error = covariance(np.moveaxis(allocations[:, None] @ fit.without, 1, 0))
+    root = np.linalg.cholesky(coupled + open_mass + error)
+    squared = np.minimum(np.linalg.solve(root, away[..., None])[..., 0] ** 2, CAP).sum(axis=(1, 2))
+    size = 2.0 * np.log(np.diagonal(root, axis1=2, axis2=3)).sum(axis=(1, 2))
+    return [_Deviation(*pair) for pair in zip(squared.tolist(), (squared + size).tolist())]
+
+
+def _known(fit: _Fit) -> np.ndarray:
+    """(6,) Share of each axis' acceleration that the directions hold."""
+    return np.clip(np.sum((fit.levers[:, None] * fit.directions) ** 2, axis=1), 0.0, 1.0)
+
+
+def _masses(allocations: np.ndarray, fit: _Fit) -> np.ndarray:
+    """(k, 6) Mass of each axis, by what all thrusters together can contribute; where it has not
+    moved by itself, that of the others with the thrusters' levers."""
+    gain = fit.gain @ (fit.levers[:, None] ** 2 * fit.directions).T
+    most = np.sum(np.abs(allocations) * np.abs(gain.T), axis=2) / fit.levers ** 2
+    known = _known(fit)
+    others = most @ known / known.sum()
+    return np.maximum(known * most + (1.0 - known) * others[:, None], 1e-9) * fit.levers ** 2
