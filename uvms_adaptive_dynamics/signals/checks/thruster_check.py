@@ -35,6 +35,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ...model.jackknife import covariance
 from ...model.normal import NORMAL_MEDIAN, chi_squared
+from ...model.sample import WEAK_THRUSTER
 from .finding import CHANGE_WINDOW, Finding
 from .fits import STRETCHES, integral, solve
 
@@ -178,7 +179,7 @@ def _weak_thruster(windows: _Windows, dvl: np.ndarray, allocation: np.ndarray) -
         named, others = order[:count], order[count:]
         if gains[named].min() > least and gains[named].min() - gains[others].max() > certain:
             names = " or ".join(str(k + 1) for k in sorted(named))
-            return [Finding("thrusters.efficiency", (
+            return [Finding(WEAK_THRUSTER, (
                 f"thruster {names} gives little or none of the thrust that is commanded, while the "
                 "others do; check it for a broken propeller, a rope, its speed controller and its "
                 "cable"))]
