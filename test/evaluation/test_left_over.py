@@ -103,3 +103,15 @@ def test_nothing_is_named_where_nothing_explains():
     """Nor looked for where little is left."""
     assert "pitch" not in said(shaken).by_channel
     assert said(in_current, left=np.zeros(10)) == ([], {})
+
+
+def test_a_little_beside_another_effort_is_no_wrong_order():
+    """Of a vehicle that is driven ahead alone, what sways it goes with that: by a lever, by no
+    thruster in another place."""
+    rng = np.random.default_rng(5)
+
+    def ahead(sample):
+        wrench = sample.wrench.copy()
+        wrench[1] = 0.15 * wrench[0] + 0.1 * rng.normal()
+        return replace(sample, wrench=wrench)
+    assert said(ahead, np.where(np.arange(10) == 1, 0.4, 0.0)) == ([], {})

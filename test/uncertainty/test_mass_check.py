@@ -67,6 +67,14 @@ def test_no_finding_without_evidence(table, surge, stddev, dry_mass):
     assert mass_findings(table, pi, covariance, weighed(dry_mass)) == [] and covariance.asked
 
 
+def test_an_axis_whose_efforts_are_not_explained_tells_no_mass(table):
+    """A vehicle driven in heave alone sways by its arm and its tether: 1.6 kg came out."""
+    pi, covariance = estimate(table, 0.005, 0.05)
+    config = Config().with_values({"estimation.weight_min": 90.0})
+    assert mass_findings(table, pi, covariance, config, (False, True, True)) == []
+    assert mass_findings(table, pi, covariance, config, (True, False, False))
+
+
 def test_a_robot_that_was_not_weighed_is_no_lighter_than_the_settings_allow(table):
     """Of a real vehicle that no thruster moved, 5 g came out, called measured."""
     config = Config().with_values({"estimation.weight_min": 90.0})

@@ -711,7 +711,8 @@ class Estimator:
 
     def mass_findings(self) -> list[tuple[str, str]]:
         """Masses that the estimate cannot have beside the robot's own: settings and sentences."""
-        return mass_findings(self.table, self.pi, self._uncertainty.covariance, self.config)
+        return mass_findings(self.table, self.pi, self._uncertainty.covariance, self.config,
+                             self.trust.levels[:3] == TRUST_OK)
 
     def trust_cause(self) -> str:
         """What is likely where a channel is not `ok`, in a sentence; '' where all are, but for

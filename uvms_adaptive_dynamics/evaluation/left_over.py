@@ -30,6 +30,7 @@ from ..config import Config
 from ..config.estimation import Filter
 from ..model.robot import RobotModel
 from ..model.sample import Sample
+from ..signals.checks.thruster_check import COUPLING
 from ..uncertainty.added_direction import MIN_PIECES, Added, RobustFit
 from ..uncertainty.arm_evidence import LEAST_COST_GAIN
 from ..uncertainty.trust_cause import LEFT
@@ -226,14 +227,22 @@ def _columns(samples: Sequence[Sample], config: Config, robot: RobotModel, setti
     guesses = dict(zip(widths, np.split(Y, np.cumsum(list(widths.values()))[:-1], axis=2)))
     own = guesses.pop("own")
     together = np.concatenate([np.zeros((*tau.shape, 0)), *guesses.values()], axis=2)
-    return Columns(t, own, guesses | {"together": together, "efforts": _of_others(tau, robot)},
-                   tau, valid)
+    levers = np.ones(tau.shape[1])
+    if robot.vehicle:
+        allocation = np.reshape(config.thrusters.allocation, (6, -1))
+        levers[:6] = np.maximum(np.linalg.norm(allocation, axis=1), 1e-9)
+    others = _of_others(tau, levers, robot)
+    return Columns(t, own, guesses | {"together": together, "efforts": others}, tau, valid)
 
 
-def _of_others(tau: np.ndarray, robot: RobotModel) -> np.ndarray:
-    """(T, C, k) efforts of the other channels of vehicle or arm, a column for each pair."""
+def _of_others(tau: np.ndarray, levers: np.ndarray, robot: RobotModel) -> np.ndarray:
+    """(T, C, k) efforts of the other channels of vehicle or arm, a column for each pair but those
+    of which one has so little beside the other that no wiring explains it. levers (C,): effort of
+    each channel that a thruster, or a joint, makes with its thrust or effort."""
+    size = np.std(tau, axis=0) / levers
     pairs = [(c, d) for part in (robot.vehicle_rows, robot.arm_rows)
-             for c in range(part.start, part.stop) for d in range(part.start, part.stop) if c != d]
+             for c in range(part.start, part.stop) for d in range(part.start, part.stop)
+             if c != d and size[c] > COUPLING * size[d]]
     found = np.zeros((*tau.shape, len(pairs)))
     for k, (c, d) in enumerate(pairs):
         found[:, c, k] = tau[:, d]

@@ -15,6 +15,8 @@
 """Estimated masses against the weighed one: added mass is positive, so none can be below it."""
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..config import Config
@@ -29,11 +31,14 @@ TRANSLATION = (("m_X_du", "surge"), ("m_Y_dv", "sway"), ("m_Z_dw", "heave"))
 
 
 def mass_findings(table: ParameterTable, pi: np.ndarray, covariance: ParameterCovariance,
-                  config: Config) -> list[tuple[str, str]]:
+                  config: Config, explained: Sequence[bool] = (True,) * len(TRANSLATION)
+                  ) -> list[tuple[str, str]]:
     """A setting and a sentence for each axis on which the robot accelerates more easily than in
     air, and for all on which water would have to weigh many times what it does.
 
-    pi (p,) with its covariance. The robot's mass is `robot.dry_mass`, or at least that of the
+    pi (p,) with its covariance; explained (3,): axes whose efforts the estimate explains. On one
+    that moves by what nobody measures, such as a tether, no effort seems to be needed, which is no
+    evidence of a mass. The robot's mass is `robot.dry_mass`, or at least that of the
     lightest vehicle that the settings allow. The links' mass is part of what accelerates but with
     coupling 'none', where the vehicle's holds it."""
     if not table.vehicle:
@@ -56,8 +61,8 @@ def mass_findings(table: ParameterTable, pi: np.ndarray, covariance: ParameterCo
         f"than {source} ({dry_mass:.3g} kg), and added mass is positive: the thrust "
         "is probably larger than its curve says (thrusters.voltage, battery), or the "
         "acceleration smaller than measured (imu, DVL's scale)" + lighter)
-        for (_, axis), mass, stddev in zip(TRANSLATION, masses, stddevs)
-        if mass + Z999_ABOVE * stddev < dry_mass)]
+        for (_, axis), mass, stddev, usable in zip(TRANSLATION, masses, stddevs, explained)
+        if usable and mass + Z999_ABOVE * stddev < dry_mass)]
 
 
 def _too_heavy(masses: np.ndarray, stddevs: np.ndarray, config: Config) -> list[tuple[str, str]]:
