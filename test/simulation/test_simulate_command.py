@@ -18,7 +18,9 @@ import argparse
 
 import pytest
 
+from uvms_adaptive_dynamics.errors import ConfigError
 from uvms_adaptive_dynamics.simulation import simulate_command
+from uvms_adaptive_dynamics.simulation.mishaps import Failure, Mishaps, Pull
 from uvms_adaptive_dynamics.simulation.rough import ROUGH, Roughness
 
 
@@ -51,3 +53,25 @@ def test_rough_without_a_part_is_all_of_it(given, expected):
     simulate_command.add_arguments(parser)
     args = parser.parse_args(["--output", "b_that_is_not_there", *given])
     assert simulate_command.rough_of(args.rough) == expected
+
+
+def parsed(*given):
+    parser = argparse.ArgumentParser()
+    simulate_command.add_arguments(parser)
+    return parser.parse_args(["--output", "b_that_is_not_there", *given])
+
+
+def test_mishaps_are_those_asked_for():
+    """Thrusters are counted from one; each option may be repeated."""
+    args = parsed("--pull", "-9", "4", "-8", "50", "--thruster-fails", "6", "0", "20",
+                  "--thruster-fails", "1", ".4", "30")
+    assert simulate_command.mishaps_of(args, 8) == Mishaps(
+        (Pull((-9.0, 4.0, -8.0), 50.0),), (Failure(5, 0.0, 20.0), Failure(0, .4, 30.0)))
+
+
+@pytest.mark.parametrize("given", [("9", "0", "1"), ("0", "0", "1"), ("1.5", "0", "1"),
+                                   ("1", "1.2", "1"), ("1", "-1", "1")])
+def test_a_thruster_that_is_not_there_is_refused(given):
+    """With what was given and what is expected."""
+    with pytest.raises(ConfigError, match="expected one of 1 to 8 and a share of 0 to 1"):
+        simulate_command.mishaps_of(parsed("--thruster-fails", *given), 8)

@@ -35,6 +35,7 @@ from ..errors import BagError
 from ..signals.topics import DEFINITIONS
 from .configured import Publication
 from .faults.stream import Fault, Received, with_faults
+from .mishaps import Mishaps
 from .robot import SimulatedRobot, Truth
 from .rough import Roughness
 from .sensors import BODY_FRAME, DVL_FRAME, ROLE_OF_TOPIC, Message
@@ -53,7 +54,8 @@ def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage:
               start_time: float | None = None, true_robot: TrueRobot | None = None,
               truth: str | Path | None = None, faults: Sequence[Fault] = (),
               rough: Roughness = Roughness(), individual: int = 0,
-              config: Config | None = None, motion_share: Sequence[float] = ()) -> Truth:
+              config: Config | None = None, motion_share: Sequence[float] = (),
+              mishaps: Mishaps = Mishaps()) -> Truth:
     """Record `duration` [s] of a run into a new rosbag2 directory; bag time is the time of receipt.
 
     storage     'mcap' or 'sqlite3'
@@ -64,6 +66,7 @@ def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage:
     individual  which robot of its kind, 0 for `true_robot` itself
     config      whose topics, types, units and axes the messages have; None: the defaults
     motion_share    of its excursion that each axis and joint makes (6 + n,); empty: all of it
+    mishaps     what happens in the middle of the run
 
     Returns the truth log. Raises BagError when the bag exists or the storage is unknown, UvmsError
     when there is no room.
@@ -75,7 +78,8 @@ def write_bag(path: str | Path, seed: int = 0, duration: float = 120.0, storage:
     if os.path.lexists(path):
         raise BagError(f"bag {path}: exists already; choose another name or remove it")
     robot = SimulatedRobot(seed, duration, true_robot, start_ns=round(start_time * 1e9),
-                           rough=rough, individual=individual, motion_share=motion_share)
+                           rough=rough, individual=individual, motion_share=motion_share,
+                           mishaps=mishaps)
     output_folder(path.parent, int(duration * BYTES_PER_SECOND))
     if truth:
         output_file(truth, int(duration * BYTES_PER_SECOND))

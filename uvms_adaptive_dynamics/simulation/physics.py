@@ -31,6 +31,7 @@ import pinocchio as pin
 
 from ..model.rotations import cross
 from .friction import joint_friction, joint_stops
+from .mishaps import PulledWater
 from .rough import RoughWater, StillWater
 from .true_robot import TrueRobot
 
@@ -101,7 +102,7 @@ class Physics:
     """
 
     def __init__(self, robot: TrueRobot, dt: float = 0.0025,
-                 water: StillWater | RoughWater | None = None):
+                 water: StillWater | RoughWater | PulledWater | None = None):
         self.dt, self.t = dt, 0.0
         self._water = StillWater() if water is None else water
         self._tether = FLU_TO_FRD @ self._water.place

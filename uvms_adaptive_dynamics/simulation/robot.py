@@ -26,6 +26,7 @@ import pinocchio as pin
 from ..signals.filters.thrust_curve import NEUTRAL_PWM_US, ThrustCurve
 from .individual import individual as individual_of
 from .inputs import INPUT_TIMEOUT, ExternalInputs, checked
+from .mishaps import Mishaps, PulledWater
 from .motion import (
     ExcitingMotion,
     JointServo,
@@ -95,14 +96,16 @@ class SimulatedRobot:
                  true_robot: TrueRobot | None = None, start_ns: int = 0, dt: float = 0.0025,
                  truth_period: float | None = 0.02, rough: Roughness = Roughness(),
                  individual: int = 0, input_timeout: float = INPUT_TIMEOUT,
-                 motion_share: Sequence[float] = ()):
+                 motion_share: Sequence[float] = (), mishaps: Mishaps = Mishaps()):
         robot = individual_of(TrueRobot() if true_robot is None else true_robot, individual)
         self.robot = roughened(robot, rough)
         self.duration, self.start_ns = duration, int(start_ns)
         motion_rng, sensor_rng, water_rng, pause_rng = np.random.default_rng(seed).spawn(4)
         wanders = rough.tether_force or rough.current_speed
-        self.physics = Physics(self.robot, dt,
-                               RoughWater(rough, water_rng) if wanders else StillWater())
+        water = RoughWater(rough, water_rng) if wanders else StillWater()
+        self._mishaps = mishaps
+        self.physics = Physics(self.robot, dt, PulledWater(water, mishaps.pulls, rough)
+                               if mishaps.pulls else water)
         self.motion: Motion = ExcitingMotion(motion_rng, self.physics.lower, self.physics.upper)
         if len(motion_share):
             self.motion = ScaledMotion(self.motion, motion_share)
@@ -222,7 +225,8 @@ class SimulatedRobot:
         middle = self._target + (self._thrust - self._target) * self._decay
         self._thrust = self._target + (middle - self._target) * self._decay
         self._steps += 1
-        wrench = self.robot.allocation @ (self._share * self._thrusters.thrust(middle))
+        share = self._share * self._mishaps.thrust_share(t, len(self._share))
+        wrench = self.robot.allocation @ (share * self._thrusters.thrust(middle))
         return command, physics.step(wrench, torque)
 
     def _queue(self, message: Message) -> None:

@@ -22,6 +22,7 @@ from .. import options
 from ..config import load_config
 from ..errors import ConfigError
 from .faults.kinds import ACCEPTANCE, FAULT_KINDS, combined
+from .mishaps import Failure, Mishaps, Pull
 from .rough import ROUGH, ROUGH_PARTS, Roughness, roughness
 from .true_robot import TrueRobot
 
@@ -52,6 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
              f"{', '.join(ROUGH_PARTS)}")
     parser.add_argument("--individual", type=options.whole(0), default=0, metavar="N",
                         help="which robot of its kind; seeds do not change it; default 0")
+    parser.add_argument("--pull", nargs=4, type=options.number(-1e3, 1e3), action="append",
+                        metavar=("N", "E", "D", "S"), default=[],
+                        help="a tether that gets taut: force north, east and down [N], and from "
+                             "when on [s] (may be repeated)")
+    parser.add_argument("--thruster-fails", nargs=3, type=options.number(-1e3, 1e6),
+                        action="append", metavar=("K", "SHARE", "S"), default=[],
+                        help="thruster K, counted from 1, gives SHARE of its thrust, 0 to 1, from "
+                             "S [s] on (may be repeated)")
     parser.add_argument("--truth", type=options.new_file, metavar="FILE",
                         help="also write the true motion and efforts to this .npz file")
 
@@ -71,12 +80,25 @@ def run(args: argparse.Namespace) -> int:
     truth = write_bag(args.output, seed=args.seed, duration=args.duration, storage=args.storage,
                       true_robot=replace(robot, payload_mass=args.payload), truth=args.truth,
                       faults=combined(kinds), rough=rough_of(args.rough),
-                      individual=args.individual, config=config)
+                      individual=args.individual, config=config,
+                      mishaps=mishaps_of(args, robot.allocation.shape[1]))
     print(f"{args.output}: {args.duration:g} s, seed {args.seed}, {args.storage}"
           + (f", faults: {', '.join(kinds)}" if kinds else "")
           + ("" if args.rough is None else f", rough: {', '.join(args.rough) or 'all'}")
           + (f"; {len(truth.t)} rows of truth in {args.truth}" if args.truth else ""))
     return 0
+
+
+def mishaps_of(args: argparse.Namespace, thrusters: int) -> Mishaps:
+    """What `--pull` and `--thruster-fails` ask for."""
+    for number, share, _ in args.thruster_fails:
+        if number not in range(1, thrusters + 1) or not 0 <= share <= 1:
+            raise ConfigError(f"--thruster-fails: got thruster {number:g} and share {share:g}, "
+                              f"expected one of 1 to {thrusters} and a share of 0 to 1.")
+    return Mishaps(tuple(Pull((north, east, down), begin)
+                         for north, east, down, begin in args.pull),
+                   tuple(Failure(int(number) - 1, share, begin)
+                         for number, share, begin in args.thruster_fails))
 
 
 def rough_of(parts: list[str] | None) -> Roughness:

@@ -1,0 +1,65 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A tether that gets taut and a thruster that fails: from their time on, and nothing before."""
+import numpy as np
+import pytest
+
+from uvms_adaptive_dynamics.simulation.mishaps import Failure, Mishaps, Pull
+from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot
+from uvms_adaptive_dynamics.simulation.rough import Roughness
+
+BEGIN, SECONDS = 1.0, 4.0
+
+
+def truth(mishaps, rough=Roughness()):
+    robot = SimulatedRobot(3, SECONDS, dt=.01, rough=rough, mishaps=mishaps)
+    for _ in robot:
+        pass
+    return robot.truth()
+
+
+@pytest.fixture(scope="module")
+def calm():
+    return truth(Mishaps())
+
+
+def test_a_thruster_gives_its_share_from_then_on(calm):
+    """What it lacks lies along its column of the allocation; commands follow the motion later."""
+    failed = truth(Mishaps(failures=(Failure(4, 0.0, BEGIN),)))
+    before, after = calm.t - calm.t[0] < BEGIN - .02, np.flatnonzero(calm.t - calm.t[0] > BEGIN)[2]
+    np.testing.assert_array_equal(failed.wrench[before], calm.wrench[before])
+    lost = failed.wrench[after] - calm.wrench[after]
+    column = SimulatedRobot().robot.allocation[:, 4]
+    assert np.linalg.norm(lost) > .1
+    along = column * (column @ lost) / (column @ column)
+    np.testing.assert_allclose(lost, along, atol=.05 * np.linalg.norm(lost))
+
+
+def test_two_failures_of_one_thruster_multiply():
+    """A rope first, then the propeller."""
+    mishaps = Mishaps(failures=(Failure(1, .5, 1.0), Failure(1, .4, 2.0)))
+    assert [mishaps.thrust_share(t, 3)[1] for t in (.5, 1.5, 2.5)] == [1.0, .5, .2]
+
+
+@pytest.mark.parametrize("rough", [Roughness(), Roughness(tether_force=2.0)])
+def test_a_taut_tether_accelerates_the_robot_its_way(rough):
+    """12 N north on a robot of some 30 kg with the water that it carries along, whose controller
+    holds against it; beside a tether that wanders too."""
+    free, pulled = (truth(Mishaps(pulls=pulls), rough)
+                    for pulls in ((), (Pull((12.0, 0.0, 0.0), BEGIN),)))
+    before = free.t - free.t[0] < BEGIN - .02
+    np.testing.assert_array_equal(pulled.position[before], free.position[before])
+    drift = (pulled.position - free.position)[-1]
+    assert drift[0] > .05 and np.abs(drift[1:]).max() < .5 * drift[0]
