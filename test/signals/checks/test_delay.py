@@ -82,12 +82,13 @@ def test_a_robot_at_rest_tells_of_no_delay(as_it_is):
     assert thruster_delay(resting, robot, config) is None
 
 
-def monitored(delay, seed, seconds=61.0):
-    """The monitor after some time of thrust that moves a vehicle in surge, `delay` [s] later, and
-    holds its depth against what a tether does to it, .3 s behind."""
+def monitored(delay, seed, seconds=61.0, onset=0.0):
+    """The monitor after some time of thrust that moves a vehicle in surge, from the onset [s] on
+    by `delay` [s] later, and holds its depth against what a tether does to it, .3 s behind."""
     config, rng = Config(), np.random.default_rng(seed)
     monitor, period = DelayMonitor(config), config.filter.period
     t = period * np.arange(round(seconds / period))
+    delay = np.where(t < onset, 0.0, delay)
     frequency, phase = rng.uniform(0.5, 3.0, (2, 4)), rng.uniform(0.0, 6.0, (2, 4))
 
     def wave(k, t, rate):
@@ -122,3 +123,9 @@ def test_a_delay_is_found_on_one_axis(delay):
     """Early or late by a tenth of a second, in the first half minute."""
     monitor = monitored(delay, 0, seconds=31.0)
     assert abs(monitor.found.delay - delay) < 0.02 and "thrusters.delay" in monitor.warning
+
+
+def test_a_delay_that_begins_within_the_minute_is_told_with_its_value():
+    """The minute as a whole disagrees with itself; its newest half tells."""
+    monitor = monitored(-0.2, 0, onset=31.0)
+    assert abs(monitor.found.delay + 0.2) < 0.03 and "earlier" in monitor.warning

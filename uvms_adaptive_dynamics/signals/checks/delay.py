@@ -34,7 +34,7 @@ from ...model.sample import VEHICLE_CHANNELS, Misread, Sample
 from .fits import STRETCHES
 
 SETTING = "thrusters.delay"
-MIN_SHIFT, MAX_SHIFT, SHIFT_STEP = -0.2, 0.8, 0.02     # [s] of the shifts tried
+MIN_SHIFT, MAX_SHIFT, SHIFT_STEP = -0.4, 0.8, 0.02     # [s] of the shifts tried
 ROW_STRIDE = 5           # every fifth row is enough after the low-pass
 MIN_DELAY_ROWS = 100
 MIN_RECORDING = 20.0     # [s]
@@ -66,7 +66,8 @@ def thruster_delay(samples: Sequence[Sample], robot: RobotModel, config: Config)
 
 
 class DelayMonitor:
-    """Keeps the last minute of motion and wrench, and estimates the delay every 30 s."""
+    """Keeps the last minute of motion and wrench, and estimates the delay every 30 s: of all of it,
+    and of its newest half where all of it leaves the delay open, as after a change."""
 
     def __init__(self, config: Config):
         self._config = config
@@ -88,19 +89,20 @@ class DelayMonitor:
         if self._since_estimate >= ESTIMATE_PERIOD:
             self._since_estimate = 0.0
             self._rows = self._rows[-self._max_rows:]
-            self.found = self._estimate()
+            self.found = self._estimate(self._rows)
+            if not self._least(self.found):
+                recent = self._estimate(self._rows[-self._max_rows // 2:])
+                self.found = recent if self._least(recent) else self.found
 
-    def _estimate(self) -> Delay | None:
-        columns = (np.array(column) for column in zip(*self._rows))
-        t, n3, nu, nu_dot, wrench, valid = columns
+    def _estimate(self, rows: list[tuple]) -> Delay | None:
+        t, n3, nu, nu_dot, wrench, valid = (np.array(column) for column in zip(*rows))
         features = np.hstack([nu_dot, nu, np.abs(nu) * nu, n3, np.cross(nu[:, 3:], nu[:, :3]),
                               np.ones((len(t), 1))])
         return _best_shift(t, features, wrench, valid, self._config)
 
-    @property
-    def _least(self) -> float:
+    @staticmethod
+    def _least(found: Delay | None) -> float:
         """[s] Error of the delay that is certain to 99.9 %."""
-        found = self.found
         certain = student_quantile(0.9995, STRETCHES)
         return 0.0 if found is None else max(abs(found.delay) - certain * found.stddev, 0.0)
 
@@ -108,14 +110,14 @@ class DelayMonitor:
     def misread(self) -> tuple[Misread, ...]:
         """What parameters take in: a delay that is wrong by more than their intervals allow for."""
         allowed = Z95 * self._config.uncertainty.delay_stddev
-        return self._misread if self._least > allowed else ()
+        return self._misread if self._least(self.found) > allowed else ()
 
     @property
     def warning(self) -> str:
         """A sentence if the delay is wrong by more than MAX_DELAY_ERROR with 99.9 %
         certainty, else ''."""
         found = self.found
-        if found is None or self._least < MAX_DELAY_ERROR:
+        if found is None or self._least(found) < MAX_DELAY_ERROR:
             return ""
         setting, error = self._config.thrusters.delay, found.delay
         return (f"{SETTING}: over the last minute the vehicle followed its thrusters "

@@ -81,8 +81,8 @@ STATED = {
         "Only where efforts pass zero often does it show that their sign is missing. Here it is "
         "taken for changes of the friction, and the state of the joints is `wrong` (1.05).",
     "commands .2 s late from then on":
-        "The delay is that of the last minute, every half minute: it is found after 30 s, too "
-        "small, and what was learnt since is not undone.",
+        "The delay is looked for every half minute: it is found after 30 s, and what was learnt "
+        "since is not undone.",
 }
 
 
