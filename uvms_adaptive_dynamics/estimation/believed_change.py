@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..uncertainty.channel_noise import NoiseRecord
-from .change_evidence import LoadSums
+from .change_evidence import EXTERNAL_FORCE, LoadSums
 from .information import InformationRecord, InformationState
 
 FACTOR_UNDONE = 0.03                # a factor so near to one is none
@@ -214,12 +214,17 @@ class LoadChange(Change):
     def sentence(self, since: float) -> str:
         """See `Change.sentence`."""
         if self.sums is None:
-            return f"{self.part}: gone since {since:.1f} s"
+            return load_gone(since)
         down = self.force[2]
         return (f"{self.part}: {np.linalg.norm(self.force):.1f} N pull at the vehicle since "
                 f"{since:.1f} s, {np.hypot(*self.force[:2]):.1f} N horizontally and "
                 f"{abs(down):.1f} N {'down' if down > 0 else 'up'} (tether, hook, contact, "
                 f"current?); taken off while it lasts, nothing is unlearnt. Evidence: {self.odds}")
+
+
+def load_gone(since: float) -> str:
+    """What is said of a force from outside that has let go; since [s]."""
+    return f"{EXTERNAL_FORCE}: gone since {since:.1f} s"
 
 
 @dataclass(frozen=True)

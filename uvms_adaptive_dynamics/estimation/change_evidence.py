@@ -39,6 +39,7 @@ SHARE_OF_PRIOR = 0.5
 SCALE_STDDEV = 0.15
 THRUSTER_STDDEV = 0.5       # of its thrust: a rope, a broken blade, a speed controller that is off
 NEWTON_STEPS = 4        # a scale of 1.3 is within a thousandth after three
+EXTERNAL_FORCE = "external force"
 # What changes by itself; of the vehicle a load changes inertia and weight at once.
 WHOLES = {
     "vehicle inertia": "vehicle inertia and restoring",
@@ -105,7 +106,7 @@ def hypotheses(table: ParameterTable, free: np.ndarray, prior_stddev: np.ndarray
         # A pull as large as the weight may change, anywhere on a body of that weight in water.
         weight = prior_stddev[table.blocks["vehicle restoring"][0]]
         reach = np.r_[np.ones(3), np.full(9, (weight / weight_density) ** (1 / 3))]
-        found.append(Hypothesis("external force", nowhere, every[:6],
+        found.append(Hypothesis(EXTERNAL_FORCE, nowhere, every[:6],
                                 SHARE_OF_PRIOR * weight * reach, of_load=True))
         found.append(Hypothesis("thrust scale", nowhere, every[:6], factor))
         found += [Hypothesis(f"thruster {k + 1}", nowhere, every[:6], np.array([THRUSTER_STDDEV]),
@@ -170,8 +171,8 @@ def normal_equations(hypothesis: Hypothesis, rows: RecentRows,
 
 
 def load_sums(hypothesis: Hypothesis, rows: RecentRows, variance: np.ndarray) -> LoadSums:
-    """What rows say of a force from outside, beyond that with which they were predicted and with
-    it; variance (C,) as of one row of many like it."""
+    """What rows say of all force from outside, that with which they were predicted included;
+    variance (C,) of one row as one of many like it."""
     columns = hypothesis.columns(rows)
     if rows.load is not None:
         rows = replace(rows, residual=rows.residual + np.einsum("tck,tk->tc", columns, rows.load))

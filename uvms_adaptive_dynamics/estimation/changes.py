@@ -27,7 +27,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -154,27 +154,25 @@ class _Ring:
         """The newest `rows`; variance (C,) of an independent residual times the rows that carry its
         information. as_then: all predicted with the estimate of before the first of them, which has
         absorbed nothing of what came."""
-        order = (self._next - rows + np.arange(rows)) % self._length
-        measured, predicted, doubt, counts = self._values[:, order]
-        if as_then:
-            predicted = self._Y[order] @ self._pi[order[0]]
-        weight = self._weight(rows, variance, counts, doubt)
-        return RecentRows(self._Y[order], predicted, measured - predicted, weight,
-                          self._by_velocity[order], self._R_nb[order], self._load[order],
-                          self._by_thruster[order])
+        found = self.newest_of_each([rows], variance)[rows]
+        if not as_then:
+            return found
+        predicted = found.Y @ self._pi[(self._next - rows) % self._length]
+        return replace(found, predicted=predicted,
+                       residual=found.residual + found.predicted - predicted)
 
     def newest_of_each(self, lengths: Sequence[int],
                        variance: np.ndarray) -> dict[int, RecentRows]:
         """`newest` of several numbers of rows, ascending: all views of the longest."""
         order = (self._next - lengths[-1] + np.arange(lengths[-1])) % self._length
-        Y, by_velocity, R_nb, by_thruster = (values[order] for values in (
-            self._Y, self._by_velocity, self._R_nb, self._by_thruster))
+        Y, by_velocity, R_nb, load, by_thruster = (values[order] for values in (
+            self._Y, self._by_velocity, self._R_nb, self._load, self._by_thruster))
         measured, predicted, doubt, counts = self._values[:, order]
         residual = measured - predicted
         return {rows: RecentRows(Y[-rows:], predicted[-rows:], residual[-rows:],
                                  self._weight(rows, variance, counts[-rows:], doubt[-rows:]),
-                                 by_velocity[-rows:], R_nb[-rows:],
-                                 by_thruster=by_thruster[-rows:])
+                                 by_velocity[-rows:], R_nb[-rows:], load[-rows:],
+                                 by_thruster[-rows:])
                 for rows in lengths}
 
     def _weight(self, rows: int, variance: np.ndarray, counts: np.ndarray,

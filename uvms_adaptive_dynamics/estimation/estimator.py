@@ -49,6 +49,7 @@ from .believed_change import (
     Restoration,
     Scales,
     ThrusterChange,
+    load_gone,
 )
 from .changes import ChangeDetector, change_detector
 from .checkpoints import Checkpoints
@@ -306,8 +307,7 @@ class Estimator:
         if self._load.evidence < 0:
             self._load.end()
             self.trust.begin_anew()
-            self._tell_change("external force: gone since "
-                              f"{prediction.t - (self._first_t or 0.0):.1f} s")
+            self._tell_change(load_gone(prediction.t - (self._first_t or 0.0)))
 
     def _is_new_instant(self, t: float) -> bool:
         """A gap or a jump of time breaks off what links neighbouring rows; a repeated stamp is
