@@ -23,14 +23,9 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from uvms_adaptive_dynamics.config import Config
-from uvms_adaptive_dynamics.estimation.change_evidence import (
-    Hypothesis,
-    RecentRows,
-    evidence,
-    gain,
-    hypotheses,
-)
+from uvms_adaptive_dynamics.estimation.change_evidence import RecentRows
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
+from uvms_adaptive_dynamics.estimation.hypotheses import EffortScale, PartHypothesis, hypotheses
 from uvms_adaptive_dynamics.model.covariance import deviations
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
@@ -50,7 +45,7 @@ def recent_rows(rng, ticks=12, channels=2, size=3, change=None, noise=0.5):
 
 
 def of_parameters(stddev):
-    return Hypothesis("two parameters", np.array([0, 1]), np.arange(2), np.array(stddev))
+    return PartHypothesis("two parameters", np.array(stddev), np.array([0, 1]))
 
 
 def test_evidence_is_the_ratio_of_marginal_likelihoods():
@@ -62,19 +57,19 @@ def test_evidence_is_the_ratio_of_marginal_likelihoods():
     residual, nothing = rows.residual.ravel(), np.zeros(24)
     expected = (multivariate_normal.logpdf(residual, nothing, changed)
                 - multivariate_normal.logpdf(residual, nothing, noise))
-    got, mean = evidence(hypothesis, rows)
+    got, mean = hypothesis.evidence(rows)
     assert got == pytest.approx(expected, rel=1e-9)
     prior = np.diag(hypothesis.stddev ** -2.0)
     np.testing.assert_allclose(mean, np.linalg.solve(prior + 4 * columns.T @ columns,
                                                      4 * columns.T @ residual))
     after = residual - columns @ mean
-    assert gain(hypothesis, mean, rows) == pytest.approx(2 * (residual @ residual - after @ after))
+    assert hypothesis.gain(mean, rows) == pytest.approx(2 * (residual @ residual - after @ after))
 
 
 def test_a_change_that_is_not_there_has_evidence_against_it():
     """On noise alone a hypothesis pays for what it could have explained."""
     rng = np.random.default_rng(1)
-    found = [evidence(of_parameters([3.0, 3.0]), recent_rows(rng))[0] for _ in range(200)]
+    found = [of_parameters([3.0, 3.0]).evidence(recent_rows(rng))[0] for _ in range(200)]
     assert np.mean(found) < -2.0 and max(found) < 5.0
 
 
@@ -84,11 +79,10 @@ def test_a_factor_is_found_as_one_and_as_no_parameter():
     rng = np.random.default_rng(2)
     rows = recent_rows(rng, ticks=100, noise=.05)
     rows = replace(rows, residual=rows.residual + [0.2, 0.0] * rows.predicted)
-    first, second = (Hypothesis("scale", np.zeros(0, int), np.array([c]), np.array([.15]))
-                     for c in range(2))
-    assert first.is_scale and evidence(first, rows)[1][0] == pytest.approx(.2, abs=.02)
-    assert evidence(first, rows)[0] > 50 > 0 > evidence(second, rows)[0]
-    assert evidence(first, rows)[0] > evidence(of_parameters([1.0, 1.0]), rows)[0]
+    first, second = (EffortScale("scale", np.array([.15]), np.array([c])) for c in range(2))
+    odds, change = first.evidence(rows)
+    assert odds > 50 > 0 > second.evidence(rows)[0] and change[0] == pytest.approx(.2, abs=.02)
+    assert odds > of_parameters([1.0, 1.0]).evidence(rows)[0]
 
 
 def test_a_factor_on_all_efforts_is_one_cause_and_not_one_a_joint():
@@ -98,8 +92,9 @@ def test_a_factor_on_all_efforts_is_one_cause_and_not_one_a_joint():
     predicted = rng.normal(size=(50, table.channels))
     rows = RecentRows(np.zeros((50, table.channels, table.size)), predicted,
                       predicted * np.repeat([0.0, -0.6], [6, 4]), np.full(predicted.shape, 4.0))
-    found = {one.name: evidence(one, rows) for one in hypotheses(
-        table, np.ones(table.size, bool), np.ones(table.size), 9810.0, 0) if one.is_scale}
+    found = {one.name: one.evidence(rows) for one in hypotheses(
+        table, np.ones(table.size, bool), np.ones(table.size), 9810.0, 0)
+        if isinstance(one, EffortScale)}
     best = max(found, key=lambda name: found[name][0])
     assert best == "effort scale" and found[best][1][0] == pytest.approx(-0.6, abs=0.05)
 

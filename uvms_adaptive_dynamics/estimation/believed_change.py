@@ -27,9 +27,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..uncertainty.channel_noise import NoiseRecord
-from .change_evidence import EXTERNAL_FORCE, LoadSums
+from .change_evidence import LoadSums
 from .information import InformationRecord, InformationState
 
+EXTERNAL_FORCE = "external force"
 FACTOR_UNDONE = 0.03                # a factor so near to one is none
 
 

@@ -17,7 +17,7 @@ hypotheses that are judged by their evidence, confirmed by what comes next, and 
 
 After a change the old data, of minutes, outvote the new ones, of seconds, and the robust cost takes
 these for outliers: the estimate would not follow for minutes. So every half second the residuals of
-the last seconds are explained by each hypothesis in turn (`change_evidence`). One is believed where
+the last seconds are explained by each hypothesis in turn (`hypotheses`). One is believed where
 its evidence is overwhelming and what it says predicts the next rows. What was known before is kept:
 where it predicts better again, because a payload was put down or the change never was, it is
 restored. docs/mathematics.md and docs/uncertainty.md, "Changes of the robot".
@@ -36,26 +36,9 @@ from ..config import Config
 from ..model.parameters import ParameterTable
 from ..model.robot import RobotModel
 from ..uncertainty.channel_noise import NoiseRecord
-from .believed_change import (
-    Change,
-    Checkpoint,
-    EffortChange,
-    LoadChange,
-    PartChange,
-    Restoration,
-    ThrusterChange,
-    VelocityChange,
-)
-from .change_evidence import (
-    Hypothesis,
-    RecentRows,
-    evidence,
-    gain,
-    hypotheses,
-    load_sums,
-    log_likelihood_ratio,
-    velocity_correction,
-)
+from .believed_change import Change, Checkpoint, Restoration
+from .change_evidence import RecentRows, log_likelihood_ratio
+from .hypotheses import Hypothesis, Onset, hypotheses
 from .information import InformationState
 from .prediction import Prediction
 from .row_excitation import Excited
@@ -272,7 +255,7 @@ class EvidenceChangeDetector:
 
     def _best_since(self, hypothesis: Hypothesis, look: _Look) -> tuple[float, int, np.ndarray]:
         columns = hypothesis.columns(look.since[max(look.since)])
-        tried = [(*evidence(hypothesis, rows, columns[-length:]), length)
+        tried = [(*hypothesis.evidence(rows, columns[-length:]), length)
                  for length, rows in look.since.items()]
         best, change, length = max(tried, key=lambda one: one[0])
         return best, length, change
@@ -299,43 +282,18 @@ class EvidenceChangeDetector:
         """The change that began `length` rows ago, asked of an estimate that has not yet given way
         to it."""
         then = self._ring.newest(length, look.variance, as_then=True)
-        found = [evidence(hypothesis, then) for hypothesis in self._hypotheses]
-        order = sorted(range(len(found)), key=lambda k: -found[k][0])
-        alike = [k for k in order if found[k][0] > found[order[0]][0] - ALIKE_NATS]
-        alike = self._simplest(alike)
-        chosen = [self._hypotheses[k] for k in alike]
-        odds = "; ".join(f"{self._hypotheses[k].name} 10^{found[k][0] / np.log(10):.0f} : 1"
-                         for k in order[:3] if found[k][0] > 0)
-        part = " or ".join(one.name for one in chosen)
-        ticks, noise = length * self._ring.stride, self._quiet[0]
-        # One factor is a simpler cause than a dozen parameters, and nothing is forgotten for it.
-        scales = [k for k in alike if self._hypotheses[k].is_scale]
-        if scales:
-            scale, change = self._hypotheses[scales[0]], float(found[scales[0]][1][0])
-            if scale.of_velocity:
-                correction = 1 + velocity_correction(scale, then, change)
-                return VelocityChange(part, ticks, noise, 1 / correction, odds)
-            if scale.of_thruster is not None:
-                return ThrusterChange(part, ticks, noise, scale.of_thruster, change, odds)
-            return EffortChange(part, ticks, noise, scale.channels, 1 + change, odds)
-        loads = [one for one in chosen if one.of_load]
-        if loads:
-            sums = load_sums(loads[0], then, look.variance)
-            lasts, load = sums.solution()
-            return LoadChange(part, ticks, noise, sums if lasts > 0 else None, load[:3], odds)
-        places = np.unique(np.concatenate([one.places for one in chosen]))
-        return PartChange(part, ticks, noise, places, odds)
-
-    def _simplest(self, alike: list[int]) -> list[int]:
-        """Of hypotheses that explain the data alike, those that hold no other one."""
-        def holds(whole: int, part: int) -> bool:
-            places, others = (self._hypotheses[k].places for k in (whole, part))
-            return 0 < others.size < places.size and bool(np.isin(others, places).all())
-        return [k for k in alike if not any(holds(k, other) for other in alike)]
+        found = [one.evidence(then)[0] for one in self._hypotheses]
+        order = sorted(range(len(found)), key=lambda k: -found[k])
+        alike = [self._hypotheses[k] for k in order if found[k] > found[order[0]] - ALIKE_NATS]
+        alike = [one for one in alike if not any(one.holds(other) for other in alike)]
+        odds = "; ".join(f"{self._hypotheses[k].name} 10^{found[k] / np.log(10):.0f} : 1"
+                         for k in order[:3] if found[k] > 0)
+        onset = Onset(length * self._ring.stride, self._quiet[0], then, look.variance, odds)
+        return min(alike, key=lambda one: one.preference).believed(onset, alike)
 
     def _gain_since(self, suspect: _Suspect, look: _Look) -> float:
         new = min(CONFIRMING * self._look_ticks // self._ring.stride, self._ring.filled)
-        return gain(suspect.hypothesis, suspect.change, self._ring.newest(new, look.variance))
+        return suspect.hypothesis.gain(suspect.change, self._ring.newest(new, look.variance))
 
     def _restored(self, look: _Look) -> Change | None:
         """What was known before a change, where it predicts better again: overwhelmingly, or at two

@@ -1,0 +1,274 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Hypotheses of what has changed, a class of each kind (docs/mathematics.md, "Changes of the
+robot").
+
+A hypothesis says how the efforts differ from what the present model predicts: by an error of some
+parameters (a link, the vehicle's damping, ...), by a force from outside, or by a factor on some
+efforts, on a velocity or on a thruster. It weighs the evidence for itself, and makes the `Change`
+that is believed.
+"""
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from ..model.parameters import ParameterTable
+from ..model.vehicle import load_columns
+from ..uncertainty.channel_noise import NoiseRecord
+from .believed_change import (
+    EXTERNAL_FORCE,
+    Change,
+    EffortChange,
+    LoadChange,
+    PartChange,
+    ThrusterChange,
+    VelocityChange,
+)
+from .change_evidence import (
+    LoadSums,
+    RecentRows,
+    bayes_factor,
+    log_likelihood_ratio,
+    normal_equations,
+)
+
+# A change may be as large as half of what the prior did not know; a scale wrong by 15 %.
+SHARE_OF_PRIOR = 0.5
+SCALE_STDDEV = 0.15
+THRUSTER_STDDEV = 0.5       # of its thrust: a rope, a broken blade, a speed controller that is off
+NEWTON_STEPS = 4        # a scale of 1.3 is within a thousandth after three
+# What changes by itself; of the vehicle a load changes inertia and weight at once.
+WHOLES = {
+    "vehicle inertia": "vehicle inertia and restoring",
+    "vehicle restoring": "vehicle inertia and restoring",
+    "vehicle linear damping": "vehicle damping", "vehicle quadratic damping": "vehicle damping"
+}
+
+
+class Onset(NamedTuple):
+    """When a change began: so many ticks ago; the noise of before; the rows since then, and the
+    variance (C,) of one of them as one of many like it; the evidence, in words."""
+
+    ticks: int
+    noise: NoiseRecord
+    rows: RecentRows
+    variance: np.ndarray
+    odds: str
+
+
+@dataclass(frozen=True)
+class Hypothesis(ABC):
+    """What may have changed. stddev (k,): what such a change may be.
+
+    preference: of hypotheses that explain the data alike, those of the lowest are believed."""
+
+    name: str
+    stddev: np.ndarray
+
+    preference: ClassVar[int]
+
+    @abstractmethod
+    def columns(self, rows: RecentRows) -> np.ndarray:
+        """(T, C, k) what one unit of the change adds to the efforts."""
+
+    @abstractmethod
+    def believed(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
+        """The change, of hypotheses that explain the data alike; this is the likeliest of those
+        with the lowest preference."""
+
+    def holds(self, other: Hypothesis) -> bool:
+        """Whether the other one is a part of this."""
+        return False
+
+    def evidence(self, rows: RecentRows,
+                 columns: np.ndarray | None = None) -> tuple[float, np.ndarray]:
+        """(ln Bayes factor against no change, the change's posterior mean (k,)); columns (T, C, k):
+        of these rows, where they are known."""
+        columns = self.columns(rows) if columns is None else columns
+        return bayes_factor(*normal_equations(columns, rows), self.stddev)
+
+    def gain(self, change: np.ndarray, rows: RecentRows) -> float:
+        """ln likelihood ratio of rows with a given change (k,) against none."""
+        return log_likelihood_ratio(rows, rows.residual - self.columns(rows) @ change)
+
+
+@dataclass(frozen=True)
+class PartHypothesis(Hypothesis):
+    """Parameters at `places` (k,)."""
+
+    places: np.ndarray
+
+    preference = 2
+
+    def columns(self, rows: RecentRows) -> np.ndarray:
+        """See `Hypothesis.columns`."""
+        return rows.Y[:, :, self.places]
+
+    def believed(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
+        """See `Hypothesis.believed`: all of the parts begin again."""
+        places = [one.places for one in alike if isinstance(one, PartHypothesis)]
+        return PartChange(_names(alike), onset.ticks, onset.noise,
+                          np.unique(np.concatenate(places)), onset.odds)
+
+    def holds(self, other: Hypothesis) -> bool:
+        """See `Hypothesis.holds`."""
+        return (isinstance(other, PartHypothesis) and other.places.size < self.places.size
+                and bool(np.isin(other.places, self.places).all()))
+
+
+@dataclass(frozen=True)
+class LoadHypothesis(Hypothesis):
+    """A force on the vehicle from outside, as `load_columns` counts it. stddev (12,)."""
+
+    preference = 1          # nothing is forgotten for it
+
+    def columns(self, rows: RecentRows) -> np.ndarray:
+        """See `Hypothesis.columns`."""
+        columns = np.zeros((*rows.residual.shape, 12))
+        if rows.R_nb is not None:
+            columns[:, :6] = -load_columns(rows.R_nb)       # the thrusters hold against it
+        return columns
+
+    def believed(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
+        """See `Hypothesis.believed`: of all force from outside, that with which the rows were
+        predicted included."""
+        rows, columns = onset.rows, self.columns(onset.rows)
+        if rows.load is not None:
+            known = np.einsum("tck,tk->tc", columns, rows.load)
+            rows = replace(rows, residual=rows.residual + known)
+        sums = LoadSums(*normal_equations(columns, rows), 1 / onset.variance[:6], self.stddev)
+        lasts, load = sums.solution()
+        return LoadChange(_names(alike), onset.ticks, onset.noise, sums if lasts > 0 else None,
+                          load[:3], onset.odds)
+
+
+class ScaleHypothesis(Hypothesis):
+    """One factor on what is measured. stddev (1,)."""
+
+    preference = 0  # A simpler cause than a dozen parameters, and nothing is forgotten for it.
+
+    def columns(self, rows: RecentRows) -> np.ndarray:
+        """See `Hypothesis.columns`."""
+        columns = np.zeros((*rows.residual.shape, 1))
+        self._fill(columns[:, :, 0], rows)
+        return columns
+
+    @abstractmethod
+    def _fill(self, column: np.ndarray, rows: RecentRows) -> None:
+        """Write what the efforts grow by with the factor into column (T, C), zero until now."""
+
+
+@dataclass(frozen=True)
+class EffortScale(ScaleHypothesis):
+    """On the efforts of `channels`."""
+
+    channels: np.ndarray
+
+    def _fill(self, column: np.ndarray, rows: RecentRows) -> None:
+        column[:, self.channels] = rows.predicted[:, self.channels]
+
+    def believed(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
+        """See `Hypothesis.believed`."""
+        change = float(self.evidence(onset.rows)[1][0])
+        return EffortChange(_names(alike), onset.ticks, onset.noise, self.channels, 1 + change,
+                            onset.odds)
+
+
+@dataclass(frozen=True)
+class VelocityScale(ScaleHypothesis):
+    """By which the vehicle's linear velocity is to be corrected."""
+
+    def _fill(self, column: np.ndarray, rows: RecentRows) -> None:
+        if rows.by_velocity is not None:
+            column[:, :6] = rows.by_velocity[:, :6, 0]
+
+    def believed(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
+        """See `Hypothesis.believed`."""
+        correction = 1 + self._correction(onset.rows)
+        return VelocityChange(_names(alike), onset.ticks, onset.noise, 1 / correction, onset.odds)
+
+    def _correction(self, rows: RecentRows) -> float:
+        """The factor, less one, that explains the residuals best, from that which does so if the
+        efforts are linear in the velocity: drag is not (Gauss and Newton)."""
+        change = float(self.evidence(rows)[1][0])
+        if rows.by_velocity is None:
+            return change
+        slope, curvature = np.moveaxis(rows.by_velocity, 2, 0)
+        precision = float(self.stddev[0]) ** -2
+        for _ in range(NEWTON_STEPS):
+            along = slope + 2 * change * curvature
+            left = rows.residual - change * slope - change ** 2 * curvature
+            change += float((np.sum(rows.weight * along * left) - precision * change)
+                            / (np.sum(rows.weight * along ** 2) + precision))
+        return change
+
+
+@dataclass(frozen=True)
+class ThrusterScale(ScaleHypothesis):
+    """On what the thruster of this place gives."""
+
+    thruster: int
+
+    def _fill(self, column: np.ndarray, rows: RecentRows) -> None:
+        if rows.by_thruster is not None:
+            # what it gives is needed; what is measured is what it is told
+            column[:, :6] = -rows.by_thruster[:, :6, self.thruster]
+
+    def believed(self, onset: Onset, alike: Sequence[Hypothesis]) -> Change:
+        """See `Hypothesis.believed`."""
+        share = float(self.evidence(onset.rows)[1][0])
+        return ThrusterChange(_names(alike), onset.ticks, onset.noise, self.thruster, share,
+                              onset.odds)
+
+
+def _names(alike: Sequence[Hypothesis]) -> str:
+    return " or ".join(one.name for one in alike)
+
+
+def hypotheses(table: ParameterTable, free: np.ndarray, prior_stddev: np.ndarray,
+               weight_density: float, thrusters: int) -> tuple[Hypothesis, ...]:
+    """Links, frictions, the vehicle's restoring, that with its inertia, its damping; a force on the
+    vehicle from outside; factors on the thrust, on each thruster's, on the DVL's velocity, on all
+    joints' efforts and on each. free (p,): what is estimated; prior_stddev (p,); weight_density
+    [N/m^3] of water; thrusters: how many."""
+    every = np.arange(table.channels)
+    parts = table.merged(WHOLES)
+    if table.vehicle:
+        # Trim, ballast, a float, a line that pulls: what is known of its inertia is not to be lost.
+        parts["vehicle restoring"] = table.blocks["vehicle restoring"]
+    found: list[Hypothesis] = [
+        PartHypothesis(name, SHARE_OF_PRIOR * prior_stddev[places], places)
+        for name, places in parts.items() if free[places].any()]
+    factor = np.array([SCALE_STDDEV])
+    if table.vehicle:
+        # A pull as large as the weight may change, anywhere on a body of that weight in water.
+        weight = prior_stddev[table.blocks["vehicle restoring"][0]]
+        reach = np.r_[np.ones(3), np.full(9, (weight / weight_density) ** (1 / 3))]
+        found.append(LoadHypothesis(EXTERNAL_FORCE, SHARE_OF_PRIOR * weight * reach))
+        found.append(EffortScale("thrust scale", factor, every[:6]))
+        found += [ThrusterScale(f"thruster {k + 1}", np.array([THRUSTER_STDDEV]), k)
+                  for k in range(thrusters)]
+        found.append(VelocityScale("DVL scale", factor))
+    first_joint = table.channels - table.n
+    if table.n > 1:
+        found.append(EffortScale("effort scale", factor, every[first_joint:]))
+    found += [EffortScale(f"{joint} effort scale", factor, every[first_joint + j:][:1])
+              for j, joint in enumerate(table.joints)]
+    return tuple(found)
