@@ -47,7 +47,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from uvms_adaptive_dynamics.config import Config  # noqa: E402
 from uvms_adaptive_dynamics.estimation.estimator import Estimator  # noqa: E402
-from uvms_adaptive_dynamics.estimation.saved_state import known_rows  # noqa: E402
+from uvms_adaptive_dynamics.estimation.learned import known_rows  # noqa: E402
 from uvms_adaptive_dynamics.model.parameter_file import save_parameters  # noqa: E402
 from uvms_adaptive_dynamics.model.robot import RobotModel  # noqa: E402
 from uvms_adaptive_dynamics.ros.memory import Memory  # noqa: E402

@@ -62,10 +62,11 @@ def test_limits(running, limit, value):
 def test_gates(running):
     """Without gates an absurd sample counts as long as it is finite."""
     estimator, following = running
-    absurd = replace(following(), nu=np.full(6, 1e3))
-    assert estimator._believable(absurd, estimator.robot.raw_rows(absurd)).sum() == 0
+    estimator.add(replace(following(), nu=np.full(6, 1e3)))
+    assert estimator.implausible == estimator.table.channels
     change(estimator, filter__gates=False)
-    assert estimator._believable(absurd, estimator.robot.raw_rows(absurd)).all()
+    estimator.add(replace(following(), nu=np.full(6, 1e3)))
+    assert estimator.implausible == estimator.table.channels
 
 
 def test_minimum_share(running):
@@ -114,10 +115,11 @@ def test_deadline(running):
 def test_follow_changes(running):
     """The detector goes and comes back; another change of settings leaves it alone."""
     estimator, _ = running
-    before = estimator._detector
+    changes = estimator._robot_changes
+    before = changes.detector
     change(estimator, limits__speed=5.0)
-    assert estimator._detector is before
+    assert changes.detector is before
     change(estimator, estimation__follow_changes=False)
-    assert isinstance(estimator._detector, NoChangeDetection)
+    assert isinstance(changes.detector, NoChangeDetection)
     change(estimator, estimation__follow_changes=True)
-    assert type(estimator._detector) is type(before) and estimator._detector is not before
+    assert type(changes.detector) is type(before) and changes.detector is not before

@@ -282,7 +282,7 @@ def test_a_payload_is_found_in_seconds_and_forgotten_when_it_is_put_down(setup, 
 
 def assert_noise_is_that_of(before, changed):
     """What is kept for a restoration, and for the next change, holds no residual of this one."""
-    detector = changed._detector
+    detector = changed._robot_changes.detector
     for kept in (detector._known[0].information.noise, detector._quiet[0]):
         assert np.mean(kept.stddev / before.information.noise.stddev) < 1.1
 
@@ -368,12 +368,12 @@ def test_a_force_from_outside_is_taken_off_and_nothing_is_unlearnt(setup):
     def taut(estimator, off):
         assert estimator.changes == 1 and "external force" in estimator.last_change
         assert (off < 1.5).all(), off
-        np.testing.assert_allclose(estimator._load.load[:3], force, atol=1.0)
-        np.testing.assert_allclose(estimator._load.load[3:].reshape(3, 3), np.outer(place, force),
-                                   atol=.5)
+        load = estimator._robot_changes.load.load
+        np.testing.assert_allclose(load[:3], force, atol=1.0)
+        np.testing.assert_allclose(load[3:].reshape(3, 3), np.outer(place, force), atol=.5)
     estimator, off = run(setup, {}, seconds=60.0, until=50.0, spoil=pulled(*TETHER),
                          look=(49.5, taut))
-    assert "gone" in estimator.last_change and not estimator._load.lasts
+    assert "gone" in estimator.last_change and not estimator._robot_changes.load.lasts
     assert (off < 1.5).all(), off
     words, before = estimator.known_from(), setup.before().known_from()
     assert all(now == "measured" for now, then in zip(words, before) if then == "measured")

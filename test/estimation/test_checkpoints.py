@@ -74,7 +74,7 @@ def test_what_was_corrected_since_is_not_undone(samples, corrected, undone):
     estimator = Estimator(CONFIG)
     for k, sample in enumerate(samples):
         if k == corrected:
-            estimator._checkpoints.note_corrected(WEAK_THRUSTER, sample.t)
+            estimator._robot_changes._checkpoints.note_corrected(WEAK_THRUSTER, sample.t)
         weak = (Misread(WEAK_THRUSTER, (0,)),) if k >= FOUND else ()
         estimator.step(replace(sample, misread=weak))
     assert bool(estimator.undone) == undone

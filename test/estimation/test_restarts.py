@@ -22,7 +22,7 @@ from analytic import AnalyticMotion
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import SolverError
 from uvms_adaptive_dynamics.estimation.estimator import RECOVER_AFTER, Estimator
-from uvms_adaptive_dynamics.estimation.saved_state import effort_factors, thruster_factors
+from uvms_adaptive_dynamics.estimation.learned import effort_factors, thruster_factors
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters, save_parameters
 from uvms_adaptive_dynamics.model.prior import perturbed, prior_from_config
 from uvms_adaptive_dynamics.model.robot import RobotModel
@@ -81,7 +81,7 @@ def test_factors_on_efforts_are_saved_and_go_on(samples, tmp_path):
     """Weaker thrust: what was found of it is in the file, and an estimate from it corrects it;
     garbage in its place counts as none."""
     estimator = Estimator(CONFIG)
-    estimator.scales = estimator.scales._replace(effort=np.array([1.25] * 6))
+    estimator._robot_changes.scales = estimator.scales._replace(effort=np.array([1.25] * 6))
     for sample in samples[:40]:
         estimator.step(sample)
     path = save_parameters(tmp_path / "state.yaml", estimator.parameter_set())
@@ -98,7 +98,7 @@ def test_factors_on_thrusters_are_saved_and_go_on(samples, tmp_path):
     """As those on efforts; what is not of this vehicle's thrusters counts as none."""
     estimator, thrusters = Estimator(CONFIG), len(CONFIG.thrusters.signs)
     worn = np.linspace(.5, 1.0, thrusters)
-    estimator.scales = estimator.scales._replace(thruster=worn)
+    estimator._robot_changes.scales = estimator.scales._replace(thruster=worn)
     for sample in samples[:40]:
         estimator.step(sample)
     path = save_parameters(tmp_path / "state.yaml", estimator.parameter_set())
@@ -107,7 +107,7 @@ def test_factors_on_thrusters_are_saved_and_go_on(samples, tmp_path):
     np.testing.assert_array_equal(again.scales.thruster, worn)
     # what is told to a worn one counts as much less
     sample = replace(samples[0], by_thruster=np.ones((6, thrusters)))
-    np.testing.assert_allclose(again._corrected(sample).wrench,
+    np.testing.assert_allclose(again._robot_changes.corrected(sample).wrench,
                                sample.wrench + (worn - 1).sum())
     for garbage in ("half", [1.0], [float("nan")] * thrusters, ["x"] * thrusters):
         spoilt = replace(saved, learned={"thruster_factor": garbage})

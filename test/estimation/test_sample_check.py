@@ -76,7 +76,7 @@ def test_what_an_imu_said_before_it_was_found_to_be_wrong_is_no_evidence_of_a_ch
     """The detector begins anew where the attitude is doubted."""
     config, robot, prior, motion = setup
     estimator, looks = Estimator(config, prior, robot), []
-    estimator._detector.break_off = lambda: looks.append(1)
+    estimator._robot_changes.detector.break_off = lambda: looks.append(1)
     for k in range(20):
         sample = replace(motion.sample(2.0 + 0.02 * k, robot), t=START + 0.02 * k)
         estimator.add(sample)

@@ -20,13 +20,12 @@ import pytest
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
-from uvms_adaptive_dynamics.estimation.saved_state import (
-    BACKUPS_KEPT,
-    SavedState,
+from uvms_adaptive_dynamics.estimation.learned import (
     known_directions,
     known_rows,
     measuring_settings,
 )
+from uvms_adaptive_dynamics.estimation.saved_state import BACKUPS_KEPT, SavedState
 
 CONFIG = Config()
 

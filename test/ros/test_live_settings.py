@@ -58,7 +58,7 @@ def test_both_threads_follow_and_the_log_says_so(ros, node):
                           "estimation.follow_changes": False})))
     assert answer.result.successful
     assert node.inputs.front_end.config == node.config and node.config.dvl.timeout == 0.8
-    detector, config = node.worker.call(lambda e: (e._detector, e.config))
+    detector, config = node.worker.call(lambda e: (e._robot_changes.detector, e.config))
     assert config == node.config and isinstance(detector, NoChangeDetection)
     assert node._report_timer.timer_period_ns == 300_000_000
     ros.until(lambda: any("'dvl.timeout' changed from 0.35 to 0.8" in line.msg for line in log),

@@ -24,7 +24,7 @@ import pytest
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
-from uvms_adaptive_dynamics.estimation.saved_state import known_rows
+from uvms_adaptive_dynamics.estimation.learned import known_rows
 from uvms_adaptive_dynamics.model.parameter_file import load_parameters
 from uvms_adaptive_dynamics.model.robot import RobotModel
 from uvms_adaptive_dynamics.ros.memory import Memory, robot_folder

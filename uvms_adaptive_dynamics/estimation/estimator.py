@@ -30,58 +30,41 @@ from ..errors import SolverError
 from ..model.covariance import semidefinite
 from ..model.parameter_file import ParameterSet
 from ..model.physical_set import ACCEPTED_VIOLATION, PhysicalSet
-from ..model.prior import prior_from_config, prior_stddev
-from ..model.robot import RawRows, RobotModel
-from ..model.sample import BY_SETTING, WEAK_THRUSTER, Misread, Sample
-from ..solvers import choose_solver, projection_problem
+from ..model.prior import prior_from_config
+from ..model.robot import RobotModel
+from ..model.sample import Misread, Sample
+from ..solvers import choose_solver
 from ..solvers.problem import HorizonProblem, Solution
-from ..uncertainty.constant_residual import ResidualMean, noise_findings
 from ..uncertainty.identifiability import Identifiability, at_least, directions, identifiability
 from ..uncertainty.mass_check import mass_findings
 from ..uncertainty.parameter_intervals import parameter_intervals
-from ..uncertainty.trust import TRUST_OK, TRUST_STATES, TRUST_WRONG, ChannelTrust
-from ..uncertainty.trust_cause import likely_cause
-from .believed_change import (
-    Change,
-    Checkpoint,
-    LoadChange,
-    PartChange,
-    Restoration,
-    Scales,
-    ThrusterChange,
-    load_gone,
-)
-from .changes import ChangeDetector, change_detector
-from .checkpoints import Checkpoints
+from ..uncertainty.trust import TRUST_OK, TRUST_WRONG, ChannelTrust
+from .believed_change import Change, Scales
+from .channel_findings import ChannelFindings
 from .estimate_uncertainty import EstimateUncertainty
-from .external_load import ExternalLoad
 from .free_set import FreeSet
 from .information import InformationState
+from .learned import (
+    interval_factors,
+    known_directions,
+    known_rows,
+    learned_entries,
+    saved_scales,
+)
 from .learned_spans import LearnedSpans
 from .low_pass import RowFilter
 from .payload import PayloadTracker
 from .prediction import Estimate, Prediction, parameter_stddev, predict
-from .prior_information import PriorInformation, prior_information
+from .prior_information import PriorInformation, admissible, prior_information
 from .progress import Progress
-from .row_excitation import Excited
-from .sample_check import SampleCheck, attitude_variance, leverage_points
-from .saved_state import (
-    effort_factors,
-    interval_factors,
-    known_directions,
-    known_rows,
-    measuring_settings,
-    thruster_factors,
-    velocity_factor,
-    wrong_channels,
-)
+from .robot_changes import Revision, RobotChanges
+from .sample_check import SampleCheck
 from .snapshot import EstimatorSnapshot, PresentParameters
 
 log = logging.getLogger(__name__)
 
 # solves that fail in a row until the estimator restarts from its last good estimate
 RECOVER_AFTER = 10
-LEVERAGE_LASTS = 2.0    # [s] without a row in bounds, after which it is the estimate that is wrong
 SAME_INSTANT = 0.5  # share of a period within which two stamps are the same instant
 
 
@@ -103,14 +86,10 @@ class Estimator:
     prediction: Prediction | None
     status: str
     solved: bool
-    scales: Scales
     undone: str
     standing_change: str
-    _checkpoints: Checkpoints
-    _detector: ChangeDetector
     _first_t: float | None
     _last_t: float | None
-    _suspected: int
 
     def __init__(self, config: Config, prior: ParameterSet | None = None,
                  robot: RobotModel | None = None, learn: bool = True, real_time: bool = False,
@@ -133,11 +112,9 @@ class Estimator:
         self._note(*notes)
         self._half_period = 0.5 * config.filter.period if real_time else None
         self._deadline = config.estimation.deadline or self._half_period
-        self._check = SampleCheck(config.limits, self.robot, config.filter.gates)
         self._low_pass = RowFilter(config.filter, self.table.channels, self.table.size,
                                    self.robot.thrusters)
-        # White noise is so much larger before the low-pass.
-        self._raw_noise_ratio = np.sqrt(self._low_pass.correlation_length)
+        self._check = SampleCheck(config, self.robot, np.sqrt(self._low_pass.correlation_length))
         self._given = prior or prior_from_config(config, self.robot)
         self.information = InformationState(
             config, self.physical, self._low_pass.kernel, self.robot.default_noise(config),
@@ -146,13 +123,14 @@ class Estimator:
                                                 self._free_set)
         self.trust = ChannelTrust(self.table.channels, config.filter.period,
                                   self._low_pass.correlation_length)
-        self._cause: tuple[np.ndarray | None, str] = None, ""
-        self._left_out = self.robot.left_out(config)
-        self._misread: tuple[Misread, ...] = ()
+        self._findings = ChannelFindings(config, self.robot, self.trust, self.information)
         self._progress = Progress(self.table.channels)
         self.payload = PayloadTracker(self.table, config.filter.period,
                                       config.filter.period * len(self._low_pass.kernel),
                                       config.uncertainty.scale_stddev)
+        self._robot_changes = RobotChanges(
+            config, self.robot, self.information, self._free_set, self._uncertainty, self.payload,
+            self._low_pass.correlation_length, self._elapsed)
         self.solver_failures = 0
         self.changes, self.last_change = 0, ""
         self.implausible = 0        # rows that claimed to be valid and cannot be
@@ -186,40 +164,40 @@ class Estimator:
         if self.learn:
             self._follow_spans(sample)
         self._follow_sensors(sample)
-        sample = self._corrected(sample)
+        sample = self._robot_changes.corrected(sample)
         raw = self.robot.raw_rows(sample, self.pi).scaled(self.effort_factor)
-        valid = sample.valid & self._believable(sample, raw)
+        checked = self._check.rows(sample, raw, self.pi, self._uncertainty.covariance,
+                                   self.information.noise.long_run)
+        self.implausible += checked.implausible
+        self.tilted += checked.tilted
         if sample.down_doubt is not None:
             # The attitude is a guess while the IMU is silent or wrong, and one that is found to be
             # wrong was so before: residuals of either are no evidence of a change.
-            self._detector.break_off()
+            self._robot_changes.break_off()
         if self.learn:
             # for the hypotheses that a velocity, or what a thruster gives, has another scale
             raw = raw._replace(by_velocity=self.robot.by_velocity(sample, self.pi),
                                by_thruster=self.robot.by_thruster(sample, self.effort_factor))
         # the same linear filter on both sides of tau = Y pi, which stays exact
-        row = self._low_pass.add_row(sample.t, raw, valid,
+        row = self._low_pass.add_row(sample.t, raw, checked.valid,
                                      sample.nu_dot if self.table.vehicle else None, sample.R_nb)
         if row is None:
             return None
         if self.learn:
-            row = self._load.counted_as_known(row)
+            row = self._robot_changes.with_load(row)
         # before the row is used for anything: what it is compared with must not have seen it
         prediction = predict(row, self.pi, self._uncertainty.covariance, self.information.noise,
                              self.trust.levels)
         self.prediction = prediction
         excited = self.information.observe(prediction)
-        self._judge(prediction, excited)
         self.moves, self.counts = excited.moves, excited.counts
-        self._residual_mean.add_row(prediction.residual, excited.moves)
+        self._findings.add_row(prediction, excited, self.learn)
         if self.learn:
             self.information.add_row(prediction, excited)
             self._progress.note_rows(excited.counts, self.config.filter.period)
             self.payload.add_row(prediction, excited.counts, self.information)
-            self._follow_load(prediction, excited)
-            change = self._detector.judge(prediction, excited, self.information)
-            if change is not None:
-                self.follow(change, row.t)
+            for revision in self._robot_changes.add_row(prediction, excited, self.pi):
+                self._note_change(revision)
             self.information.forget()
         # Parameters that stay as they are may have intervals that follow (`evaluate --frozen
         # --adapt-intervals`, `~/enable` false). After the detector, which judges residuals by a
@@ -257,57 +235,14 @@ class Estimator:
                         self._uncertainty.systematic)
 
     def _follow_sensors(self, sample: Sample) -> None:
-        """Keep what is known when the sensors are found right, and return to it when one of them is
-        found wrong that was right: what was learnt since may be of wrong readings."""
-        if sample.misread != self._misread:
-            self.follow_misread(sample.misread)
-        if not self.learn:
-            return
-        found = self._checkpoints.before_fault(sample)
-        if found is not None:
-            self._undo(*found)
-        if self._checkpoints.is_due(sample):
-            self._checkpoints.keep(sample, Checkpoint("sensors", self.pi, self.scales,
-                                                      self.information.record()))
-
-    def _undo(self, until: float, known: Checkpoint) -> None:
-        """Return to what was known up to a stamp [s]."""
-        self.information.put_back(known.information)
-        self.pi, self.scales = known.pi, known.scales
-        if self.payload.since > until:
-            self.payload.end()
-        else:
-            self.payload.begin_rows_anew(self._last_t or until)
-        self._detector = self._new_detector()
-        self._load.end()
-        self._break_off(close_window=False)
-        since = until - (self._first_t or 0.0)
-        self.undone = (f"what was learnt since {since:.0f} s is undone, as a sensor is found wrong "
-                       "that was right then")
-        self._values_jump(self.undone)
-        self._note(self.undone)
-
-    def _corrected(self, sample: Sample) -> Sample:
-        """The sample with the linear velocity and the wrench that scales believed to be wrong hide.
-        """
-        velocity, thruster = self.scales.velocity, self.scales.thruster
-        if velocity != 1.0:
-            nu = sample.nu.copy()
-            nu[:3] *= velocity
-            sample = replace(sample, nu=nu)
-        if sample.by_thruster is not None and (thruster != 1.0).any():
-            sample = replace(sample, wrench=sample.wrench + sample.by_thruster @ (thruster - 1.0))
-        return sample
-
-    def _follow_load(self, prediction: Prediction, excited: Excited) -> None:
-        """A force from outside changes, or is there no more."""
-        if not self._load.lasts:
-            return
-        self._load.add_row(prediction, excited.counts)
-        if self._load.evidence < 0:
-            self._load.end()
-            self.trust.begin_anew()
-            self._tell_change(load_gone(prediction.t - (self._first_t or 0.0)))
+        """What is found wrong with them; what was learnt of one that is, is undone."""
+        self.follow_misread(sample.misread)
+        if self.learn:
+            undone = self._robot_changes.check_sensors(sample, self.pi)
+            if undone is not None:
+                self.undone = undone.sentence
+                self._revise(undone)
+                self._break_off(close_window=False)
 
     def _is_new_instant(self, t: float) -> bool:
         """A gap or a jump of time breaks off what links neighbouring rows; a repeated stamp is
@@ -328,83 +263,36 @@ class Estimator:
 
     def _follow_spans(self, sample: Sample) -> None:
         """Say once where data come again."""
-        assert self._first_t is not None
         since = self._spans.add(sample)
         if since is not None and not self.repeated:
             self.repeated = (
-                f"data from {max(since - self._first_t, 0.0):.0f} s on were learnt from before, by "
+                f"data from {max(self._elapsed(since), 0.0):.0f} s on were learnt from before, by "
                 "their stamps and readings: they count twice, and intervals become too narrow; "
                 "start from an estimate that has not seen them")
             self._note(self.repeated)
 
-    def _believable(self, sample: Sample, raw: RawRows) -> np.ndarray:
-        """(C,) rows whose motion and effort can be, in an attitude that is known well enough; what
-        claims to be valid and is not is counted."""
-        believable = self._check.plausible(sample)
-        if believable.any() and self._check.gates:
-            noise = self._raw_noise_ratio * self.information.noise.long_run
-            covariance = self._uncertainty.covariance
-            suspect = leverage_points(raw.tau - raw.tau_known - raw.Y @ self.pi,
-                                      lambda: np.diagonal(covariance.of_rows(raw.Y)), noise)
-            # A regressor is absurd because the motion is, which all rows share. What lasts is no
-            # glitch but an estimate that is far off, which nothing else would ever correct.
-            found = bool((sample.valid & suspect & believable).any())
-            self._suspected = (self._suspected + 1) * found
-            if found and self._suspected * self.config.filter.period <= LEVERAGE_LASTS:
-                believable = np.zeros_like(believable)
-        self.implausible += int(np.count_nonzero(sample.valid & ~believable))
-        if sample.down_doubt is None:
-            return believable
-        # What is not known of the attitude must not outweigh the noise: such a row would speak of
-        # the vehicle's tilt, not of the arm.
-        doubt = attitude_variance(sample, self.robot, self.pi)
-        level = doubt <= self.information.noise.long_run ** 2
-        self.tilted += int(np.count_nonzero(sample.valid & believable & ~level))
-        return believable & level
-
-    def _judge(self, prediction: Prediction, excited: Excited) -> None:
-        """What learning may still remove excuses a residual; frozen parameters excuse nothing."""
-        doubt = prediction.parameter_variance * self.learn
-        self.trust.add_row(prediction.measured, prediction.predicted, prediction.valid,
-                           excited.moves, doubt, self.information.noise.long_run)
-
     def follow(self, change: Change, t: float) -> None:
         """What is known follows a change at stamp t [s], where the numbers allow it."""
-        pi, covariance = self.pi, self._uncertainty.covariance.matrix
-        followed = change.follow(self.information, self.pi, self.scales)
-        if followed is None:
-            return
-        if isinstance(change, PartChange):
-            concerned = np.isin(self.payload.places, change.places).any()
-            self.payload.note_change(t, pi, covariance, followed.before, bool(concerned))
-        elif isinstance(change, Restoration):
-            self._detector.withdraw(change.known)
-            if change.known is self.payload.known:
-                self.payload.end()
-        elif isinstance(change, LoadChange):
-            self._load.begin(change.sums)
-        elif isinstance(change, ThrusterChange):
-            self._checkpoints.note_corrected(WEAK_THRUSTER, t)
-        self.pi, self.scales = followed.pi, followed.scales
-        if followed.before is not None:
-            self._detector.remember(followed.before)
-        since = t - change.ticks * self.config.filter.period - (self._first_t or 0.0)
-        self._tell_change(change.sentence(since))
-        if isinstance(change, LoadChange):      # the values are the robot's, as they were
-            self.trust.begin_anew()
-        else:
-            self.standing_change = "" if isinstance(change, Restoration) else self.last_change
-            self._values_jump(self.last_change)
+        revision = self._robot_changes.follow(change, t, self.pi)
+        if revision is not None:
+            self._note_change(revision)
 
-    def _tell_change(self, sentence: str) -> None:
+    def _note_change(self, revision: Revision) -> None:
         self.changes += 1
-        self.last_change = sentence
-        self._note(sentence)
+        self.last_change, self.standing_change = revision.sentence, revision.standing
+        self._revise(revision)
 
-    def _values_jump(self, reason: str) -> None:
-        """Earlier residuals say nothing of the values that come now."""
-        self._progress.note_jump(reason)
+    def _revise(self, revision: Revision) -> None:
+        """The estimate goes on with other knowledge: earlier residuals say nothing of it."""
+        self.pi = revision.pi
         self.trust.begin_anew()
+        if revision.jumps:
+            self._progress.note_jump(revision.sentence)
+        self._note(revision.sentence)
+
+    def _elapsed(self, t: float) -> float:
+        """[s] from the first sample to stamp t."""
+        return t - (self._first_t or 0.0)
 
     def _minimum(self, problem: HorizonProblem) -> Solution:
         solution = self._solver.solve(problem, self._deadline)
@@ -431,7 +319,8 @@ class Estimator:
         log.warning("solve at t = %.2f s failed, the last estimate is kept: %s", t, error)
         if failed % RECOVER_AFTER == 0:
             self.recoveries += 1
-            self._values_jump("recovery after solves that failed in a row")
+            self._progress.note_jump("recovery after solves that failed in a row")
+            self.trust.begin_anew()
             self._note(
                 f"{RECOVER_AFTER} solves failed in a row up to t = {t:.2f} s; the data behind them "
                 "are dropped, and the estimation restarts from the last good estimate")
@@ -440,7 +329,7 @@ class Estimator:
             self.information.restart(self._knowledge(self.pi, known), noise.lasting_stddev,
                                      noise.long_run, self._uncertainty.systematic,
                                  rows_known=self.information.rows_learned / self.table.channels)
-            self._detector.break_off()
+            self._robot_changes.break_off()
 
     # --- knowledge --------------------------------------------------------------------------------
 
@@ -452,7 +341,9 @@ class Estimator:
         """
         origin = "the prior" if saved is None else "parameters without a covariance"
         saved = (self._given if saved is None else saved).for_table(self.table, "prior")
-        values = self._admissible(saved.values)
+        values, moved = admissible(saved.values, self.table, self.physical, self._solver)
+        if moved:
+            self._note(moved)
         values.setflags(write=False)
         robot = {"joints": list(self.table.joints), "vehicle": self.table.vehicle,
                  "channels": list(self.robot.channels)}
@@ -467,31 +358,23 @@ class Estimator:
                                  saved.residual_products, rows_known)
         if self._adapt_intervals:
             self.information.noise.begin_factor(interval_factors(saved, self.robot.channels))
-        reference = self._reference_noise(saved)
-        self.trust.restart(reference, assumed=saved.noise_stddev is None and reference is not None,
-                           known=saved.covariance is not None,
-                           wrong=np.flatnonzero(np.isin(self.robot.channels,
-                                                        wrong_channels(saved))))
         known = self.information.prior
         self._free_set.restart(known.covariance)
         self._hold()
         self._uncertainty.restart(known.covariance, saved.systematic)
-        self._detector = self._new_detector(rows_known)
-        self.scales = Scales(effort_factors(saved, self.robot.channels), velocity_factor(saved),
-                             thruster_factors(saved, self.robot.thrusters))
+        self._robot_changes.restart(
+            saved_scales(saved, self.robot.channels, self.robot.thrusters), rows_known)
         if (self.scales.thruster != 1.0).any():
             self._note("the saved estimate counts thrusters at "
                        f"{self.scales.thruster.round(2).tolist()} times the thrust of their "
                        "settings, as they were found in its dive; what has been mended since is "
                        "noticed while it learns")
         self.payload.end()
-        self.standing_change = ""
-        self._load = ExternalLoad(self.config.filter.period)
-        self._residual_mean = ResidualMean(self.table.channels)
+        self._findings.restart(saved, self.learn)
+        self._check.restart()
         self._low_pass.reset()
         self._last_t = self._first_t = None
-        self._suspected = 0         # ticks in a row with leverage points
-        self._checkpoints, self.undone = Checkpoints(), ""
+        self.undone = self.standing_change = ""
         self._spans = LearnedSpans(saved.learned.get("spans"),
                                    saved.learned.get("marks"))
         self.repeated = ""
@@ -502,13 +385,12 @@ class Estimator:
     def change_settings(self, config: Config) -> None:
         """Go on with settings that differ in those that may change (config.LIVE); what has been
         learnt stays. A detector of changes that is switched on begins anew."""
-        before, self.config = self.config.estimation, config
-        self._left_out = self.robot.left_out(config)
-        self._check = SampleCheck(config.limits, self.robot, config.filter.gates)
+        self.config = config
+        self._findings.change_settings(config)
+        self._check.change_settings(config)
         self._low_pass.minimum_share = config.filter.minimum_share
         self._deadline = config.estimation.deadline or self._half_period
-        if config.estimation.follow_changes != before.follow_changes:
-            self._detector = self._new_detector()
+        self._robot_changes.change_settings(config)
 
     def set_free(self, free: np.ndarray | Iterable[str]) -> None:
         """Estimate these parameters, a mask (p,) or names and patterns, and hold the others at
@@ -525,17 +407,11 @@ class Estimator:
         self._free_set.settle()
         self._uncertainty.follow_free_set()
         self._hold()
-        self._detector = self._new_detector()
+        self._robot_changes.renew_detector()
 
     def _hold(self) -> None:
         if (held := self._free_set.held).any() or self.information.holds:
             self.information.hold(held, self._free_set.held_covariance())
-
-    def _new_detector(self, rows_known: float = 0.0) -> ChangeDetector:
-        return change_detector(self.config, self.robot, self.free,
-                               self.information.follows_changes,
-                               self._low_pass.correlation_length, self.information.prior.stddev,
-                               rows_known)
 
     def break_off(self) -> None:
         """A gap or a jump of time, or another recording: the window closes, the estimate stays."""
@@ -546,38 +422,12 @@ class Estimator:
         self._low_pass.reset()
         self.information.break_off(self.pi, close_window)
         self.trust.break_off()
-        self._detector.break_off()
+        self._robot_changes.break_off()
 
     def _knowledge(self, values: np.ndarray, saved: ParameterSet) -> PriorInformation:
         """What a prior or a saved estimate with these values (p,) knows."""
-        settings = self.config.estimation
-        stddev = prior_stddev(values, self.robot, settings.prior_stddev)
-        # A projected estimate no longer minimizes the cost that was saved with it.
-        moved = not np.array_equal(values, saved.values)
-        return prior_information(replace(saved, values=values), moved, stddev,
-                                 self._free_set.allowed, self._low_pass.correlation_length,
-                                 settings.prior_inflation)
-
-    def _reference_noise(self, saved: ParameterSet) -> np.ndarray | None:
-        """(C,) the noise that residuals are judged by, which they cannot widen: the saved one; the
-        robot's default where parameters without noise stay as they are; None: what is learned."""
-        known = [noise for noise in (saved.noise_stddev, saved.row_noise_stddev)
-                 if noise is not None]
-        if known:
-            return np.max(known, axis=0)
-        return None if self.learn else self.robot.default_noise(self.config)
-
-    def _admissible(self, values: np.ndarray) -> np.ndarray:
-        """The prior, projected onto P with a message where it lies outside."""
-        if self.physical.violation(values) <= 1e-9:
-            return values.copy()
-        projected = self._solver.solve(projection_problem(self.table, self.physical, values)).pi
-        moved = np.abs(projected - values) / self.table.scale
-        worst = np.argsort(moved)[::-1][:3]
-        self._note("the prior is not physically consistent and was projected; moved most: "
-                   + ", ".join(f"{self.table.names[i]} {values[i]:.4g} -> {projected[i]:.4g}"
-                               for i in worst))
-        return projected.copy()
+        return prior_information(saved, values, self.config.estimation, self.robot,
+                                 self._free_set.allowed, self._low_pass.correlation_length)
 
     # --- answers ----------------------------------------------------------------------------------
 
@@ -585,7 +435,12 @@ class Estimator:
     def nearest_change(self) -> float:
         """ln Bayes factor by which a change came nearest to being believed; see
         `ChangeDetector`."""
-        return self._detector.nearest
+        return self._robot_changes.detector.nearest
+
+    @property
+    def scales(self) -> Scales:
+        """Factors on what is measured, which believed changes set."""
+        return self._robot_changes.scales
 
     @property
     def effort_factor(self) -> np.ndarray:
@@ -638,6 +493,11 @@ class Estimator:
             information, gradient = self.information.cost(self.pi)
             gradient_covariance = semidefinite(self.information.gradient_covariance())
             products = self.information.gradient.autocovariance.products
+        learned = learned_entries(
+            known_rows(self.prior) + self.information.rows_learned,
+            known_directions(self.covariance, self.information.prior.stddev), self.config,
+            self._spans, self.robot.channels, self.trust.levels == TRUST_WRONG, self.scales,
+            self.information.noise.interval_factor if self._adapt_intervals else None)
         known = ParameterSet(self.table.names, self.pi.copy(), semidefinite(self.covariance).copy(),
                              self.information.noise.lasting_stddev, self.prior.robot,
                              known_from=words, identifiability=summary,
@@ -645,34 +505,9 @@ class Estimator:
                              residual_products=products, information=information,
                              gradient=gradient, gradient_covariance=gradient_covariance,
                              systematic=self._uncertainty.systematic,
-                             learned=self._learned())
+                             learned=learned)
         stddev = parameter_stddev(self._uncertainty.covariance, self._uncertainty.systematic)
         return replace(known, intervals=parameter_intervals(self.physical, self.pi, stddev))
-
-    def _learned(self) -> dict[str, object]:
-        """How much is behind the estimate, what it began from included, and what speaks against it;
-        see `saved_state`."""
-        before = known_rows(self.prior)
-        wrong = [channel for channel, level in zip(self.robot.channels, self.trust.levels)
-                 if level == TRUST_WRONG]
-        factors = {channel: float(factor) for channel, factor in zip(self.robot.channels,
-                                                                     self.effort_factor)
-                   if factor != 1.0}
-        thruster = self.scales.thruster
-        return {
-            "rows": before + self.information.rows_learned,
-            "directions": known_directions(self.covariance, self.information.prior.stddev),
-            "settings": measuring_settings(self.config),
-            "spans": self._spans.lists(),
-            "marks": self._spans.mark_lists(),
-            **({"wrong": wrong} if wrong else {}),
-            **({"interval_factor": dict(zip(
-                self.robot.channels, self.information.noise.interval_factor.round(4).tolist()))}
-               if self._adapt_intervals else {}),
-            **({"effort_factor": factors} if factors else {}),
-            **({"velocity_factor": self.velocity_factor} if self.velocity_factor != 1.0 else {}),
-            **({"thruster_factor": thruster.tolist()} if (thruster != 1.0).any() else {})
-        }
 
     def snapshot(self) -> EstimatorSnapshot:
         """What others may know of this estimator; a frozen copy for any thread."""
@@ -686,28 +521,17 @@ class Estimator:
                                                    self._uncertainty.systematic),
                                  self._progress.record(), self.trust.judged, self.implausible,
                                  self.repeated_stamps, self.recoveries,
-                                 self._trust_words(),
-                                 self.trust_cause(), self.tilted)
+                                 self._findings.trust_words(), self.trust_cause(), self.tilted)
 
     def follow_misread(self, misread: tuple[Misread, ...]) -> None:
         """Take in what is found wrong with sensors and settings, as samples say it, and the last
         check of a recording after them."""
-        self._misread = misread
-        self.trust.misread(place for one in misread for place in one.places)
+        self._findings.follow_misread(misread)
 
     def residual_findings(self) -> list[str]:
         """Constant residuals, and noise assumed too large, in sentences; of channels whose readings
         are found wrong their residuals say nothing."""
-        robot, table, noise = self.robot, self.table, self.information.noise
-        estimated = np.zeros(table.channels, bool)
-        estimated[robot.vehicle_rows] = "vehicle_offsets" in table.terms
-        estimated[robot.arm_rows] = "joint_offsets" in table.terms
-        rows = self.information.gradient.rows_per_independent(noise.long_run ** 2)
-        misread = np.zeros(table.channels, bool)
-        misread[[place for one in self._misread for place in one.places]] = True
-        return (self._residual_mean.findings(robot.channels, robot.units, estimated | misread, rows)
-                + noise_findings(robot.channels, robot.units, np.where(misread, 0.0, noise.stddev),
-                                 noise.at_most, np.sqrt(self.trust.effort_power)))
+        return self._findings.of_residuals()
 
     def mass_findings(self) -> list[tuple[str, str]]:
         """Masses that the estimate cannot have beside the robot's own: settings and sentences."""
@@ -717,19 +541,7 @@ class Estimator:
     def trust_cause(self) -> str:
         """What is likely where a channel is not `ok`, in a sentence; '' where all are, but for
         those that a setting leaves out."""
-        levels = self.trust.levels
-        if self._cause[0] is not levels:     # new ones twice a second, snapshots at every tick
-            misread = [one._replace(places=places) for one in self._misread
-                       if (places := tuple(c for c in one.places if not self._left_out[c]))]
-            self._cause = levels, likely_cause(self.robot.channels, 6 if self.table.vehicle else 0,
-                                               np.where(self._left_out, TRUST_OK, levels),
-                                               self.trust.batches, misread)
-        return self._cause[1]
-
-    def _trust_words(self) -> tuple[str, ...]:
-        """(C,) state of each channel, or that a setting leaves it out."""
-        return tuple(BY_SETTING if unused else TRUST_STATES[level] for level, unused
-                     in zip(self.trust.levels, self._left_out))
+        return self._findings.trust_cause()
 
     @property
     def last_t(self) -> float | None:

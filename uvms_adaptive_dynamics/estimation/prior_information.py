@@ -20,7 +20,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..config import Estimation
 from ..model.parameter_file import ParameterSet
+from ..model.parameters import ParameterTable
+from ..model.physical_set import PhysicalSet
+from ..model.prior import prior_stddev
+from ..model.robot import RobotModel
+from ..solvers import Solver, projection_problem
 
 # Standard deviation, relative to the prior's, below which a saved covariance is not believed: it is
 # singular where parameters are tied and where a constraint was active, and must stay invertible.
@@ -102,16 +108,17 @@ class PriorInformation:
                    saved=True)
 
 
-def prior_information(saved: ParameterSet, moved: bool, stddev: np.ndarray, free: np.ndarray,
-                      overlap: float, inflation: float) -> PriorInformation:
-    """What a prior or a saved estimate knows, with as much of it as there is.
-
-    moved: whether its values are no longer those that were saved. See `PriorInformation`.
-    """
-    values, covariance = saved.values, saved.covariance
+def prior_information(saved: ParameterSet, values: np.ndarray, settings: Estimation,
+                      robot: RobotModel, free: np.ndarray, overlap: float) -> PriorInformation:
+    """What a prior or a saved estimate knows, with as much of it as there is; values (p,): where it
+    begins, after `admissible`. See `PriorInformation`."""
+    covariance, inflation = saved.covariance, settings.prior_inflation
+    stddev = prior_stddev(values, robot, settings.prior_stddev)
     if covariance is None:
         return PriorInformation.from_stddev(values, stddev, free)
-    if saved.information is not None and saved.gradient is not None and not moved:
+    # A projected estimate no longer minimizes the cost that was saved with it.
+    minimizes = np.array_equal(values, saved.values)
+    if saved.information is not None and saved.gradient is not None and minimizes:
         try:
             return PriorInformation.from_interrupted(values, covariance, saved.information,
                                                      saved.gradient, saved.gradient_covariance,
@@ -119,6 +126,20 @@ def prior_information(saved: ParameterSet, moved: bool, stddev: np.ndarray, free
         except np.linalg.LinAlgError:
             pass    # positive definite up to rounding only: the covariance says nearly the same
     return PriorInformation.from_saved(values, covariance, stddev, overlap, inflation, free)
+
+
+def admissible(values: np.ndarray, table: ParameterTable, physical: PhysicalSet,
+               solver: Solver) -> tuple[np.ndarray, str]:
+    """(The values (p,) of a prior, projected onto P where they lie outside; what was moved, in a
+    sentence, or '')."""
+    if physical.violation(values) <= 1e-9:
+        return values.copy(), ""
+    projected = solver.solve(projection_problem(table, physical, values)).pi
+    moved = np.abs(projected - values) / table.scale
+    worst = np.argsort(moved)[::-1][:3]
+    return projected.copy(), (
+        "the prior is not physically consistent and was projected; moved most: "
+        + ", ".join(f"{table.names[i]} {values[i]:.4g} -> {projected[i]:.4g}" for i in worst))
 
 
 def _rows(root: np.ndarray, values: np.ndarray) -> np.ndarray:

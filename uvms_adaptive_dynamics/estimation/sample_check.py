@@ -22,35 +22,58 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from ..config import Limits
+from ..config import Config
 from ..errors import ParameterError
-from ..model.robot import RobotModel
+from ..model.robot import RawRows, RobotModel
 from ..model.rotations import from_down
 from ..model.sample import Sample
+from ..uncertainty.parameter_covariance import ParameterCovariance
 
 ORTHONORMAL = 1e-3    # largest entry of R R^T - 1 that rounding and drift explain
 # A row is a leverage point where its residual is this many deviations of all that parameters and
 # noise explain, while it alone outweighs what is known of its direction.
 INCONSISTENT = 10.0
+LEVERAGE_LASTS = 2.0    # [s] without a row in bounds, after which it is the estimate that is wrong
+
+
+class CheckedRows(NamedTuple):
+    """valid (C,) bool: rows that count; implausible, tilted: how many of those that claimed to
+    cannot be, or are of an attitude that nobody knows well enough."""
+
+    valid: np.ndarray
+    implausible: int
+    tilted: int
 
 
 class SampleCheck:
     """Shapes, types and plausibility of the samples of one robot."""
 
-    def __init__(self, limits: Limits, robot: RobotModel, gates: bool = True):
-        """gates: false lets everything through that is finite."""
-        table = robot.table
+    def __init__(self, config: Config, robot: RobotModel, raw_noise_ratio: float):
+        """raw_noise_ratio: deviation of noise before the low-pass, over that after it."""
+        table, self._robot = robot.table, robot
+        self._period, self._raw_noise_ratio = config.filter.period, raw_noise_ratio
         n, vehicle = table.n, table.vehicle
         self._by_thruster = (6, robot.thrusters)
-        self.gates, self._channels = gates, table.channels
-        self._vehicle, self._eye = vehicle, np.eye(3)
+        self._channels, self._vehicle, self._eye = table.channels, vehicle, np.eye(3)
         self._shapes = {
             "R_nb": (3, 3), "nu": (6, ), "nu_dot": (6, ), "mu": (n, ), "mu_dot": (n, ),
             "mu_ddot": (n, ), "wrench": (6, ), "joint_torque": (n, ), "valid": (table.channels, )
         }
+        self.change_settings(config)
+        self.restart()
+
+    def restart(self) -> None:
+        """Other parameters: leverage points are counted anew."""
+        self._suspected = 0         # ticks in a row with leverage points
+
+    def change_settings(self, config: Config) -> None:
+        """Check by other `limits` and `filter.gates`; without gates all passes that is finite."""
+        limits, n, vehicle = config.limits, self._robot.table.n, self._vehicle
+        self._gates = config.filter.gates
         # of mu, which must be finite, mu_dot and mu_ddot, then of nu and nu_dot
         self._motion = np.repeat([np.finfo(float).max, limits.joint_speed,
                                   limits.joint_acceleration], n)
@@ -86,12 +109,37 @@ class SampleCheck:
             raise ParameterError(f"sample.by_thruster has shape {np.shape(given)}, expected "
                                  f"{self._by_thruster} or None.")
 
+    def rows(self, sample: Sample, raw: RawRows, pi: np.ndarray, covariance: ParameterCovariance,
+             noise: np.ndarray) -> CheckedRows:
+        """Which rows count: those whose motion and effort can be, in an attitude that is known well
+        enough. pi (p,): the estimate, with its covariance; noise (C,): of low-passed rows."""
+        plausible = self.plausible(sample)
+        if plausible.any() and self._gates:
+            suspect = leverage_points(raw.tau - raw.tau_known - raw.Y @ pi,
+                                      lambda: np.diagonal(covariance.of_rows(raw.Y)),
+                                      self._raw_noise_ratio * noise)
+            # A regressor is absurd because the motion is, which all rows share. What lasts is no
+            # glitch but an estimate that is far off, which nothing else would ever correct.
+            found = bool((sample.valid & suspect & plausible).any())
+            self._suspected = (self._suspected + 1) * found
+            if found and self._suspected * self._period <= LEVERAGE_LASTS:
+                plausible = np.zeros_like(plausible)
+        valid, tilted = sample.valid & plausible, 0
+        implausible = int(np.count_nonzero(sample.valid & ~plausible))
+        if sample.down_doubt is not None:
+            # What is not known of the attitude must not outweigh the noise: such a row would speak
+            # of the vehicle's tilt, not of the arm.
+            level = attitude_variance(sample, self._robot, pi) <= noise ** 2
+            tilted = int(np.count_nonzero(valid & ~level))
+            valid = valid & level
+        return CheckedRows(valid, implausible, tilted)
+
     def plausible(self, sample: Sample) -> np.ndarray:
         """(C,) bool: rows whose motion and effort are finite numbers that a robot can have.
 
         The arm's motion acts on the vehicle's rows and the vehicle's on the arm's, so implausible
         motion masks all rows; an implausible effort masks its own."""
-        if not self.gates:
+        if not self._gates:
             return self._finite(sample)
         motion = [sample.mu, sample.mu_dot, sample.mu_ddot]
         if self._vehicle:

@@ -19,20 +19,17 @@ A folder holds one robot's `state.yaml` and some `state.<time>.yaml`, all of the
 """
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from ..config import Config
 from ..disk.writing import write_file
 from ..errors import ParameterError, UvmsError
 from ..model.parameter_file import ParameterSet, load_parameters, save_parameters
 from ..model.parameters import ParameterTable
-from ..uncertainty.identifiability import MEASURED_SHARE
+from .learned import known_rows, saved_count, wrong_channels
 
 STATE = "state.yaml"
 BACKUPS = "state.*.yaml"
@@ -43,81 +40,10 @@ BACKUPS_KEPT = 5
 # UTC, since a boat's station computer changes its time zone.
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%S.%fZ"
 
-# Settings by which measurements become motion and efforts in SI: with others, the same robot has
-# other parameters. What the robot is, its folder says (`RobotModel.identity`).
-MEASURING = (
-    "robot.link_volumes", "robot.link_buoyancy_centres", "robot.rotor_inertia",
-    "thrusters.source", "thrusters.wrench_frame", "thrusters.unit", "thrusters.signs",
-    "thrusters.allocation", "thrusters.curve", "thrusters.efficiency", "thrusters.voltage",
-    "battery.enabled",
-    "joint_states.effort_scale", "joint_states.effort_scale_negative",
-    "joint_states.effort_offset", "joint_states.position_offset",
-    "imu.frame", "imu.world", "imu.xyz", "imu.rpy", "dvl.frame", "dvl.xyz", "dvl.rpy")
-
-
-def measuring_settings(config: Config) -> dict[str, Any]:
-    """The settings that an estimate stands and falls with, in plain types, by dotted name."""
-    values = {name: value for name, _, value in config.settings()}
-    return {name: list(values[name]) if isinstance(values[name], tuple) else values[name]
-            for name in MEASURING}
-
-
-def known_rows(parameters: ParameterSet) -> int:
-    """Rows behind a set of parameters; 0 where it does not say."""
-    return _count(parameters.learned, "rows")
-
-
-def known_directions(covariance: np.ndarray, stddev: np.ndarray) -> int:
-    """How many independent directions a covariance (p, p) knows to MEASURED_SHARE of the prior's
-    deviations stddev (p,); frozen and tied ones count, in every state alike."""
-    scaled = np.asarray(covariance) / np.outer(stddev, stddev)
-    return int(np.sum(np.linalg.eigvalsh(scaled) < MEASURED_SHARE ** 2))
-
 
 def dated(parameters: ParameterSet) -> ParameterSet:
     """The same with the time of now, for a file."""
     return replace(parameters, learned={**parameters.learned, "saved": _now()})
-
-
-def effort_factors(parameters: ParameterSet, channels: Sequence[str]) -> np.ndarray:
-    """(C,) factors by which an estimate corrects efforts; 1 where it does not say."""
-    return _by_channel(parameters, "effort_factor", channels)
-
-
-def interval_factors(parameters: ParameterSet, channels: Sequence[str]) -> np.ndarray:
-    """(C,) factors that an estimate's adapting intervals had; 1 where it does not say."""
-    return _by_channel(parameters, "interval_factor", channels)
-
-
-def _by_channel(parameters: ParameterSet, key: str, channels: Sequence[str]) -> np.ndarray:
-    """(C,) factors that are kept by channel; 1 where there is no usable one."""
-    found = parameters.learned.get(key)
-    found = found if isinstance(found, Mapping) else {}
-    values = [found.get(channel, 1.0) for channel in channels]
-    return np.array([float(value) if isinstance(value, (int, float)) and 0 < value < np.inf else 1.0
-                     for value in values])
-
-
-def velocity_factor(parameters: ParameterSet) -> float:
-    """The factor by which an estimate corrects linear velocities; 1 where it does not say."""
-    found = parameters.learned.get("velocity_factor")
-    return float(found) if isinstance(found, (int, float)) and 0 < found < np.inf else 1.0
-
-
-def thruster_factors(parameters: ParameterSet, thrusters: int) -> np.ndarray:
-    """(N,) factors by which an estimate corrects each thruster's thrust; 1 where it does not say.
-    """
-    found = parameters.learned.get("thruster_factor")
-    if (isinstance(found, list) and len(found) == thrusters
-            and all(isinstance(one, (int, float)) and abs(one) < np.inf for one in found)):
-        return np.array(found, float)
-    return np.ones(thrusters)
-
-
-def wrong_channels(parameters: ParameterSet) -> list[str]:
-    """Channels on which its data contradicted an estimate when it was saved."""
-    found = parameters.learned.get("wrong")
-    return [str(channel) for channel in found] if isinstance(found, list) else []
 
 
 class Worth(NamedTuple):
@@ -268,13 +194,8 @@ class SavedState:
 
 
 def _measure(parameters: ParameterSet) -> Worth:
-    return Worth(not wrong_channels(parameters), _count(parameters.learned, "directions"),
+    return Worth(not wrong_channels(parameters), saved_count(parameters, "directions"),
                  known_rows(parameters))
-
-
-def _count(learned: Mapping, key: str) -> int:
-    found = learned.get(key)
-    return found if type(found) is int and found >= 0 else 0
 
 
 def _date(parameters: ParameterSet) -> str:

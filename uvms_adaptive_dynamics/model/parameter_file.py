@@ -69,7 +69,7 @@ class ParameterSet:
     which that cost weighs rows; residual_products (2, L, C): sums of products of residuals at L
     lags, and of their weights (`ResidualAutocovariance`); systematic (4, p): what one deviation of
     each delay and scale of wrench and joint efforts moves the values by; None where unknown.
-    learned: how much is behind it (`estimation/saved_state.py`), empty where unknown. intervals (2,
+    learned: how much is behind it (`estimation/learned.py`), empty where unknown. intervals (2,
     p): lower and upper ends of the values' 95 % intervals within P, for people; None where unknown,
     as in a file that was read.
     """

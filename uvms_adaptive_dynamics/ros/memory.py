@@ -31,7 +31,8 @@ from ..disk.folder_lock import FolderLock
 from ..disk.kinds import reason_of
 from ..disk.writing import remove_partials
 from ..errors import UvmsError
-from ..estimation.saved_state import SavedState, Start, known_rows, measuring_settings
+from ..estimation.learned import known_rows, measuring_settings
+from ..estimation.saved_state import SavedState, Start
 from ..model.parameter_file import ParameterSet
 from ..model.robot import RobotModel
 

@@ -1,0 +1,107 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What is found of each channel: whether its residuals may be trusted and what is likely where not,
+what is wrong with its readings, a constant residual, and a noise that was assumed too large."""
+from __future__ import annotations
+
+import numpy as np
+
+from ..config import Config
+from ..model.parameter_file import ParameterSet
+from ..model.robot import RobotModel
+from ..model.sample import BY_SETTING, Misread
+from ..uncertainty.constant_residual import ResidualMean, noise_findings
+from ..uncertainty.trust import TRUST_OK, TRUST_STATES, ChannelTrust
+from ..uncertainty.trust_cause import likely_cause
+from .information import InformationState
+from .learned import wrong_channels
+from .prediction import Prediction
+from .row_excitation import Excited
+
+
+class ChannelFindings:
+    """Follows the channels of a robot, sentence by sentence."""
+
+    def __init__(self, config: Config, robot: RobotModel, trust: ChannelTrust,
+                 information: InformationState):
+        """trust, information: the estimator's own."""
+        self._robot, self._trust, self._information = robot, trust, information
+        self._cause: tuple[np.ndarray | None, str] = None, ""
+        self._misread: tuple[Misread, ...] = ()
+        self.change_settings(config)
+
+    def restart(self, saved: ParameterSet, learn: bool) -> None:
+        """Forget the residuals and judge those of a prior or a saved estimate; what is found wrong
+        with readings stays. `restart` comes before any row."""
+        known = [noise for noise in (saved.noise_stddev, saved.row_noise_stddev)
+                 if noise is not None]
+        # The noise that residuals are judged by, which they cannot widen: the saved one; the
+        # robot's default where parameters without noise stay as they are; else what is learned.
+        reference = (np.max(known, axis=0) if known
+                     else None if learn else self._robot.default_noise(self._config))
+        wrong = np.flatnonzero(np.isin(self._robot.channels, wrong_channels(saved)))
+        self._trust.restart(reference, assumed=saved.noise_stddev is None and reference is not None,
+                            known=saved.covariance is not None, wrong=wrong)
+        self._residual_mean = ResidualMean(self._robot.table.channels)
+
+    def change_settings(self, config: Config) -> None:
+        """Go on with other settings."""
+        self._config, self._left_out = config, self._robot.left_out(config)
+
+    def add_row(self, prediction: Prediction, excited: Excited, learn: bool) -> None:
+        """Judge a row: what learning may still remove excuses a residual; frozen parameters excuse
+        nothing."""
+        self._trust.add_row(prediction.measured, prediction.predicted, prediction.valid,
+                            excited.moves, prediction.parameter_variance * learn,
+                            self._information.noise.long_run)
+        self._residual_mean.add_row(prediction.residual, excited.moves)
+
+    def follow_misread(self, misread: tuple[Misread, ...]) -> None:
+        """Take in what is found wrong with sensors and settings."""
+        if misread != self._misread:
+            self._misread = misread
+            self._trust.misread(place for one in misread for place in one.places)
+
+    def of_residuals(self) -> list[str]:
+        """Constant residuals, and noise assumed too large, in sentences; of channels whose readings
+        are found wrong their residuals say nothing."""
+        robot, table, noise = self._robot, self._robot.table, self._information.noise
+        estimated = np.zeros(table.channels, bool)
+        estimated[robot.vehicle_rows] = "vehicle_offsets" in table.terms
+        estimated[robot.arm_rows] = "joint_offsets" in table.terms
+        rows = self._information.gradient.rows_per_independent(noise.long_run ** 2)
+        misread = np.zeros(table.channels, bool)
+        misread[[place for one in self._misread for place in one.places]] = True
+        return (self._residual_mean.findings(robot.channels, robot.units, estimated | misread, rows)
+                + noise_findings(robot.channels, robot.units, np.where(misread, 0.0, noise.stddev),
+                                 noise.at_most, np.sqrt(self._trust.effort_power)))
+
+    def trust_cause(self) -> str:
+        """What is likely where a channel is not `ok`, in a sentence; '' where all are, but for
+        those that a setting leaves out."""
+        levels = self._trust.levels
+        if self._cause[0] is not levels:     # new ones twice a second, snapshots at every tick
+            misread = [one._replace(places=places) for one in self._misread
+                       if (places := tuple(c for c in one.places if not self._left_out[c]))]
+            vehicle_rows = 6 if self._robot.vehicle else 0
+            self._cause = levels, likely_cause(self._robot.channels, vehicle_rows,
+                                               np.where(self._left_out, TRUST_OK, levels),
+                                               self._trust.batches, misread)
+        return self._cause[1]
+
+    def trust_words(self) -> tuple[str, ...]:
+        """(C,) state of each channel, or that a setting leaves it out."""
+        return tuple(BY_SETTING if unused else TRUST_STATES[level] for level, unused
+                     in zip(self._trust.levels, self._left_out))

@@ -1,0 +1,137 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What a saved estimate says of itself beside its numbers (`ParameterSet.learned`): how much is
+behind it, which settings it stands and falls with, what corrects its data, and what speaks against
+it. What is missing or is no such thing counts as nothing."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..config import Config
+from ..model.parameter_file import ParameterSet
+from ..uncertainty.identifiability import MEASURED_SHARE
+from .believed_change import Scales
+from .learned_spans import LearnedSpans
+
+# Settings by which measurements become motion and efforts in SI: with others, the same robot has
+# other parameters. What the robot is, its folder says (`RobotModel.identity`).
+MEASURING = (
+    "robot.link_volumes", "robot.link_buoyancy_centres", "robot.rotor_inertia",
+    "thrusters.source", "thrusters.wrench_frame", "thrusters.unit", "thrusters.signs",
+    "thrusters.allocation", "thrusters.curve", "thrusters.efficiency", "thrusters.voltage",
+    "battery.enabled",
+    "joint_states.effort_scale", "joint_states.effort_scale_negative",
+    "joint_states.effort_offset", "joint_states.position_offset",
+    "imu.frame", "imu.world", "imu.xyz", "imu.rpy", "dvl.frame", "dvl.xyz", "dvl.rpy")
+
+
+def measuring_settings(config: Config) -> dict[str, Any]:
+    """The settings that an estimate stands and falls with, in plain types, by dotted name."""
+    values = {name: value for name, _, value in config.settings()}
+    return {name: list(values[name]) if isinstance(values[name], tuple) else values[name]
+            for name in MEASURING}
+
+
+def learned_entries(rows: int, directions: int, config: Config, spans: LearnedSpans,
+                    channels: Sequence[str], wrong: np.ndarray, scales: Scales,
+                    interval_factor: np.ndarray | None) -> dict[str, object]:
+    """`ParameterSet.learned` of an estimate: rows and directions behind it, the settings and spans
+    of its data, channels that these contradict, wrong (C,) bool, factors on what is measured, and
+    those on intervals (C,), None where they do not adapt."""
+    efforts = {channel: float(factor) for channel, factor in zip(channels, scales.effort)
+               if factor != 1.0}
+    where_any = {
+        "wrong": [channel for channel, is_wrong in zip(channels, wrong) if is_wrong],
+        "interval_factor": ({} if interval_factor is None
+                            else dict(zip(channels, interval_factor.round(4).tolist()))),
+        "effort_factor": efforts,
+        "velocity_factor": scales.velocity if scales.velocity != 1.0 else None,
+        "thruster_factor": scales.thruster.tolist() if (scales.thruster != 1.0).any() else None
+    }
+    return {
+        "rows": rows,
+        "directions": directions,
+        "settings": measuring_settings(config),
+        "spans": spans.lists(),
+        "marks": spans.mark_lists(), **{key: value for key, value in where_any.items() if value}
+    }
+
+
+def known_rows(parameters: ParameterSet) -> int:
+    """Rows behind a set of parameters; 0 where it does not say."""
+    return saved_count(parameters, "rows")
+
+
+def known_directions(covariance: np.ndarray, stddev: np.ndarray) -> int:
+    """How many independent directions a covariance (p, p) knows to MEASURED_SHARE of the prior's
+    deviations stddev (p,); frozen and tied ones count, in every state alike."""
+    scaled = np.asarray(covariance) / np.outer(stddev, stddev)
+    return int(np.sum(np.linalg.eigvalsh(scaled) < MEASURED_SHARE ** 2))
+
+
+def saved_scales(parameters: ParameterSet, channels: Sequence[str], thrusters: int) -> Scales:
+    """Factors by which an estimate corrects what is measured."""
+    return Scales(effort_factors(parameters, channels), velocity_factor(parameters),
+                  thruster_factors(parameters, thrusters))
+
+
+def effort_factors(parameters: ParameterSet, channels: Sequence[str]) -> np.ndarray:
+    """(C,) factors by which an estimate corrects efforts; 1 where it does not say."""
+    return _by_channel(parameters, "effort_factor", channels)
+
+
+def interval_factors(parameters: ParameterSet, channels: Sequence[str]) -> np.ndarray:
+    """(C,) factors that an estimate's adapting intervals had; 1 where it does not say."""
+    return _by_channel(parameters, "interval_factor", channels)
+
+
+def _by_channel(parameters: ParameterSet, key: str, channels: Sequence[str]) -> np.ndarray:
+    """(C,) factors that are kept by channel; 1 where there is no usable one."""
+    found = parameters.learned.get(key)
+    found = found if isinstance(found, Mapping) else {}
+    values = [found.get(channel, 1.0) for channel in channels]
+    return np.array([float(value) if isinstance(value, (int, float)) and 0 < value < np.inf else 1.0
+                     for value in values])
+
+
+def velocity_factor(parameters: ParameterSet) -> float:
+    """The factor by which an estimate corrects linear velocities; 1 where it does not say."""
+    found = parameters.learned.get("velocity_factor")
+    return float(found) if isinstance(found, (int, float)) and 0 < found < np.inf else 1.0
+
+
+def thruster_factors(parameters: ParameterSet, thrusters: int) -> np.ndarray:
+    """(N,) factors by which an estimate corrects each thruster's thrust; 1 where it does not say.
+    """
+    found = parameters.learned.get("thruster_factor")
+    if (isinstance(found, list) and len(found) == thrusters
+            and all(isinstance(one, (int, float)) and abs(one) < np.inf for one in found)):
+        return np.array(found, float)
+    return np.ones(thrusters)
+
+
+def wrong_channels(parameters: ParameterSet) -> list[str]:
+    """Channels on which its data contradicted an estimate when it was saved."""
+    found = parameters.learned.get("wrong")
+    return [str(channel) for channel in found] if isinstance(found, list) else []
+
+
+def saved_count(parameters: ParameterSet, key: str) -> int:
+    """A number that it counts; 0 where it does not say."""
+    found = parameters.learned.get(key)
+    return found if type(found) is int and found >= 0 else 0

@@ -1,0 +1,186 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Changes of the robot as the estimator follows them: found, corrected, undone, and said.
+
+The detector finds a change, `believed_change` says what it does to what is known; what corrects the
+data since then is here: factors on what is measured, and a force from outside. So is what is known
+while the sensors are right, to which the estimate returns. docs/mathematics.md, "Changes of the
+robot" and "External force".
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ..config import Config
+from ..model.robot import RobotModel
+from ..model.sample import WEAK_THRUSTER, Sample
+from .believed_change import (
+    Change,
+    Checkpoint,
+    LoadChange,
+    PartChange,
+    Restoration,
+    Scales,
+    ThrusterChange,
+    load_gone,
+)
+from .changes import change_detector
+from .checkpoints import Checkpoints
+from .estimate_uncertainty import EstimateUncertainty
+from .external_load import ExternalLoad
+from .free_set import FreeSet
+from .information import InformationState
+from .low_pass import Row
+from .payload import PayloadTracker
+from .prediction import Prediction
+from .row_excitation import Excited
+
+
+class Revision(NamedTuple):
+    """What follows for the estimate: its values pi (p,), why, in a sentence, whether they are
+    others than learning would have made them, and the change that stands now, in words."""
+
+    pi: np.ndarray
+    sentence: str
+    jumps: bool
+    standing: str
+
+
+class RobotChanges:
+    """Follows changes of the robot with what is known of it.
+
+    scales: factors on what is measured, which believed changes set; load: the force from outside;
+    detector: finds the changes. `restart` comes before anything else."""
+
+    scales: Scales
+
+    def __init__(self, config: Config, robot: RobotModel, information: InformationState,
+                 free_set: FreeSet, uncertainty: EstimateUncertainty, payload: PayloadTracker,
+                 overlap: float, elapsed: Callable[[float], float]):
+        """information, free_set, uncertainty, payload: the estimator's own; overlap: neighbouring
+        rows that carry the information of an independent one; elapsed(t) [s]: how long the data
+        went on until stamp t."""
+        self._config, self._robot, self._information = config, robot, information
+        self._free_set, self._uncertainty, self._payload = free_set, uncertainty, payload
+        self._overlap, self._elapsed = overlap, elapsed
+
+    def restart(self, scales: Scales, rows_known: float) -> None:
+        """Begin again with factors on what is measured; rows_known: of a channel, learnt before."""
+        self.scales = scales
+        self.load = ExternalLoad(self._config.filter.period)
+        self._checkpoints, self._standing = Checkpoints(), ""
+        self.renew_detector(rows_known)
+
+    def renew_detector(self, rows_known: float = 0.0) -> None:
+        """Look for changes of the parameters that are free now, from now on."""
+        information = self._information
+        self.detector = change_detector(self._config, self._robot, self._free_set.free,
+                                        information.follows_changes, self._overlap,
+                                        information.prior.stddev, rows_known)
+
+    def change_settings(self, config: Config) -> None:
+        """Go on with other settings; a detector that is switched on begins anew."""
+        before, self._config = self._config.estimation, config
+        if config.estimation.follow_changes != before.follow_changes:
+            self.renew_detector()
+
+    def break_off(self) -> None:
+        """Residuals until now are no evidence of a change."""
+        self.detector.break_off()
+
+    def corrected(self, sample: Sample) -> Sample:
+        """The sample with its linear velocity and its wrench as the factors have them."""
+        velocity, thruster = self.scales.velocity, self.scales.thruster
+        if velocity != 1.0:
+            nu = sample.nu.copy()
+            nu[:3] *= velocity
+            sample = replace(sample, nu=nu)
+        if sample.by_thruster is not None and (thruster != 1.0).any():
+            sample = replace(sample, wrench=sample.wrench + sample.by_thruster @ (thruster - 1.0))
+        return sample
+
+    def with_load(self, row: Row) -> Row:
+        """The row with the force from outside in what is known."""
+        return self.load.counted_as_known(row)
+
+    def check_sensors(self, sample: Sample, pi: np.ndarray) -> Revision | None:
+        """Keep what is known, with the estimate pi (p,), when the sensors are found right; return
+        to it when one of them is found wrong that was right: what was learnt since may be of wrong
+        readings."""
+        found = self._checkpoints.before_fault(sample)
+        if found is not None:
+            return self._undo(*found, sample.t)
+        if self._checkpoints.is_due(sample):
+            self._checkpoints.keep(sample, Checkpoint("sensors", pi, self.scales,
+                                                      self._information.record()))
+        return None
+
+    def add_row(self, prediction: Prediction, excited: Excited, pi: np.ndarray) -> list[Revision]:
+        """Judge a row that is learnt; what follows from it, in order."""
+        found = []
+        if self.load.lasts:
+            self.load.add_row(prediction, excited.counts)
+            if self.load.evidence < 0:
+                self.load.end()
+                found.append(Revision(pi, load_gone(self._elapsed(prediction.t)), False,
+                                      self._standing))
+        change = self.detector.judge(prediction, excited, self._information)
+        revision = None if change is None else self.follow(change, prediction.t, pi)
+        return found if revision is None else [*found, revision]
+
+    def follow(self, change: Change, t: float, pi: np.ndarray) -> Revision | None:
+        """What is known follows a change at stamp t [s], from the estimate pi (p,); None where the
+        numbers do not allow it."""
+        covariance = self._uncertainty.covariance.matrix
+        followed = change.follow(self._information, pi, self.scales)
+        if followed is None:
+            return None
+        if isinstance(change, PartChange):
+            concerned = np.isin(self._payload.places, change.places).any()
+            self._payload.note_change(t, pi, covariance, followed.before, bool(concerned))
+        elif isinstance(change, Restoration):
+            self.detector.withdraw(change.known)
+            if change.known is self._payload.known:
+                self._payload.end()
+        elif isinstance(change, LoadChange):
+            self.load.begin(change.sums)
+        elif isinstance(change, ThrusterChange):
+            self._checkpoints.note_corrected(WEAK_THRUSTER, t)
+        self.scales = followed.scales
+        if followed.before is not None:
+            self.detector.remember(followed.before)
+        sentence = change.sentence(self._elapsed(t - change.ticks * self._config.filter.period))
+        jumps = not isinstance(change, LoadChange)      # the values are the robot's, as they were
+        if jumps:
+            self._standing = "" if isinstance(change, Restoration) else sentence
+        return Revision(followed.pi, sentence, jumps, self._standing)
+
+    def _undo(self, until: float, known: Checkpoint, now: float) -> Revision:
+        """Return to what was known up to a stamp [s]."""
+        self._information.put_back(known.information)
+        self.scales = known.scales
+        if self._payload.since > until:
+            self._payload.end()
+        else:
+            self._payload.begin_rows_anew(now)
+        self.renew_detector()
+        self.load.end()
+        return Revision(known.pi, (
+            f"what was learnt since {self._elapsed(until):.0f} s is undone, as a sensor is found "
+            "wrong that was right then"), True, self._standing)
