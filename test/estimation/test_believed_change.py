@@ -122,7 +122,7 @@ def test_a_factor_on_velocity_is_corrected_and_undone(changed):
     assert corrected.velocity == pytest.approx(.8) and corrected.effort is worn.effort
     undone = VelocityChange("DVL scale", 40, noise, .81, "").follow(state, PI, corrected).scales
     assert undone.velocity == 1.0
-    assert "1.25 times what the model says since 3.0 s" in VelocityChange(
+    assert "1.25 times what the model predicts since 3.0 s" in VelocityChange(
         "DVL scale", 40, noise, 1.25, "").sentence(3.0)
 
 
@@ -133,10 +133,10 @@ def test_a_thrusters_share_is_corrected_and_undone(changed):
     lost = ThrusterChange("thruster 2", 40, noise, 1, -.8, "10^9 : 1")
     corrected = lost.follow(state, PI, worn).scales
     np.testing.assert_allclose(corrected.thruster, [.9, .2])
-    assert "80 % of its thrust are gone since 3.0 s" in lost.sentence(3.0)
+    assert "thrust down by 80 % of nominal since 3.0 s" in lost.sentence(3.0)
     back = ThrusterChange("thruster 2", 40, noise, 1, .79, "")
     np.testing.assert_array_equal(back.follow(state, PI, corrected).scales.thruster, [.9, 1.0])
-    assert "79 % of its thrust are there" in back.sentence(3.0)
+    assert "thrust up by 79 % of nominal" in back.sentence(3.0)
 
 
 def test_sentences_name_part_time_and_evidence(changed):
@@ -144,8 +144,9 @@ def test_sentences_name_part_time_and_evidence(changed):
     _, noise = changed
     part = CHANGES["part"](noise).sentence(12.34)
     assert part.startswith("link: dynamics changed at 12.3 s") and "10^9 : 1" in part
-    assert "1.25 times what the model says since 3.0 s" in CHANGES["effort"](noise).sentence(3.0)
-    assert "since 3.0 s; what was known is restored" in Restoration(
+    effort = CHANGES["effort"](noise).sentence(3.0)
+    assert "1.25 times what the model predicts since 3.0 s" in effort
+    assert "since 3.0 s; what was known before the change is restored" in Restoration(
         "link", 40, noise, None).sentence(3.0)
 
 
@@ -168,7 +169,7 @@ def test_a_force_from_outside_is_said_with_its_size_and_direction():
     """Up is up: NED has down third."""
     sums = LoadSums(np.eye(12), np.zeros(12), np.ones(6), np.ones(12))
     said = LoadChange("external force", 40, None, sums, np.array([3.0, 4.0, -12.0]), "10^9 : 1")
-    assert "13.0 N pull" in said.sentence(50.0) and "5.0 N horizontally" in said.sentence(50.0)
-    assert "12.0 N up" in said.sentence(50.0)
+    assert "13.0 N on the vehicle since 50.0 s" in said.sentence(50.0)
+    assert "5.0 N horizontally and 12.0 N up" in said.sentence(50.0)
     gone = LoadChange("external force", 40, None, None, np.zeros(3), "")
     assert gone.sentence(60.0) == "external force: gone since 60.0 s"

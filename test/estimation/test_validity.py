@@ -60,7 +60,7 @@ STILL = np.array([LATE, LATE])
     ({"failed_solves": FAILED_IN_A_ROW}, "failed", False, "solves failed"),
     ({"failed_solves": FAILED_IN_A_ROW, "solve_age": NONE}, "failed", False, "solves failed"),
     ({"lost_samples": FAILED_IN_A_ROW}, "failed", False, "internal error"),
-    ({"solve_age": LATE}, "failed", False, "no solve has ended well"),
+    ({"solve_age": LATE}, "failed", False, "no solve has succeeded"),
     ({"alive": False}, "failed", False, "restart the node"),
     ({"alive": False, "learn": False}, "failed", False, "restart the node"),
     ({"finite": False}, "failed", False, "not finite"),

@@ -151,7 +151,7 @@ class EffortChange(ScaleChange):
 
     def sentence(self, since: float) -> str:
         """See `Change.sentence`."""
-        return (f"{self.part}: efforts are {self.factor:.2f} times what the model says since "
+        return (f"{self.part}: efforts {self.factor:.2f} times what the model predicts since "
                 f"{since:.1f} s (battery, drive?); corrected. Evidence: {self.odds}")
 
 
@@ -169,7 +169,7 @@ class VelocityChange(ScaleChange):
 
     def sentence(self, since: float) -> str:
         """See `Change.sentence`."""
-        return (f"{self.part}: velocities are {self.factor:.2f} times what the model says since "
+        return (f"{self.part}: velocities {self.factor:.2f} times what the model predicts since "
                 f"{since:.1f} s (DVL, speed of sound?); corrected. Evidence: {self.odds}")
 
 
@@ -190,8 +190,8 @@ class ThrusterChange(ScaleChange):
 
     def sentence(self, since: float) -> str:
         """See `Change.sentence`."""
-        return (f"{self.part}: {100 * abs(self.share):.0f} % of its thrust are "
-                f"{'gone' if self.share < 0 else 'there'} since {since:.1f} s (propeller, rope, "
+        return (f"{self.part}: thrust {'down' if self.share < 0 else 'up'} by "
+                f"{100 * abs(self.share):.0f} % of nominal since {since:.1f} s (propeller, rope, "
                 f"speed controller?); corrected. Evidence: {self.odds}")
 
 
@@ -217,10 +217,11 @@ class LoadChange(Change):
         if self.sums is None:
             return load_gone(since)
         down = self.force[2]
-        return (f"{self.part}: {np.linalg.norm(self.force):.1f} N pull at the vehicle since "
+        return (f"{self.part}: {np.linalg.norm(self.force):.1f} N on the vehicle since "
                 f"{since:.1f} s, {np.hypot(*self.force[:2]):.1f} N horizontally and "
                 f"{abs(down):.1f} N {'down' if down > 0 else 'up'} (tether, hook, contact, "
-                f"current?); taken off while it lasts, nothing is unlearnt. Evidence: {self.odds}")
+                "current?); compensated while it lasts, nothing is unlearnt. "
+                f"Evidence: {self.odds}")
 
 
 def load_gone(since: float) -> str:
@@ -242,5 +243,5 @@ class Restoration(Change):
 
     def sentence(self, since: float) -> str:
         """See `Change.sentence`."""
-        return (f"{self.part}: as before its change again, since {since:.1f} s; what was known is "
-                "restored")
+        return (f"{self.part}: back to its earlier state since {since:.1f} s; what was known "
+                "before the change is restored")

@@ -266,8 +266,8 @@ class Estimator:
         since = self._spans.add(sample)
         if since is not None and not self.repeated:
             self.repeated = (
-                f"data from {max(self._elapsed(since), 0.0):.0f} s on were learnt from before, by "
-                "their stamps and readings: they count twice, and intervals become too narrow; "
+                f"data from {max(self._elapsed(since), 0.0):.0f} s on have been learnt from before "
+                "(same stamps and readings): they count twice, and intervals become too narrow; "
                 "start from an estimate that has not seen them")
             self._note(self.repeated)
 
@@ -365,10 +365,9 @@ class Estimator:
         self._robot_changes.restart(
             saved_scales(saved, self.robot.channels, self.robot.thrusters), rows_known)
         if (self.scales.thruster != 1.0).any():
-            self._note("the saved estimate counts thrusters at "
-                       f"{self.scales.thruster.round(2).tolist()} times the thrust of their "
-                       "settings, as they were found in its dive; what has been mended since is "
-                       "noticed while it learns")
+            self._note("the saved estimate corrects the thrust of the thrusters by factors of "
+                       f"{self.scales.thruster.round(2).tolist()}, as found in its dive; a repair "
+                       "since then is noticed while it learns")
         self.payload.end()
         self._findings.restart(saved, self.learn)
         self._check.restart()

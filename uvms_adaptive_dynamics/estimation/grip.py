@@ -34,7 +34,7 @@ def note_grip(estimator: Estimator, name: str = "") -> str:
         raise UvmsError("no sample has come yet; say it again when the robot's data do")
     if tracker.held:
         tracker.name = name or tracker.name
-        return (f"Something has been held for {t - tracker.since:.0f} s; it is called "
+        return (f"Something has already been held for {t - tracker.since:.0f} s; it is called "
                 f"'{tracker.name}' from now on.")
     pi, covariance = estimator.pi, estimator.covariance
     if (estimator.learn and estimator.information.follows_changes
@@ -45,8 +45,8 @@ def note_grip(estimator: Estimator, name: str = "") -> str:
     if not tracker.held:        # the link's parameters stay as they are
         tracker.begin(t, pi, covariance, None)
     tracker.name = name or tracker.name
-    return (f"'{tracker.name}' is held from now on. Move the arm: its mass and place follow from "
-            "what moves differently.")
+    return (f"'{tracker.name}' is held from now on. Move the arm, so that its mass and position "
+            "can be estimated.")
 
 
 def note_release(estimator: Estimator) -> str:
@@ -54,11 +54,11 @@ def note_release(estimator: Estimator) -> str:
     where nothing was held."""
     tracker, t = estimator.payload, estimator.last_t
     if not tracker.held or t is None:
-        raise UvmsError("nothing is held, as far as was said or noticed")
+        raise UvmsError("nothing is held, as far as is known")
     name, known = tracker.name, tracker.known
     restored = ""
     if known is not None:
         estimator.follow(Restoration(known.part, 0, known.information.noise, known), t)
         restored = "; what was known before the grip is restored"
     tracker.end()
-    return f"'{name}' is held no more{restored}."
+    return f"'{name}' is no longer held{restored}."

@@ -72,7 +72,7 @@ class Payload:
         """All of it for people."""
         mass = f"{self.mass:.3g} +- {self.mass_stddev:.2g} kg in water"
         if not np.isfinite(self.place).all():
-            return (f"{self.name}: {mass}, not told from nothing; move {self.joint} and the joints "
+            return (f"{self.name}: {mass}, which may be nothing; move {self.joint} and the joints "
                     "before it")
         place = ", ".join(f"{1e3 * x:.0f} +- {1e3 * s:.0f}"
                           for x, s in zip(self.place, self.place_stddev))

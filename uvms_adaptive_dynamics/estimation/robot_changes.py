@@ -182,5 +182,5 @@ class RobotChanges:
         self.renew_detector()
         self.load.end()
         return Revision(known.pi, (
-            f"what was learnt since {self._elapsed(until):.0f} s is undone, as a sensor is found "
-            "wrong that was right then"), True, self._standing)
+            f"what was learnt since {self._elapsed(until):.0f} s is undone: a sensor that was "
+            "right until then has been found wrong"), True, self._standing)

@@ -133,7 +133,7 @@ def _failure(now: Situation) -> str:
     if now.stuck > NONE_FOR:
         return f"the estimator has worked on one sample for {now.stuck:.1f} s"
     if now.learn and NONE_FOR < now.solve_age < np.inf:
-        return f"samples come, but no solve has ended well for {now.solve_age:.1f} s"
+        return f"samples arrive, but no solve has succeeded for {now.solve_age:.1f} s"
     return ""
 
 

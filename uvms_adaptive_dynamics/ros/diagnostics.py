@@ -261,7 +261,7 @@ class Diagnostics:
         values = dict(zip(self._fit.channels, state.trust))
         said = "; ".join([state.trust_cause, *findings] if state.trust_cause else findings)
         if not said:
-            return Status(OK, "trust", "residuals are what the noise explains", values)
+            return Status(OK, "trust", "the noise explains the residuals", values)
         if self._learning and "wrong" not in state.trust:
             return Status(OK, "trust", f"learning: {said}", values)
         return Status(ERROR if "wrong" in state.trust else WARN, "trust", said, values)

@@ -172,7 +172,7 @@ class FeedforwardNode(rclpy.node.Node):
         dvl_age, vehicle = t - latest.velocity_t, self._robot.vehicle
         level, said = OK, f"efforts from the {efforts.source} parameters"
         if efforts.source == "blend":
-            said = "efforts on their way to other parameters"
+            said = "efforts blending over to other parameters"
         elif efforts.source != "trusted":
             level, said = WARN, (f"efforts from {efforts.source}: no trusted parameters, or no "
                                  "sign of life of the estimator" if efforts.source == "prior" else
@@ -180,7 +180,7 @@ class FeedforwardNode(rclpy.node.Node):
         if self._lane.refused:
             level, said = WARN, f"parameters refused: {self._lane.refused}"
         if vehicle and self.config.dvl.enabled and dvl_age > self.config.dvl.timeout:
-            level, said = WARN, "no velocity of the DVL: carried on by the IMU alone, fading"
+            level, said = WARN, "no DVL velocity: continued on the IMU alone, fading"
         if not fresh:
             level, said = ERROR, "the state is too old, efforts fade to zero; check the sensors"
         self._say(now, level, said, {

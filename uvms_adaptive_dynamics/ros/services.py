@@ -99,7 +99,7 @@ class NodeServices:
             return before
         before = self._worker.call(switch)
         if before == request.data:
-            return f"Estimation was {'on' if before else 'off'} already; nothing changed."
+            return f"Estimation was already {'on' if before else 'off'}; nothing changed."
         return ("Estimation is on: parameters follow the data again." if request.data else
                 "Estimation is off: parameters stay as they are, predictions go on. "
                 "~/enable with true resumes it.")

@@ -22,7 +22,7 @@ from .decode.input_state import OK, WARN, InputStatus
 # A thruster delay by itself looks like reversed or swapped thrusters.
 THRUSTER_SETTINGS = ("thrusters.signs", "thrusters.allocation")
 # What becomes of a sensor that was right and is not any more.
-UNLEARNT = "; until it is right again its rows do not count, and what was learnt of it is undone"
+UNLEARNT = "; its rows do not count until it is right again, and what was learnt from it is undone"
 
 
 def signal_warnings(inputs: list[str], frames: FrameChecks, delay: DelayMonitor,

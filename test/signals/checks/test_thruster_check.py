@@ -117,7 +117,7 @@ def test_other_axes_of_the_motion_are_thought_of():
     dvl[:, 1:7] *= [1, -1, -1, 1, -1, -1]
     (finding,) = thruster_findings(thrust, dvl, ALLOCATION)
     assert finding.setting == "imu.frame and dvl.frame"
-    assert "of axes forward, left, up where forward, right, down" in finding.sentence
+    assert "in axes forward, left, up where forward, right, down" in finding.sentence
     order = [1, 2, 0, 3, 5, 4, 7, 6]
     (finding,) = thruster_findings(*logs(np.ones(8)), ALLOCATION[:, order])
     assert finding.setting == "thrusters.allocation" and "frame" not in finding.sentence

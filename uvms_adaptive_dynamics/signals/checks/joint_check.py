@@ -290,8 +290,8 @@ def _check_efforts(names: Sequence[str], t: np.ndarray, mu: np.ndarray, speed: n
             continue
         if _has_no_sign(effort[moving, j], n):
             findings.append(Finding("joint effort", (
-                f"the effort of {name} has one sign alone and comes near zero all the time: it is "
-                "published without its sign (a current's size?); publish it with it"),
+                f"the effort of {name} keeps coming near zero and never changes sign: it is "
+                "published without its sign (the size of a current?); publish it signed"),
                 joint=name))
             continue
         x = np.column_stack([speed[moving, j], posture[moving]])

@@ -152,7 +152,7 @@ def _with_rivals(likely: Sequence[_Wiring], allocation: np.ndarray) -> Finding:
     seen = [finding.sentence.partition(";")[0] for finding in [best.finding, *rivals]]
     named, more = seen[:MOST_ALIKE], len(seen) > MOST_ALIKE
     return best.finding._replace(values={}, sentence=(
-        f"{', or '.join(named)}{', or others are wired otherwise' if more else ''}; "
+        f"{', or '.join(named)}{', or others are miswired' if more else ''}; "
         "move on more axes to tell which"))
 
 
@@ -180,8 +180,8 @@ def _weak_thruster(windows: _Windows, dvl: np.ndarray, allocation: np.ndarray) -
         if gains[named].min() > least and gains[named].min() - gains[others].max() > certain:
             names = " or ".join(str(k + 1) for k in sorted(named))
             return [Finding(WEAK_THRUSTER, (
-                f"thruster {names} gives little or none of the thrust that is commanded, while the "
-                "others do; check it for a broken propeller, a rope, its speed controller and its "
+                f"thruster {names} gives little or none of the commanded thrust, unlike the "
+                "others; check it for a broken propeller, a rope, its speed controller and its "
                 "cable"))]
     return []
 
@@ -277,8 +277,8 @@ def _wirings(allocation: np.ndarray, fit: _Fit) -> Iterator[_Wiring]:
     alike = abs(ordered.deviation.total - deviation.total) < ordered.certain
     yield _Wiring(mirrored, deviation, _certain(1), Finding(
         "imu.frame and dvl.frame", (
-            "thrust moves the vehicle as one whose attitude and velocity are of axes forward, "
-            "left, up where forward, right, down are set, or the other way round; check both frames"
+            "the vehicle answers thrust as if attitude and velocity were in axes forward, left, up "
+            "where forward, right, down are set, or the other way round; check both frames"
             + (f"; if they are right, {ordered.finding.sentence}" if alike else "")),
         ordered.finding.values if alike else {}))
 

@@ -101,8 +101,8 @@ class JointParts:
                   if not math.isinf(at) and t - at > max(self.timeout, GRACE)]
         if silent:
             self._waiting.clear()
-            raise MessageError(f"joint '{silent[0]}' is silent, which comes in messages of its own;"
-                               " check its driver, or raise joint_states.timeout")
+            raise MessageError(f"joint '{silent[0]}' is silent, while other joints' messages come; "
+                               "check its driver, or raise joint_states.timeout")
 
     def _missing(self, missing: Sequence[str]) -> MessageError:
         found = ", ".join(name for name in self._names if name not in missing)

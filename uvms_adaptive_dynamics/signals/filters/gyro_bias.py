@@ -129,5 +129,5 @@ class GyroBias:
             return []
         shown = ", ".join(f"{b:.3f}" for b in self.bias)
         return [f"imu angular velocity: since {self.since:.0f} s the rates have been off by "
-                f"[{shown}] rad/s (roll, pitch, yaw) against the orientation; it is taken off. "
+                f"[{shown}] rad/s (roll, pitch, yaw) against the orientation; this is corrected. "
                 "Calibrate the gyro at rest, and check that nothing shakes or heats it"]

@@ -196,9 +196,10 @@ class InertialFilter:
         shown = ", ".join(f"{-s:.2f}" for s in slope)
         tilt = math.degrees(float(np.linalg.norm(slope)) / self._gravity)
         return [f"imu linear acceleration: at {since:.0f} s the specific force changed by "
-                f"[{shown}] m/s^2 (front, right, down) against the DVL's velocity, which is taken "
-                "off; either the accelerometer's bias has jumped (heat, a shock), or the attitude "
-                f"has tilted by {tilt:.1f} degrees. Check the IMU's mount, and calibrate it"]
+                f"[{shown}] m/s^2 (front, right, down) against the DVL's velocity, which is "
+                "corrected; either the accelerometer's bias has jumped (heat, a shock), or the "
+                f"attitude has tilted by {tilt:.1f} degrees. Check the IMU's mount, and "
+                "calibrate it"]
 
     # --- readings ---------------------------------------------------------------------------------
 

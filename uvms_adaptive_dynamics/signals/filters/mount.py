@@ -139,7 +139,7 @@ class Mount:
                 f"{math.degrees(step.tilt):.0f} degrees and turned by "
                 f"{math.degrees(step.heading):.0f} without a turn of the gyro, and stayed so")
         if self._since == step.t:
-            return [f"{seen}, as did gravity: the IMU was knocked, which is taken off; mount it as "
+            return [f"{seen}, as did gravity: the IMU was knocked; this is corrected. Mount it as "
                     "it was, or set imu.rpy"]
         return [f"{seen}; if the IMU was knocked or mounted anew set imu.rpy, else check its "
                 "driver"]
