@@ -12,8 +12,14 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Values in messages: one short line, whatever was given."""
-from uvms_adaptive_dynamics.errors import BRIEF, brief
+"""Values and errors in messages: one short line, whatever was given."""
+from uvms_adaptive_dynamics.errors import BRIEF, BagError, brief, in_words
+
+
+def test_an_error_that_is_not_ours_is_said_with_its_type():
+    """A KeyError's own text is a bare key."""
+    assert in_words(BagError("bag 'x' does not exist.")) == "bag 'x' does not exist."
+    assert in_words(KeyError("imu")) == "KeyError: 'imu'"
 
 
 def test_a_value_is_shown_as_it_was_given_on_one_short_line():

@@ -59,6 +59,12 @@ class SolverError(UvmsError):
         self.status = status
 
 
+def in_words(error: Exception) -> str:
+    """What an error says: the sentence of one of ours; of any other its type as well, without which
+    the text may be a bare key or number."""
+    return str(error) if isinstance(error, UvmsError) else f"{type(error).__name__}: {error}"
+
+
 def brief(value: Any, most: int = BRIEF) -> str:
     """A value as it was given, on one line of at most so many characters; never raises."""
     try:

@@ -25,7 +25,7 @@ from rosbags.typesys import Stores, get_typestore
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import BagError
-from uvms_adaptive_dynamics.evaluation.bags import check_bag, read_messages
+from uvms_adaptive_dynamics.evaluation.bags import check_bag, opened, read_messages
 from uvms_adaptive_dynamics.signals.topics import inputs
 
 TYPES = get_typestore(Stores.ROS2_JAZZY)
@@ -219,3 +219,11 @@ def test_broken_metadata_gives_a_sentence(tmp_path):
     for path in (bag, tmp_path / "lost"):
         with pytest.raises(BagError, match="cannot be read"):
             check_bag(path, ARM)
+
+
+def test_what_its_reader_does_wrong_is_not_said_of_the_bag(tmp_path):
+    """An error of our own, while a bag is open, keeps its kind and its traceback."""
+    write(tmp_path / "whole")
+    with pytest.raises(KeyError), opened(tmp_path / "whole") as bag:
+        for _ in bag.messages(["/joint_states"], -np.inf, np.inf):
+            raise KeyError("ours")

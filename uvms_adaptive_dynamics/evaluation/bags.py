@@ -89,7 +89,8 @@ def read_messages(bag: str | Path | Piece, inputs: Sequence[Input],
 
 @contextmanager
 def opened(path: str | Path) -> Iterator[Recording]:
-    """An open recording of whichever kind; what fails inside the block leaves as a BagError."""
+    """An open recording of whichever kind; raises BagError where it cannot be opened, or later be
+    read."""
     path = Path(path).expanduser()
     if not os.path.exists(path):     # false, too, for a name that no file can have
         raise BagError(f"bag '{path}' does not exist.")

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -42,13 +42,22 @@ LATEST_NS = 2 ** 63 - 1     # of rosbag2's times
 
 @contextmanager
 def opened_bag(path: Path) -> Iterator[RosbagFile]:
-    """An open bag; every failure of opening or reading inside the block leaves as a BagError."""
+    """An open bag; raises BagError where it cannot be opened, or later be read. What else fails
+    inside the block leaves as it is."""
     _refuse_foreign(path)
-    try:
-        with readable(path) as source, Reader(source) as reader:
+    with ExitStack() as opened:
+        with _reading(path):
+            reader = opened.enter_context(Reader(opened.enter_context(readable(path))))
             if reader.message_count == 0:
                 raise BagError(f"bag '{path}' holds no messages.")
-            yield RosbagFile(path, reader)
+            bag = RosbagFile(path, reader)
+        yield bag
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
     except BagError:
         raise
     # rosbags, sqlite and the decompressors raise many kinds on damaged files
@@ -88,15 +97,16 @@ class RosbagFile:
                  end: float) -> Iterator[tuple[str, Any, float]]:
         """See `recording.Recording`."""
         connections = [c for c in self._reader.connections if c.topic in topics]
-        store = _type_store(self._path, connections)
-        for connection, stamp, raw in self._reader.messages(
-                connections=connections, start=_ns(begin), stop=_ns(end)):
-            try:
-                message = store.deserialize_cdr(raw, connection.msgtype)
-            # a payload of garbage raises anything from struct.error to UnicodeDecodeError
-            except Exception:
-                message = None
-            yield connection.topic, message, stamp * 1e-9
+        with _reading(self._path):      # what a caller raises between two messages is not in it
+            store = _type_store(self._path, connections)
+            for connection, stamp, raw in self._reader.messages(
+                    connections=connections, start=_ns(begin), stop=_ns(end)):
+                try:
+                    message = store.deserialize_cdr(raw, connection.msgtype)
+                # a payload of garbage raises anything from struct.error to UnicodeDecodeError
+                except Exception:
+                    message = None
+                yield connection.topic, message, stamp * 1e-9
 
 
 def _ns(t: float) -> int | None:

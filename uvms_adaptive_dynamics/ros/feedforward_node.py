@@ -36,6 +36,7 @@ from rclpy.qos import QoSProfile
 from ..config import Config
 from ..control.feedforward import Feedforward, FeedforwardEfforts
 from ..control.wanted_motion import WantedMotion, WantedMotions
+from ..errors import in_words
 from ..garbage import ShortCollections
 from ..model.prior import prior_from_config
 from ..model.robot import RobotModel
@@ -233,7 +234,8 @@ class FeedforwardNode(rclpy.node.Node):
             except Exception as error:  # garbage raises anything; one message is lost
                 self.dropped[role] += 1
                 self.get_logger().warning(
-                    f"message on '{source.topic}' dropped ({error}); {self.dropped[role]} so far",
+                    f"message on '{source.topic}' dropped ({in_words(error)}); "
+                    f"{self.dropped[role]} so far",
                     throttle_duration_sec=10.0)
 
 

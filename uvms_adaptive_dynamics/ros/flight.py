@@ -30,7 +30,7 @@ from ..control.feedforward import Feedforward
 from ..control.motion_guard import Cause, Look, MotionGuard
 from ..control.pilot import Pilot
 from ..control.state_filter import MotionState, StateFilter
-from ..errors import MessageError
+from ..errors import MessageError, in_words
 from ..model.prior import prior_from_config
 from ..model.robot import RobotModel
 from ..signals.decode.timed import TimedDecoder
@@ -132,9 +132,13 @@ class Flight:
             if self.pilot.armed:
                 self._judge(time.monotonic())
         except Exception as error:      # whatever it is, the robot must not go on as it was
-            self.stop(Cause("internal", f"an error of the program ({type(error).__name__}: "
-                                        f"{error}); please report it"))
+            if not self._stop_for(error):
+                self._node.get_logger().error(
+                    f"a tick was lost to {_of_program(error)}", throttle_duration_sec=5.0)
         self._command()
+
+    def _stop_for(self, error: Exception) -> bool:
+        return self.stop(Cause("internal", _of_program(error)))
 
     def _judge(self, now: float) -> None:
         """Stop where the guard has a cause; break a motion off that is not followed well."""
@@ -170,8 +174,7 @@ class Flight:
             try:
                 commands = self.pilot.commands(self.t or 0.0, self._state)
             except Exception as error:      # what follows a stop needs the last commands alone
-                self.stop(Cause("internal", f"an error of the program ({type(error).__name__}: "
-                                            f"{error}); please report it"))
+                self._stop_for(error)
                 commands = self.pilot.commands(self.t or 0.0, None)
         if commands is None:
             return
@@ -204,7 +207,8 @@ class Flight:
             except Exception as error:  # garbage raises anything; one message is lost
                 reading = None
                 self._node.get_logger().warning(
-                    f"message on '{source.topic}' dropped ({error})", throttle_duration_sec=10.0)
+                    f"message on '{source.topic}' dropped ({in_words(error)})",
+                    throttle_duration_sec=10.0)
             if reading is None:
                 self.dropped[role] += 1
                 continue
@@ -248,3 +252,7 @@ class Flight:
             pilot.turned if armed else 0.0, self.depth, self._voltage, self._watch.age,
             self._watch.state, now - self._beat if armed else 0.0,
             now - self._armed_at if armed else 0.0, doubt)
+
+
+def _of_program(error: Exception) -> str:
+    return f"an error of the program ({type(error).__name__}: {error}); please report it"

@@ -327,7 +327,8 @@ class IdentificationNode(rclpy.node.Node):
             "armings": self._armings, "stage": stage.name if stage else "",
             "designing": str(self._designer.busy).lower(),
             "motions": len(self._guide.flown) if self._guide else 0, "motion": self._motion,
-            "promise": self._promises.said})
+            "promise": self._promises.said,
+            **{f"dropped {role}": count for role, count in self.flight.dropped.items()}})
 
     def _failed(self, error: Exception) -> None:
         if self.context.ok():     # else shutting down

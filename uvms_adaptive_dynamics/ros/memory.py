@@ -30,7 +30,7 @@ from ..config import AUTO, NODE_NAME, Config
 from ..disk.folder_lock import FolderLock
 from ..disk.kinds import reason_of
 from ..disk.writing import remove_partials
-from ..errors import UvmsError
+from ..errors import UvmsError, in_words
 from ..estimation.learned import known_rows, measuring_settings
 from ..estimation.saved_state import SavedState, Start
 from ..model.parameter_file import ParameterSet
@@ -174,7 +174,7 @@ class Memory:
                     self._write(copied)
                 self._say("")
             except Exception as error:  # whatever it is, saving must go on
-                self._say(f"the state was not saved: {error}")
+                self._say(f"the state was not saved: {in_words(error)}")
 
     def _run(self) -> None:
         due = time.monotonic() + self._config.output.save_period / 2
