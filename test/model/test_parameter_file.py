@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 
 from uvms_adaptive_dynamics.errors import ParameterError
 from uvms_adaptive_dynamics.model.parameter_file import (
+    CAUSES,
     ParameterSet,
     load_parameters,
     save_parameters,
@@ -132,7 +133,7 @@ def test_a_set_is_put_into_the_order_of_the_robot():
 
 def test_what_timing_and_calibration_may_be_off_comes_back(tmp_path):
     """To the bit, in the robot's order, and in the deviations; of another size it is refused."""
-    off = np.random.default_rng(2).normal(size=(4, TABLE.size))
+    off = np.random.default_rng(2).normal(size=(CAUSES, TABLE.size))
     given_set = replace(saved_set(), systematic=off)
     found = load_parameters(save_parameters(tmp_path / "p.yaml", given_set)).for_table(TABLE)
     np.testing.assert_array_equal(found.systematic, off)
@@ -140,7 +141,11 @@ def test_what_timing_and_calibration_may_be_off_comes_back(tmp_path):
                                np.diag(given_set.covariance) + np.sum(off ** 2, axis=0))
     document = yaml.safe_load((tmp_path / "p.yaml").read_text())
     for wrong in (3, [[1.0]], document["systematic"][:3], "abcd"):
-        assert "expected 4 lists of" in refusal(tmp_path, {**document, "systematic": wrong})
+        assert f"expected {CAUSES} lists of" in refusal(tmp_path, {**document, "systematic": wrong})
+    document["systematic"].pop()     # a version that did not know the noise of motion
+    (tmp_path / "older.yaml").write_text(yaml.safe_dump(document, sort_keys=False))
+    older = load_parameters(tmp_path / "older.yaml").for_table(TABLE)
+    np.testing.assert_array_equal(older.systematic, np.vstack([off[:-1], np.zeros(TABLE.size)]))
     document["systematic"][0][0] = float("nan")
     assert "systematic has entries that are not finite" in refusal(tmp_path, document)
 

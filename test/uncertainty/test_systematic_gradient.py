@@ -32,7 +32,7 @@ INERTIAS = ("m_X_du", "m_Y_dv", "m_Z_dw", "Ix_K_dp", "Iy_M_dq", "Iz_N_dr")
 
 def sums_of(decay=1.0, **settings):
     """One channel of a wrench and one joint, three parameters."""
-    return SystematicGradient(Uncertainty(**settings), 1, 2, 3, PERIOD, decay)
+    return SystematicGradient(Uncertainty(**settings), 1, 2, 3, PERIOD, decay, np.ones(1), 100.0)
 
 
 def test_sums_are_the_gradient_of_a_shifted_and_of_a_scaled_effort():
@@ -47,11 +47,11 @@ def test_sums_are_the_gradient_of_a_shifted_and_of_a_scaled_effort():
 
     sums, weights = sums_of(delay_stddev=.01, scale_stddev=.05), np.array([4.0, 25.0])
     for Y, tau in zip(rows, effort(t)):
-        sums.add_row(Y, tau, np.ones(2, bool))
+        sums.add_row(Y, tau, np.ones(2, bool), np.ones(2))
     weighted = rows * weights[:, None]
     late, more = (np.einsum("tcp,tc->cp", weighted, changed - effort(t))
                   for changed in (effort(t - .01), 1.05 * effort(t)))
-    expected = np.stack([late[0], more[0], late[1], more[1]])
+    expected = np.stack([late[0], more[0], late[1], more[1], np.zeros(3)])
     np.testing.assert_allclose(sums.of_one_deviation(weights), expected,
                                atol=.02 * np.abs(expected).max())
 
@@ -62,13 +62,13 @@ def test_what_is_forgotten_and_mapped_is_forgotten_and_mapped():
     Y, tau, T = np.ones((2, 3)), np.ones(2), np.diag([0.0, .5, 1.0])
     fading, mapped = sums_of(decay=.5), sums_of()
     for _ in range(3):
-        fading.add_row(Y, tau, np.ones(2, bool))
+        fading.add_row(Y, tau, np.ones(2, bool), np.ones(2))
     assert fading.of_one_deviation(np.ones(2))[1] == pytest.approx(.05 * np.full(3, 1.75))
-    mapped.restart(np.ones((4, 3)))
-    mapped.add_row(Y, tau, np.ones(2, bool))
+    mapped.restart(np.ones((5, 3)))
+    mapped.add_row(Y, tau, np.ones(2, bool), np.ones(2))
     mapped.mapped(T, close=True)        # the row counts as old from now on
     mapped.mapped(T, close=False)
-    mapped.add_row(Y, tau, np.array([False, True]))
+    mapped.add_row(Y, tau, np.array([False, True]), np.ones(2))
     found = mapped.of_one_deviation(np.ones(2))
     np.testing.assert_allclose(found[1], [0, .25 + .025, 1.05])
     np.testing.assert_allclose(found[3], [.05, .25 + .025 + .05, 1.1])

@@ -30,8 +30,11 @@ import numpy as np
 
 from ..config import Config
 from ..model.physical_set import PhysicalSet
+from ..model.robot import RobotModel
+from ..model.sample import Sample
 from ..solvers.problem import HorizonProblem
 from ..uncertainty.channel_noise import NoiseRecord
+from ..uncertainty.constrained_inverse import ConstrainedInverse
 from ..uncertainty.gradient_covariance import GradientCovariance
 from ..uncertainty.recursive_noise import channel_noise
 from ..uncertainty.systematic_gradient import SystematicGradient
@@ -69,10 +72,11 @@ class InformationRecord(NamedTuple):
 class InformationState:
     """Window, old data, prior, gradient covariance, excitation and noise, kept in step.
 
-    At every row: `observe`, `add_row`, `forget`, `learn_noise`, `refresh_weights`; at a solution:
-    `note_solution`. At a change of the robot: `age_window`, `marginalize`, `drop_window`; `record`
-    and `put_back` return to an earlier state. Else: `hold`, `break_off`, `restart`. Questions:
-    `problem`, `cost`, `gradient_covariance`, `systematic_gradient`, `data_information`.
+    At every sample: `observe_motion`. At every row: `observe`, `add_row`, `forget`, `learn_noise`,
+    `refresh_weights`; at a solution: `judge_motion_noise`, `note_solution`. At a change of the
+    robot: `age_window`, `marginalize`, `drop_window`; `record` and `put_back` return to an earlier
+    state. Else: `hold`, `break_off`, `restart`. Questions: `problem`, `cost`,
+    `gradient_covariance`, `systematic_gradient`, `data_information`.
     """
 
     def __init__(self, config: Config, physical: PhysicalSet, kernel: np.ndarray,
@@ -97,7 +101,7 @@ class InformationState:
                 long_run: np.ndarray | None = None, systematic: np.ndarray | None = None,
                 residual_products: np.ndarray | None = None, rows_known: float = 0.0) -> None:
         """Begin again from a prior or a saved estimate, with its noise (C,), the noise (C,) that
-        weighed its rows, the deviations (4, p) that timing and calibration gave it, and the
+        weighed its rows, the deviations (CAUSES, p) of errors that no residual shows, and the
         products (2, L, C) of its residuals, where it has them; rows_known: of a channel, behind
         that noise."""
         settings, table = self._settings, self._table
@@ -120,7 +124,8 @@ class InformationState:
         if residual_products is not None:
             self.gradient.autocovariance.go_on_from(residual_products)
         self.systematic = SystematicGradient(self._uncertainty, 6 if table.vehicle else 0,
-                                             table.channels, table.size, self._period, decay)
+                                             table.channels, table.size, self._period, decay,
+                                             self._kernel, 1 / max(1 - settings.forgetting, 1e-6))
         if systematic is not None:
             # What moves the values by this much has this gradient in the cost that goes on.
             root = prior.rows[:, :-1]
@@ -147,6 +152,20 @@ class InformationState:
         if not places.size:
             return None
         return Wander(places, prior.stddev[places] ** 2, self._current_time / self._period)
+
+    def observe_motion(self, sample: Sample, valid: np.ndarray, robot: RobotModel,
+                       pi: np.ndarray) -> None:
+        """Learn from a sample's motion, before the low-pass, how large its noise is; valid (C,) of
+        its rows; pi (p,): the present estimate."""
+        motion = self.systematic.motion
+        if motion is None:
+            return
+        if not valid[robot.vehicle_rows].all():
+            motion.break_off()
+            return
+        axis = motion.add_motion(sample.nu_dot, sample.nu, sample.velocity_stddev)
+        if axis is not None:
+            motion.set_columns(axis, robot.by_own_motion(sample, pi, axis, motion.speed[axis]))
 
     def observe(self, prediction: Prediction) -> Excited:
         """Which rows of an instant say something new."""
@@ -274,6 +293,11 @@ class InformationState:
         """Take note of the problem's solution pi (p,), by which rows leave the window."""
         self._robust.note_solution(problem, pi)
 
+    def judge_motion_noise(self, inverse: ConstrainedInverse, pi: np.ndarray) -> None:
+        """Judge what noise of the measured motion does at the estimate pi (p,); inverse: of the
+        cost's Hessian."""
+        self.systematic.judge_motion(inverse, pi, self.scale ** 2, self.prior.stddev)
+
     # --- questions --------------------------------------------------------------------------------
 
     def problem(self, pi: np.ndarray, free: np.ndarray) -> HorizonProblem:
@@ -307,7 +331,8 @@ class InformationState:
         return self.gradient.covariance + self.arrival.gradient_covariance()
 
     def systematic_gradient(self) -> np.ndarray:
-        """(4, p) what one deviation of each delay and scale does to half the cost's gradient."""
+        """(CAUSES, p) what one deviation of each error that no residual shows does to half the
+        cost's gradient."""
         return self.systematic.of_one_deviation(self.scale ** 2)
 
     def cost(self, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -348,13 +373,13 @@ class InformationState:
 
     def _add_to_gradient(self, prediction: Prediction, Y: np.ndarray, residual: np.ndarray,
                          excited: Excited) -> None:
-        weight = self._robust.of_instant(excited.counts, residual * self.scale)
+        weight = excited.counts * self._robust.of_instant(excited.counts, residual * self.scale)
         Y, _ = self._coupling.rows(Y, residual, prediction.pi)
         telling = excited.counts & excited.moves & (prediction.parameter_variance < LIMITED_BY_NOISE
                                                     * prediction.noise_stddev ** 2)
         self.gradient.add_row(Y, residual * weight, telling, self.scale ** 2,
                               self.noise.long_run ** 2)
-        self.systematic.add_row(weight[:, None] * Y, prediction.measured, prediction.valid)
+        self.systematic.add_row(Y, prediction.measured, prediction.valid, weight)
 
     def _follow(self, row_map: RowMap, factors: Iterator[None], close: bool) -> None:
         """What maps old rows maps the noise of their gradient alike."""

@@ -88,8 +88,8 @@ def predict(row: Row, pi: np.ndarray, covariance: ParameterCovariance, noise: Ch
 
 
 def parameter_stddev(covariance: ParameterCovariance, systematic: np.ndarray) -> np.ndarray:
-    """(p,) deviations of parameters with this covariance, read-only, with systematic (4, p): what
-    one deviation of each delay and scale moves them by."""
+    """(p,) deviations of parameters with this covariance, read-only, with systematic (CAUSES, p):
+    what one deviation of each error that no residual shows moves them by."""
     return _frozen(np.sqrt(covariance.stddev ** 2 + np.sum(systematic ** 2, axis=0)))
 
 
@@ -98,9 +98,9 @@ class Estimate:
     """An estimate after a tick, and the prediction that was made before it (prequential).
 
     prediction: made with the parameters of the tick before; pi (p,): the new ones, read-only, with
-    parameter_covariance, and systematic (4, p): what one deviation of each delay and scale of the
-    efforts moves them by; status: 'optimal', 'near-optimal', 'deadline' or 'held' as the solver
-    said, or why the last good estimate was kept; solve_ms, update_ms: solver, and sample to
+    parameter_covariance, and systematic (CAUSES, p): what one deviation of each error that no
+    residual shows moves them by; status: 'optimal', 'near-optimal', 'deadline' or 'held' as the
+    solver said, or why the last good estimate was kept; solve_ms, update_ms: solver, and sample to
     estimate."""
 
     prediction: Prediction

@@ -28,8 +28,8 @@ from .progress import ProgressRecord
 
 @dataclass(frozen=True)
 class PresentParameters:
-    """The parameters as they are: pi (p,), read-only, with their covariance and systematic (4, p)
-    as in `Estimate`."""
+    """The parameters as they are: pi (p,), read-only, with their covariance and systematic
+    (CAUSES, p) as in `Estimate`."""
 
     pi: np.ndarray
     parameter_covariance: ParameterCovariance

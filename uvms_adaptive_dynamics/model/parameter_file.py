@@ -35,8 +35,9 @@ from .parameter_checks import check_numbers, check_robot
 from .parameters import ParameterTable
 
 PARAMETER_SCHEMA = 1
-# rows of `ParameterSet.systematic`: delay and scale of the wrench, of the joints' efforts
-CAUSES = 4
+# rows of `ParameterSet.systematic`: delay and scale of the wrench, of the joints' efforts, noise of
+# the vehicle's measured motion
+CAUSES = 5
 # [bytes] A robot of 30 joints has 3.3 MB, almost all of it covariance and information.
 LARGEST_PARAMETER_FILE = 4_000_000
 PARAMETER_LINE_WIDTH = 110  # of a line in it [characters]
@@ -67,8 +68,8 @@ class ParameterSet:
     an estimation goes on as if it had not been interrupted; gradient_covariance (p, p): how
     uncertain noise and prior make that gradient at the truth; row_noise_stddev (C,): the noise by
     which that cost weighs rows; residual_products (2, L, C): sums of products of residuals at L
-    lags, and of their weights (`ResidualAutocovariance`); systematic (4, p): what one deviation of
-    each delay and scale of wrench and joint efforts moves the values by; None where unknown.
+    lags, and of their weights (`ResidualAutocovariance`); systematic (CAUSES, p): what one
+    deviation of each error that no residual shows moves the values by; None where unknown.
     learned: how much is behind it (`estimation/learned.py`), empty where unknown. intervals (2,
     p): lower and upper ends of the values' 95 % intervals within P, for people; None where unknown,
     as in a file that was read.
@@ -291,6 +292,8 @@ def _systematic(document: Mapping, size: int, what: str) -> np.ndarray | None:
         return None
     rows = [] if not isinstance(found, list) else [
         _numbers(row, f"{what}: systematic") for row in found]
+    if len(rows) == CAUSES - 1:     # of a version that did not know the last
+        rows.append(np.zeros(size))
     if len(rows) != CAUSES or any(row.size != size for row in rows):
         raise ParameterError(f"{what}: systematic is {brief(found)}; expected {CAUSES} lists of "
                              f"{size} numbers. Save the parameters again, or delete it.")

@@ -40,6 +40,7 @@ from .vehicle import by_linear_velocity, through_water, vehicle_regressor
 from .vehicle_size import size_factors
 
 CURRENT_STEP = 1e-3      # [m/s] of a difference: the terms are of second degree
+SPEED_STEP = 1e-3        # [m/s, rad/s] the same
 LONGEST_ROBOT_NAME = 40  # of a URDF, in a folder's name
 
 
@@ -268,6 +269,18 @@ class RobotModel:
         if self.vehicle:
             found[:6] = (by_linear_velocity(sample.nu) @ pi[self.table.paper_slice]).T
         return found
+
+    def by_own_motion(self, sample: Sample, pi: np.ndarray, axis: int, speed: float) -> np.ndarray:
+        """(2, p) what the row of a vehicle's axis gains with the axis' own acceleration, and with
+        its own velocity about a speed [m/s or rad/s], the robot at rest otherwise."""
+        still = np.zeros_like(sample.mu)
+        resting = replace(sample, nu=np.zeros(6), nu_dot=np.zeros(6), mu_dot=still, mu_ddot=still)
+        own = np.eye(6)[axis]
+        low = max(speed - SPEED_STEP, 0.0)
+        rows = [self.raw_rows(one, pi).Y[axis] for one in (
+            resting, replace(resting, nu_dot=own), replace(resting, nu=low * own),
+            replace(resting, nu=(low + 2 * SPEED_STEP) * own))]
+        return np.array([rows[1] - rows[0], (rows[3] - rows[2]) / (2 * SPEED_STEP)])
 
     def by_thruster(self, sample: Sample, factor: np.ndarray) -> np.ndarray:
         """(C, N) what each thruster adds to the measured efforts times factor (C,)."""

@@ -60,6 +60,8 @@ class Sample:
     misread: what is found wrong with sensors and settings at present.
 
     by_thruster (6, N): what each thruster adds to the wrench, None where that is not known.
+
+    velocity_stddev [m/s]: of the linear velocities, as far as the filter knows it; 0 elsewhere.
     """
 
     t: float
@@ -77,6 +79,7 @@ class Sample:
     found_wrong: bool = False
     misread: tuple[Misread, ...] = ()
     by_thruster: np.ndarray | None = None
+    velocity_stddev: float = 0.0
 
 
 def channel_names(vehicle: bool, joints: tuple[str, ...]) -> tuple[str, ...]:

@@ -249,7 +249,8 @@ class SignalFrontEnd:
         return Sample(stamp, motion.R_nb, motion.nu, motion.nu_dot, arm.mu, arm.mu_dot,
                       arm.mu_ddot, wrench, arm.effort, valid, motion.down_doubt,
                       origin + frames.right_until, frames.vehicle_is_wrong or frames.arm_is_wrong,
-                      frames.misread + self.delay.misread, by_thruster)
+                      frames.misread + self.delay.misread, by_thruster,
+                      motion.velocity_stddev)
 
     def _vehicle_motion(self, t: float) -> Motion | None:
         if not self.config.robot.vehicle:

@@ -12,8 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a delay and a scale of the measured efforts do to the estimate: errors that no residual
-shows and no amount of data averages out (docs/mathematics.md, "Timing and calibration").
+"""What a delay and a scale of the measured efforts do to the estimate, and noise of the measured
+motion: errors that no residual shows and no amount of data averages out (docs/mathematics.md,
+"Timing and calibration"; `motion_noise` for the last).
 
 With efforts tau(c) that depend on a calibration c, half the cost's gradient moves by
 J_c = sum_k w_k y_k d tau_k / dc and the estimate by G J_c. A scale has d tau / dc = tau; efforts
@@ -25,6 +26,11 @@ import numpy as np
 
 from ..config import Uncertainty
 from ..model.parameter_file import CAUSES
+from .constrained_inverse import ConstrainedInverse
+from .motion_noise import AXES, MotionNoise
+
+# solves between two judgements of the motion's noise, which moves in seconds
+MOTION_EVERY = 25
 
 
 class SystematicGradient:
@@ -34,21 +40,29 @@ class SystematicGradient:
     Sums are in SI units and per channel; weights are applied when it is asked. Two things are
     approximate. Rows in the window count with the robust weight that they came with, and with those
     already condensed when old data are mapped. Where a row's neighbour is not valid its rate is
-    unknown and counts as none."""
+    unknown and counts as none.
+
+    motion: the noise of the vehicle's motion, None without a vehicle."""
+
+    motion: MotionNoise | None
 
     def __init__(self, settings: Uncertainty, vehicle_rows: int, channels: int, size: int,
-                 period: float, decay: float):
+                 period: float, decay: float, kernel: np.ndarray, memory: float):
         """vehicle_rows: 6 or 0 of the `channels`; size: p; period [s]; decay: a row's weight in the
-        cost is decay^age [ticks]."""
+        cost is decay^age [ticks]; kernel (K,): the rows' low-pass; memory [ticks]: of the motion's
+        noise."""
         self._deviation = np.array([settings.delay_stddev, settings.scale_stddev] * 2)
         wrench = np.arange(channels) < vehicle_rows
         self._group = np.stack([wrench, ~wrench]).astype(float)
         self._shape, self._period, self._decay = (2, channels, size), period, decay
+        self.motion = (MotionNoise(period, kernel, size, decay, memory) if vehicle_rows == AXES
+                       else None)
+        self._of_motion, self._solves = np.zeros(size), 0
         self.restart(np.zeros((CAUSES, size)))
 
     def restart(self, given: np.ndarray) -> None:
-        """Begin again; given (4, p): what one deviation of each cause did to half the gradient of
-        the cost that an estimation goes on from."""
+        """Begin again; given (CAUSES, p): what one deviation of each cause did to half the gradient
+        of the cost that an estimation goes on from."""
         self._given = given.copy()
         self._new = np.zeros(self._shape)       # delay and scale, of rows since the last map
         self._old = np.zeros(self._shape)
@@ -58,10 +72,16 @@ class SystematicGradient:
         """A gap in time: rows before it are no neighbours of those that come."""
         self._before: tuple[np.ndarray, ...] | None = None
         self._earlier = np.full(self._shape[1], np.nan)
+        if self.motion is not None:
+            self.motion.break_off()
 
-    def add_row(self, Y: np.ndarray, tau: np.ndarray, valid: np.ndarray) -> None:
-        """One tick: rows Y (C, p) times their robust weights, zero where they do not count;
-        measured efforts tau (C,); valid (C,) bool. Call it at every tick."""
+    def add_row(self, Y: np.ndarray, tau: np.ndarray, valid: np.ndarray,
+                weight: np.ndarray) -> None:
+        """One tick: rows Y (C, p), zero where they do not count; measured efforts tau (C,); valid
+        (C,) bool; robust weights (C,), zero where rows do not count. Call it at every tick."""
+        Y = weight[:, None] * Y
+        if self.motion is not None:
+            self.motion.add_row(weight[:AXES])
         tau = np.where(valid, tau, np.nan)
         if self._decay < 1.0:
             for sums in (self._given, self._new, self._old):
@@ -80,12 +100,26 @@ class SystematicGradient:
         """Map the old rows' gradient by T (p, p), as its covariance; close: count the rows since
         the last time as old from now on."""
         self._given, self._old = self._given @ T.T, self._old @ T.T
+        if self.motion is not None:
+            self.motion.mapped(T, close)
         if close:
             self._old += self._new
             self._new = np.zeros(self._shape)
 
+    def judge_motion(self, inverse: ConstrainedInverse, pi: np.ndarray, weights: np.ndarray,
+                     prior_stddev: np.ndarray) -> None:
+        """Judge what the motion's noise does to the estimate pi (p,), every MOTION_EVERY solves;
+        arguments as of `MotionNoise.gradient`, weights (C,)."""
+        if self.motion is not None and self._solves % MOTION_EVERY == 0:
+            self._of_motion = self.motion.gradient(inverse, pi, weights[:AXES], prior_stddev)
+        self._solves += 1
+
     def of_one_deviation(self, weights: np.ndarray) -> np.ndarray:
-        """(4, p) J_c of delay and scale of the wrench, delay and scale of the joints' efforts, each
-        times its standard deviation; weights (C,) of the rows in the cost."""
+        """(CAUSES, p) J_c of delay and scale of the wrench, delay and scale of the joints' efforts,
+        each times its standard deviation, and of the motion's noise; weights (C,) of the rows in
+        the cost."""
         sums = self._group * weights @ (self._new + self._old)      # (cause, group, p)
-        return self._given + self._deviation[:, None] * sums.transpose(1, 0, 2).reshape(CAUSES, -1)
+        found = self._given.copy()
+        found[:-1] += self._deviation[:, None] * sums.transpose(1, 0, 2).reshape(CAUSES - 1, -1)
+        found[-1] += self._of_motion
+        return found

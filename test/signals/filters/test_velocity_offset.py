@@ -43,7 +43,7 @@ def test_the_offset_of_a_frozen_dvl_is_forgotten_and_learnt_again():
     for k in range(300):
         value += 0.1 * (offset.bias[0] + 0.02)
         offset.add(3.0 + 0.1 * k, [value, 0.0, 0.0], level)
-    found, slope = offset.at(3.0 + 0.1 * k)
+    found, slope, _ = offset.at(3.0 + 0.1 * k)
     assert (
         abs(offset.bias[0] + 0.02) < 0.002
         and abs(found[0] - value) < 0.001
@@ -65,15 +65,18 @@ def test_unknown_with_too_few_values():
 
 
 def test_noise_is_averaged_below_that_of_one_value():
-    """DVL noise of 1 cm/s: the offset is known to 5 mm/s, its slope to 5 mm/s^2."""
+    """DVL noise of 1 cm/s: the offset is known to 5 mm/s, its slope to 5 mm/s^2, and what is
+    said of it is no less and not twice as much."""
     rng, offset, errors, slopes = np.random.default_rng(0), VelocityOffset(1.0, 0.01), [], []
     for k in range(1200):
         offset.add(0.1 * k, (0.3 + rng.normal(0, 0.01, 3)).tolist(), LEVEL)
         if k > 600:
-            value, slope = offset.at(0.1 * k - 1.0)
+            value, slope, said = offset.at(0.1 * k - 1.0)
             errors.append(np.array(value) - 0.3)
             slopes.append(slope)
     assert np.std(errors) < 5e-3 and np.std(slopes) < 5e-3
+    # of an offset that walks, which this one does not
+    assert np.std(errors) < said < 2 * np.std(errors)
 
 
 def test_restart_keeps_the_bias_and_reset_does_not():

@@ -30,7 +30,7 @@ class Motion(NamedTuple):
     """Motion of the body origin at a tick: R_nb (3, 3), nu (6,), nu_dot (6,) in body FRD.
 
     `mask_reason`: why the vehicle's rows do not count, '' where they do. What is unknown is zero,
-    or of an attitude the expected one, with its `down_doubt` as of a Sample.
+    or of an attitude the expected one. `down_doubt`, `velocity_stddev` as of a Sample.
     """
 
     R_nb: np.ndarray
@@ -38,15 +38,17 @@ class Motion(NamedTuple):
     nu_dot: np.ndarray
     mask_reason: str
     down_doubt: np.ndarray | None = None
+    velocity_stddev: float = 0.0
 
 
 class LinearMotion(NamedTuple):
-    """v, v_dot (3,) of the body origin, body axes, and why they are unknown, '' where they are not.
-    """
+    """v, v_dot (3,) of the body origin, body axes, why they are unknown, '' where they are not, and
+    the deviation of v [m/s], 0 where nobody knows."""
 
     v: Sequence[float]
     v_dot: Sequence[float]
     mask_reason: str
+    stddev: float = 0.0
 
 
 def unknown(reason: str) -> LinearMotion:

@@ -452,7 +452,7 @@ class InertialFilter:
         value, slope = fit
         w, w_dot = value[W], slope[W]
         R_nb = from_down(value[N3], latest[1].item(YAW))
-        v, v_dot, reason = self._linear_motion(t, value, w, w_dot)
+        v, v_dot, reason, stddev = self._linear_motion(t, value, w, w_dot)
         # Where the DVL contradicts an own attitude, that may be what is wrong.
         known = self._source.level(t) and not (self._source.own and reason == DVL_CONTRADICTS)
         if known:
@@ -468,7 +468,8 @@ class InertialFilter:
             drift = (R_nb.T @ self._current).tolist()
             v = [x - d for x, d in zip(v, drift)]
             v_dot = [x + d for x, d in zip(v_dot, cross(w, drift))]
-        return Motion(R_nb, np.array([*v, *w]), np.array([*v_dot, *w_dot]), reason)
+        return Motion(R_nb, np.array([*v, *w]), np.array([*v_dot, *w_dot]), reason,
+                      velocity_stddev=stddev)
 
     def unseen(self, t: float, reason: str) -> Motion | None:
         """A vehicle at rest in the attitude that is to be expected, None if it never had one."""
@@ -505,11 +506,11 @@ class InertialFilter:
         fused = self._offset.at(t, self._dvl_clock.period or 0.0)
         if fused is None:
             return unknown(NO_DVL)
-        offset, drift = fused
+        offset, drift, stddev = fused
         if source == "imu":
             drift = [0.0, 0.0, 0.0]
         R_Gb = self._imu.rotation_at(t)
         at_imu = turned_back(R_Gb, [c + o for c, o in zip(imu[C], offset)])
         acceleration = turned_back(R_Gb, [a + d for a, d in zip(imu[ACC], drift)])
         v, v_dot = at_body_origin(at_imu, acceleration, w, w_dot, self._r_imu)
-        return LinearMotion(v, v_dot, "")
+        return LinearMotion(v, v_dot, "", stddev)

@@ -100,9 +100,11 @@ class VelocityOffset:
         self.bias = tuple(min(max(x - k1 * e, -LARGEST_FORCE_BIAS), LARGEST_FORCE_BIAS)
                           for x, e in zip(self.bias, turned_back(R_Gb, error)))
 
-    def at(self, t: float, period: float = 0.0) -> tuple[list[float], list[float]] | None:
-        """(offset (3,), its slope (3,)) at t in G; None with too few values around it. The window
-        widens for velocities that come less often than it allows for, every `period` [s]."""
+    def at(self, t: float,
+           period: float = 0.0) -> tuple[list[float], list[float], float] | None:
+        """(offset (3,), its slope (3,), deviation of the offset [m/s]) at t in G; None with too few
+        values around it. The window widens for velocities that come less often than it allows for,
+        every `period` [s]."""
         half = max(self._window, MIN_VALUES * 0.5 * period)
         times, values = self._values.window(t - half, t + half)
         if len(times) < MIN_VALUES:
@@ -116,5 +118,7 @@ class VelocityOffset:
         s2 = float(first @ x) + self.stddev ** 2 / self._bias_variance
         determinant = s0 * s2 - s1 * s1
         sums, moments = (weight @ values).tolist(), (first @ values).tolist()
+        # twice the values' share of its variance: at this memory the walk has as much
+        stddev = self.stddev * math.sqrt(2 * float(weight @ weight)) / s0
         return ([(s2 * p - s1 * q) / determinant for p, q in zip(sums, moments)],
-                [(s0 * q - s1 * p) / determinant for p, q in zip(sums, moments)])
+                [(s0 * q - s1 * p) / determinant for p, q in zip(sums, moments)], stddev)

@@ -1,0 +1,141 @@
+# Copyright 2026 uvms_adaptive_dynamics developers
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What noise of the vehicle's measured motion does to the estimate: regression dilution.
+
+Least squares take the regressor as exact. Where an axis hardly moves, most of its measured motion
+is noise, and inertia and damping come out too small by the share of the motion that is true, with
+small residuals. With rows y + e and noise of covariance E[e e^T] = sum_j s_j^2 d_j d_j^T, half the
+cost's Hessian A is too large by L = sum_j l_j d_j d_j^T, where d_j is what the row of an axis gains
+with the axis' own acceleration, or velocity, and l_j the sum of its rows' weights times s_j^2. The
+estimate pi is off by (A - L)^-1 L pi (docs/mathematics.md, "Noise of the measured motion").
+"""
+from __future__ import annotations
+
+import numpy as np
+
+from .constrained_inverse import ConstrainedInverse
+
+AXES = 6
+# [s] over which motion is averaged before differences are taken: beyond the acceleration filter's
+# own memory, so that neighbours have independent noise, and short against a vehicle's motion
+BLOCK = 0.2
+# Share of its density at the low frequencies of motion that noise has left where differences of
+# blocks look, 1 to 2.5 Hz, behind the acceleration filter. Measured: .6.
+SEEN = 0.5
+COLUMNS_EVERY = 5   # blocks between two refreshed axes: columns follow the arm's posture
+THIRD = np.array([-1.0, 3.0, -3.0, 1.0])    # differences that hardly see smooth motion
+FULL = 1 - 1e-9     # share of an axis' motion that is noise, at most
+
+
+class MotionNoise:
+    """Noise of the vehicle's measured motion, and what it does to half the cost's gradient.
+
+    variance (12,): of the low-passed accelerations and velocities, the axes' in turn; speed (6,):
+    their mean absolute velocities. The noise is an upper bound: what is left of motion in third
+    differences counts as noise."""
+
+    def __init__(self, period: float, kernel: np.ndarray, size: int, decay: float,
+                 memory: float):
+        """period [s]; kernel (K,): the rows' low-pass, of sum one; size: p; decay: a row's weight
+        in the cost is decay^age; memory [ticks] of variance and speed."""
+        self._block = max(1, round(BLOCK / period))
+        self._keep = 1 - min(self._block / memory, 0.5)
+        # from the variance of a block's mean to that of a low-passed value
+        self._to_row = self._block * float(kernel @ kernel) / (SEEN * float(THIRD @ THIRD))
+        self._decay = decay
+        self._squares, self._speeds, self._blocks = np.zeros(2 * AXES), np.zeros(AXES), 0.0
+        self._velocity_variance = 0.0
+        self._columns = np.zeros((2 * AXES, size))
+        self._new = np.zeros(AXES)              # robust weights of rows since the last map
+        self._old = np.zeros((2 * AXES, size))  # those before, times their columns, mapped
+        self._differences = 0
+        self.break_off()
+
+    def break_off(self) -> None:
+        """A gap in time: motion before it is no neighbour of what comes."""
+        self._filled, self._sum = 0, np.zeros(2 * AXES)
+        self._means: list[np.ndarray] = []
+
+    @property
+    def variance(self) -> np.ndarray:
+        """(12,) of low-passed accelerations [m/s^2, rad/s^2] squared and velocities squared."""
+        found = self._squares * (self._to_row / max(self._blocks, 1.0))
+        found[AXES:AXES + 3] = np.maximum(found[AXES:AXES + 3], self._velocity_variance)
+        return found
+
+    @property
+    def speed(self) -> np.ndarray:
+        """(6,) mean absolute velocities [m/s, rad/s]."""
+        return self._speeds / max(self._blocks, 1.0)
+
+    def add_motion(self, nu_dot: np.ndarray, nu: np.ndarray, velocity_stddev: float) -> int | None:
+        """A tick's measured motion (6,) and (6,), before the low-pass; velocity_stddev [m/s]: what
+        the filter knows of the slow noise of linear velocities, which differences do not see.
+        Returns the axis whose columns are wanted now, if any."""
+        self._sum[:AXES] += nu_dot
+        self._sum[AXES:] += nu
+        self._filled += 1
+        if self._filled < self._block:
+            return None
+        mean, self._sum, self._filled = self._sum / self._block, np.zeros(2 * AXES), 0
+        self._means = [*self._means[-3:], mean]
+        if len(self._means) < THIRD.size:
+            return None
+        self._squares = self._keep * self._squares + (THIRD @ self._means) ** 2
+        self._speeds = self._keep * self._speeds + np.abs(mean[AXES:])
+        self._blocks = self._keep * self._blocks + 1
+        self._velocity_variance = velocity_stddev ** 2
+        turn, waits = divmod(self._differences, COLUMNS_EVERY)
+        self._differences += 1
+        return None if waits else turn % AXES
+
+    def set_columns(self, axis: int, columns: np.ndarray) -> None:
+        """columns (2, p): `RobotModel.by_own_motion` of an axis."""
+        self._columns[[axis, AXES + axis]] = columns
+
+    def add_row(self, weight: np.ndarray) -> None:
+        """One tick: robust weights (6,) of the vehicle's rows, zero where they do not count."""
+        if self._decay < 1.0:
+            self._new *= self._decay
+            self._old *= self._decay
+        self._new += weight
+
+    def mapped(self, T: np.ndarray, close: bool) -> None:
+        """Map the old rows' gradient by T (p, p); close: count the rows since the last time as old
+        from now on."""
+        self._old = self._old @ T.T
+        if close:
+            self._old += np.tile(self._new, 2)[:, None] * self._columns
+            self._new = np.zeros(AXES)
+
+    def gradient(self, inverse: ConstrainedInverse, pi: np.ndarray, weights: np.ndarray,
+                 prior_stddev: np.ndarray) -> np.ndarray:
+        """(p,) A times what the noise moves the estimate pi (p,) by; weights (6,) of the vehicle's
+        rows in the cost; prior_stddev (p,).
+
+        Where the noise may be all of an axis' motion the data say nothing of its inertia: it moves
+        by a prior's deviation at most."""
+        columns, variance = self._columns, prior_stddev ** 2
+        # What forgetting has left of the rows, in the direction that they tell of.
+        own = np.einsum("kp,kp,p->k", columns, columns, variance)
+        left = np.einsum("kp,kp,p->k", self._old, columns, variance)
+        rows = np.tile(self._new, 2) + np.maximum(left, 0.0) / np.maximum(own, 1e-300)
+        noise = np.sqrt(rows * np.tile(weights, 2) * self.variance)
+        off = noise[:, None] * columns
+        share, modes = np.linalg.eigh(off @ inverse.times(off.T))
+        along = modes.T @ off
+        told = along @ pi / (1 - np.clip(share, 0.0, FULL))
+        most = np.sqrt(along ** 2 @ variance) / np.maximum(share, 1e-12)
+        return np.clip(told, -most, most) @ along
