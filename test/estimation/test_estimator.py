@@ -517,6 +517,8 @@ def test_solves_that_fail_in_a_row_end_in_recovery(robot, data):
 
 @pytest.mark.parametrize("spoil, word",
                          [(lambda s: replace(s, mu=s.mu[:3]), "sample.mu has shape"),
+                          (lambda s: replace(s, velocity_stddev=np.nan),
+                           "sample.velocity_stddev is nan"),
                           (lambda s: replace(s, by_thruster=np.zeros((6, 3))),
                            "sample.by_thruster has shape"),
                           (lambda s: replace(s, nu=s.nu + 0j), "real numbers"),

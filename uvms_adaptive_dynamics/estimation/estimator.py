@@ -175,8 +175,8 @@ class Estimator:
             # wrong was so before: residuals of either are no evidence of a change.
             self._robot_changes.break_off()
         if self.learn:
+            self.information.observe_motion(sample, checked.valid, self.robot, self.pi)
             # for the hypotheses that a velocity, or what a thruster gives, has another scale
-            self.information.observe_motion(sample, valid, self.robot, self.pi)
             raw = raw._replace(by_velocity=self.robot.by_velocity(sample, self.pi),
                                by_thruster=self.robot.by_thruster(sample, self.effort_factor))
         # the same linear filter on both sides of tau = Y pi, which stays exact

@@ -104,6 +104,9 @@ class SampleCheck:
             if name != "valid" and value.dtype.kind not in "fiu":
                 raise ParameterError(
                     f"sample.{name} is of type {value.dtype}, expected real numbers.")
+        if not 0 <= sample.velocity_stddev < np.inf:
+            raise ParameterError(f"sample.velocity_stddev is {sample.velocity_stddev!r}, expected "
+                                 "a deviation in m/s, 0 where it is not known.")
         given = sample.by_thruster
         if given is not None and self._by_thruster[1] and np.shape(given) != self._by_thruster:
             raise ParameterError(f"sample.by_thruster has shape {np.shape(given)}, expected "
