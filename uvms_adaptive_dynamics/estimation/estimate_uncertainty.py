@@ -71,8 +71,7 @@ class EstimateUncertainty:
         G = ConstrainedInverse(A, B, self._physical.active_normals(pi),
                                len(self._physical.table.equal_pairs), A @ pi - problem.total.g,
                                free)
-        self._information.judge_motion_noise(G, pi)
-        systematic = G.times(self._information.systematic_gradient().T).T
+        systematic = self._information.systematic_moves(G, pi)
         if not free.all():
             systematic[:, ~free] = self.systematic[:, ~free]
         systematic.setflags(write=False)

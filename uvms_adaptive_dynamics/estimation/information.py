@@ -73,10 +73,10 @@ class InformationState:
     """Window, old data, prior, gradient covariance, excitation and noise, kept in step.
 
     At every sample: `observe_motion`. At every row: `observe`, `add_row`, `forget`, `learn_noise`,
-    `refresh_weights`; at a solution: `judge_motion_noise`, `note_solution`. At a change of the
-    robot: `age_window`, `marginalize`, `drop_window`; `record` and `put_back` return to an earlier
-    state. Else: `hold`, `break_off`, `restart`. Questions: `problem`, `cost`,
-    `gradient_covariance`, `systematic_gradient`, `data_information`.
+    `refresh_weights`; at a solution: `note_solution`. At a change of the robot: `age_window`,
+    `marginalize`, `drop_window`; `record` and `put_back` return to an earlier state. Else: `hold`,
+    `break_off`, `restart`. Questions: `problem`, `cost`, `gradient_covariance`,
+    `systematic_moves`, `data_information`.
     """
 
     def __init__(self, config: Config, physical: PhysicalSet, kernel: np.ndarray,
@@ -293,11 +293,6 @@ class InformationState:
         """Take note of the problem's solution pi (p,), by which rows leave the window."""
         self._robust.note_solution(problem, pi)
 
-    def judge_motion_noise(self, inverse: ConstrainedInverse, pi: np.ndarray) -> None:
-        """Judge what noise of the measured motion does at the estimate pi (p,); inverse: of the
-        cost's Hessian."""
-        self.systematic.judge_motion(inverse, pi, self.scale ** 2, self.prior.stddev)
-
     # --- questions --------------------------------------------------------------------------------
 
     def problem(self, pi: np.ndarray, free: np.ndarray) -> HorizonProblem:
@@ -330,10 +325,10 @@ class InformationState:
         """(p, p) covariance of half the cost's gradient at the truth, prior included."""
         return self.gradient.covariance + self.arrival.gradient_covariance()
 
-    def systematic_gradient(self) -> np.ndarray:
-        """(CAUSES, p) what one deviation of each error that no residual shows does to half the
-        cost's gradient."""
-        return self.systematic.of_one_deviation(self.scale ** 2)
+    def systematic_moves(self, inverse: ConstrainedInverse, pi: np.ndarray) -> np.ndarray:
+        """(CAUSES, p) what one deviation of each error that no residual shows moves the estimate pi
+        (p,) by; inverse: of the cost's Hessian."""
+        return self.systematic.moves(inverse, pi, self.scale ** 2, self.prior.stddev)
 
     def cost(self, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(A (p, p), gradient (p,)): half the Hessian and half the gradient, at pi, of the cost

@@ -40,7 +40,7 @@ FULL = 1 - 1e-9     # share of an axis' motion that is noise, at most
 
 
 class MotionNoise:
-    """Noise of the vehicle's measured motion, and what it does to half the cost's gradient.
+    """Noise of the vehicle's measured motion, and what it moves the estimate by.
 
     variance (12,): of the low-passed accelerations and velocities, the axes' in turn; speed (6,):
     their mean absolute velocities. The noise is an upper bound: what is left of motion in third
@@ -120,13 +120,14 @@ class MotionNoise:
             self._old += np.tile(self._new, 2)[:, None] * self._columns
             self._new = np.zeros(AXES)
 
-    def gradient(self, inverse: ConstrainedInverse, pi: np.ndarray, weights: np.ndarray,
-                 prior_stddev: np.ndarray) -> np.ndarray:
-        """(p,) A times what the noise moves the estimate pi (p,) by; weights (6,) of the vehicle's
-        rows in the cost; prior_stddev (p,).
+    def moves(self, inverse: ConstrainedInverse, pi: np.ndarray, weights: np.ndarray,
+              prior_stddev: np.ndarray) -> np.ndarray:
+        """(p,) what the noise moves the estimate pi (p,) by; inverse: of the cost's Hessian;
+        weights (6,) of the vehicle's rows in the cost; prior_stddev (p,).
 
         Where the noise may be all of an axis' motion the data say nothing of its inertia: it moves
-        by a prior's deviation at most."""
+        by a prior's deviation at most, either way. So independent motions count in quadrature, and
+        none hides another."""
         columns, variance = self._columns, prior_stddev ** 2
         # What forgetting has left of the rows, in the direction that they tell of.
         own = np.einsum("kp,kp,p->k", columns, columns, variance)
@@ -134,8 +135,10 @@ class MotionNoise:
         rows = np.tile(self._new, 2) + np.maximum(left, 0.0) / np.maximum(own, 1e-300)
         noise = np.sqrt(rows * np.tile(weights, 2) * self.variance)
         off = noise[:, None] * columns
-        share, modes = np.linalg.eigh(off @ inverse.times(off.T))
+        spread = inverse.times(off.T)
+        share, modes = np.linalg.eigh(off @ spread)
         along = modes.T @ off
         told = along @ pi / (1 - np.clip(share, 0.0, FULL))
         most = np.sqrt(along ** 2 @ variance) / np.maximum(share, 1e-12)
-        return np.clip(told, -most, most) @ along
+        each = np.clip(told, -most, most) * (spread @ modes)
+        return np.copysign(np.sqrt(np.einsum("pk,pk->p", each, each)), each.sum(axis=1))

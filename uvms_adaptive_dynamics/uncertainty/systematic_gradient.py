@@ -57,7 +57,7 @@ class SystematicGradient:
         self._shape, self._period, self._decay = (2, channels, size), period, decay
         self.motion = (MotionNoise(period, kernel, size, decay, memory) if vehicle_rows == AXES
                        else None)
-        self._of_motion, self._solves = np.zeros(size), 0
+        self._by_motion, self._solves = np.zeros(size), 0
         self.restart(np.zeros((CAUSES, size)))
 
     def restart(self, given: np.ndarray) -> None:
@@ -106,20 +106,23 @@ class SystematicGradient:
             self._old += self._new
             self._new = np.zeros(self._shape)
 
-    def judge_motion(self, inverse: ConstrainedInverse, pi: np.ndarray, weights: np.ndarray,
-                     prior_stddev: np.ndarray) -> None:
-        """Judge what the motion's noise does to the estimate pi (p,), every MOTION_EVERY solves;
-        arguments as of `MotionNoise.gradient`, weights (C,)."""
-        if self.motion is not None and self._solves % MOTION_EVERY == 0:
-            self._of_motion = self.motion.gradient(inverse, pi, weights[:AXES], prior_stddev)
-        self._solves += 1
-
     def of_one_deviation(self, weights: np.ndarray) -> np.ndarray:
         """(CAUSES, p) J_c of delay and scale of the wrench, delay and scale of the joints' efforts,
-        each times its standard deviation, and of the motion's noise; weights (C,) of the rows in
-        the cost."""
+        each times its standard deviation, and of the motion's noise that came with what an
+        estimation goes on from; weights (C,) of the rows in the cost."""
         sums = self._group * weights @ (self._new + self._old)      # (cause, group, p)
         found = self._given.copy()
         found[:-1] += self._deviation[:, None] * sums.transpose(1, 0, 2).reshape(CAUSES - 1, -1)
-        found[-1] += self._of_motion
+        return found
+
+    def moves(self, inverse: ConstrainedInverse, pi: np.ndarray, weights: np.ndarray,
+              prior_stddev: np.ndarray) -> np.ndarray:
+        """(CAUSES, p) what one deviation of each cause moves the estimate pi (p,) by; inverse: of
+        the cost's Hessian; weights (C,) of the rows in the cost; prior_stddev (p,)."""
+        found = inverse.times(self.of_one_deviation(weights).T).T
+        if self.motion is not None:
+            if self._solves % MOTION_EVERY == 0:
+                self._by_motion = self.motion.moves(inverse, pi, weights[:AXES], prior_stddev)
+            self._solves += 1
+            found[-1] += self._by_motion
         return found
