@@ -25,6 +25,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Nodes save what they learn under the home folder, and start from what they find there.
 _HOME = tempfile.TemporaryDirectory(prefix="uvms_home_")
 os.environ["HOME"] = _HOME.name
+# The processes of a run inherit the folder of the first one, and share what is kept there.
+if "UVMS_TEST_KEPT" not in os.environ:
+    _KEPT = tempfile.TemporaryDirectory(prefix="uvms_kept_")
+    os.environ["UVMS_TEST_KEPT"] = _KEPT.name
 
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
