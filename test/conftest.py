@@ -25,6 +25,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Nodes save what they learn under the home folder, and start from what they find there.
 _HOME = tempfile.TemporaryDirectory(prefix="uvms_home_")
 os.environ["HOME"] = _HOME.name
+# The processes of a run inherit the folder of the first one, and share what is kept there.
+if "UVMS_TEST_KEPT" not in os.environ:
+    _KEPT = tempfile.TemporaryDirectory(prefix="uvms_kept_")
+    os.environ["UVMS_TEST_KEPT"] = _KEPT.name
 
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
@@ -32,29 +36,32 @@ from hypothesis import settings  # noqa: E402
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-# The files that take ten seconds or more, the longest first: one that comes last is waited for by
-# the other process. Those that need real time come after what reckons only, and so after the checks
-# that .ci/run has beside the first tests.
+# The files that take some seconds of processor time, about the longest first: one that comes last
+# is waited for by the other process. Those that wait in real time come after some minutes of what
+# reckons only, and so after the checks that .ci/run has beside the first tests; between two of them
+# stands what reckons, so that seldom both processes wait.
 LONGEST = (
-    "system/test_acceptance.py", "studies/test_fault_bench.py", "signals/test_faulty_recordings.py",
-    "estimation/test_calm.py", "studies/test_intervals.py", "studies/test_guided.py",
-    "signals/test_odometry.py", "evaluation/test_evaluate.py", "estimation/test_changes.py",
-    "uncertainty/test_identifiability.py", "estimation/test_estimator.py",
-    "signals/checks/test_frames.py", "solvers/test_solvers.py",
-    "evaluation/inspection/test_look.py", "signals/test_own_attitude.py", "ros/test_node.py",
-    "ros/test_live_faults.py", "ros/test_parameter_outputs.py",
-    "evaluation/batch/test_batch.py", "system/test_wheel.py",
-    "signals/checks/test_delay.py", "evaluation/test_evaluate_stages.py", "system/test_fuzz.py",
-    "simulation/test_rough.py", "signals/test_front_end.py", "model/test_forward_simulation.py",
-    "studies/test_unseen.py", "uncertainty/test_channel_noise.py", "studies/test_closed_loop.py",
-    "signals/filters/test_inertial.py", "estimation/test_forgetting.py",
-    "studies/test_benchmark.py", "studies/test_paper.py", "studies/test_terms_command.py",
-    "studies/test_twin_command.py", "simulation/test_simulated_robot.py",
-    "cpp/test_feedforward_header.py", "estimation/test_quasi_static_tilts.py",
-    "evaluation/test_prepared.py", "evaluation/test_pieces.py", "test_garbage.py",
-    "test_kill_campaign.py", "ros/test_memory.py", "system/test_compare_least_squares.py",
-    "studies/test_excite.py", "ros/test_demo.py", "ros/test_closed_loop_nodes.py",
-    "system/test_tutorial.py", "system/test_readme.py")
+    "signals/checks/test_frames.py", "system/test_acceptance.py", "estimation/test_estimator.py",
+    "studies/test_fault_bench.py", "estimation/test_changes.py", "evaluation/test_evaluate.py",
+    "evaluation/test_altered_recordings.py", "evaluation/test_arm_check.py",
+    "signals/test_odometry.py", "studies/test_intervals.py", "uncertainty/test_identifiability.py",
+    "solvers/test_solvers.py", "studies/test_guided.py", "system/test_tutorial.py",
+    "ros/test_node.py", "evaluation/inspection/test_look.py", "signals/test_front_end.py",
+    "ros/test_live_faults.py", "signals/test_faulty_recordings.py", "signals/test_after_garbage.py",
+    "ros/test_parameter_outputs.py", "studies/test_closed_loop.py", "estimation/test_calm.py",
+    "ros/test_identification_ends.py", "estimation/test_restarts.py",
+    "uncertainty/test_channel_noise.py", "evaluation/batch/test_batch.py",
+    "model/test_forward_simulation.py", "signals/checks/test_delay.py",
+    "ros/test_identification_node.py", "solvers/native/test_certificate.py",
+    "evaluation/test_evaluate_stages.py", "ros/test_closed_loop_nodes.py", "studies/test_excite.py",
+    "system/test_fuzz.py", "ros/test_memory.py", "studies/test_twin_command.py",
+    "signals/test_own_attitude.py", "ros/test_statements.py",
+    "system/test_compare_least_squares.py", "evaluation/test_left_over.py",
+    "ros/test_feedforward_node.py", "signals/checks/test_thruster_check.py",
+    "evaluation/test_prepared.py", "test_kill_campaign.py", "estimation/test_forgetting.py",
+    "studies/test_benchmark.py", "ros/test_demo.py", "simulation/test_simulated_robot.py",
+    "system/test_wheel.py", "cpp/test_feedforward_header.py", "studies/test_unseen.py",
+    "studies/test_paper.py", "system/test_readme.py")
 
 # No deadline: the tests may share a loaded machine. The same examples every time.
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=50)

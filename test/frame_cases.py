@@ -27,6 +27,7 @@ from pathlib import Path
 from types import SimpleNamespace as Message
 
 import numpy as np
+from kept import kept
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from uvms_adaptive_dynamics.config import Config  # noqa: E402
@@ -85,8 +86,13 @@ def decoded(message):
 def simulated(seed, duration):
     """(messages, truth at 100 Hz) of a run. A fault replaces messages and never changes one, so
     that a run is simulated once for all its faults."""
-    run = SimulatedRobot(seed, duration, start_ns=1_767_225_600 * 10**9, truth_period=0.01)
-    return [Received(*decoded(m)[:2], m.receive_time, m.receive_time) for m in run], run.truth()
+
+    def make():
+        run = SimulatedRobot(seed, duration, start_ns=1_767_225_600 * 10**9, truth_period=0.01)
+        messages = [Received(*decoded(m)[:2], m.receive_time, m.receive_time) for m in run]
+        return messages, run.truth()
+
+    return kept(f"seed_{seed}_{duration:g}_s", make)
 
 
 def recording(seed, duration=62.0, faults=()):

@@ -16,7 +16,8 @@
 the model stays as good."""
 import numpy as np
 import pytest
-from frame_cases import decoded, recording
+from clean_recording import clean_recording
+from frame_cases import decoded
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.estimation.estimator import Estimator
@@ -78,9 +79,9 @@ def setup():
 
 
 @pytest.fixture(scope="module")
-def other(setup):
+def other():
     """Samples of another motion."""
-    return samples_of(SignalFrontEnd(*setup), recording(11, 30.0))
+    return clean_recording()[2]
 
 
 def learnt(config, robot, seed):

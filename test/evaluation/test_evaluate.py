@@ -38,6 +38,7 @@ from uvms_adaptive_dynamics.evaluation.files import OTHER_BYTES, needed_bytes
 from uvms_adaptive_dynamics.evaluation.log import TRAJECTORY_POINTS, RunLog
 from uvms_adaptive_dynamics.evaluation.page_data import CHANNEL_VALUES, PARAMETER_POINTS
 from uvms_adaptive_dynamics.evaluation.parity import POINTS
+from uvms_adaptive_dynamics.evaluation.recording import Piece
 from uvms_adaptive_dynamics.evaluation.regimes import regimes
 from uvms_adaptive_dynamics.evaluation.run import evaluate, metrics_of, run
 from uvms_adaptive_dynamics.model.metrics import METRICS, channel_metrics
@@ -102,8 +103,8 @@ def altered(bag, path, change):
 def test_a_setting_that_contradicts_the_sensors_is_said(result, tmp_path, capsys):
     """What the front end finds in a bag is printed, with the bag's name and the likely setting; of
     a bag that is right nothing is. (Frozen: the front end needs no estimate for it.)"""
-    write_bag(tmp_path / "dive", seed=2, duration=34.0)
-    frozen = ["--frozen", "--parameters", str(result / "saved.yaml"), "--no-report"]
+    write_bag(tmp_path / "dive", seed=2, duration=24.0)
+    frozen = ["--jobs", "1", "--frozen", "--parameters", str(result / "saved.yaml"), "--no-report"]
     for settings, said in (([], False), (["--set", "dvl.frame=flu"], True)):
         assert main(["evaluate", str(tmp_path / "dive"), *frozen, *settings,
                      "--output", str(tmp_path / "out")]) == 0
@@ -197,7 +198,7 @@ def test_a_faulty_recording_is_accounted_for_on_the_terminal_too(bag, tmp_path, 
             message.header.stamp.nanosec = nanoseconds % 10**9
         return message
     assert main(["evaluate", str(altered(bag, tmp_path / "bad", spoil)), "--output",
-                 str(tmp_path / "out"), "--set", "filter.gap=0.9"]) == 0
+                 str(tmp_path / "out"), "--set", "filter.gap=0.9", "--jobs", "1"]) == 0
     metrics, told = strict(tmp_path / "out" / "metrics.json"), capsys.readouterr()
     joints, depth = (metrics["inputs"][role] for role in ("joint_states", "depth"))
     assert list(joints["refused"]) == ["position is not finite"]
@@ -305,7 +306,7 @@ def test_the_page_of_long_runs_of_many_joints_stays_below_3_mb():
 def test_figures_are_written_where_they_are_asked_for(result, bag, tmp_path):
     """As PNG files of their own; a run without them does not load matplotlib."""
     two = Config().with_values({"robot.joints": CHANNELS[6:8]})
-    evaluate([bag], two, output=tmp_path, report=False, figures=True)
+    evaluate([Piece(bag, end=6.0)], two, output=tmp_path, report=False, figures=True)
     assert {path.stem for path in tmp_path.glob("*.png")} == {
         "prediction_vehicle", "prediction_arm", "parity", "fixed_against_adapted", "eigenvalues",
         "solve_time", "parameters_vehicle_inertia", "parameters_vehicle_damping",
@@ -313,7 +314,7 @@ def test_figures_are_written_where_they_are_asked_for(result, bag, tmp_path):
     script = ("import sys; from uvms_adaptive_dynamics.__main__ import main\n"
               f"status = main(['evaluate', {str(bag)!r}, '--output', {str(tmp_path / 'other')!r}, "
               "'--set', 'estimation.solver=native', '--frozen', '--parameters', "
-              f"{str(result / 'saved.yaml')!r}, '--end', '4'])\n"
+              f"{str(result / 'saved.yaml')!r}, '--end', '4', '--jobs', '1'])\n"
               "assert status == 0 and 'matplotlib' not in sys.modules")
     subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
 
@@ -367,7 +368,8 @@ def test_frozen_run_learns_nothing(bag, result, tmp_path):
 def test_intervals_of_a_frozen_run_adapt_only_if_asked(bag, result, tmp_path, capsys):
     """With --adapt-intervals the width follows the residuals, what the saved noise holds stands
     beside it, and parameters stay; without --frozen the option is refused."""
-    given = ["evaluate", str(bag), "--adapt-intervals", "--no-report", "--output", str(tmp_path)]
+    given = ["evaluate", str(bag), "--adapt-intervals", "--no-report", "--jobs", "1", "--output",
+             str(tmp_path)]
     assert main([*given, "--frozen", "--parameters", str(result / "saved.yaml")]) == 0
     metrics = strict(tmp_path / "metrics.json")
     assert metrics["updates"] == 0
@@ -392,10 +394,10 @@ def test_several_bags_are_pooled_and_the_estimate_is_kept(bag, result):
 
 def test_vehicle_alone_and_arm_alone(bag, tmp_path):
     """A robot without an arm, or without a vehicle, gives its own channels and a report."""
-    vehicle = ["--output", str(tmp_path / "v"), "--set", "robot.joints=[]"]
+    vehicle = ["--jobs", "1", "--output", str(tmp_path / "v"), "--set", "robot.joints=[]"]
     assert main(["evaluate", str(bag), *vehicle]) == 0
     assert list(strict(tmp_path / "v" / "metrics.json")["channels"]) == CHANNELS[:6]
-    arm = ["--output", str(tmp_path / "a"), "--set", "robot.vehicle=false"]
+    arm = ["--jobs", "1", "--output", str(tmp_path / "a"), "--set", "robot.vehicle=false"]
     assert main(["evaluate", str(bag), *arm]) == 0
     metrics = strict(tmp_path / "a" / "metrics.json")
     assert list(metrics["channels"]) == CHANNELS[6:] and metrics["physical"]["min_eig_M"] is None
@@ -410,7 +412,8 @@ def test_single_bad_messages_do_not_spoil_a_run(bag, tmp_path):
             message.angular_velocity.x = np.inf
         return message
     path = altered(bag, tmp_path / "nan", spoil)
-    assert main(["evaluate", str(path), "--output", str(tmp_path / "out"), "--no-report"]) == 0
+    assert main(["evaluate", str(path), "--output", str(tmp_path / "out"), "--no-report",
+                 "--jobs", "1"]) == 0
     metrics = strict(tmp_path / "out" / "metrics.json")
     assert all(metrics["channels"][name]["n"] > 100
                for name in CHANNELS) and not (tmp_path / "out" / "report.html").exists()
@@ -420,7 +423,8 @@ def test_single_bad_messages_do_not_spoil_a_run(bag, tmp_path):
 def refused(bag, tmp_path, capsys):
     """Runs `evaluate` with arguments that cannot work; returns its one sentence."""
     def run(*arguments):
-        status = main(["evaluate", *(str(a) for a in arguments), "--output", str(tmp_path / "out")])
+        status = main(["evaluate", *(str(a) for a in arguments), "--jobs", "1", "--output",
+                       str(tmp_path / "out")])
         error = capsys.readouterr().err
         assert status == 2 and error.count("\n") == 1 and "Traceback" not in error, error
         assert not (tmp_path / "out" / "metrics.json").exists()
@@ -568,8 +572,8 @@ def test_results_outlive_a_disk_that_fills_during_the_run(bag, tmp_path, monkeyp
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     monkeypatch.setattr(writing, "_replace", full)
     monkeypatch.setattr(writing.tempfile, "tempdir", str(tmp_path))
-    assert main(["evaluate", str(bag), "--output", str(tmp_path / "out"), "--save-parameters",
-                 str(tmp_path / "p.yaml")]) == 2
+    assert main(["evaluate", str(bag), "--jobs", "1", "--end", "6", "--output",
+                 str(tmp_path / "out"), "--save-parameters", str(tmp_path / "p.yaml")]) == 2
     said = capsys.readouterr().err.splitlines()[-1]
     folder, = tmp_path.glob("uvms_kept_*")
     kept = {file.name: file for file in folder.iterdir()}

@@ -17,9 +17,9 @@ import copy
 
 import numpy as np
 import pytest
+from clean_recording import SECONDS, clean_recording, front_and_samples, held_out
 from frame_cases import recording, simulated
 from odometry import BOTH, ODOMETRY, POSE, as_pose, odometry, replaced
-from test_faulty_recordings import SECONDS, clean_recording, front_and_samples, held_out
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.model.robot import RobotModel

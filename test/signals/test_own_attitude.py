@@ -18,8 +18,8 @@ from types import SimpleNamespace as Message
 
 import numpy as np
 import pytest
+from clean_recording import SECONDS, clean_recording, front_and_samples, held_out
 from frame_cases import recording
-from test_faulty_recordings import SECONDS, clean_recording, front_and_samples, held_out
 
 from uvms_adaptive_dynamics.config import Config
 from uvms_adaptive_dynamics.errors import ConfigError

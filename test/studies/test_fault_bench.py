@@ -93,7 +93,7 @@ def test_the_clean_recording_has_no_fault(bench, robot):
 def test_a_recording_that_is_too_short_is_refused(tmp_path):
     from uvms_adaptive_dynamics.simulation.bag import write_bag
     write_bag(tmp_path / "dive", duration=5.0)
-    with pytest.raises(BagError, match="is 5 s long, expected at least 43 s"):
+    with pytest.raises(BagError, match="is 5 s long, expected at least 31 s"):
         recordings_of(tmp_path / "dive", Config(), SHORT_SCENE)
 
 

@@ -162,8 +162,8 @@ def test_figures_of_a_right_interval():
 SHORT_KINDS = ("--kinds", "gaussian", "coloured", "outliers")
 
 
-def intervals(folder, *more, duration="60"):
-    """Status of the command for one seed, by default of 60 s."""
+def intervals(folder, *more, duration="45"):
+    """Status of the command for one seed, by default of 45 s."""
     return main(["intervals", "--seeds", "5", "--duration", duration, "--solve-every", "25",
                  "--output", str(folder), *more])
 
@@ -178,8 +178,8 @@ def campaign(tmp_path_factory):
 
 @pytest.mark.parametrize("kind", SHORT_KINDS[1:])
 def test_intervals_hold_in_a_short_campaign(campaign, kind):
-    """60 s from a prior wrong by a factor of two: each run of each channel holds 88 to 99.9 % of
-    all rows; the first ten seconds, in which the prior's doubt makes intervals wide, weigh five
+    """45 s from a prior wrong by a factor of two: each run of each channel holds 88 to 99.9 % of
+    all rows; the first ten seconds, in which the prior's doubt makes intervals wide, weigh seven
     times what they weigh in 300 s."""
     found = json.loads(
         (campaign / "intervals.json").read_text())["kinds"][kind]["all"]["this package"]

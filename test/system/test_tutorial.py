@@ -20,7 +20,7 @@ from pathlib import Path
 from uvms_adaptive_dynamics.__main__ import main
 
 ROOT = Path(__file__).resolve().parents[2]
-SHORTER = {"--duration 60": "--duration 25"}
+SHORTER = {"--duration 60": "--duration 18"}
 
 
 def tutorial_commands():

@@ -179,13 +179,12 @@ class ManipulatorModel:
         self._set_state(mu, zeros, zeros, R_nb, np.zeros(6), np.zeros(6))
         pin.computeJointJacobians(self.model, self._data, self._q)
         load = np.zeros(self.model.nv)
-        up = np.array([0.0, 0.0, -1.0])  # NED
         for i, force, centre in zip(self._joint_ids, forces, centres):
-            placement = self._data.oMi[i]
-            wrench = np.concatenate([force * up, np.cross(placement.rotation @ centre, force * up)])
+            x, y, _ = (self._data.oMi[i].rotation @ centre).tolist()
             J = pin.getJointJacobian(self.model, self._data, i,
                                      pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
-            load -= J.T @ wrench
+            # Up is -z: the force (0, 0, -f) at (x, y, z) has the moment (-f y, f x, 0).
+            load += force * (J[2] + y * J[3] - x * J[4])
         return load[self._v_index], load[:6]
 
     def resting_load(self, mu, R_nb) -> np.ndarray:

@@ -26,8 +26,8 @@ def joint_friction(robot: TrueRobot, speed: np.ndarray) -> tuple[np.ndarray, np.
     The slope is for the implicit step of `physics`; the falling part of the Stribeck curve is left
     out of it, so it is never negative.
     """
-    viscous, coulomb, static = (np.asarray(x) for x in (robot.viscous, robot.coulomb, robot.static))
-    height = coulomb + (static - coulomb) * np.exp(-(speed / robot.stribeck_speed) ** 2)
+    viscous, coulomb, breakaway = robot.friction
+    height = coulomb + breakaway * np.exp(-(speed / robot.stribeck_speed) ** 2)
     sign = np.tanh(speed / robot.stiction_speed)
     slope = viscous + height * (1.0 - sign * sign) / robot.stiction_speed
     return viscous * speed + height * sign, slope
@@ -39,9 +39,9 @@ def joint_stops(robot: TrueRobot, lower: np.ndarray, upper: np.ndarray, angle: n
 
     `lower`, `upper`, `angle` (n,) [rad], `speed` (n,) [rad/s]. A stop pushes and never pulls.
     """
-    beyond = np.maximum(angle - upper, 0.0) + np.minimum(angle - lower, 0.0)
-    if not beyond.any():
+    if not np.logical_or(angle > upper, angle < lower).any():
         return np.zeros(angle.size), np.zeros(angle.size)
+    beyond = np.maximum(angle - upper, 0.0) + np.minimum(angle - lower, 0.0)
     torque = robot.stop_stiffness * beyond + robot.stop_damping * speed * (beyond != 0.0)
     pushes = torque * beyond > 0.0
     return np.where(pushes, torque, 0.0), np.where(pushes, robot.stop_damping, 0.0)

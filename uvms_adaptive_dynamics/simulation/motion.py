@@ -84,6 +84,7 @@ class ExcitingMotion:
         scale[6:] = np.minimum(top / np.abs(rate[6:]).max(axis=1),
                                room / swing[6:].max(axis=1))
         self._rate *= scale[:, None]
+        self._amplitude, self._bend = self._rate / self._omega, self._rate * self._omega
 
     def _history(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(values, rates) (axes, k) at times t (k,) without the offset."""
@@ -98,9 +99,9 @@ class ExcitingMotion:
         """Reference at time t [s] from the start."""
         angle = self._omega * t + self._phase
         sine, cosine = np.sin(angle), np.cos(angle)
-        return Reference(self.centre + (self._rate / self._omega * sine).sum(axis=1),
-                         (self._rate * cosine).sum(axis=1),
-                         -(self._rate * self._omega * sine).sum(axis=1))
+        return Reference(self.centre + np.add.reduce(self._amplitude * sine, axis=1),
+                         np.add.reduce(self._rate * cosine, axis=1),
+                         -np.add.reduce(self._bend * sine, axis=1))
 
 
 class ScaledMotion:

@@ -23,16 +23,18 @@ water from formulas of its own. Nothing is shared with the package's regressors.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pinocchio as pin
+from scipy.linalg.lapack import dposv
 
 from ..model.rotations import cross
 from .friction import joint_friction, joint_stops
 from .mishaps import PulledWater
-from .rough import RoughWater, StillWater
+from .rough import RoughWater, StillWater, Surroundings
 from .true_robot import TrueRobot
 
 FLU_TO_FRD = np.diag([1.0, -1.0, -1.0])
@@ -104,8 +106,8 @@ class Physics:
     def __init__(self, robot: TrueRobot, dt: float = 0.0025,
                  water: StillWater | RoughWater | PulledWater | None = None):
         self.dt, self.t = dt, 0.0
-        self._water = StillWater() if water is None else water
-        self._tether = FLU_TO_FRD @ self._water.place
+        self._water = None if isinstance(water, StillWater) else water
+        self._tether = np.zeros(3) if self._water is None else FLU_TO_FRD @ self._water.place
         arm = self.change_links(robot)
         self.n = len(robot.joints)
         rows = [arm.joints[arm.getJointId(name)].idx_q for name in robot.joints]
@@ -114,8 +116,9 @@ class Physics:
         self.torque_limit = arm.effortLimit[rows].copy()
         self._constant_mass = np.zeros((6 + self.n, 6 + self.n))
         self._constant_mass[:6, :6] = robot.added_mass
-        self._joints = np.arange(6, 6 + self.n)
-        self._constant_mass[self._joints, self._joints] = robot.rotor_inertia
+        # The joints' places on the diagonal of such a matrix when it is one row after the other.
+        self._on_joints = slice(6 * (7 + self.n), None, 7 + self.n)
+        self._constant_mass.reshape(-1)[self._on_joints] = robot.rotor_inertia
         self._is_upper = np.triu(np.ones((6 + self.n, 6 + self.n), dtype=bool))
         self._vehicle_cob = pin.SE3(np.eye(3), np.array(robot.cob))
         self._zero, self._no_moment = np.zeros(6 + self.n), np.zeros(3)
@@ -131,7 +134,7 @@ class Physics:
         self.data = self.model.createData()
         links = robot.loaded_links
         self._cob = [pin.SE3(np.eye(3), np.array(k.cob)) for k in links]
-        self._drag = [np.array(k.drag) for k in links]
+        self._drag = [tuple(map(float, k.drag)) for k in links]
         self._lift = [robot.water_density * robot.gravity * k.volume for k in links]
         return arm
 
@@ -175,48 +178,66 @@ class Physics:
         upper = pin.crba(self.model, self.data, q)  # not every Pinocchio fills the lower triangle
         return np.where(self._is_upper, upper, upper.T) + self._constant_mass
 
+    def _solved(self, q: np.ndarray, effort: np.ndarray, more: np.ndarray | float) -> np.ndarray:
+        """(6+n,) acceleration from an effort (6+n,), with `more` (n,) inertia on the joints."""
+        mass = np.add(pin.crba(self.model, self.data, q), self._constant_mass, order="C")
+        mass.reshape(-1)[self._on_joints] += more
+        # It reads the upper triangle alone, and takes a third of the time of numpy's solve.
+        _, acceleration, status = dposv(mass, effort)
+        if status:
+            raise np.linalg.LinAlgError("the mass matrix is not positive definite")
+        return acceleration
+
     def bias(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """(6+n,) generalized force of all but mass times acceleration, joint friction and stops."""
         model, data, external = self.model, self.data, self._external
-        current, current_rate, pull = self._water.at(self.t)
+        surroundings = None if self._water is None else self._water.at(self.t)
         pin.forwardKinematics(model, data, q, v)
         links = zip(self._cob, self._drag, self._lift)
-        for j, (cob, drag, lift) in enumerate(links, start=2):
+        for j, (cob, (drag_x, drag_y, drag_z), lift) in enumerate(links, start=2):
             R_nl = data.oMi[j].rotation
-            flow = cob.actInv(data.v[j]).linear - R_nl.T @ current
-            force = -np.sqrt(flow @ flow) * drag * flow - lift * R_nl[2]
+            flow = cob.actInv(data.v[j]).linear
+            if surroundings is not None:
+                flow = flow - R_nl.T @ surroundings.current
+            (x, y, z), (down_x, down_y, down_z) = flow.tolist(), R_nl[2].tolist()
+            speed = math.sqrt(x * x + y * y + z * z)
+            force = np.array((-speed * drag_x * x - lift * down_x,
+                              -speed * drag_y * y - lift * down_y,
+                              -speed * drag_z * z - lift * down_z))
             external[j] = cob.act(pin.Force(force, self._no_moment))
         R_nb = data.oMi[1].rotation
-        external[1] = self._vehicle_water(R_nb, v[:6], current, current_rate)
-        tether = R_nb.T @ pull
-        external[1] += pin.Force(tether, np.array(cross(self._tether, tether)))
+        external[1] = self._vehicle_water(R_nb, v[:6], surroundings)
+        if surroundings is not None:
+            tether = R_nb.T @ surroundings.pull
+            external[1] += pin.Force(tether, np.array(cross(self._tether, tether)))
         return pin.rnea(model, data, q, v, self._zero, external).copy()
 
-    def _vehicle_water(self, R_nb: np.ndarray, nu_ground: np.ndarray, current: np.ndarray,
-                       current_rate: np.ndarray) -> pin.Force:
+    def _vehicle_water(self, R_nb: np.ndarray, nu: np.ndarray,
+                       surroundings: Surroundings | None) -> pin.Force:
         """Buoyancy, damping and Coriolis force of the added mass on the vehicle.
 
-        In a current (3,) NED also what the added mass does not need to follow the water: its
-        acceleration is nu_dot less that of the water in the body's axes.
+        In a current also what the added mass does not need to follow the water: its acceleration
+        is nu_dot less that of the water in the body's axes.
         """
-        robot, down = self.robot, R_nb[2]
-        flow = R_nb.T @ current
-        nu = nu_ground.copy()
-        nu[:3] -= flow
-        water = np.concatenate([R_nb.T @ current_rate - cross(nu[3:], flow), self._no_moment])
+        robot, carried = self.robot, self._zero[:6]
+        if surroundings is not None:
+            flow = R_nb.T @ surroundings.current
+            nu = nu.copy()
+            nu[:3] -= flow
+            carried = robot.added_mass @ np.concatenate([
+                R_nb.T @ surroundings.current_rate - cross(nu[3:], flow), self._no_moment])
         # The momentum h of the added mass turns with the body: [w x h_v; w x h_w + v x h_v].
         coriolis = pin.Motion(nu).cross(pin.Force(robot.added_mass @ nu))
-        carried = pin.Force(robot.added_mass @ water)
-        damping = pin.Force(robot.linear_damping @ nu + robot.quadratic_damping @ (np.abs(nu) * nu))
-        buoyancy = pin.Force(-robot.buoyancy * down, self._no_moment)
-        return self._vehicle_cob.act(buoyancy) - damping - coriolis + carried
+        damping = robot.linear_damping @ nu + robot.quadratic_damping @ (np.abs(nu) * nu)
+        buoyancy = pin.Force(-robot.buoyancy * R_nb[2], self._no_moment)
+        return self._vehicle_cob.act(buoyancy) - coriolis + pin.Force(carried - damping)
 
     def acceleration(self, wrench: np.ndarray, joint_torque: np.ndarray) -> np.ndarray:
         """(6+n,) acceleration under a thruster wrench (6,) FRD and motor torques (n,)."""
         effort = np.concatenate([wrench, joint_torque]) - self.bias(self.q, self.v)
         friction, stops = joint_friction(self.robot, self.mu_dot), self._stops(self.mu, self.mu_dot)
         effort[6:] -= friction[0] + stops[0]
-        return np.linalg.solve(self.mass_matrix(self.q), effort)
+        return self._solved(self.q, effort, 0.0)
 
     def _stops(self, mu: np.ndarray, mu_dot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return joint_stops(self.robot, self.lower, self.upper, mu, mu_dot)
@@ -232,9 +253,7 @@ class Physics:
         stops, stop_slope = self._stops(middle[7:], guess[6:])
         slope = friction_slope + stop_slope
         effort[6:] -= friction + stops + slope * (self.v[6:] - guess[6:])
-        mass = self.mass_matrix(middle)
-        mass[self._joints, self._joints] += 0.5 * dt * slope
-        self._a = a = np.linalg.solve(mass, effort)
+        self._a = a = self._solved(middle, effort, 0.5 * dt * slope)
         speed = self.v + 0.5 * dt * a
         instant = Instant(self.t + 0.5 * dt, middle[:3], R_nb, speed[:6], a[:6], middle[7:],
                           speed[6:], a[6:], np.array(wrench), np.array(joint_torque))

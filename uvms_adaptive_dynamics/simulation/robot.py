@@ -225,7 +225,9 @@ class SimulatedRobot:
         middle = self._target + (self._thrust - self._target) * self._decay
         self._thrust = self._target + (middle - self._target) * self._decay
         self._steps += 1
-        share = self._share * self._mishaps.thrust_share(t, len(self._share))
+        share = self._share
+        if self._mishaps.failures:
+            share = share * self._mishaps.thrust_share(t, len(share))
         wrench = self.robot.allocation @ (share * self._thrusters.thrust(middle))
         return command, physics.step(wrench, torque)
 

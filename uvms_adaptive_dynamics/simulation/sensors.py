@@ -45,6 +45,7 @@ JOINT_NOISE, JOINT_SPEED_NOISE = 0.0011, 0.0092  # [rad], [rad/s]
 EFFORT_NOISE_SHARE, EFFORT_NOISE = 0.02, 0.02  # of the effort, [N m]
 STAMP_JITTER = 0.0003  # [s] of the instant of measurement
 MOST_STAMP_JITTER = 3 * STAMP_JITTER
+THREE_EYE = 3.0 * np.eye(3)
 
 
 class Message(NamedTuple):
@@ -76,7 +77,8 @@ class _Channel:
         self._schedule()
 
     def _schedule(self) -> None:
-        jitter = np.clip(self._rng.normal(0, STAMP_JITTER), -MOST_STAMP_JITTER, MOST_STAMP_JITTER)
+        jitter = self._rng.normal(0, STAMP_JITTER)
+        jitter = min(max(jitter, -MOST_STAMP_JITTER), MOST_STAMP_JITTER)
         self.due = self._phase + self._count * self._period + jitter
         self._count += 1
 
@@ -205,5 +207,5 @@ def between(before: Instant, after: Instant, t: float) -> Instant:
     pairs: list[tuple[Any, Any]] = list(zip(before, after))
     mixed = [(1.0 - part) * a + part * b for a, b in pairs]
     R_nb = mixed[2]
-    mixed[2] = 0.5 * R_nb @ (3.0 * np.eye(3) - R_nb.T @ R_nb)
+    mixed[2] = 0.5 * R_nb @ (THREE_EYE - R_nb.T @ R_nb)
     return Instant(*mixed)

@@ -23,6 +23,7 @@ are bolted on.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -140,6 +141,13 @@ class TrueRobot:
     # places of sensors, FLU [m]
     dvl_place: tuple = (-0.0612, 0.0009, -0.1061)
     surface_pressure: float = 100870.0  # [Pa] today
+
+    @cached_property
+    def friction(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(n,) each: viscous [N m s/rad], Coulomb, and static less Coulomb friction [N m]."""
+        viscous, coulomb, static = (np.array(x, float)
+                                    for x in (self.viscous, self.coulomb, self.static))
+        return viscous, coulomb, static - coulomb
 
     @property
     def loaded_links(self) -> tuple[TrueLink, ...]:

@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,35 @@ NEUTRAL_PWM_US = 1500.0
 LARGEST_CURVE_FILE = 1_000_000
 # [N] The largest ships' thrusters give a tenth of it.
 MOST_THRUST = 1e7
+
+
+class _Outward(NamedTuple):
+    """Thrust [N] against PWM [us] from neutral outward (k,), and its running maximum."""
+
+    pwm_us: np.ndarray
+    thrust: np.ndarray
+    peak: np.ndarray
+
+    @classmethod
+    def of(cls, pwm_us: np.ndarray, thrust: np.ndarray) -> _Outward:
+        """With neutral, which gives no thrust, before what lies further out."""
+        pwm_us, thrust = np.r_[NEUTRAL_PWM_US, pwm_us], np.r_[0.0, thrust]
+        return cls(pwm_us, thrust, np.maximum.accumulate(thrust))
+
+    def first_reached(self, wanted: np.ndarray) -> np.ndarray:
+        """PWM [us] where the curve, followed outward, first reaches `wanted` > 0.
+
+        The running maximum makes the search valid on a curve that is not monotone: the first figure
+        whose running maximum reaches `wanted` is itself that maximum, and the one before it is
+        still below `wanted`.
+        """
+        pwm, thrust, peak = self
+        wanted = np.minimum(wanted, peak[-1])
+        right = np.maximum(np.searchsorted(peak, wanted, side="left"), 1)
+        if not peak[-1] > 0.0:
+            return np.full(wanted.shape, NEUTRAL_PWM_US)
+        part = (wanted - thrust[right - 1]) / (thrust[right] - thrust[right - 1])
+        return pwm[right - 1] + part * (pwm[right] - pwm[right - 1])
 
 
 class ThrustCurve:
@@ -44,6 +74,8 @@ class ThrustCurve:
         self.voltages = np.array(voltages, dtype=float)
         self.thrust_n = np.array(thrust_n, dtype=float)
         self._check()
+        # Of the voltage asked for last: most callers ask for the same one at every command.
+        self._outward: tuple[float, _Outward, _Outward] | None = None
         for table in (self.pwm_us, self.voltages, self.thrust_n):
             table.setflags(write=False)
 
@@ -133,8 +165,8 @@ class ThrustCurve:
         """Index of the table cell that holds `value`, and the place within it, 0 to 1."""
         if axis.size == 1:
             return np.zeros(value.shape, dtype=int), 0.0 * value
-        inside = np.clip(value, axis[0], axis[-1])
-        index = np.clip(np.searchsorted(axis, inside, side="right") - 1, 0, axis.size - 2)
+        inside = np.minimum(np.maximum(value, axis[0]), axis[-1])   # np.clip takes twice as long
+        index = np.minimum(np.searchsorted(axis, inside, side="right") - 1, axis.size - 2)
         return index, (inside - axis[index]) / (axis[index + 1] - axis[index])
 
     def command(self, thrust_n, voltage):
@@ -145,30 +177,22 @@ class ThrustCurve:
         wanted, volt = np.broadcast_arrays(np.asarray(thrust_n, float), np.asarray(voltage, float))
         result = np.where(np.isnan(wanted) | np.isnan(volt), np.nan, NEUTRAL_PWM_US)
         for v in np.unique(volt[~np.isnan(volt)]):
-            column = self.thrust(self.pwm_us, v)
-            up, down = self.pwm_us > NEUTRAL_PWM_US, self.pwm_us < NEUTRAL_PWM_US
+            ahead, astern = self._outward_at(float(v))
             forward, backward = (volt == v) & (wanted > 0), (volt == v) & (wanted < 0)
-            result[forward] = self._first_reached(wanted[forward], self.pwm_us[up], column[up])
-            result[backward] = self._first_reached(
-                -wanted[backward], self.pwm_us[down][::-1], -column[down][::-1])
+            result[forward] = ahead.first_reached(wanted[forward])
+            result[backward] = astern.first_reached(-wanted[backward])
         return result[()]
 
-    @staticmethod
-    def _first_reached(wanted: np.ndarray, pwm: np.ndarray, thrust: np.ndarray) -> np.ndarray:
-        """Where the curve, followed outward from neutral, first reaches `wanted` > 0.
-
-        The running maximum makes the search valid on a curve that is not monotone: the first figure
-        whose running maximum reaches `wanted` is itself that maximum, and the one before it is
-        still below `wanted`.
-        """
-        pwm, thrust = np.r_[NEUTRAL_PWM_US, pwm], np.r_[0.0, thrust]
-        peak = np.maximum.accumulate(thrust)
-        wanted = np.minimum(wanted, peak[-1])
-        right = np.maximum(np.searchsorted(peak, wanted, side="left"), 1)
-        if not peak[-1] > 0.0:
-            return np.full(wanted.shape, NEUTRAL_PWM_US)
-        part = (wanted - thrust[right - 1]) / (thrust[right] - thrust[right - 1])
-        return pwm[right - 1] + part * (pwm[right] - pwm[right - 1])
+    def _outward_at(self, voltage: float) -> tuple[_Outward, _Outward]:
+        """The curve from neutral forward and backward at a voltage [V], thrust positive in both."""
+        kept = self._outward
+        if kept is None or kept[0] != voltage:
+            column = self.thrust(self.pwm_us, voltage)
+            up, down = self.pwm_us > NEUTRAL_PWM_US, self.pwm_us < NEUTRAL_PWM_US
+            kept = self._outward = (
+                voltage, _Outward.of(self.pwm_us[up], column[up]),
+                _Outward.of(self.pwm_us[down][::-1], -column[down][::-1]))
+        return kept[1:]
 
     def limits(self, voltage: float) -> tuple[float, float]:
         """Largest backward (negative) and forward thrust [N] at a voltage [V]."""

@@ -42,7 +42,8 @@ class Scene(NamedTuple):
 
 # Of 75 s 15 are left behind the longest outage.
 LONG_SCENE = Scene(75.0, 40.0, 30.0)
-SHORT_SCENE = Scene(30.0, 16.0, 12.0)
+# Of 22 s 5 are left behind it; by 7 s the estimate is no longer the prior's.
+SHORT_SCENE = Scene(22.0, 12.0, 7.0)
 
 
 class Recordings(NamedTuple):

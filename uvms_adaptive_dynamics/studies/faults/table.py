@@ -27,7 +27,7 @@ from .sea_cases import sea_cases
 from .setting_cases import setting_cases
 from .stream_cases import stream_cases
 
-# Of the short form, whose 30 s determine yaw's R^2 no better: .6 s of masked rows move it by .0025.
+# Of the short form, whose 22 s determine yaw's R^2 no better: .6 s of masked rows move it by .0025.
 SHORT_LOSS = 0.005
 
 CASE_KINDS = {
