@@ -36,6 +36,8 @@ from ..model.physical_set import PhysicalSet
 NEGLIGIBLE_COST = (
     1e-7  # of the cost without any estimate: an objective below it is a difference of large numbers
 )
+# statuses of answers that did not reach the optimum in their tick (estimation.deadline)
+OUT_OF_TIME = ("deadline", "held")
 
 
 @lru_cache(maxsize=4096)
