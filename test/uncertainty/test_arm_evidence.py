@@ -84,4 +84,4 @@ def test_an_effort_without_a_factor_is_told_without_a_number():
     found = arm_findings(fit, np.zeros((T, 2)), turned, JOINTS, Config().joint_states,
                          np.array([[-1.0, 1.0]] * 2))
     assert found.finding.code == "joint_states.effort_scale"
-    assert "no factor mends it" in found.finding.sentence
+    assert "no factor corrects them" in found.finding.sentence

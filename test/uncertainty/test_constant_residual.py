@@ -35,7 +35,7 @@ def findings(offsets, count=2000, estimated=(False,) * 3, overlap=12.0, moves=(T
 def test_a_constant_residual_is_named_with_value_error_and_setting():
     """The joint's by its effort's zero, the vehicle's by a tether; noise alone by nothing."""
     surge, joint = findings([-2.0, 0.0, 0.8])
-    assert surge.startswith("surge: measured less predicted is -") and "'vehicle'" in surge
+    assert surge.startswith("surge: measured minus predicted effort is -") and "'vehicle'" in surge
     assert joint.startswith("axis_b: ") and "joint_states.effort_offset" in joint
     value, error = joint.split(" is +")[1].split(" N m")[0].split(" +- ")
     assert float(value) == pytest.approx(.8, abs=3 * float(error)) and 0.05 < float(error) < 0.12
@@ -58,7 +58,7 @@ def test_a_noise_far_above_all_residuals_is_told_from_a_channel_at_rest():
         residual = rng.normal(size=3) * [1.0, 0.3, 0.5]
         noise.add_residual(residual, np.ones(3, bool), noise.interval_stddev, np.zeros(3, bool))
     (found,) = noise_findings(CHANNELS, UNITS, noise.stddev, noise.at_most, np.full(3, 5.0))
-    assert found.startswith("axis_e: the noise assumed is 4.35 N m") and "0.3 N m" in found
+    assert found.startswith("axis_e: the assumed noise is 4.35 N m") and "0.3 N m" in found
     assert "effort_scale" not in found
 
 
