@@ -56,12 +56,12 @@ class ResidualMean:
 
     def _sentence(self, channel: str, unit: str, c: int, error: float) -> str:
         joint = channel not in VEHICLE_CHANNELS
-        cause, remedy = (("a wrong zero of the effort", "'joints', or correct it with "
+        cause, remedy = (("the effort's zero", "'joints', or correct it with "
                           "joint_states.effort_offset") if joint else
                          ("tether, trim or current", "'vehicle'"))
         return (f"{channel}: measured minus predicted effort is {self._mean[c]:+.3g} +- "
-                f"{error:.2g} {unit} on average, perhaps from {cause}; set robot.estimate_offsets "
-                f"to {remedy}")
+                f"{error:.2g} {unit} on average, perhaps due to {cause}; set "
+                f"robot.estimate_offsets to {remedy}")
 
 
 def noise_findings(channels: Sequence[str], units: Sequence[str], assumed: np.ndarray,
