@@ -73,7 +73,7 @@ def test_nothing_wrong_is_good():
     (channel(0.2), USABLE, "20% of the effort's power"),
     (channel(0.7), NOT_USABLE, "wrong sensor, sign, order"),
     (channel(0.7, moved=False), USABLE, "hardly moved"),
-    (channel(trust="wrong"), NOT_USABLE, "more than its noise explains"),
+    (channel(trust="wrong"), NOT_USABLE, "more than noise can explain"),
     (channel(trust="doubtful"), USABLE, "doubtful"),
     (channel(width=0.75), USABLE, "the 95 % intervals cover"),
     (channel(width=0.4), NOT_USABLE, "the 95 % intervals cover"),
@@ -145,7 +145,7 @@ SILENT = {"r2": None}
 
 @pytest.mark.parametrize("values, said", [
     ({"masked": {"no dvl": 600, "no imu": 700}}, "masked for 'no imu'"),
-    ({"masked": {"no dvl": 600}, "counted": 900}, "masked for 'no dvl'"),    # and those beside them
+    ({"masked": {"no dvl": 600}, "counted": 900}, "masked for 'no dvl'"),    # and rows next to them
     ({"masked": {"no dvl": 60}, "counted": 90}, "implausible or next to masked"),
     ({"masked": {"no dvl": 600}}, "less than 3 s of motion"),
     ({"masked": {}, "moved": False}, "less than 3 s of rows"),

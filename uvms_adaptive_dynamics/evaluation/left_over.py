@@ -105,12 +105,12 @@ def explanations(samples: Sequence[Sample], config: Config, robot: RobotModel,
         shares["current"] = _left(current.Y, rows)
         if (shares["current"][:6] < LEFT * plain[:6])[carried].any():
             findings.append(_advice(current, config.robot.current_ned))
-    words = {name: _words(left[c], plain[c], {guess: own[c] for guess, own in shares.items()})
+    words = {name: _explanation(left[c], plain[c], {guess: own[c] for guess, own in shares.items()})
              for c, name in enumerate(robot.channels) if poor[c]}
     return Explained(findings, {name: said for name, said in words.items() if said})
 
 
-def _words(left: float, plain: float, shares: dict[str, float]) -> str:
+def _explanation(left: float, plain: float, shares: dict[str, float]) -> str:
     """The sentence on a channel of whose power the estimate leaves `left`, and the best parameters
     of the model leave `plain`: the guess that leaves least, if that is less than half; else ''."""
     if plain < min(LEFT * left, MATTERING_SHARE):

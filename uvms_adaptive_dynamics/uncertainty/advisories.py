@@ -75,7 +75,7 @@ def block_warnings(table: ParameterTable, words: Sequence[str]) -> list[str]:
         if measured < LEAST_MEASURED * free:
             found.append(
                 f"{block}: {free - measured} of {free} parameters still rest mostly on the prior. "
-                f"{motion_for(block)} before a controller relies on them")
+                f"{motion_for(block)}, before a controller relies on them")
     return found
 
 

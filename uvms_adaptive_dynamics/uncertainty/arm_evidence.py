@@ -83,13 +83,13 @@ def arm_findings(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: S
     links' buoyancy, which their parameters cannot represent. If buoyancy explains more than the
     fault, the fault must persist with buoyancy in the fit.
     """
-    told = _likeliest(_found(fit, late, turned, joints, settings, room, drag_gain))
+    told = _most_likely(_found(fit, late, turned, joints, settings, room, drag_gain))
     if told is None or floating is None:
         return told
     afloat = fit.beside(floating)
     if fit.cost - afloat.cost < told.gain + LEAST_COST_GAIN:
         return told
-    return _likeliest(_found(afloat, late, turned, joints, settings, room, drag_gain))
+    return _most_likely(_found(afloat, late, turned, joints, settings, room, drag_gain))
 
 
 def _found(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequence[str],
@@ -132,7 +132,7 @@ def _found(fit: RobustFit, late: np.ndarray, turned: np.ndarray, joints: Sequenc
     return found
 
 
-def _likeliest(found: Sequence[Told]) -> Told | None:
+def _most_likely(found: Sequence[Told]) -> Told | None:
     """The fault with the largest gain; its sentence names those that are equally likely."""
     if not found:
         return None

@@ -37,10 +37,10 @@ JUDGED_SECONDS = MIN_BLOCKS * BLOCK_TIME
 # ones at which trust enters its states.
 UNEXPLAINED_SHARE, MATTERING_SHARE = UNEXPLAINED_BY_STATE[0], MATTERS_BY_STATE[0]
 # Possible causes when nothing points to one.
-UNEXPLAINED = ("check for a wrong sensor, sign, order or scale, a robot that differs from its "
-               "configuration, or a force that the model lacks (current, tether, drag of the arm)")
-LITTLE_LEFT = ("the model lacks a force on this axis (tether, current, drag of the arm), or the "
-               "axis moved too little")
+UNEXPLAINED = ("possible causes: a wrong sensor, sign, order or scale; a robot that differs from "
+               "its configuration; a force that the model lacks (current, tether, drag of the arm)")
+LITTLE_LEFT = ("possible causes: a force that the model lacks (tether, current, drag of the arm); "
+               "too little motion on this axis")
 # Coverage of 95 % intervals over a recording: no run of docs/uncertainty.md was below.
 GOOD_COVERAGE = 0.90
 # Mean width over that of a constant interval for Gaussian residuals of the same RMSE.
@@ -216,25 +216,24 @@ def _fits(evidence: Evidence) -> Answer:
     silent = [name for name in wanted if name not in judged]
     if 2 * len(silent) > len(wanted) or not judged:
         found.append((NOT_USABLE, "most channels could not be judged: "
-                                  f"{_of_silence(evidence, silent)}"))
+                                  f"{_not_judged(evidence, silent)}"))
     elif silent:
-        found.append((USABLE, f"not judged: {_of_silence(evidence, silent)}"))
+        found.append((USABLE, f"not judged: {_not_judged(evidence, silent)}"))
     misset = bool(_misset(evidence))
     for name, channel in judged.items():
         unexplained = 1 - channel.figures["r2"]
         hardly = not (channel.moved or misset or channel.trust == "wrong")
         if unexplained > UNEXPLAINED_SHARE and hardly:
-            found.append((USABLE, f"{name}: hardly moved, and the model leaves "
-                                  f"{_share(unexplained)} of its effort's power unexplained; move "
-                                  "it more, or do not rely on it"))
+            found.append((USABLE, f"{name}: hardly moved, and {_share(unexplained)} of its "
+                                  "effort's power is unexplained; move it more, or do not rely "
+                                  "on it"))
         elif channel.trust == "wrong" or unexplained > UNEXPLAINED_SHARE:
-            found.append((NOT_USABLE, f"{name}: the model leaves {_share(unexplained)} of the "
-                                      f"effort's power unexplained{_by_trust(channel)}; "
+            found.append((NOT_USABLE, f"{name}: {_share(unexplained)} of the effort's power is "
+                                      f"unexplained{_by_trust(channel)}; "
                                       f"{evidence.explained.get(name, UNEXPLAINED)}"))
         elif unexplained > MATTERING_SHARE:
-            found.append((USABLE, f"{name}: the model leaves {_share(unexplained)} of the effort's "
-                                  "power unexplained; "
-                                  f"{evidence.explained.get(name, LITTLE_LEFT)}"))
+            found.append((USABLE, f"{name}: {_share(unexplained)} of the effort's power is "
+                                  f"unexplained; {evidence.explained.get(name, LITTLE_LEFT)}"))
         elif channel.trust == "doubtful" and not misset:
             found.append((USABLE, f"{name}: doubtful at the end; check its residuals and move it "
                                   "more"))
@@ -251,18 +250,18 @@ def _left_out(evidence: Evidence) -> str:
 
 
 def _by_trust(channel: ChannelEvidence) -> str:
-    return ", more than its noise explains" if channel.trust == "wrong" else ""
+    return ", more than noise can explain" if channel.trust == "wrong" else ""
 
 
-def _of_silence(evidence: Evidence, names: Sequence[str]) -> str:
+def _not_judged(evidence: Evidence, names: Sequence[str]) -> str:
     """The channels that are not judged, grouped by reason."""
     by_reason: dict[str, list[str]] = {}
     for name in names:
-        by_reason.setdefault(_why_silent(evidence.channels[name]), []).append(name)
+        by_reason.setdefault(_why_not_judged(evidence.channels[name]), []).append(name)
     return "; ".join(f"{', '.join(found)} ({why})" for why, found in by_reason.items())
 
 
-def _why_silent(channel: ChannelEvidence) -> str:
+def _why_not_judged(channel: ChannelEvidence) -> str:
     """Why a channel is not judged: what removes most of its rows, or what its rows lack."""
     if channel.seconds >= JUDGED_SECONDS:
         return f"effort varies by less than {STILL_SHARE:.0%} of its predicted deviation"
@@ -286,7 +285,7 @@ def _calibrated(evidence: Evidence) -> Answer:
         if held < GOOD_COVERAGE:
             found.append((USABLE if held >= LEAST_COVERAGE else NOT_USABLE,
                           f"{name}: the 95 % intervals cover only {held:.0%} of the rows; do not "
-                          f"use them as bounds. {_how_to_grow(evidence)}"))
+                          f"use them as bounds. {_how_to_widen(evidence)}"))
         elif ratio > WIDEST and share > MATTERING_SHARE:
             found.append((USABLE, f"{name}: the 95 % intervals are {ratio:.1f} times as wide as "
                                   f"the errors require ({held:.0%} inside)"
@@ -298,7 +297,7 @@ def _calibrated(evidence: Evidence) -> Answer:
     return _answer("Is it calibrated?", found, sentence)
 
 
-def _how_to_grow(evidence: Evidence) -> str:
+def _how_to_widen(evidence: Evidence) -> str:
     """What widens intervals that are too narrow."""
     return ("They widen with more and livelier motion" if evidence.learnt else
             "Frozen intervals do not widen: the robot or its motion differs from what was learnt; "
@@ -326,7 +325,7 @@ def _inputs(evidence: Evidence) -> Answer:
             found.append((USABLE, f"{name}: {_share(share)} of its rows are masked, mostly for "
                                   f"'{reason}'{': ' + behind if behind else ''}"))
     return _answer("Are sensors and settings right?", _merged(found),
-                   f"{len(found)} found wrong" if found else "no check found a fault")
+                   f"problems found: {len(found)}" if found else "no check found a fault")
 
 
 def _misset(evidence: Evidence) -> list[Finding]:
@@ -383,10 +382,10 @@ def _identified(evidence: Evidence) -> Answer:
     measured = sum(word == "measured" for word in evidence.known_from)
     free = sum(word != "frozen" for word in evidence.known_from)
     return _answer("What is not identified?", [(USABLE, sentence) for sentence in warned],
-                   f"{measured} of {free} parameters are measured individually; "
-                   + ("at least half of each vehicle and friction part" if not warned else
-                      f"{len(warned)} part{'s' if len(warned) > 1 else ''} known mostly from the "
-                      "prior"))
+                   f"{measured} of {free} parameters are measured individually, "
+                   + ("at least half of every vehicle and friction part" if not warned else
+                      f"with {len(warned)} part{'s' if len(warned) > 1 else ''} known mostly from "
+                      "the prior"))
 
 
 def _share(value: float) -> str:
