@@ -15,8 +15,7 @@
 """Inverse of the information on the directions that the constraints leave free, by solves with its
 factor.
 
-A tick multiplies it by twenty rows at most; the full matrix is formed on demand.
-docs/mathematics.md, "Covariance"."""
+The full matrix is formed on demand. docs/mathematics.md, "Covariance"."""
 from __future__ import annotations
 
 import math
@@ -28,7 +27,7 @@ from scipy.special import erfcx
 
 from ..errors import SolverError
 
-# part of a unit normal orthogonal to the earlier normals below which it counts as dependent
+# length of a unit normal's part orthogonal to the earlier ones below which it is dependent on them
 DEPENDENT = 1e-6
 EQUALITY_PUSH = 1e3  # push assigned to an equality, relative to the strongest inequality's
 FAR_OUTSIDE = 30.0  # deviations from which the series of `share_inside` is exact to 1e-6

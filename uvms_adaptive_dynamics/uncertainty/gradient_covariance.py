@@ -53,7 +53,7 @@ class GradientCovariance:
     def __init__(self, channels: int, size: int, kernel: np.ndarray, period: float, decay: float,
                  memory: float):
         """channels: C; size: p; kernel (K,): the rows' low-pass; period [s]; decay: a row's weight
-        in the cost is decay^age [ticks]; memory: the same base for residuals."""
+        in the cost is decay^age [ticks]; memory: likewise for residuals."""
         self.autocovariance = ResidualAutocovariance(channels, kernel, period, memory)
         self._kernel, self._decay = kernel, decay
         B, K = self.autocovariance.ar.size, len(kernel)

@@ -56,7 +56,7 @@ class Cones:
         self.places = np.concatenate([below, above])
         self.sign = np.concatenate([np.ones(below.size), -np.ones(above.size)])
         self.offset = np.concatenate([lower[below], -upper[above]])
-        # inequalities with a free parameter only
+        # only inequalities that contain a free parameter
         inequalities = [lmi for lmi in physical.inequalities if at.free[lmi.places].any()]
         K, width = len(inequalities), max((len(lmi.places) for lmi in inequalities), default=1)
         self.count = K

@@ -158,8 +158,8 @@ class _Tick:
         self.start = self.cones.coordinates.reduce(problem.pi)
 
     def by_active_set(self) -> tuple[Solution, WarmStart] | None:
-        """The answer from the last active set, or the previous estimate held; None if there is no
-        active set or both are too far from the optimum."""
+        """The answer from the last active set, or else the previous estimate, held. None without an
+        active set, after a held tick, and if both are too far from the optimum."""
         active, cost = self.warm.active, self.cost
         if active is None or self.warm.held:
             return None
