@@ -500,8 +500,8 @@ def test_a_first_motion_is_news_and_no_error(robot, data):
 
 
 def test_solves_that_fail_in_a_row_end_in_recovery(robot, data):
-    """After ten failures the data behind them are dropped and the estimation goes on from the last
-    good estimate and its covariance."""
+    """After ten failures their data are dropped, and the estimator restarts from the last good
+    estimate and its covariance."""
     estimator = Estimator(Config(), robot=robot)
     for sample in data[:150]:
         estimator.step(sample)
@@ -510,7 +510,7 @@ def test_solves_that_fail_in_a_row_end_in_recovery(robot, data):
     for sample in data[150:165]:
         last = estimator.step(sample)
     assert estimator.recoveries == 1 and estimator.solver_failures >= 10
-    assert any("restarts from the last good estimate" in note for note in estimator.notes)
+    assert any("restarted from the last good estimate" in note for note in estimator.notes)
     for sample in data[165:180]:
         last = estimator.step(sample)
     assert last.status == "optimal" and estimator.recoveries == 1

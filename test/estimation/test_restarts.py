@@ -240,7 +240,7 @@ def test_data_that_come_again_are_told():
         again.add(sample)
         later.add(replace(sample, t=sample.t + 60.0))
         other.add(replace(theirs, t=sample.t))
-    assert "from 0 s on have been learnt from before" in again.repeated
+    assert "from 0 s on have already been learnt from" in again.repeated
     assert again.notes.count(again.repeated) == 1
     assert not (first.repeated or later.repeated or other.repeated)
     assert len(later.parameter_set().learned["spans"]) == 2

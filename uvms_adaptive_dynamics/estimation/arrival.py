@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Arrival costs: what is kept of rows that have left the window, and of the prior.
+"""Arrival costs: the condensed rows that have left the window, and the prior.
 
-Alternatives with the same methods, chosen once by `arrival_cost`. Rows come in SI units and
-per channel; `weights` (C,), the reciprocal noise variances, are applied when a quadratic is formed.
+The classes share their methods; `arrival_cost` chooses one. Rows are in SI units and per channel;
+`weights` (C,), the reciprocal noise variances, are applied when a quadratic is formed.
 docs/mathematics.md, "Arrival cost".
 """
 from __future__ import annotations
@@ -31,14 +31,14 @@ from .increment_arrival import IncrementArrival
 from .prior_information import PriorInformation
 from .square_root_information import ChannelInformation, triangular
 
-# rows that forgetting takes as new together: enough for a motion to excite all its directions
+# instants per block of directional forgetting: enough for a motion to excite all its directions
 FORGETTING_BLOCK = 1000
 
-Split = Sequence[np.ndarray]    # masks (C,) of channels whose rows are summed apart
+Split = Sequence[np.ndarray]    # masks (C,) of channels whose rows are summed separately
 
 
 class UniformArrival:
-    """All rows with weight lambda^age; the prior fades alike, down to a floor."""
+    """All rows, with weight lambda^age; the prior fades at the same rate, down to a floor."""
 
     directional = False
 
@@ -86,11 +86,10 @@ class UniformArrival:
 
 
 class DirectionalArrival:
-    """All rows, of which only what newer ones replace is forgotten, a block at a time.
+    """All rows; only what newer rows replace is forgotten, one block at a time.
 
-    Besides the methods of its siblings: `close_block` and `marginalize` map the old rows. Sums
-    follow at once; the channels' factors, a channel at a time, through the iterator that both
-    return."""
+    In addition to the common methods, `close_block` and `marginalize` map the old rows. They map
+    the sums at once and return an iterator that maps the channels' factors, one per step."""
 
     decay = 1.0
     directional = True
@@ -117,7 +116,7 @@ class DirectionalArrival:
         self._in_block += 1
 
     def reweigh(self, weights: np.ndarray) -> None:
-        """See `IncrementArrival.reweigh`; not while an iterator of a map is unfinished."""
+        """See `IncrementArrival.reweigh`; never while a map's iterator is unfinished."""
         self._weights = weights
         self._old_data, self._block_data = self._old.weighted(weights), self._block.weighted(
             weights)
@@ -131,8 +130,7 @@ class DirectionalArrival:
         return self._prior
 
     def floor(self, pi: np.ndarray) -> np.ndarray:
-        """See `IncrementArrival.floor`: no direction ever has less information than it began with.
-        """
+        """See `IncrementArrival.floor`: no direction loses its initial information."""
         return self._given.floor
 
     def gradient_covariance(self) -> np.ndarray:
@@ -145,7 +143,7 @@ class DirectionalArrival:
                 and (self._lambda < 1.0 or self._wander is not None))
 
     def close_block(self) -> tuple[RowMap, Iterator[None]]:
-        """Forget what the block's rows replace, and count them as old from now on."""
+        """Forget what the block's rows replace, then add the block to the old rows."""
         share = 1 - self._lambda ** min(self._in_block, FORGETTING_BLOCK)
         row_map = directional_map(self._old_data + self._prior, self._block_data, share)
         self._map_sums(row_map)
@@ -159,12 +157,12 @@ class DirectionalArrival:
         return row_map, self._old.mapped(row_map.rows, closed)
 
     def postpone(self) -> None:
-        """Wait for another block."""
+        """Try again a block later."""
         self._in_block = 0
 
     def marginalize(self, places: np.ndarray, pi: np.ndarray) -> tuple[RowMap, Iterator[None]]:
-        """Let old rows say nothing of `places` (k,), which begin again about pi (p,) as at first.
-        """
+        """Marginalize old rows over parameters at `places` (k,), which start again about pi (p,)
+        with the prior's initial information."""
         row_map = marginal_map(self._old_data + self._prior, places)
         self._map_sums(row_map)
         self._add_prior(self._beginning(places, pi))
@@ -172,7 +170,7 @@ class DirectionalArrival:
         return row_map, self._old.mapped(row_map.rows, nothing)
 
     def _let_wander(self, wander: Wander) -> RowMap:
-        """Old rows and prior of parameters that have changed by themselves during the block."""
+        """Apply the random drift of wandering parameters during the block to old rows and prior."""
         row_map = wander_map(self._old_data + self._prior, wander.places,
                              wander.added(self._in_block))
         self._map_sums(row_map)
@@ -182,13 +180,13 @@ class DirectionalArrival:
         return row_map
 
     def _add_prior(self, rows: np.ndarray) -> None:
-        """Count rows (k, p + 1) to the prior, with the noise that they state."""
+        """Add rows (k, p + 1) to the prior, as rows of unit noise."""
         self._prior_rows = triangular(np.vstack([self._prior_rows, rows]))
         self._prior = self._prior_rows.T @ self._prior_rows
         self._prior_noise = self._prior_noise + rows[:, :-1].T @ rows[:, :-1]
 
     def _beginning(self, places: np.ndarray, pi: np.ndarray) -> np.ndarray:
-        """(k, p + 1) rows that parameters at `places` begin with, about pi."""
+        """(k, p + 1) initial rows of the parameters at `places` (k,), about pi (p,)."""
         rows, k = np.zeros((len(places), len(pi) + 1)), np.arange(len(places))
         rows[k, places] = 1 / self._given.stddev[places]
         rows[:, -1] = rows[k, places] * pi[places]
@@ -207,9 +205,9 @@ ArrivalCost = IncrementArrival | UniformArrival | DirectionalArrival
 
 def arrival_cost(settings: Estimation, table: ParameterTable, prior: PriorInformation,
                  split: Split, wander: Wander | None = None) -> ArrivalCost:
-    """The arrival cost that the settings name. With coupling 'reaction' rows change with the
-    estimate, and forgetting is uniform. wander: what changes by itself; where forgetting is not
-    directional it fades as all else."""
+    """The arrival cost that the settings select. With coupling 'reaction' rows depend on the
+    estimate, so forgetting is uniform. wander: parameters that drift by themselves; unless
+    forgetting is directional, they fade like all others."""
     if settings.arrival != "information":
         return IncrementArrival(settings, table, prior, len(split))
     if settings.forgetting_kind == "uniform" or settings.coupling == "reaction":
@@ -219,6 +217,7 @@ def arrival_cost(settings: Estimation, table: ParameterTable, prior: PriorInform
 
 def add_weighted(sums: Sequence[np.ndarray], split: Split, rows: np.ndarray,
                  weights: np.ndarray) -> None:
-    """Add weights (C,) times the products of rows [Y tau] (C, p + 1) to each sum of the split."""
+    """Add the weighted products of rows [Y tau] (C, p + 1), weights (C,), to each sum of the split.
+    """
     for one, mask in zip(sums, split):
         one += ((weights * mask)[:, None] * rows).T @ rows

@@ -12,14 +12,14 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The evidence for a change: Bayes factors of the rows of the last seconds (docs/mathematics.md,
-"Changes of the robot").
+"""Evidence for a change of the robot: Bayes factors of the rows of the last seconds
+(docs/mathematics.md, "Changes of the robot").
 
-What a change would have to be is not known, so it is a random variable about zero with the
-deviation that such a change may have, and the evidence is the marginal likelihood of the recent
-residuals over their likelihood without a change (Willsky and Jones, "A generalized likelihood ratio
-approach to the detection and estimation of jumps", 1976). A change of many parameters pays for them
-(Occam factor), and model error counts as noise, as long as it lasts.
+The size of a change is unknown, so it is a normal random variable about zero, with a plausible
+deviation. The evidence is the marginal likelihood of the recent residuals over their likelihood
+without a change (Willsky and Jones, "A generalized likelihood ratio approach to the detection and
+estimation of jumps", 1976). A change of many parameters pays for them (Occam factor); model error
+counts as noise, with its own correlation time.
 """
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from scipy.linalg.lapack import dpotrf, dtrtrs
 class RecentRows:
     """Rows of the last seconds, oldest first, zero where they do not count.
 
-    Y (T, C, p); predicted, residual (T, C) as they were before each row was used; weight (T, C):
-    reciprocal variance that a row has as one of many like it, model error included; by_velocity
-    (T, C, 2): what the predictions change by with the scale of the linear velocity; R_nb (T, 3, 3):
-    attitudes; load (T, 12): the force from outside that each was predicted with; by_thruster
-    (T, C, N): what each thruster adds to the efforts."""
+    Y (T, C, p); predicted, residual (T, C): made before each row was used; weight (T, C):
+    reciprocal variance of a row, model error and correlation with its neighbours included;
+    by_velocity (T, C, 2): change of the predictions with the scale of the linear velocity; R_nb
+    (T, 3, 3): attitudes; load (T, 12): external force assumed in each prediction; by_thruster
+    (T, C, N): contribution of each thruster to the efforts."""
 
     Y: np.ndarray
     predicted: np.ndarray
@@ -51,8 +51,8 @@ class RecentRows:
 
 
 class LoadSums(NamedTuple):
-    """What rows say of all force from outside: A (12, 12), b (12,) of the normal equations, weight
-    (6,) of a row by itself, stddev (12,) of what such a force may be."""
+    """Normal equations A (12, 12), b (12,) of the total external force; weight (6,) of a single
+    row; stddev (12,): prior deviations of such a force."""
 
     A: np.ndarray
     b: np.ndarray
@@ -60,24 +60,24 @@ class LoadSums(NamedTuple):
     stddev: np.ndarray
 
     def solution(self) -> tuple[float, np.ndarray]:
-        """(ln Bayes factor of such a force against none, its mean (12,))."""
+        """(ln Bayes factor of such a force against none, its posterior mean (12,))."""
         return bayes_factor(self.A, self.b, self.stddev)
 
 
 def normal_equations(columns: np.ndarray, rows: RecentRows) -> tuple[np.ndarray, np.ndarray]:
-    """A (k, k) and b (k,) of a change of which one unit adds columns (T, C, k) to the efforts."""
+    """A (k, k) and b (k,) of a change that adds columns (T, C, k) times its size to the efforts."""
     columns = columns.reshape(rows.residual.size, -1)
     weighted = rows.weight.reshape(-1, 1) * columns
     return columns.T @ weighted, rows.residual.ravel() @ weighted
 
 
 def bayes_factor(A: np.ndarray, b: np.ndarray, stddev: np.ndarray) -> tuple[float, np.ndarray]:
-    """(ln Bayes factor, posterior mean (k,)) of what has the normal equations A (k, k) and b (k,)
-    and a prior about zero with these deviations (k,), against zero."""
+    """(ln Bayes factor against zero, posterior mean (k,)) of an unknown with normal equations
+    A (k, k), b (k,) and a normal prior about zero with stddev (k,). Raises LinAlgError."""
     D = stddev
     M = D[:, None] * A * D
     M.flat[::D.size + 1] += 1.0
-    # The transpose of the symmetric matrix is in the order LAPACK works in place.
+    # M is symmetric; its transpose has the memory order in which LAPACK factorizes in place.
     L, info = dpotrf(M.T, lower=1, clean=0, overwrite_a=1)
     if info:
         raise np.linalg.LinAlgError("a change's information is not positive definite")
@@ -87,5 +87,5 @@ def bayes_factor(A: np.ndarray, b: np.ndarray, stddev: np.ndarray) -> tuple[floa
 
 
 def log_likelihood_ratio(rows: RecentRows, residual: np.ndarray) -> float:
-    """ln likelihood ratio of rows that leave `residual` (T, C) against what they leave now."""
+    """ln likelihood ratio of rows with `residual` (T, C) instead of their own residuals."""
     return 0.5 * float(np.sum(rows.weight * (rows.residual ** 2 - residual ** 2)))

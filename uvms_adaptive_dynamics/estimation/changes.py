@@ -12,15 +12,15 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Detection of changes of the robot (a payload, a float, a joint full of sand, a weak battery):
-hypotheses that are judged by their evidence, confirmed by what comes next, and withdrawn.
+"""Detection of changes of the robot (a payload, a float, a joint full of sand, a weak battery) as
+hypotheses: judged by their evidence, confirmed by the rows that follow, withdrawn if wrong.
 
-After a change the old data, of minutes, outvote the new ones, of seconds, and the robust cost takes
-these for outliers: the estimate would not follow for minutes. So every half second the residuals of
-the last seconds are explained by each hypothesis in turn (`hypotheses`). One is believed where
-its evidence is overwhelming and what it says predicts the next rows. What was known before is kept:
-where it predicts better again, because a payload was put down or the change never was, it is
-restored. docs/mathematics.md and docs/uncertainty.md, "Changes of the robot".
+After a change, minutes of old data outvote seconds of new data, which the robust cost treats as
+outliers: the estimate would lag by minutes. So every half second each hypothesis (`hypotheses`) is
+fitted to the residuals of the last seconds. A change is accepted if its evidence is overwhelming
+and it predicts the rows that follow. The knowledge from before is kept, and restored if it predicts
+better again: a payload was put down, or there was no change. docs/mathematics.md and
+docs/uncertainty.md, "Changes of the robot".
 """
 from __future__ import annotations
 
@@ -44,43 +44,44 @@ from .prediction import Prediction
 from .row_excitation import Excited
 
 LOOK_PERIOD = 0.5                   # [s] between two looks
-SINCE = (1.0, 2.0, 3.5, 6.0)        # [s] for which a change may have lasted
-FIRST_LOOK = 20.0                     # [s] of rows that count, before which nothing is judged
-# ln of the odds. 20 would do if residuals were noise: a hundred hypotheses and onsets are tried at
-# each of a hundred thousand looks a day, and a false change a month is too many. What the model of
-# a rough robot lacks reached 13 within a minute; a change worth following has 40 and more.
+SINCE = (1.0, 2.0, 3.5, 6.0)        # [s] hypothetical ages of a change
+FIRST_LOOK = 20.0                   # [s] of rows that count before the first look
+# ln odds to accept a change. 20 would do if residuals were pure noise: about a hundred hypotheses
+# and onsets are tried at each of a hundred thousand looks a day, and one false change a month is
+# too many. Model error of a rough robot reached 13 within a minute; a change worth following
+# reaches 40 or more.
 CHANGE_EVIDENCE_NATS = 30.0
-CONFIRMED_NATS = 3.0                # ln likelihood ratio of the next rows alone,
-CONFIRMING = 2                      # of so many looks: garbage of a second is over by then
-RESTORED_NATS = 7.0                 # the same for what was known before, over the last seconds
-ALIKE_NATS = 4.6                    # ln 100: hypotheses so close explain the data alike
-KNOWLEDGE_KEPT = 3                  # earlier states of knowledge that are kept
+CONFIRMED_NATS = 3.0                # ln likelihood ratio required of the following rows alone,
+CONFIRMING = 2                      # those of this many looks: a second of garbage is over by then
+RESTORED_NATS = 7.0                 # ln likelihood ratio to restore earlier knowledge, at two looks
+ALIKE_NATS = 4.6                    # ln 100: hypotheses this close explain the data equally well
+KNOWLEDGE_KEPT = 3                  # number of earlier states of knowledge kept
 
 
 class ChangeDetector(Protocol):
-    """What the estimator asks after each row.
+    """Judges every row for a change of the robot.
 
-    nearest: ln Bayes factor up to which a change was found at as many looks as one is believed
-    after, and predicted what came: a threshold below it would have had a change more."""
+    nearest: largest ln Bayes factor of a change that met every other condition of acceptance. With
+    a threshold below it, that change would have been accepted."""
 
     nearest: float
 
     def judge(self, prediction: Prediction, excited: Excited,
               information: InformationState) -> Change | None:
-        """The change that is believed from now on, if any."""
+        """Add a row; the change that is accepted with it, if any."""
 
     def remember(self, known: Checkpoint) -> None:
-        """Keep what was known before a change."""
+        """Keep the knowledge from before a change."""
 
     def withdraw(self, known: Checkpoint) -> None:
-        """Keep it no more: it has been restored."""
+        """Drop kept knowledge that has been restored."""
 
     def break_off(self) -> None:
-        """A gap in time."""
+        """Drop the rows of the last seconds, as after a gap in time."""
 
 
 class NoChangeDetection:
-    """The detector of an estimate that follows no changes."""
+    """Detector of an estimator that follows no changes."""
 
     nearest = 0.0
 
@@ -100,12 +101,12 @@ class NoChangeDetection:
 
 
 class _Ring:
-    """The rows of the last seconds, of every `stride`-th tick."""
+    """The rows of the last seconds, every `stride`-th tick."""
 
     def __init__(self, length: int, stride: int, channels: int, size: int, thrusters: int):
         self.stride, self._length = stride, length
         self._Y = np.zeros((length, channels, size))
-        # measured, predicted, doubt (variance), counts
+        # measured, predicted, variance due to the parameters, counts
         self._values = np.zeros((4, length, channels))
         self._by_velocity = np.zeros((length, channels, 2))
         self._R_nb, self._load = np.zeros((length, 3, 3)), np.zeros((length, 12))
@@ -134,9 +135,9 @@ class _Ring:
         self.filled = min(self.filled + 1, self._length)
 
     def newest(self, rows: int, variance: np.ndarray, as_then: bool = False) -> RecentRows:
-        """The newest `rows`; variance (C,) of an independent residual times the rows that carry its
-        information. as_then: all predicted with the estimate of before the first of them, which has
-        absorbed nothing of what came."""
+        """The newest `rows`; variance (C,): of an independent residual, times the rows that carry
+        its information. as_then: predict all of them with the estimate of the first one, which has
+        absorbed nothing of a change since."""
         found = self.newest_of_each([rows], variance)[rows]
         if not as_then:
             return found
@@ -146,27 +147,28 @@ class _Ring:
 
     def newest_of_each(self, lengths: Sequence[int],
                        variance: np.ndarray) -> dict[int, RecentRows]:
-        """`newest` of several numbers of rows, ascending: all views of the longest."""
+        """`newest` for several numbers of rows, ascending, all views of the longest."""
         order = (self._next - lengths[-1] + np.arange(lengths[-1])) % self._length
         Y, by_velocity, R_nb, load, by_thruster = (values[order] for values in (
             self._Y, self._by_velocity, self._R_nb, self._load, self._by_thruster))
-        measured, predicted, doubt, counts = self._values[:, order]
+        measured, predicted, parameter_variance, counts = self._values[:, order]
         residual = measured - predicted
         return {rows: RecentRows(Y[-rows:], predicted[-rows:], residual[-rows:],
-                                 self._weight(rows, variance, counts[-rows:], doubt[-rows:]),
+                                 self._weight(rows, variance, counts[-rows:],
+                                              parameter_variance[-rows:]),
                                  by_velocity[-rows:], R_nb[-rows:], load[-rows:],
                                  by_thruster[-rows:])
                 for rows in lengths}
 
     def _weight(self, rows: int, variance: np.ndarray, counts: np.ndarray,
-                doubt: np.ndarray) -> np.ndarray:
-        # What the parameters' own error does to the rows it does to all of them alike.
-        return self.stride * counts / (variance + rows * self.stride * doubt)
+                parameter_variance: np.ndarray) -> np.ndarray:
+        # The parameters' error is common to all rows of the span, so it does not average out.
+        return self.stride * counts / (variance + rows * self.stride * parameter_variance)
 
 
 @dataclass
 class _Look:
-    """One look at the rows of the last seconds, a hypothesis at a tick."""
+    """One look at the rows of the last seconds, spread over several ticks."""
 
     since: dict[int, RecentRows]        # by number of rows
     variance: np.ndarray
@@ -180,20 +182,20 @@ class _Suspect(NamedTuple):
 
 
 class EvidenceChangeDetector:
-    """Looks at the last seconds every half second, as few hypotheses at a tick as that takes."""
+    """Looks at the last seconds every half second, spreading the hypotheses over its ticks."""
 
     def __init__(self, table: ParameterTable, free: np.ndarray, period: float, overlap: float,
                  prior_stddev: np.ndarray, rows_known: float, weight_density: float,
                  thrusters: int):
         """free (p,): estimated parameters; period [s]; overlap: neighbouring rows that carry the
-        information of an independent one; prior_stddev (p,); rows_known: of a channel, learnt from
-        before; weight_density [N/m^3] of water; thrusters: how many."""
+        information of one independent row; prior_stddev (p,); rows_known: rows per channel learnt
+        from before; weight_density [N/m^3] of water; thrusters: their number."""
         self._hypotheses = hypotheses(table, free, prior_stddev, weight_density, thrusters)
         stride = max(1, round(overlap / 4))
         tick = period * stride
         self._since = sorted({max(1, round(seconds / tick)) for seconds in SINCE})
         self._ring = _Ring(self._since[-1], stride, table.channels, table.size, thrusters)
-        # a tick to begin a look and one to end it
+        # at least three: the first tick begins a look, the last one ends it
         self._look_ticks = max(round(LOOK_PERIOD / period), 3)
         self._at_once = math.ceil(len(self._hypotheses) / (self._look_ticks - 2))
         self._settling = FIRST_LOOK / period
@@ -204,7 +206,7 @@ class EvidenceChangeDetector:
         self._look: _Look | None = None
         self._suspects: deque[_Suspect] = deque(maxlen=CONFIRMING)
         self.nearest = 0.0
-        self._better: list[int] = []        # known states that predicted better at the last look
+        self._better: list[int] = []        # kept states that predicted better at the last look
 
     def judge(self, prediction: Prediction, excited: Excited,
               information: InformationState) -> Change | None:
@@ -226,7 +228,7 @@ class EvidenceChangeDetector:
             return None
         self._look = None
         change = self._restored(look) or self._believed(look)
-        # The noise learned until now holds the change's residuals.
+        # Once a change is accepted, the noise learned until now contains its residuals.
         self._quiet.append(information.noise.record() if change is None else change.noise)
         return change
 
@@ -261,8 +263,8 @@ class EvidenceChangeDetector:
         return best, length, change
 
     def _believed(self, look: _Look) -> Change | None:
-        """The hypotheses that explain the residuals, if the best one of earlier looks also predicts
-        those that came since."""
+        """The change to accept: its evidence has lasted, and the best hypothesis of the first look
+        predicts the rows since."""
         order = sorted(range(len(look.found)), key=lambda k: -look.found[k][0])
         best, length, change = look.found[order[0]]
         suspects = list(self._suspects)
@@ -279,8 +281,7 @@ class EvidenceChangeDetector:
         return believed
 
     def _likely_cause(self, length: int, look: _Look) -> Change:
-        """The change that began `length` rows ago, asked of an estimate that has not yet given way
-        to it."""
+        """The change that began `length` rows ago, judged with the estimate from before it."""
         then = self._ring.newest(length, look.variance, as_then=True)
         found = [one.evidence(then)[0] for one in self._hypotheses]
         order = sorted(range(len(found)), key=lambda k: -found[k])
@@ -296,8 +297,8 @@ class EvidenceChangeDetector:
         return suspect.hypothesis.gain(suspect.change, self._ring.newest(new, look.variance))
 
     def _restored(self, look: _Look) -> Change | None:
-        """What was known before a change, where it predicts better again: overwhelmingly, or at two
-        looks. It has nothing to fit, so that all rows that it explains are evidence."""
+        """Restore knowledge from before a change if it predicts better again: overwhelmingly, or
+        at two looks in a row. It has nothing to fit, so every row that it explains is evidence."""
         better = {}
         for k, known in enumerate(self._known):
             odds, length = max((self._gain_of(known, rows), length)
@@ -317,19 +318,18 @@ class EvidenceChangeDetector:
 
     @staticmethod
     def _gain_of(known: Checkpoint, rows: RecentRows) -> float:
-        """ln likelihood ratio of the rows with what was known against the present estimate."""
+        """ln likelihood ratio of the rows by the kept estimate, against the present one."""
         return log_likelihood_ratio(rows, rows.residual + rows.predicted - rows.Y @ known.pi)
 
     def _restart(self) -> None:
-        """What was seen until now belongs to what has just been decided."""
+        """Start over: earlier rows belong to the decision just made."""
         self.break_off()
         self._quiet.clear()
 
 
 def change_detector(config: Config, robot: RobotModel, free: np.ndarray, directional: bool,
                     overlap: float, prior_stddev: np.ndarray, rows_known: float) -> ChangeDetector:
-    """The detector that the settings ask for. directional: whether old rows can be marginalized.
-    """
+    """The detector that the settings select. directional: whether old rows can be marginalized."""
     if directional and config.estimation.follow_changes and free.any():
         return EvidenceChangeDetector(
             robot.table, free, config.filter.period, overlap, prior_stddev, rows_known,

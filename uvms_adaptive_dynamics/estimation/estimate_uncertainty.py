@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""How uncertain the present estimate is: its covariance, what timing and calibration errors may
-move it by, and which parameters are therefore measured."""
+"""Uncertainty of the present estimate: its covariance, its possible shift by timing and calibration
+errors, and which parameters count as measured."""
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -37,14 +37,14 @@ from ..uncertainty.parameter_covariance import (
 from .free_set import FreeSet
 from .information import InformationState
 
-# Share of the rows behind an estimate that may join them before its covariance is refreshed: until
-# then the covariance is too large by at most this share, where new rows resemble the old ones.
+# Growth of the rows behind an estimate after which its covariance is refreshed: until then the
+# covariance is too large by at most this share, if new rows resemble the old ones.
 REFRESHED_GROWTH = 0.02
 
 
 class _Solved(NamedTuple):
-    """The estimate pi (p,) whose covariance is still to be formed: A (p, p) and g (p,) of its cost
-    pi^T A pi - 2 g^T pi, and the covariance (p, p) of the gradient known then."""
+    """An estimate pi (p,) whose covariance has not been formed: A (p, p) and g (p,) of its cost
+    pi^T A pi - 2 g^T pi, and the gradient covariance (p, p) at that time."""
 
     A: np.ndarray
     g: np.ndarray
@@ -55,9 +55,9 @@ class _Solved(NamedTuple):
 class EstimateUncertainty:
     """Follows the estimate from solve to solve; docs/mathematics.md, "Covariance".
 
-    covariance: by `uncertainty.covariance`, of the estimate of at most a turn of
-    `GradientCovariance` ago; systematic (CAUSES, p), read-only, of the same estimate: what one
-    deviation of each cause that no residual shows moves it by. `refresh` brings both up to date."""
+    covariance: of the kind that `uncertainty.covariance` names, of an estimate at most one turn of
+    `GradientCovariance` old; systematic (CAUSES, p), read-only, of the same estimate: its shift by
+    one deviation of each cause that no residual shows. `refresh` brings both up to date."""
 
     covariance: ParameterCovariance
     systematic: np.ndarray
@@ -67,15 +67,15 @@ class EstimateUncertainty:
 
     def __init__(self, config: Config, physical: PhysicalSet, information: InformationState,
                  free_set: FreeSet):
-        """information, free_set: the estimator's own, read whenever they are needed. `restart`
-        comes before anything else."""
+        """information, free_set: the estimator's own, read when needed. Call `restart` before
+        anything else."""
         self._settings = config.uncertainty
         self._floor = config.estimation.relative_epsilon * np.array(physical.table.scale)
         self._physical, self._information, self._free_set = physical, information, free_set
 
     def restart(self, covariance: np.ndarray, systematic: np.ndarray | None) -> None:
-        """Begin again with a prior's covariance (p, p), or a saved estimate's with what came with
-        it."""
+        """Start again with the covariance (p, p) of a prior or of a saved estimate, the latter with
+        its systematic (CAUSES, p)."""
         self.covariance = MatrixCovariance(covariance)
         self.systematic = (np.zeros((CAUSES, len(covariance))) if systematic is None
                            else systematic)
@@ -83,8 +83,8 @@ class EstimateUncertainty:
         self._inverse, self._solved = None, None
 
     def follow(self, problem: HorizonProblem, before: np.ndarray, pi: np.ndarray) -> None:
-        """The estimate moves from `before` to the minimum pi (p,) of a problem. Raises SolverError
-        where the problem determines no covariance, and then nothing has changed."""
+        """Follow the estimate from `before` (p,) to the minimum pi (p,) of a problem. Raises
+        SolverError, with nothing changed, if the problem's information is singular."""
         solved = _Solved(problem.total.H, problem.total.g, self._information.gradient.covariance,
                          pi)
         if self._inverse is None or self._is_due():
@@ -96,8 +96,8 @@ class EstimateUncertainty:
             self.covariance = self._covariance_of_increments()
 
     def refresh(self) -> None:
-        """Bring covariance and systematic up to date with the last solve; what was known before
-        stays where knowledge has changed since, or where that solve determines none."""
+        """Bring covariance and systematic up to date with the last solve. They stay as they are if
+        the gradient covariance has changed since, or if that solve determines none."""
         solved = self._solved
         if (solved is not None
                 and solved.gradient_covariance is self._information.gradient.covariance):
@@ -107,8 +107,8 @@ class EstimateUncertainty:
                 self._solved = None
 
     def _is_due(self) -> bool:
-        """Whether the gradient's covariance is another one (after each of its turns, and whenever
-        knowledge is dropped, held or returned to), or the rows have grown by REFRESHED_GROWTH."""
+        """Whether the gradient covariance is a new one (after each of its turns, and whenever
+        knowledge is dropped, held or restored), or the rows have grown by REFRESHED_GROWTH."""
         information = self._information
         grown = information.rows_learned - self._rows_refreshed
         return (information.gradient.covariance is not self._gradient_covariance
@@ -132,34 +132,34 @@ class EstimateUncertainty:
             self.covariance = SandwichCovariance(G, B, A, free, self._free_set.covariance)
 
     def follow_free_set(self) -> None:
-        """Other parameters are free: until the next solve nothing is known of what data say."""
+        """Other parameters are free: what the data determine is unknown until the next solve."""
         self._inverse, self._solved = None, None
 
     def kept(self) -> ParameterCovariance:
-        """The covariance as a matrix, which no longer depends on the data behind it."""
+        """The present covariance as a matrix, independent of later data."""
         self.refresh()
         self.covariance = MatrixCovariance(self.covariance.matrix)
         return self.covariance
 
     def of_increments(self) -> np.ndarray:
-        """(p, p) the paper's covariance, tracked beside the other whichever is used."""
+        """(p, p) the paper's covariance of increments, tracked whichever covariance is used."""
         return self._increments.covariance()
 
     @property
     def prior_stddev(self) -> np.ndarray:
-        """(p,) deviations of a prior that nothing has been learned of, zero where frozen: what an
-        earlier session has learned counts as data."""
+        """(p,) deviations of the first prior, zero where frozen: what earlier sessions learned
+        counts as data."""
         return np.where(self._free_set.free, self._information.prior.stddev, 0.0)
 
     def known_from(self, pi: np.ndarray) -> tuple[tuple[str, ...], bool]:
-        """For each parameter of the estimate pi (p,) whether data made it 'measured', 'weak', or
-        left it to the 'prior'; and whether there was a solve that could."""
+        """(each parameter of the estimate pi (p,): 'measured', 'weak' or 'prior', by what the data
+        determine; whether there has been a solve)."""
         self.refresh()
         before = self.prior_stddev
         if self._inverse is None:
             return known_from(before, np.zeros_like(before), before, before, before), False
         begun = self._information.prior
-        # What a saved estimate has left of its first prior is not in it: all, at the most.
+        # A saved estimate does not say how much of its first prior is left: all of it, at most.
         prior = (np.diag(begun.stddev ** -2.0) if begun.saved
                  else self._information.arrival.gradient_covariance())
         inverse = self._inverse.matrix
@@ -169,7 +169,7 @@ class EstimateUncertainty:
                           limited_by_physics(self._physical, pi, covariance)), True
 
     def _covariance_of_increments(self) -> MatrixCovariance:
-        """The paper's, which knows only of parameters that move; frozen ones keep theirs."""
+        """The paper's covariance; frozen parameters, which have no increments, keep their own."""
         matrix, frozen = self._increments.covariance(), np.flatnonzero(~self._free_set.free)
         matrix[frozen] = matrix[:, frozen] = 0.0
         matrix[np.ix_(frozen, frozen)] = self._free_set.covariance

@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The estimator: samples in, physically consistent parameters with covariance and predictions out.
+"""The estimator: samples in; predictions and physically consistent parameters with covariance out.
 
-The node, `evaluate` and the library use this one class. docs/architecture.md has `add` and `solve`
-line by line ("What a tick does"), docs/mathematics.md the equations."""
+The node, `evaluate` and the library all use this class. docs/architecture.md, "What a tick does",
+goes through `add` and `solve` line by line; docs/mathematics.md has the equations."""
 from __future__ import annotations
 
 import logging
@@ -31,7 +31,7 @@ from ..model.covariance import semidefinite
 from ..model.parameter_file import ParameterSet
 from ..model.physical_set import ACCEPTED_VIOLATION, PhysicalSet
 from ..model.prior import prior_from_config
-from ..model.robot import RobotModel
+from ..model.robot import RawRows, RobotModel
 from ..model.sample import Misread, Sample
 from ..solvers import choose_solver
 from ..solvers.problem import HorizonProblem, Solution
@@ -63,7 +63,7 @@ from .snapshot import EstimatorSnapshot, PresentParameters
 
 log = logging.getLogger(__name__)
 
-# solves that fail in a row until the estimator restarts from its last good estimate
+# failed solves in a row after which the estimator restarts from its last good estimate
 RECOVER_AFTER = 10
 SAME_INSTANT = 0.5  # share of a period within which two stamps are the same instant
 
@@ -71,13 +71,15 @@ SAME_INSTANT = 0.5  # share of a period within which two stamps are the same ins
 class Estimator:
     """Moving horizon estimation of all parameters of a robot.
 
-    `step(sample)` = `add(sample)` and `solve()`. learn: without it nothing is estimated, and `add`
-    predicts only, with the noise that came with the parameters; where intervals adapt, these go on
-    following residuals. It may change between two ticks. pi (p,): the present estimate, read-only;
-    prior: what it began from; prediction: of the last row, moves and counts (C,) bool: whether it
-    was in motion, and whether it was learnt; status: of the last solve; solved: whether there was
-    one since it began; undone: what was unlearnt last, in words; standing_change: the last change
-    of the robot, in words, where it was not withdrawn."""
+    `step(sample)` is `add(sample)` followed by `solve()`.
+
+    learn: if False, nothing is estimated: `add` only predicts, with the noise that came with the
+    parameters, and adaptive intervals keep adapting. It may change between two ticks. pi (p,): the
+    present estimate, read-only; prior: the values it started from; prediction: of the newest row;
+    moves, counts (C,) bool: which channels of that row were in motion, and which were learnt;
+    status: of the last solve; solved: whether a solve has succeeded since the start; undone: what
+    was last unlearnt, in words; standing_change: the last change of the robot that was not
+    withdrawn, in words."""
 
     pi: np.ndarray
     moves: np.ndarray
@@ -94,12 +96,13 @@ class Estimator:
     def __init__(self, config: Config, prior: ParameterSet | None = None,
                  robot: RobotModel | None = None, learn: bool = True, real_time: bool = False,
                  adapt_intervals: bool | None = None, start: ParameterSet | None = None):
-        """prior: a prior, or a saved estimate to go on from; the configuration's if None.
-        start: a saved estimate to begin from, while `restart` goes back to the prior all the same.
-        adapt_intervals: whether the width of intervals follows recent residuals; as `learn` if
-        None, so that what is frozen from the start is tested as it was saved.
-        real_time: a solve without a deadline of its own gets half a period; elsewhere results must
-        not depend on the machine's speed. Raises UvmsError for what cannot be used."""
+        """prior: a prior, or a saved estimate to continue from; the configuration's if None.
+        start: a saved estimate to start from once; `restart` still returns to the prior.
+        adapt_intervals: whether the width of intervals follows recent residuals; `learn` if None,
+        so that parameters frozen from the start are tested as they were saved.
+        real_time: limits a solve to half a period if no deadline is set; offline, results must not
+        depend on the speed of the machine. Raises UvmsError for settings or parameters that cannot
+        be used."""
         self.config = config
         self.robot = robot or RobotModel.from_config(config)
         self.table = self.robot.table
@@ -133,11 +136,11 @@ class Estimator:
             self._low_pass.correlation_length, self._elapsed)
         self.solver_failures = 0
         self.changes, self.last_change = 0, ""
-        self.implausible = 0        # rows that claimed to be valid and cannot be
-        self.tilted = 0             # rows of an attitude that nobody knows well enough
-        self.repeated_stamps = 0    # samples whose instant had come before
-        self.recoveries = 0         # restarts after solves that failed in a row
-        self.repeated = ""          # a sentence, where data come that were learnt from before
+        self.implausible = 0        # rows marked valid whose values are impossible
+        self.tilted = 0             # rows masked because the attitude is too uncertain
+        self.repeated_stamps = 0    # samples refused because their stamp repeats
+        self.recoveries = 0         # restarts after failed solves in a row
+        self.repeated = ""          # a sentence if the data have been learnt from already
         self.restart(start)
         if learn:
             self._solver.warm_up(self.physical, self.free, self.pi)
@@ -145,54 +148,48 @@ class Estimator:
     # --- a tick -----------------------------------------------------------------------------------
 
     def step(self, sample: Sample) -> Estimate | None:
-        """Add a sample and solve; None where `add` or `solve` gives none: while the low-pass fills,
-        for a repeated stamp, and without `learn`. Raises as `add`."""
+        """Add a sample and solve. None while the low-pass fills, for a repeated stamp, and without
+        `learn`. Raises as `add`."""
         begin = time.perf_counter()
         if self.add(sample) is None:
             return None
         return self.solve(begin)
 
     def add(self, sample: Sample) -> Prediction | None:
-        """From a sample to a prediction with what was known before, and to new information.
+        """Predict an instant with what was known before it, then learn from it.
 
-        None while the low-pass fills, that is for its length after a start or a gap, and for an
-        instant that was there before. Raises ParameterError for a sample that is not of this robot.
+        None while the low-pass fills (for the length of its kernel after a start or a gap), and for
+        a repeated stamp. Raises ParameterError for a sample that does not fit this robot.
         """
         self._check.require_form(sample)
         if not self._is_new_instant(sample.t):
             return None
         if self.learn:
-            self._follow_spans(sample)
+            self._note_repeated_data(sample)
         self._follow_sensors(sample)
+
         sample = self._robot_changes.corrected(sample)
         raw = self.robot.raw_rows(sample, self.pi).scaled(self.effort_factor)
-        checked = self._check.rows(sample, raw, self.pi, self._uncertainty.covariance,
-                                   self.information.noise.long_run)
-        self.implausible += checked.implausible
-        self.tilted += checked.tilted
-        if sample.down_doubt is not None:
-            # The attitude is a guess while the IMU is silent or wrong, and one that is found to be
-            # wrong was so before: residuals of either are no evidence of a change.
-            self._robot_changes.break_off()
+        valid = self._valid_rows(sample, raw)
         if self.learn:
-            self.information.observe_motion(sample, checked.valid, self.robot, self.pi)
-            # for the hypotheses that a velocity, or what a thruster gives, has another scale
-            raw = raw._replace(by_velocity=self.robot.by_velocity(sample, self.pi),
-                               by_thruster=self.robot.by_thruster(sample, self.effort_factor))
-        # the same linear filter on both sides of tau = Y pi, which stays exact
-        row = self._low_pass.add_row(sample.t, raw, checked.valid,
+            self.information.observe_motion(sample, valid, self.robot, self.pi)
+            raw = self._with_scale_columns(raw, sample)
+        # The same linear filter on both sides leaves tau = Y pi exact.
+        row = self._low_pass.add_row(sample.t, raw, valid,
                                      sample.nu_dot if self.table.vehicle else None, sample.R_nb)
         if row is None:
             return None
         if self.learn:
             row = self._robot_changes.with_load(row)
-        # before the row is used for anything: what it is compared with must not have seen it
+
+        # First of all: a prediction must not have seen the row that it is compared with.
         prediction = predict(row, self.pi, self._uncertainty.covariance, self.information.noise,
                              self.trust.levels)
         self.prediction = prediction
         excited = self.information.observe(prediction)
         self.moves, self.counts = excited.moves, excited.counts
         self._findings.add_row(prediction, excited, self.learn)
+
         if self.learn:
             self.information.add_row(prediction, excited)
             self._progress.note_rows(excited.counts, self.config.filter.period)
@@ -200,31 +197,29 @@ class Estimator:
             for revision in self._robot_changes.add_row(prediction, excited, self.pi):
                 self._note_change(revision)
             self.information.forget()
-        # Parameters that stay as they are may have intervals that follow (`evaluate --frozen
-        # --adapt-intervals`, `~/enable` false). After the detector, which judges residuals by a
-        # noise that does not hold this one, and puts it back to that before a change it believes.
+        # Frozen parameters can still have adapting intervals (`evaluate --frozen
+        # --adapt-intervals`, `~/enable` false). The noise learns last: the change detector judges
+        # a residual by earlier noise, and restores the noise from before a change that it accepts.
         if self._adapt_intervals:
             self.information.learn_noise(prediction, excited)
             self.information.refresh_weights()
         return prediction
 
     def solve(self, begin: float | None = None) -> Estimate | None:
-        """Minimize the horizon's cost over P as it stands; a failed solve keeps the last good
-        estimate.
+        """Minimize the horizon's present cost over P; if that fails, keep the last good estimate.
 
-        begin: `time.perf_counter()` at which the tick began, for `update_ms`. None before the first
-        prediction, and without `learn`.
+        begin: `time.perf_counter()` at the start of the tick, for `update_ms`. Returns None before
+        the first prediction, and without `learn`.
         """
         if self.prediction is None or not self.learn:
             return None
         begin = time.perf_counter() if begin is None else begin
         begin_solve = time.perf_counter()
-        # a stage may have freed or frozen parameters
-        if not self._free_set.settled:
+        if not self._free_set.settled:      # a stage has freed or frozen parameters
             self._follow_free_set()
         problem = self.information.problem(self.pi, self.free)
         try:
-            solution = self._minimum(problem)
+            solution = self._minimize(problem)
             self._accept(problem, solution.pi)
             self._progress.note_solve()
             self.status, seconds = solution.status, solution.seconds
@@ -235,19 +230,9 @@ class Estimator:
                         1e3 * seconds, 1e3 * (time.perf_counter() - begin),
                         self._uncertainty.systematic)
 
-    def _follow_sensors(self, sample: Sample) -> None:
-        """What is found wrong with them; what was learnt of one that is, is undone."""
-        self.follow_misread(sample.misread)
-        if self.learn:
-            undone = self._robot_changes.check_sensors(sample, self.pi)
-            if undone is not None:
-                self.undone = undone.sentence
-                self._revise(undone)
-                self._break_off(close_window=False)
-
     def _is_new_instant(self, t: float) -> bool:
-        """A gap or a jump of time breaks off what links neighbouring rows; a repeated stamp is
-        refused."""
+        """False for a repeated stamp. A gap or a jump of time separates this row from earlier
+        ones."""
         last = self._last_t
         if last is not None:
             ticks = (t - last) / self.config.filter.period
@@ -262,18 +247,45 @@ class Estimator:
         self._last_t = t
         return True
 
-    def _follow_spans(self, sample: Sample) -> None:
-        """Say once where data come again."""
+    def _note_repeated_data(self, sample: Sample) -> None:
+        """Report once that data are being learnt from a second time."""
         since = self._spans.add(sample)
         if since is not None and not self.repeated:
             self.repeated = (
-                f"data from {max(self._elapsed(since), 0.0):.0f} s on have been learnt from before "
-                "(same stamps and readings): they count twice, and intervals become too narrow; "
-                "start from an estimate that has not seen them")
+                f"data from {max(self._elapsed(since), 0.0):.0f} s on have already been learnt "
+                "from (same stamps and readings): they count twice, so intervals become too "
+                "narrow; start from an estimate that has not seen them")
             self._note(self.repeated)
 
+    def _follow_sensors(self, sample: Sample) -> None:
+        """Apply sensor findings; undo what was learnt from a faulty sensor."""
+        self.follow_misread(sample.misread)
+        if self.learn:
+            undone = self._robot_changes.check_sensors(sample, self.pi)
+            if undone is not None:
+                self.undone = undone.sentence
+                self._revise(undone)
+                self._break_off(close_window=False)
+        if sample.down_doubt is not None:
+            # The attitude is a guess while the IMU is silent or wrong, and a wrong IMU was wrong
+            # before it was found: residuals of either time are no evidence of a change.
+            self._robot_changes.break_off()
+
+    def _valid_rows(self, sample: Sample, raw: RawRows) -> np.ndarray:
+        """(C,) bool: rows to use; counts those that are implausible or of an uncertain attitude."""
+        checked = self._check.rows(sample, raw, self.pi, self._uncertainty.covariance,
+                                   self.information.noise.long_run)
+        self.implausible += checked.implausible
+        self.tilted += checked.tilted
+        return checked.valid
+
+    def _with_scale_columns(self, raw: RawRows, sample: Sample) -> RawRows:
+        """raw with the columns of two kinds of change: a scale of the velocity, of a thruster."""
+        return raw._replace(by_velocity=self.robot.by_velocity(sample, self.pi),
+                            by_thruster=self.robot.by_thruster(sample, self.effort_factor))
+
     def follow(self, change: Change, t: float) -> None:
-        """What is known follows a change at stamp t [s], where the numbers allow it."""
+        """Adapt what is known to a change at stamp t [s], unless that is numerically impossible."""
         revision = self._robot_changes.follow(change, t, self.pi)
         if revision is not None:
             self._note_change(revision)
@@ -284,7 +296,7 @@ class Estimator:
         self._revise(revision)
 
     def _revise(self, revision: Revision) -> None:
-        """The estimate goes on with other knowledge: earlier residuals say nothing of it."""
+        """Continue from revised knowledge; earlier residuals do not apply to it."""
         self.pi = revision.pi
         self.trust.begin_anew()
         if revision.jumps:
@@ -295,7 +307,8 @@ class Estimator:
         """[s] from the first sample to stamp t."""
         return t - (self._first_t or 0.0)
 
-    def _minimum(self, problem: HorizonProblem) -> Solution:
+    def _minimize(self, problem: HorizonProblem) -> Solution:
+        """The solver's solution. Raises SolverError if there is none inside P."""
         solution = self._solver.solve(problem, self._deadline)
         outside = self.physical.violation(solution.pi)
         if not outside < ACCEPTED_VIOLATION:
@@ -305,7 +318,8 @@ class Estimator:
         return solution
 
     def _accept(self, problem: HorizonProblem, pi: np.ndarray) -> None:
-        """Raises SolverError where the estimate would have no covariance, and changes nothing."""
+        """Adopt a problem's solution pi (p,). Raises SolverError, with nothing changed, if it would
+        have no covariance."""
         self._uncertainty.follow(problem, self.pi, pi)
         self.pi = pi
         self.pi.setflags(write=False)
@@ -317,28 +331,31 @@ class Estimator:
         failed = self._progress.note_failure()
         self.status = f"kept the last estimate: {error}"
         t = self.prediction.t if self.prediction is not None else 0.0
-        log.warning("solve at t = %.2f s failed, the last estimate is kept: %s", t, error)
+        log.warning("solve at t = %.2f s failed, keeping the last estimate: %s", t, error)
         if failed % RECOVER_AFTER == 0:
-            self.recoveries += 1
-            self._progress.note_jump("recovery after solves that failed in a row")
-            self.trust.begin_anew()
-            self._note(
-                f"{RECOVER_AFTER} solves failed in a row up to t = {t:.2f} s; the data behind them "
-                "are dropped, and the estimation restarts from the last good estimate")
-            known = ParameterSet(self.table.names, self.pi, self._uncertainty.kept().matrix)
-            noise = self.information.noise
-            self.information.restart(self._knowledge(self.pi, known), noise.lasting_stddev,
-                                     noise.long_run, self._uncertainty.systematic,
-                                 rows_known=self.information.rows_learned / self.table.channels)
-            self._robot_changes.break_off()
+            self._recover(t)
+
+    def _recover(self, t: float) -> None:
+        """Drop the data whose solves failed, and restart from the last good estimate."""
+        self.recoveries += 1
+        self._progress.note_jump(f"recovery after {RECOVER_AFTER} failed solves in a row")
+        self.trust.begin_anew()
+        self._note(f"{RECOVER_AFTER} solves failed in a row up to t = {t:.2f} s; dropped their "
+                   "data and restarted from the last good estimate")
+        known = ParameterSet(self.table.names, self.pi, self._uncertainty.kept().matrix)
+        noise = self.information.noise
+        self.information.restart(
+            self._knowledge(self.pi, known), noise.lasting_stddev, noise.long_run,
+            self._uncertainty.systematic,
+            rows_known=self.information.rows_learned / self.table.channels)
+        self._robot_changes.break_off()
 
     # --- knowledge --------------------------------------------------------------------------------
 
     def restart(self, saved: ParameterSet | None = None) -> None:
-        """Begin again: from a saved estimate with its covariance and noise, or (None) from the
-        prior.
+        """Start again from the prior (None) or from a saved estimate with its covariance and noise.
 
-        Raises ParameterError for a set that is not of this robot.
+        Raises ParameterError for a set that does not fit this robot.
         """
         origin = "the prior" if saved is None else "parameters without a covariance"
         saved = (self._given if saved is None else saved).for_table(self.table, "prior")
@@ -366,8 +383,8 @@ class Estimator:
         self._robot_changes.restart(
             saved_scales(saved, self.robot.channels, self.robot.thrusters), rows_known)
         if (self.scales.thruster != 1.0).any():
-            self._note("the saved estimate corrects the thrust of the thrusters by factors of "
-                       f"{self.scales.thruster.round(2).tolist()}, as found in its dive; a repair "
+            self._note("the saved estimate corrects the thrust of each thruster by the factors "
+                       f"found in its dive, {self.scales.thruster.round(2).tolist()}; a repair "
                        "since then is noticed while it learns")
         self.payload.end()
         self._findings.restart(saved, self.learn)
@@ -383,8 +400,8 @@ class Estimator:
         self._progress.restart("a saved estimate" if known.saved else origin)
 
     def change_settings(self, config: Config) -> None:
-        """Go on with settings that differ in those that may change (config.LIVE); what has been
-        learnt stays. A detector of changes that is switched on begins anew."""
+        """Use other settings, which may differ only in config.LIVE; keep what has been learnt. A
+        change detector that is switched on starts empty."""
         self.config = config
         self._findings.change_settings(config)
         self._check.change_settings(config)
@@ -393,17 +410,19 @@ class Estimator:
         self._robot_changes.change_settings(config)
 
     def set_free(self, free: np.ndarray | Iterable[str]) -> None:
-        """Estimate these parameters, a mask (p,) or names and patterns, and hold the others at
-        their values from now on. What is known stays, with its covariance, and data go on being
-        kept of all parameters. What settings freeze stays frozen, and of parameters that symmetry
-        makes equal both are free or none. Raises ParameterError."""
+        """Estimate these parameters, a mask (p,) or names and patterns, and hold the others.
+
+        Nothing is forgotten, and data on all parameters are still collected. Parameters that the
+        settings freeze stay frozen; two that symmetry makes equal are freed or held together.
+        Raises ParameterError."""
         wanted = self._free_set.wanted(free)
         if np.array_equal(wanted, self.free):
             return
         self._free_set.change(wanted, self.covariance, self.known_from())
 
     def _follow_free_set(self) -> None:
-        """Before the next solve, so that what is frozen and freed at once has no effect."""
+        """Apply `set_free`; only now, so that freezing and freeing between two solves has no
+        effect."""
         self._free_set.settle()
         self._uncertainty.follow_free_set()
         self._hold()
@@ -414,7 +433,7 @@ class Estimator:
             self.information.hold(held, self._free_set.held_covariance())
 
     def break_off(self) -> None:
-        """A gap or a jump of time, or another recording: the window closes, the estimate stays."""
+        """Close the window at a gap, a jump of time or another recording; keep the estimate."""
         self._break_off(close_window=True)
         self._last_t = None
 
@@ -425,7 +444,7 @@ class Estimator:
         self._robot_changes.break_off()
 
     def _knowledge(self, values: np.ndarray, saved: ParameterSet) -> PriorInformation:
-        """What a prior or a saved estimate with these values (p,) knows."""
+        """The information of a prior or a saved estimate with these values (p,)."""
         return prior_information(saved, values, self.config.estimation, self.robot,
                                  self._free_set.allowed, self._low_pass.correlation_length)
 
@@ -433,38 +452,38 @@ class Estimator:
 
     @property
     def nearest_change(self) -> float:
-        """ln Bayes factor by which a change came nearest to being believed; see
+        """ln Bayes factor of the change that came closest to being accepted; see
         `ChangeDetector`."""
         return self._robot_changes.detector.nearest
 
     @property
     def scales(self) -> Scales:
-        """Factors on what is measured, which believed changes set."""
+        """Factors on measurements, set by accepted changes."""
         return self._robot_changes.scales
 
     @property
     def effort_factor(self) -> np.ndarray:
-        """(C,) by which measured efforts are corrected since a change of scale."""
+        """(C,) factor on measured efforts since a change of their scale."""
         return self.scales.effort
 
     @property
     def velocity_factor(self) -> float:
-        """By which the vehicle's measured linear velocity is corrected since a change of scale."""
+        """Factor on the vehicle's measured linear velocity since a change of its scale."""
         return self.scales.velocity
 
     @property
     def free(self) -> np.ndarray:
-        """(p,) bool: parameters that are estimated now, read-only."""
+        """(p,) bool: parameters estimated now, read-only."""
         return self._free_set.free
 
     @property
     def held(self) -> np.ndarray:
-        """(p,) bool: parameters that `set_free` holds for now."""
+        """(p,) bool: parameters that `set_free` holds now."""
         return self._free_set.held
 
     @property
     def fresh_stddev(self) -> np.ndarray:
-        """(p,) deviations of a prior that nothing has been learned of."""
+        """(p,) standard deviations of the prior before anything was learned."""
         return self.information.prior.stddev
 
     @property
@@ -475,14 +494,13 @@ class Estimator:
 
     @property
     def increments_covariance(self) -> np.ndarray:
-        """(p, p) the paper's covariance, tracked beside the other whichever is used."""
+        """(p, p) the paper's covariance of increments, tracked whichever covariance is used."""
         return self._uncertainty.of_increments()
 
     def parameter_set(self, described: bool = True) -> ParameterSet:
-        """The estimate with all that predictions with intervals need, and that a restart goes on
-        from.
+        """The estimate with all that predictions with intervals and a restart need.
 
-        described: with the summary for people, which takes longer than a tick may wait.
+        described: include the identifiability summary, which takes too long for a tick.
         """
         words, summary = self.prior.known_from, self.prior.identifiability
         if self.information.rows_learned or not words:
@@ -511,7 +529,7 @@ class Estimator:
         return replace(known, intervals=parameter_intervals(self.physical, self.pi, stddev))
 
     def snapshot(self) -> EstimatorSnapshot:
-        """What others may know of this estimator; a frozen copy for any thread."""
+        """The estimator's public state, a frozen copy for any thread."""
         noise = self.noise_stddev
         noise.setflags(write=False)
         return EstimatorSnapshot(self.learn, None if self.prediction is None else self.prediction.t,
@@ -525,22 +543,22 @@ class Estimator:
                                  self._findings.trust_words(), self.trust_cause(), self.tilted)
 
     def follow_misread(self, misread: tuple[Misread, ...]) -> None:
-        """Take in what is found wrong with sensors and settings, as samples say it, and the last
-        check of a recording after them."""
+        """Apply findings about sensors and settings, from a sample or from a recording's last
+        check."""
         self._findings.follow_misread(misread)
 
     def residual_findings(self) -> list[str]:
-        """Constant residuals, and noise assumed too large, in sentences; of channels whose readings
-        are found wrong their residuals say nothing."""
+        """Sentences on constant residuals and on noise assumed too large, for channels without
+        misread sensors."""
         return self._findings.of_residuals()
 
     def mass_findings(self) -> list[tuple[str, str]]:
-        """Masses that the estimate cannot have beside the robot's own: settings and sentences."""
+        """Estimated masses that contradict the robot's own: (setting, sentence) each."""
         return mass_findings(self.table, self.pi, self._uncertainty.covariance, self.config,
                              self.trust.levels[:3] == TRUST_OK)
 
     def trust_cause(self) -> str:
-        """What is likely where a channel is not `ok`, in a sentence; '' where all are, but for
+        """The likely cause of channels that are not `ok`, in a sentence; '' if all are, apart from
         those that a setting leaves out."""
         return self._findings.trust_cause()
 
@@ -551,13 +569,12 @@ class Estimator:
 
     @property
     def solver_name(self) -> str:
-        """The solver that was chosen at start."""
+        """The solver chosen at the start."""
         return self._solver.name
 
     @property
     def solver_counts(self) -> dict[str, int]:
-        """Solves without an answer, answers that the solver called less than optimal, and how many
-        each of its methods gave."""
+        """Failed solves, near-optimal answers, and answers by each of the solver's methods."""
         return {
             "failures": self.solver_failures,
             "inaccurate answers": self._solver.statuses["near-optimal"], **{
@@ -568,24 +585,24 @@ class Estimator:
 
     @property
     def noise_stddev(self) -> np.ndarray:
-        """(C,) noise of each channel's predictions as known now [N, N m]."""
+        """(C,) present noise deviation of each channel's predictions [N, N m]."""
         return self.information.noise.interval_stddev
 
     def known_from(self) -> tuple[str, ...]:
-        """For each parameter whether it is 'measured', 'weak', only the 'prior', or 'frozen'
+        """Where each parameter's value comes from: 'measured', 'weak', 'prior' or 'frozen'
         (docs/uncertainty.md)."""
         words, solved = self._uncertainty.known_from(self.pi)
         return self._free_set.flags(at_least(self.prior.known_from, words), solved)
 
     def identifiability(self) -> Identifiability:
-        """What the data seen so far determine: rank, conditioning, blocks, and sentences and
-        warnings for people."""
+        """What the data so far determine: rank, conditioning, blocks, and a summary with warnings
+        in words."""
         return identifiability(self.table, self.free, self.information.data_information(self.pi),
                                self.information.rows_learned, self.pi, self.covariance,
                                self._uncertainty.prior_stddev, self.known_from())
 
     def identifiable_rank(self) -> int:
-        """How many directions of the free parameters the data seen so far determine, after the
+        """Number of directions of the free parameters that the data so far determine, after the
         symmetry equalities."""
         return directions(self.table, self.free,
                           self.information.data_information(self.pi)).rank

@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The one state of knowledge: everything that is learned, and the ways in which it changes.
+"""The information state: everything that is learned, and every operation that changes it.
 
-Rows are kept in SI units and per channel. The weights by channel noise are applied when a problem
-is formed: a row's weight is never frozen at what the noise happened to be when it came, and what is
-learned from a set of recordings does not depend on their order. docs/mathematics.md, "Information".
+Rows are kept in SI units and per channel. Channel-noise weights are applied when a problem is
+formed, so no row keeps the weight of the noise at its arrival, and what a set of recordings teaches
+does not depend on their order. docs/mathematics.md, "Information".
 """
 from __future__ import annotations
 
@@ -50,17 +50,18 @@ from .window import Leaving, Window
 
 log = logging.getLogger(__name__)
 
-# ratio of a channel's noise to the one in use from which weights are applied anew
+# ratio of a channel's noise to the noise in use at which the weights are refreshed
 REWEIGH = 1.2
-REWEIGH_EVERY = 25      # ticks between two looks at that
-# a residual tells of noise where the estimate's own variance is below this share of it
+REWEIGH_EVERY = 25      # ticks between checks of that ratio
+# A residual informs the gradient's noise only if the variance due to the parameters is below this
+# share of the noise variance.
 LIMITED_BY_NOISE = 0.25
-# what numpy and SciPy raise of sums that are not positive definite or not finite
+# what numpy and SciPy raise for sums that are not positive definite or not finite
 UNUSABLE = (np.linalg.LinAlgError, ValueError)
 
 
 class InformationRecord(NamedTuple):
-    """What had been learned at an instant, the window's rows excepted."""
+    """What had been learned at some instant, without the window's rows."""
 
     arrival: ArrivalCost
     gradient: GradientCovariance
@@ -70,21 +71,21 @@ class InformationRecord(NamedTuple):
 
 
 class InformationState:
-    """Window, old data, prior, gradient covariance, excitation and noise, kept in step.
+    """Window, old data, prior, gradient covariance, excitation and noise, kept consistent.
 
-    At every sample: `observe_motion`. At every row: `observe`, `add_row`, `forget`, `learn_noise`,
-    `refresh_weights`; at a solution: `note_solution`. At a change of the robot: `age_window`,
-    `marginalize`, `drop_window`; `record` and `put_back` return to an earlier state. Else: `hold`,
-    `break_off`, `restart`. Questions: `problem`, `cost`, `gradient_covariance`,
+    Each sample: `observe_motion`. Each row: `observe`, `add_row`, `forget`, `learn_noise`,
+    `refresh_weights`. Each solution: `note_solution`. A change of the robot: `age_window`,
+    `marginalize`, `drop_window`; `record` and `put_back` return to an earlier state. Otherwise:
+    `hold`, `break_off`, `restart`. Queries: `problem`, `cost`, `gradient_covariance`,
     `systematic_moves`, `data_information`.
 
-    rows_learned: since the restart; rows_remembered: how many of them forgetting leaves at most.
+    rows_learned: since the restart; rows_remembered: the most that forgetting leaves of them.
     """
 
     def __init__(self, config: Config, physical: PhysicalSet, kernel: np.ndarray,
                  noise: np.ndarray, presumed: np.ndarray):
-        """kernel (K,): the rows' low-pass; noise (C,): assumed at first [N, N m]; presumed (p,):
-        parameters of such a robot (see `RowExcitation`)."""
+        """kernel (K,): the rows' low-pass; noise (C,): initial assumption [N, N m]; presumed (p,):
+        typical parameters of such a robot (see `RowExcitation`)."""
         self._settings, self._physical, self._table = config.estimation, physical, physical.table
         self._uncertainty = config.uncertainty
         self._kernel, self._period = kernel, config.filter.period
@@ -97,28 +98,30 @@ class InformationState:
         self._coupling = Coupling(settings, physical.table)
         self._frozen_doubt = FrozenDoubt(physical.table.channels, self._memory)
 
-    # --- verbs ------------------------------------------------------------------------------------
+    # --- changes ----------------------------------------------------------------------------------
 
     def restart(self, prior: PriorInformation, noise: np.ndarray | None = None,
                 long_run: np.ndarray | None = None, systematic: np.ndarray | None = None,
                 residual_products: np.ndarray | None = None, rows_known: float = 0.0) -> None:
-        """Begin again from a prior or a saved estimate, with its noise (C,), the noise (C,) that
-        weighed its rows, the deviations (CAUSES, p) of errors that no residual shows, and the
-        products (2, L, C) of its residuals, where it has them; rows_known: of a channel, behind
-        that noise."""
+        """Start again from a prior or a saved estimate.
+
+        Of a saved estimate, if it has them: noise (C,) of predictions; long_run (C,), the noise
+        that weighed its rows; systematic (CAUSES, p), its shift by one deviation of each error
+        that no residual shows; residual_products (2, L, C), see `ResidualAutocovariance.products`;
+        rows_known: rows per channel behind its noise."""
         settings, table = self._settings, self._table
         self.prior = prior
         self.noise.restart(noise, long_run, rows_known)
         wander = self._wander(prior)
         self.arrival = arrival_cost(settings, table, prior, self._coupling.split, wander)
         if wander is not None and prior.saved and isinstance(self.arrival, DirectionalArrival):
-            # nobody knows how long ago it was saved
+            # It was saved an unknown time ago.
             _, factors = self.arrival.marginalize(wander.places, np.zeros(table.size))
             for _ in factors:
                 pass
         self.window = Window(settings.horizon, table.channels, table.size, self.arrival.decay,
                              self._coupling.split)
-        # With the paper's arrival costs only the window's rows tell of the gradient's noise.
+        # With the paper's arrival costs only the window's rows inform the gradient's noise.
         keeps_old = settings.arrival == "information"
         decay = self.arrival.decay if keeps_old else 1 - 1 / settings.horizon
         self.rows_remembered = table.channels * (self._memory if keeps_old else settings.horizon)
@@ -130,7 +133,7 @@ class InformationState:
                                              table.channels, table.size, self._period, decay,
                                              self._kernel, self._memory)
         if systematic is not None:
-            # What moves the values by this much has this gradient in the cost that goes on.
+            # an error that moves the estimate by d moves half the gradient by A d, A = root^T root
             root = prior.rows[:, :-1]
             self.systematic.restart(systematic @ root.T @ root)
         self.excitation = RowExcitation(table, self._period, self._presumed)
@@ -140,15 +143,15 @@ class InformationState:
         self._use_noise(self.noise.long_run)
 
     def hold(self, held: np.ndarray, covariance: np.ndarray) -> None:
-        """Parameters `held` (p,) bool stay at their values for now: what is uncertain of them,
-        covariance (h, h), joins the noise that weighs rows. Nothing learned is lost."""
+        """Hold parameters `held` (p,) bool at their values: their covariance (h, h) adds to the
+        noise that weighs rows. Nothing learned is lost."""
         self._finish()
         self._frozen_doubt.hold(np.flatnonzero(held), covariance, self.window.Y, self.window.valid)
         self._use_noise(self.noise.long_run)
         self.gradient.reform(self.scale ** 2, self.noise.long_run ** 2)
 
     def _wander(self, prior: PriorInformation) -> Wander | None:
-        """Further parameters that change by themselves, about zero."""
+        """The further parameters that drift by themselves about zero, if any."""
         places = np.concatenate([np.zeros(0, int), *(
             np.arange(place.start, place.stop) for name, place in self._table.term_slices.items()
             if self._table.term_sets[name].wanders)])
@@ -158,7 +161,7 @@ class InformationState:
 
     def observe_motion(self, sample: Sample, valid: np.ndarray, robot: RobotModel,
                        pi: np.ndarray) -> None:
-        """Learn from a sample's motion, before the low-pass, how large its noise is; valid (C,) of
+        """Learn the noise of the measured motion from a sample before the low-pass. valid (C,): of
         its rows; pi (p,): the present estimate."""
         motion = self.systematic.motion
         if motion is None:
@@ -171,7 +174,7 @@ class InformationState:
             motion.set_columns(axis, robot.by_own_motion(sample, pi, axis, motion.speed[axis]))
 
     def observe(self, prediction: Prediction) -> Excited:
-        """Which rows of an instant say something new."""
+        """Which rows of an instant are informative; updates the excitation."""
         effort = prediction.measured - prediction.tau_known
         excited = self.excitation.add_row(prediction.regressor, effort, prediction.pi,
                                           prediction.valid, self.noise.at_most)
@@ -193,17 +196,17 @@ class InformationState:
             self.window.add_row(rows, counts)
             self.rows_learned += int(np.count_nonzero(counts))
             self._frozen_doubt.add_row(rows[:, :-1], counts)
-        # Also where no row counts: its lags are ticks.
+        # Even if no row counts: the autocovariance's lags are ticks.
         self._add_to_gradient(prediction, rows[:, :-1], residual * counts, excited)
 
     def learn_noise(self, prediction: Prediction, excited: Excited) -> None:
-        """Learn from an instant's residuals how large the noise is, for weights and intervals."""
+        """Learn the noise, for weights and intervals, from an instant's residuals."""
         telling = excited.moves & ~self._frozen_doubt.dominates(self.noise.long_run)
         self.noise.add_residual(prediction.residual, prediction.valid, prediction.predicted_stddev,
                                 telling)
 
     def refresh_weights(self) -> None:
-        """Apply the channels' weights anew where a noise has moved from the one in use."""
+        """Apply new channel weights if the noise has moved away from the one in use."""
         self._ticks += 1
         if (self._unfinished is None and self._ticks % REWEIGH_EVERY == 0
                 and self._settings.weights == "noise"):
@@ -213,9 +216,9 @@ class InformationState:
                 self._use_noise(now)
 
     def forget(self, now: bool = False) -> None:
-        """Forget what new data replace, when a block of them has left the window (or `now`).
+        """Forget what new data replace, once a block of them has left the window (or `now`).
 
-        The sums change at once; the channels' factors follow, one at a tick.
+        The sums change at once; the channels' factors follow, one per tick.
         """
         if self._unfinished is not None:
             if next(self._unfinished, self) is self:
@@ -228,26 +231,26 @@ class InformationState:
             try:
                 row_map, factors = arrival.close_block()
             except UNUSABLE as error:
-                log.warning("old data cannot be forgotten (%s); they are kept for now", error)
+                log.warning("cannot forget old data (%s); keeping them for now", error)
                 arrival.postpone()
                 return
             self._follow(row_map, factors, close=True)
 
     def marginalize(self, places: np.ndarray, pi: np.ndarray) -> bool:
-        """Drop what old data say of parameters (k,), which begin again about pi (p,); keep the
-        rest. False where numbers do not allow it, and nothing has changed."""
+        """Marginalize the old data over parameters at places (k,), which start again about pi (p,).
+        False, with nothing changed, if that is numerically impossible."""
         self._finish()
         try:
             row_map, factors = self._directional().marginalize(places, pi)
         except UNUSABLE as error:
-            log.warning("a part of the robot cannot be re-estimated (%s)", error)
+            log.warning("cannot re-estimate the changed part of the robot (%s)", error)
             return False
         self._follow(row_map, factors, close=False)
         return True
 
     def break_off(self, pi: np.ndarray, close_window: bool) -> None:
-        """A gap in time: later rows are no neighbours of earlier ones. close_window: the window's
-        rows become old data, with the robust weight that they have at pi (p,)."""
+        """Separate later rows from earlier ones at a gap in time. close_window: condense the
+        window's rows into old data, with their robust weights at pi (p,)."""
         self.gradient.break_off()
         self.systematic.break_off()
         if close_window:
@@ -256,14 +259,14 @@ class InformationState:
             self.window.clear()
 
     def record(self) -> InformationRecord:
-        """A copy of what has been learned, but for the window."""
+        """A copy of what has been learned, without the window."""
         self._finish()
         return InformationRecord(deepcopy(self.arrival), deepcopy(self.gradient),
                                  deepcopy(self.systematic), self.noise.record(),
                                  self.rows_learned)
 
     def put_back(self, record: InformationRecord) -> None:
-        """Return to what had been learned earlier; the window's rows are dropped."""
+        """Return to an earlier `record`; the window's rows are dropped."""
         self._finish()
         self.drop_window()
         self.arrival, self.gradient = record.arrival, record.gradient
@@ -275,9 +278,9 @@ class InformationState:
         self.systematic.break_off()
 
     def age_window(self, ticks: int, pi: np.ndarray) -> None:
-        """Let the window's rows that are `ticks` old or older become old data, with the robust
-        weight that they have at pi (p,)."""
-        # copies: the window's arrays are filled anew
+        """Condense the window's rows of age `ticks` or more into old data, with their robust
+        weights at pi (p,)."""
+        # copies: add_row overwrites the window's arrays
         instants = [Leaving(one.rows.copy(), one.valid.copy(), one.age) for one in
                     self.window.all()]
         self.window.clear()
@@ -289,17 +292,17 @@ class InformationState:
         self.forget(now=True)
 
     def drop_window(self) -> None:
-        """Unlearn the window's rows."""
+        """Drop the window's rows without learning from them."""
         self.window.clear()
 
     def note_solution(self, problem: HorizonProblem, pi: np.ndarray) -> None:
-        """Take note of the problem's solution pi (p,), by which rows leave the window."""
+        """Note the solution pi (p,), which sets the robust weight of rows that leave the window."""
         self._robust.note_solution(problem, pi)
 
-    # --- questions --------------------------------------------------------------------------------
+    # --- queries ----------------------------------------------------------------------------------
 
     def problem(self, pi: np.ndarray, free: np.ndarray) -> HorizonProblem:
-        """This tick's problem, from the previous estimate pi (p,) with parameters free (p,)."""
+        """This tick's problem about the previous estimate pi (p,), over parameters free (p,)."""
         window, settings, coupling = self.window, self._settings, self._coupling
         arrival = coupling.combined(self.arrival.data(), pi) + quadratic(self.arrival.prior(pi))
         total = arrival + coupling.combined(window.sums(), pi)
@@ -311,7 +314,7 @@ class InformationState:
 
     @property
     def row_noise(self) -> np.ndarray:
-        """(C,) noise that weighs rows, without what held parameters add to it."""
+        """(C,) noise that weighs rows, without the part due to held parameters."""
         return self._noise
 
     @property
@@ -321,7 +324,7 @@ class InformationState:
 
     @property
     def follows_changes(self) -> bool:
-        """Whether `marginalize` exists for this arrival cost."""
+        """Whether this arrival cost supports `marginalize`."""
         return isinstance(self.arrival, DirectionalArrival)
 
     def gradient_covariance(self) -> np.ndarray:
@@ -329,13 +332,13 @@ class InformationState:
         return self.gradient.covariance + self.arrival.gradient_covariance()
 
     def systematic_moves(self, inverse: ConstrainedInverse, pi: np.ndarray) -> np.ndarray:
-        """(CAUSES, p) what one deviation of each error that no residual shows moves the estimate pi
-        (p,) by; inverse: of the cost's Hessian."""
+        """(CAUSES, p) shift of the estimate pi (p,) by one deviation of each error that no residual
+        shows; inverse: of half the cost's Hessian."""
         return self.systematic.moves(inverse, pi, self.scale ** 2, self.prior.stddev)
 
     def cost(self, pi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(A (p, p), gradient (p,)): half the Hessian and half the gradient, at pi, of the cost
-        with the robust weights that the window's rows have there."""
+        """(A (p, p), gradient (p,)): half the Hessian and half the gradient of the cost at pi (p,),
+        with the window's robust weights there."""
         problem = self.problem(pi, np.ones(pi.size, bool))
         rows = problem.normalized_Y().reshape(-1, pi.size)
         weighted = weight_of_rows(problem, pi).reshape(-1, 1) * rows
@@ -344,16 +347,16 @@ class InformationState:
         return arrival.H + rows.T @ weighted, gradient
 
     def data_information(self, pi: np.ndarray) -> np.ndarray:
-        """(p, p) information of all rows that still count, prior excluded."""
+        """(p, p) information of all remembered rows, without the prior."""
         old, window = self.arrival.data(), self.window.sums()
         return self._coupling.combined(old, pi).H + self._coupling.combined(window, pi).H
 
     def _directional(self) -> DirectionalArrival:
-        # nobody else asks: `follows_changes`
+        # callers check `follows_changes` first
         assert isinstance(self.arrival, DirectionalArrival)
         return self.arrival
 
-    # --- how --------------------------------------------------------------------------------------
+    # --- internals --------------------------------------------------------------------------------
 
     def _use_noise(self, noise: np.ndarray) -> None:
         weighted = self._settings.weights == "noise"
@@ -363,7 +366,7 @@ class InformationState:
         self.arrival.reweigh(self.scale ** 2)
 
     def _condense(self, leaving: Leaving, pi: np.ndarray) -> None:
-        """An instant's rows leave the window with the robust weight that they have at pi (p,)."""
+        """Move an instant's rows into the old data, with their robust weight at pi (p,)."""
         rows = leaving.rows
         weight = self._robust.of_instant(leaving.valid,
                                          (rows[:, -1] - rows[:, :-1] @ pi) * self.scale)
@@ -380,7 +383,7 @@ class InformationState:
         self.systematic.add_row(Y, prediction.measured, prediction.valid, weight)
 
     def _follow(self, row_map: RowMap, factors: Iterator[None], close: bool) -> None:
-        """What maps old rows maps the noise of their gradient alike."""
+        """Map the gradient's noise as its rows are mapped."""
         self._unfinished = chain(factors, self.gradient.mapped(row_map.gradient, close))
         self.systematic.mapped(row_map.gradient, close)
 

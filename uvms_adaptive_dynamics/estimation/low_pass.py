@@ -12,12 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One low-pass for every column of Y, for the known load and for tau alike (docs/mathematics.md,
+"""One common low-pass for every column of Y, the known load and tau (docs/mathematics.md,
 "Low-pass").
 
-tau = Y pi is linear in pi, so any common linear filter leaves it exact, whatever is nonlinear in
-the state. Invalid instants are left out of each row's weighted mean rather than spoiling it: with
-weights h_k m_k on both sides the row is exact for any mask m."""
+tau = Y pi is linear in pi, so a common linear filter leaves it exact, however nonlinear Y is in the
+state. Masked instants are left out of the weighted mean: with weights h_k m_k on both sides the row
+is exact for any mask m."""
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -30,10 +30,11 @@ from ..model.robot import RawRows
 
 
 class Row(NamedTuple):
-    """Low-passed rows of one instant: tau (C,) = Y (C, p) pi + tau_known (C,); valid (C,); t is
-    the instant they belong to, of which nu_dot (6,) and R_nb (3, 3) are; by_velocity (C, 2) and
-    by_thruster (C, N) as of `RawRows`; load (12,): the force from outside that tau_known holds
-    (`ExternalLoad`)."""
+    """Low-passed rows of one instant: tau (C,) = Y (C, p) pi + tau_known (C,).
+
+    t [s]: the instant that they belong to; valid (C,); nu_dot (6,), R_nb (3, 3): of that instant,
+    unfiltered; by_velocity (C, 2), by_thruster (C, N): see `RawRows`; load (12,): the external
+    force contained in tau_known (`ExternalLoad`)."""
 
     t: float
     Y: np.ndarray
@@ -48,19 +49,19 @@ class Row(NamedTuple):
 
 
 class RowFilter:
-    """Raw rows in, low-passed rows out, `delay` later; contiguous ticks only.
+    """Raw rows of contiguous ticks in, low-passed rows out, `delay` [s] later.
 
-    minimum_share: of the weight that must be valid for a row to count.
+    minimum_share: share of the kernel's weight that must be valid for a row to be valid.
     """
 
     def __init__(self, settings: Filter, channels: int, size: int, thrusters: int = 0):
-        """size: columns of Y; thrusters: those of by_thruster."""
+        """size: columns of Y; thrusters: columns of by_thruster."""
         self.kernel = gaussian_kernel(settings)
         self.correlation_length = correlation_length(self.kernel)
         self.delay = (len(self.kernel) // 2) * settings.period
         self.minimum_share = settings.minimum_share
         K = len(self.kernel)
-        # Each instant is written twice, K apart, so that the last K are always one contiguous view.
+        # Each instant is written twice, K apart: the last K are always one contiguous view.
         ends = np.cumsum([size, 1, 1, 2, thrusters])
         self._Y, self._known, self._tau, self._by_velocity, self._by_thruster = (
             slice(begin, end) for begin, end in zip([0, *ends], ends))
@@ -71,14 +72,15 @@ class RowFilter:
         self._place = 0
 
     def reset(self) -> None:
-        """Forget every instant, as after a gap in time."""
+        """Drop all instants, as after a gap in time."""
         self._filled = self._place = 0
 
     def add_row(self, t: float, raw: RawRows, valid: np.ndarray,
                 nu_dot: np.ndarray | None = None, R_nb: np.ndarray | None = None) -> Row | None:
-        """The rows of the instant half a kernel ago, or None while there are too few.
+        """Add an instant; the low-passed rows of the instant half a kernel ago, None while the
+        kernel fills.
 
-        Values of invalid channels never enter a sum, not even as zero times infinity.
+        Values of invalid channels are replaced by zero, since zero weight times infinity is NaN.
         """
         K, place = len(self.kernel), self._place
         values = self._values[place]

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is predicted for an instant before its rows are used, and an estimate made from it
+"""Prediction of an instant before its rows are used, and the estimate after it
 (docs/mathematics.md, "Prediction")."""
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ from .low_pass import Row
 
 @dataclass(frozen=True)
 class Prediction:
-    """The prediction for an instant, made before its rows were used, and what was measured.
+    """The prediction of an instant, made before its rows were used, and the measured efforts.
 
-    t [s]; pi (p,) used; predicted, measured, residual, noise_stddev (C,) [N, N m]; valid (C,);
-    regressor (C, p) and tau_known (C,): predicted = regressor pi + tau_known; parameter_covariance
-    (C, C): the part of `predicted_covariance` that comes from the parameters; trust (C,): places in
-    `uncertainty.trust.STATES` as of the rows before; by_velocity (C, 2): what `predicted` changes
-    by with the scale of the vehicle's linear velocity (`RobotModel.by_velocity`); R_nb (3, 3): the
-    attitude, body FRD to NED; load (12,): the force from outside that tau_known holds, None: none;
-    by_thruster (C, N): what each thruster adds to `measured`. All arrays are read-only."""
+    t [s]; pi (p,): the estimate used; predicted, measured, residual, noise_stddev (C,) [N, N m];
+    valid (C,); regressor (C, p), tau_known (C,): predicted = regressor pi + tau_known;
+    parameter_covariance (C, C): the parameters' part of `predicted_covariance`; trust (C,): indices
+    into `uncertainty.trust.STATES`, from earlier rows; by_velocity (C, 2): change of `predicted`
+    with the scale of the vehicle's linear velocity (`RobotModel.by_velocity`); R_nb (3, 3):
+    attitude, body FRD to NED; load (12,): the external force contained in tau_known, None if there
+    is none; by_thruster (C, N): contribution of each thruster to `measured`. All arrays are
+    read-only."""
 
     t: float
     pi: np.ndarray
@@ -62,24 +63,24 @@ class Prediction:
 
     @cached_property
     def parameter_variance(self) -> np.ndarray:
-        """(C,) variance of the prediction that comes from the parameters."""
+        """(C,) variance of the prediction due to the parameters."""
         return _frozen(np.maximum(np.diagonal(self.parameter_covariance), 0.0))
 
     @cached_property
     def predicted_stddev(self) -> np.ndarray:
-        """(C,) of parameters and noise together."""
+        """(C,) standard deviation due to parameters and noise."""
         return _frozen(np.sqrt(self.parameter_variance + self.noise_stddev ** 2))
 
     @cached_property
     def predicted_covariance(self) -> np.ndarray:
-        """(C, C) of parameters and noise together."""
+        """(C, C) covariance due to parameters and noise."""
         return _frozen(self.parameter_covariance + np.diag(self.noise_stddev ** 2))
 
 
 def predict(row: Row, pi: np.ndarray, covariance: ParameterCovariance, noise: ChannelNoise,
             trust: np.ndarray) -> Prediction:
-    """Y pi and its covariance, Y Sigma Y^T and the noise known before this row, as trust (C,) is.
-    """
+    """Y pi + tau_known with covariance Y Sigma Y^T and noise; noise and trust (C,) must be those
+    known before this row."""
     predicted = row.Y @ pi + row.tau_known
     return Prediction(row.t, pi, predicted, covariance.of_rows(row.Y), noise.interval_stddev,
                       row.tau, row.tau - predicted, row.valid, row.Y, row.tau_known, row.nu_dot,
@@ -88,20 +89,20 @@ def predict(row: Row, pi: np.ndarray, covariance: ParameterCovariance, noise: Ch
 
 
 def parameter_stddev(covariance: ParameterCovariance, systematic: np.ndarray) -> np.ndarray:
-    """(p,) deviations of parameters with this covariance, read-only, with systematic (CAUSES, p):
-    what one deviation of each error that no residual shows moves them by."""
+    """(p,) standard deviations, read-only, from the covariance and from systematic (CAUSES, p): the
+    parameters' shift by one deviation of each error that no residual shows."""
     return _frozen(np.sqrt(covariance.stddev ** 2 + np.sum(systematic ** 2, axis=0)))
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """An estimate after a tick, and the prediction that was made before it (prequential).
+    """The estimate after a tick, and the prediction made before it (prequential).
 
-    prediction: made with the parameters of the tick before; pi (p,): the new ones, read-only, with
-    parameter_covariance, and systematic (CAUSES, p): what one deviation of each error that no
-    residual shows moves them by; status: 'optimal', 'near-optimal', 'deadline' or 'held' as the
-    solver said, or why the last good estimate was kept; solve_ms, update_ms: solver, and sample to
-    estimate."""
+    prediction: made with the previous parameters; pi (p,): the new parameters, read-only, with
+    their parameter_covariance; systematic (CAUSES, p): their shift by one deviation of each error
+    that no residual shows; status: 'optimal', 'near-optimal', 'deadline' or 'held' from the solver,
+    or why the last good estimate was kept; solve_ms, update_ms: time of the solver, and from sample
+    to estimate."""
 
     prediction: Prediction
     pi: np.ndarray
@@ -113,19 +114,20 @@ class Estimate:
 
     @property
     def covariance(self) -> np.ndarray:
-        """(p, p) of the new parameters, read-only, of noise and prior alone: predictions need no
-        more, since what they are compared with has the same timing and scale. Formed when it is
-        first asked for."""
+        """(p, p) covariance of the new parameters, read-only, from noise and prior alone:
+        predictions need no more, since the measurements that they are compared with share timing
+        and calibration. Formed on first use."""
         return self.parameter_covariance.matrix
 
     @cached_property
     def stddev(self) -> np.ndarray:
-        """(p,) of the new parameters, read-only, with what timing and calibration may be off."""
+        """(p,) standard deviations of the new parameters, timing and calibration errors included,
+        read-only."""
         return parameter_stddev(self.parameter_covariance, self.systematic)
 
     @property
     def t(self) -> float:
-        """[s] the instant that was predicted."""
+        """Stamp of the predicted instant [s]."""
         return self.prediction.t
 
     @property
@@ -150,13 +152,13 @@ class Estimate:
 
     @property
     def residual(self) -> np.ndarray:
-        """(C,) measured less predicted."""
+        """(C,) measured minus predicted."""
         return self.prediction.residual
 
     @property
     def valid(self) -> np.ndarray:
-        """(C,) rows that may be compared with what was predicted: neither they nor too many around
-        them are masked. Fewer are learnt: `Estimator.counts`."""
+        """(C,) rows whose prediction may be judged: neither they nor too many rows around them are
+        masked. Fewer are learnt from: `Estimator.counts`."""
         return self.prediction.valid
 
 

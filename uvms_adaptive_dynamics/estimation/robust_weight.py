@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The robust weight of an instant's rows outside a solve: as they leave the window, and in the
-gradient's covariance (docs/mathematics.md, "Arrival cost")."""
+"""Huber weight of an instant's rows outside a solve: when they leave the window, and in the
+gradient covariance (docs/mathematics.md, "Arrival cost")."""
 from __future__ import annotations
 
 import math
@@ -25,7 +25,7 @@ from ..solvers.problem import HorizonProblem, huber_threshold, huber_weight
 
 
 class RobustWeight:
-    """Huber weight by the grouping of the window's rows."""
+    """Huber weight by the window's grouping."""
 
     def __init__(self, settings: Estimation):
         self._grouping = settings.grouping
@@ -33,27 +33,27 @@ class RobustWeight:
         self._of_stack = 1.0        # at the last solution; grouping 'horizon' only
 
     def note_solution(self, problem: HorizonProblem, pi: np.ndarray) -> None:
-        """Keep the weight of the whole stack at the solution pi (p,), by which its rows leave
-        (grouping 'horizon')."""
+        """With grouping 'horizon', keep the stack's weight at the solution pi (p,), which its rows
+        get when they leave the window."""
         if problem.grouping == "horizon":
             norms, rho, _ = problem.group_norms(problem.residuals(pi))
             self._of_stack = float(huber_weight(norms, rho)[0])
 
     def of_instant(self, valid: np.ndarray, residual: np.ndarray) -> np.ndarray:
-        """(C,) weights of an instant's rows, from valid (C,) and normalized residuals (C,)."""
+        """(C,) weights of an instant's rows by valid (C,) and normalized residuals (C,)."""
         if self._grouping == "channel":
             rho = huber_threshold(1, *self._threshold)
             return huber_weight(np.abs(residual), np.full(residual.size, rho))
         if self._grouping == "sample":
             rho = huber_threshold(int(np.count_nonzero(valid)), *self._threshold)
             norm = math.sqrt(residual @ residual)
-            # nearly all are inliers
+            # nearly all instants are inliers: skip the division
             return np.full(residual.size, huber_weight(norm, rho) if norm > rho else 1.0)
         return np.full(residual.size, self._of_stack)
 
 
 def weight_of_rows(problem: HorizonProblem, pi: np.ndarray) -> np.ndarray:
-    """(N, C) weights of a problem's rows at pi (p,), robust and by age."""
+    """(N, C) weights of a problem's rows at pi (p,): Huber weight times lambda^age."""
     residuals = problem.residuals(pi)
     norms, rho, _ = problem.group_norms(residuals)
     shape = {"sample": (-1, 1), "channel": residuals.shape, "horizon": (1, 1)}

@@ -16,10 +16,10 @@
 
 The sum of |tau - Y pi|^2 over rows is |R [pi, -1]|^2 with a triangular R, to which rows are added
 by orthogonal transformations (Bierman, "Factorization Methods for Discrete Sequential Estimation",
-1977). Summed products [Y tau]^T [Y tau] have the square of R's condition: tick after tick they lose
-the digits of poorly determined directions, and rounding can make them indefinite. R^T R cannot be.
-Factors are kept per channel, so that a channel's weight is applied when a problem is formed.
-docs/mathematics.md, "Arrival cost"."""
+1977). Summed products [Y tau]^T [Y tau] would square the condition number: they lose the digits of
+poorly determined directions and can become indefinite by rounding. R^T R cannot. Factors are kept
+per channel, so that a channel's weight can be applied when a problem is formed.
+docs/mathematics.md, "Information"."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -27,31 +27,30 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.linalg.lapack import dtpqrt
 
-# rows of a channel that wait for one transformation: many cost little more than one
+# rows of a channel buffered for one transformation: many cost little more than one
 WAITING_ROWS = 60
-BLOCK_COLUMNS = 8   # columns that dtpqrt transforms together
+BLOCK_COLUMNS = 8   # columns per block in dtpqrt
 
 
 class ChannelInformation:
-    """Factors R_c (p + 1, p + 1) of every channel's rows [Y tau], and the newest rows as they came.
-    """
+    """Factors R_c (p + 1, p + 1) of each channel's rows [Y tau]; the newest rows are buffered."""
 
     def __init__(self, channels: int, size: int):
         """channels: C; size: p."""
         self._roots = np.zeros((channels, size + 1, size + 1))
-        # R^T R of each factor: what `weighted` adds up
+        # R^T R of each factor, for `weighted`
         self._products = np.zeros_like(self._roots)
         self._rows = np.zeros((channels, WAITING_ROWS, size + 1))
         self._waiting = np.zeros(channels, int)
         self._each = np.arange(channels)
         self._turn = 0
-        self._share = 1.0   # of everything: what fading leaves
+        self._share = 1.0   # what fading leaves of all weights
 
     def add_row(self, rows: np.ndarray, weight: float = 1.0) -> None:
         """Add one row [Y tau] (p + 1) to each channel, rows (C, p + 1)."""
         self._rows[self._each, self._waiting] = np.sqrt(weight / self._share) * rows
         self._waiting += 1
-        # One channel's transformation at a time, so that no single tick pays for all of them.
+        # One channel per tick, so that no tick pays for all transformations.
         self._turn = (self._turn + 1) % WAITING_ROWS
         channel, due = divmod(self._turn, max(1, WAITING_ROWS // len(self._each)))
         if due == 0 and channel < len(self._each):
@@ -60,7 +59,7 @@ class ChannelInformation:
             self._fold(full)
 
     def fade(self, factor: float) -> None:
-        """Multiply the weight of everything added so far."""
+        """Multiply the weight of all rows so far by `factor`."""
         self._share *= factor
 
     def weighted(self, weights: np.ndarray) -> np.ndarray:
@@ -73,7 +72,7 @@ class ChannelInformation:
     def mapped(self, matrix: np.ndarray, more: ChannelInformation) -> Iterator[None]:
         """Map every row so far to row @ matrix (p + 1, p + 1), then add those of `more` unmapped.
 
-        Yields after each channel; until the last one, `weighted` is of no use.
+        Yields after each channel; `weighted` is inconsistent until the last one.
         """
         for channel in self._each.tolist():
             rows = np.concatenate([self.factor(channel) @ matrix, more.factor(channel)])
@@ -83,7 +82,7 @@ class ChannelInformation:
         self._share = 1.0
 
     def factor(self, channel: int) -> np.ndarray:
-        """R (p + 1, p + 1) of a channel's rows so far; the signs of its rows have no meaning."""
+        """R (p + 1, p + 1) of a channel's rows so far; the signs of R's rows are arbitrary."""
         self._fold(channel)
         return np.sqrt(self._share) * self._roots[channel]
 

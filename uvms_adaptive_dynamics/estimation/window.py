@@ -22,7 +22,7 @@ import numpy as np
 
 from .arrival import Split, add_weighted
 
-REFORM = 2000   # ticks after which the running sum is formed again, against drift of rounding
+REFORM = 2000   # ticks after which the running sum is recomputed, against rounding drift
 
 
 class Leaving(NamedTuple):
@@ -37,13 +37,13 @@ class Window:
     """A ring of N instants; each keeps its place while it is in the window."""
 
     def __init__(self, length: int, channels: int, size: int, decay: float, split: Split):
-        """length: N; channels: C; size: p; decay: weight of a row is decay^age; split: masks (C,)
-        of the channels that are summed apart."""
+        """length: N; channels: C; size: p; decay: a row's weight is decay^age; split: masks (C,) of
+        channels that are summed separately."""
         self._rows = np.zeros((length, channels, size + 1))
         self._valid, self._born = np.zeros((length, channels), bool), np.zeros(length, int)
         self._decay, self._split = decay, split
         self._weights = np.ones(channels)
-        # never restarts: `born` tells every row that was ever here from every other
+        # never reset, so that `born` identifies a row uniquely
         self._tick = 0
         self._next = self.filled = 0
         self.clear()
@@ -54,7 +54,7 @@ class Window:
         self._next = self.filled = 0
 
     def tick(self) -> None:
-        """A sample has come: all rows are a tick older."""
+        """Age all rows by one tick."""
         self._tick += 1
         if self._decay < 1.0:
             for one in self._sums:
@@ -63,7 +63,7 @@ class Window:
             self.reweigh(self._weights)
 
     def oldest(self) -> Leaving | None:
-        """What the next row replaces; None while the window fills."""
+        """The instant that the next one replaces; None while the window fills."""
         return self._leaving(self._next) if self.filled == len(self._rows) else None
 
     def all(self) -> list[Leaving]:
@@ -77,8 +77,7 @@ class Window:
         return Leaving(self._rows[place], self._valid[place], self._tick - self._born[place])
 
     def add_row(self, rows: np.ndarray, valid: np.ndarray) -> None:
-        """Rows [Y tau] (C, p + 1) of an instant, zero where not valid (C,); the oldest is dropped.
-        """
+        """Add an instant's rows [Y tau] (C, p + 1), zero where not valid (C,); drop the oldest."""
         gone = self.oldest()
         if gone is not None:
             add_weighted(self._sums, self._split, gone.rows,
@@ -90,7 +89,7 @@ class Window:
         self.filled = min(self.filled + 1, len(self._rows))
 
     def reweigh(self, weights: np.ndarray) -> None:
-        """Use other weights (C,) from now on."""
+        """Use these weights (C,) from now on."""
         self._weights = weights
         rows = self._rows[:self.filled]
         aged = self.age_weight()[:, None] * weights
@@ -104,7 +103,7 @@ class Window:
         return self._decay ** (self._tick - self._born[:self.filled]).astype(float)
 
     def sums(self) -> list[np.ndarray]:
-        """[Y tau]^T [Y tau] (p + 1, p + 1), weighted, one matrix per mask of the split."""
+        """Weighted sums of [Y tau]^T [Y tau] (p + 1, p + 1), one per mask of the split."""
         return self._sums
 
     @property
@@ -124,5 +123,5 @@ class Window:
 
     @property
     def born(self) -> np.ndarray:
-        """(filled,) tick at which the row of each place came."""
+        """(filled,) tick at which each place got its rows."""
         return self._born[:self.filled]

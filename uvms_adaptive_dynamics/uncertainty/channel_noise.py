@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Noise of each channel: over all data for the weights of rows and for what is saved, of the last
-seconds for intervals of the next rows.
+"""Noise of each channel: over all data for the weights of rows and for saved files, over the last
+seconds for the intervals of the next rows.
 
 All are tracked causally, from residuals of predictions made before their rows were used
-(docs/mathematics.md, "Channel noise").
+(docs/mathematics.md, "Channel noise" and "Prediction").
 """
 from __future__ import annotations
 
@@ -27,38 +27,36 @@ from scipy.special import ndtr, stdtrit
 
 from ..model.normal import Z95
 
-WINSOR = 2.0            # deviations at which a squared residual is clipped
-# mean of min(z^2, WINSOR^2) for a standard normal z: makes the scale right for Gaussian noise
+WINSOR = 2.0            # deviations at which a residual is clipped
+# mean of min(z^2, WINSOR^2) for a standard normal z: makes the scale unbiased for Gaussian noise
 WINSOR_MEAN = 0.9205
-QUANTILE_RATE = 0.005   # per row of 20 ms: follows within some 20 s, wanders by some 7 %
+QUANTILE_RATE = 0.005   # per row of 20 ms: settles within about 20 s, scatters by about 7 %
 FACTOR_RANGE = (0.5, 3.0)
 GROSS = 5.0             # deviations from which a residual is an outlier, not noise
-INITIAL_ROWS = 25       # rows that an assumed noise counts for
-# What the model does not know comes and goes with the motion: of the interval's variance, this
-# share follows the residuals of the last half second. Longer than the low-pass, so that more than
-# the overlap of neighbouring rows is followed.
+INITIAL_ROWS = 25       # weight of an assumed noise, in rows
+# Model error comes and goes with the motion: this share of an interval's variance follows the
+# residuals of the last half second, a time longer than the low-pass, whose overlap alone would make
+# neighbouring residuals alike.
 RECENT_SHARE, RECENT_TIME = 0.75, 0.5   # -, [s]
 # of the histogram of residuals, centred on the initial noise
 BINS_PER_OCTAVE, OCTAVES = 5, 30
-FIRST_ROWS = 500          # first rows of a channel whose weight grows with their number
-SCALE_EVERY = 25        # rows between two scales formed of a channel's histogram
-COVERED = 0.95          # share of rows that an interval must hold
-# [s] of a manoeuvre, whose rows share one level of what the model lacks
+FIRST_ROWS = 500        # first rows of a channel, whose weight grows with their number
+SCALE_EVERY = 25        # rows between two evaluations of a channel's histogram
+COVERED = 0.95          # share of rows that an interval must cover
+# [s] of a manoeuvre, whose rows share one level of model error
 MANOEUVRE = 10.0
-FEWEST_MANOEUVRES = 5   # with less, the factor of `LastingNoise` would grow without limit
+FEWEST_MANOEUVRES = 5   # with fewer, the factor of `LastingNoise` would grow without limit
 
 
 class LongRunNoise:
     """Robust scale of all residuals of each channel: Huber's Proposal 2 over a fading histogram.
 
-    The scale s solves E min(r^2, (2 s)^2) = .9205 s^2 over all residuals seen, each with the weight
-    that forgetting leaves it. As a function of the histogram it does not depend on the order in
-    which quiet and lively recordings come, and it follows a new level as soon as enough rows have
-    it."""
+    The scale s solves E min(r^2, (2 s)^2) = .9205 s^2 over all residuals, each with the weight that
+    forgetting leaves it. It depends on the histogram alone, not on the order of quiet and lively
+    recordings, and follows a new level as soon as enough rows have it."""
 
     def __init__(self, initial: np.ndarray, memory: float):
-        """initial (C,): the noise assumed at first; memory: rows that count (1 / (1 - forgetting)).
-        """
+        """initial (C,): assumed noise; memory: effective number of rows, 1 / (1 - forgetting)."""
         self._rate = 1 / memory
         bins = OCTAVES * BINS_PER_OCTAVE
         octaves = (np.arange(bins) - bins // 2) / BINS_PER_OCTAVE
@@ -67,7 +65,7 @@ class LongRunNoise:
         self.restart(initial, INITIAL_ROWS)
 
     def restart(self, initial: np.ndarray, rows: float) -> None:
-        """Begin again with a noise (C,) that counts for `rows` rows."""
+        """Start again with an assumed noise (C,) that counts for `rows` rows."""
         self._initial, self._rows = np.array(initial, float), rows
         self._histogram = np.zeros((initial.size, self._square.size))
         self._seen = np.zeros(initial.size)
@@ -75,22 +73,22 @@ class LongRunNoise:
         self._stddev = self._initial.copy()
 
     def go_on(self, known: np.ndarray, rows: float) -> None:
-        """Go on from a noise (C,) learnt from `rows` rows: as if their residuals, normal ones, had
-        been seen. So large residuals of a robot that is another one now are what few rows are among
-        many, and no noise that hides the change from its detector."""
+        """Continue from a noise (C,) learnt from `rows` rows, as if that many normal residuals had
+        been seen. So if the robot has changed since, its large residuals are few among many, and do
+        not raise the noise and hide the change from the detector."""
         self.restart(known, INITIAL_ROWS)
         edges = np.sqrt(np.concatenate([[0.0], self._edges, [np.inf]]))
         self._histogram += np.diff(2 * ndtr(edges) - 1)
         self._seen += min(rows, 1 / self._rate)
 
     def add_residual(self, residual: np.ndarray, telling: np.ndarray) -> None:
-        """Residuals (C,) of a tick; telling (C,): how much each tells of the noise, 0 to 1."""
-        # One channel's scale at a tick: no single tick pays for all of them.
+        """Add a tick's residuals (C,); telling (C,): the weight of each for the noise, 0 to 1."""
+        # One channel's scale per tick, so that no tick pays for all of them.
         self._turn = (self._turn + 1) % max(SCALE_EVERY, self._each.size)
         if self._turn < self._each.size and self._seen[self._turn]:
             self._stddev[self._turn] = self._scale(self._turn)
-        # All rows count alike, but for the first ones: those residuals are the prior's error, not
-        # noise.
+        # All rows count alike except the first ones, whose residuals are the prior's error rather
+        # than noise.
         rate = np.maximum(self._rate, 1 /
                           (1 + self._seen - 0.5 * np.minimum(self._seen, FIRST_ROWS))) * telling
         square = (residual / self._initial) ** 2
@@ -101,11 +99,11 @@ class LongRunNoise:
 
     @property
     def stddev(self) -> np.ndarray:
-        """(C,) in the channels' units."""
+        """(C,) the scale [N, N m]."""
         return self._stddev.copy()
 
     def record(self) -> tuple[np.ndarray, np.ndarray]:
-        """(histogram, number of residuals) as they are now."""
+        """(histogram (C, bins), number of residuals (C,)), for `put_back`."""
         return self._histogram.copy(), self._seen.copy()
 
     def put_back(self, histogram: np.ndarray, seen: np.ndarray) -> None:
@@ -116,23 +114,23 @@ class LongRunNoise:
 
     def _scale(self, c: int) -> float:
         found = self._found(c)
-        # What was assumed counts for as many rows as it was said to; squared, since a mean that
-        # leans on newer rows forgets old ones so.
+        # The assumed noise counts for its number of rows; squared, because the histogram's mean
+        # favours newer rows and forgets at that rate.
         left = (self._rows / (self._rows + self._seen[c])) ** 2
         return float(self._initial[c] * np.sqrt(left + (1 - left) * found))
 
     def _found(self, c: int) -> float:
-        """Variance in the histogram of a channel, relative to the initial one."""
+        """Variance by a channel's histogram, relative to the initial variance."""
         return _proposal_2(self._square, self._histogram[c])
 
 
 class LastingNoise(LongRunNoise):
-    """Scale for intervals of another time, with nothing adapted: 1.96 of it hold 95 % of all
-    residuals seen, what the model lacks and heavy tails included.
+    """Scale for intervals at another time without adaptation: 1.96 times it covers 95 % of all
+    residuals, model error and heavy tails included.
 
-    What the model lacks has another size in each manoeuvre, so that few of them tell little of the
-    next one. With the manoeuvres seen as degrees of freedom, Student's distribution has the
-    quantile of a normal variable whose deviation is itself known from so few."""
+    Model error has another size in each manoeuvre, so a few manoeuvres say little about the next
+    one. Student's distribution, with the manoeuvres as degrees of freedom, has the quantile of a
+    normal variable whose deviation is estimated from that few."""
 
     def __init__(self, initial: np.ndarray, memory: float, period: float):
         """See `LongRunNoise`; period [s] of rows."""
@@ -153,17 +151,17 @@ class LastingNoise(LongRunNoise):
 def _proposal_2(square: np.ndarray, mass: np.ndarray) -> float:
     """s^2 with sum mass min(square, WINSOR^2 s^2) = WINSOR_MEAN s^2 sum mass; square ascending."""
     total = mass.sum()
-    below = np.cumsum(mass * square)          # what is not clipped when the clip is at a bin
+    below = np.cumsum(mass * square)          # the unclipped part, with the clip at each bin
     above = total - np.cumsum(mass)
-    # left less right, s = clip / WINSOR
+    # left side minus right side, with s = clip / WINSOR
     excess = below + (above - WINSOR_MEAN * total / WINSOR ** 2) * square
-    k = int(np.flatnonzero(excess >= 0)[-1])  # up to the next bin both sides are linear in s^2
+    k = int(np.flatnonzero(excess >= 0)[-1])  # both sides are linear in s^2 up to the next bin
     return float(below[k] / (WINSOR_MEAN * total - WINSOR ** 2 * above[k]))
 
 
 class NoiseRecord(NamedTuple):
-    """The noise of a moment: local stddev (C,), and histogram (C, bins) and number (C,) of all
-    residuals, for the weights of rows and for what is saved."""
+    """The noise at some instant: local stddev (C,); histogram (C, bins) and number (C,) of all
+    residuals, of the long-run and of the lasting noise."""
 
     stddev: np.ndarray
     long_run: tuple[np.ndarray, np.ndarray]
@@ -171,20 +169,19 @@ class NoiseRecord(NamedTuple):
 
 
 class ChannelNoise:
-    """The noise of each channel as rows, intervals and files need it.
+    """The noise of each channel for rows, intervals and files.
 
-    `long_run` weighs rows, `lasting_stddev` is saved. `stddev` is of the last `time_constant`
-    seconds, for intervals: `interval_stddev` is that times how large residuals were just now, times
-    a slowly tracked factor that brings the share of rows outside their 95 % interval to 5 %,
-    whatever the shape and
-    autocorrelation of the residual (online quantile tracking; Gibbs and Candes, "Adaptive conformal
-    inference under distribution shift", 2021). Gross outliers do not widen the intervals of the
-    others."""
+    `long_run` weighs rows; `lasting_stddev` is saved. `stddev`, over the last `time_constant`
+    seconds, is the base of intervals: `interval_stddev` multiplies it by the relative size of the
+    latest residuals and by a slowly tracked factor that brings the share of rows outside their 95 %
+    interval to 5 %, whatever the shape and autocorrelation of the residual (online quantile
+    tracking; Gibbs and Candes, "Adaptive conformal inference under distribution shift", 2021).
+    Gross outliers do not widen the intervals of other rows."""
 
     def __init__(self, initial: np.ndarray, period: float, time_constant: float, memory: float,
                  adapt: bool):
-        """initial (C,): noise assumed at first; period [s] of rows; time_constant [s]; memory: rows
-        that count for `long_run`; adapt: false keeps the initial noise."""
+        """initial (C,): assumed noise [N, N m]; period [s] of rows; time_constant [s] of `stddev`;
+        memory: effective number of rows of `long_run`; adapt: False keeps the initial noise."""
         self._default, self._adapt = np.array(initial, float), adapt
         self._rate = min(1.0, period / time_constant)
         self._quantile_rate = QUANTILE_RATE * period / 0.02
@@ -195,8 +192,8 @@ class ChannelNoise:
 
     def restart(self, saved: np.ndarray | None = None, long_run: np.ndarray | None = None,
                 rows_known: float = 0.0) -> None:
-        """Begin again with the initial noise, or with a saved one (C,) and its long-run noise (C,),
-        the same where None, which `rows_known` rows have told."""
+        """Start again with the initial noise, or with a saved noise (C,) and long-run noise (C,)
+        (None: the same) learnt from `rows_known` rows per channel."""
         start = self._default if saved is None else np.array(saved, float)
         rows = INITIAL_ROWS if saved is None else FIRST_ROWS
         self._variance, self._floor = start ** 2, 1e-3 * start
@@ -211,49 +208,49 @@ class ChannelNoise:
 
     @property
     def interval_factor(self) -> np.ndarray:
-        """(C,) by which intervals are as wide as their rows ask for, beside the residuals' size."""
+        """(C,) tracked factor on the width of intervals, a copy."""
         return self._factor.copy()
 
     def begin_factor(self, factor: np.ndarray) -> None:
-        """Let intervals that adapt begin with the factor (C,) of another time: it tells the shape
-        and the colour of the residuals, and takes half a minute to be found."""
+        """Let adaptive intervals start with a saved factor (C,). It depends on the shape and colour
+        of the residuals and takes half a minute to be found."""
         if self._adapt:
             self._factor = np.clip(factor, *FACTOR_RANGE)
 
     @property
     def long_run(self) -> np.ndarray:
-        """(C,) over all data: the weights of rows."""
+        """(C,) noise over all data, for the weights of rows."""
         return self._long_run.stddev
 
     @property
     def stddev(self) -> np.ndarray:
-        """(C,) over the last seconds."""
+        """(C,) noise over the last seconds."""
         return np.sqrt(self._variance)
 
     @property
     def at_most(self) -> np.ndarray:
-        """(C,) what the noise can be: no more than all residuals seen, whatever was assumed and
-        whether their rows moved."""
+        """(C,) upper bound of the noise: no more than the RMS of all residuals, at rest or in
+        motion, whatever was assumed."""
         seen = np.where(self._seen > INITIAL_ROWS, self._square, np.inf)
         return np.sqrt(np.minimum(self._variance, seen))
 
     @property
     def interval_stddev(self) -> np.ndarray:
-        """(C,) for the next row: 1.96 of it covers 95 % of the residuals."""
+        """(C,) noise of the next row: 1.96 times it covers 95 % of the residuals."""
         recent = np.sqrt(1 - RECENT_SHARE + RECENT_SHARE * self._recent)
         return recent * self._factor * self.stddev
 
     @property
     def lasting_stddev(self) -> np.ndarray:
-        """(C,) for rows of another time, with nothing adapted to them."""
+        """(C,) noise of rows at another time, without adaptation to them."""
         return self._lasting.stddev
 
     def record(self) -> NoiseRecord:
-        """What is known of the noise now, for `put_back`."""
+        """The present noise, for `put_back`."""
         return NoiseRecord(self.stddev, self._long_run.record(), self._lasting.record())
 
     def put_back(self, record: NoiseRecord) -> None:
-        """Return to what was known earlier: residuals since then had another cause."""
+        """Return to an earlier record: residuals since then had another cause than noise."""
         if self._adapt:
             self._variance = record.stddev ** 2
             self._long_run.put_back(*record.long_run)
@@ -261,32 +258,34 @@ class ChannelNoise:
 
     def add_residual(self, residual: np.ndarray, valid: np.ndarray, predicted_stddev: np.ndarray,
                      telling: np.ndarray | None = None) -> None:
-        """Residuals (C,) of predictions made before their rows were seen, with the deviations (C,)
-        predicted for them. telling (C,) bool: rows whose residual tells of the noise, all valid
-        ones if None; where a row stands still its residual repeats one error, and only how wide the
-        next interval must be is learned from it."""
+        """Add residuals (C,) of predictions made before their rows were seen, with their predicted
+        deviations (C,).
+
+        telling (C,) bool: rows whose residuals inform the noise, all valid ones if None. A row at
+        rest repeats one error: its residual sets only the width of the next interval."""
         square = residual ** 2
         self._seen = self._seen + valid
         self._square = self._square + valid / np.maximum(self._seen, 1) * (square - self._square)
         if not self._adapt:
             return
         telling = valid if telling is None else valid & telling
-        doubt = np.maximum(predicted_stddev ** 2 - self.interval_stddev ** 2, 0.0)
-        expected = self._variance + doubt
-        # Of a residual that parameters and noise explain together, the noise's share.
+        parameter_variance = np.maximum(predicted_stddev ** 2 - self.interval_stddev ** 2, 0.0)
+        expected = self._variance + parameter_variance
+        # the noise's share of a residual that parameters and noise explain together
         noise = self.long_run ** 2
-        self._long_run.add_residual(residual * np.sqrt(noise / (noise + doubt)), telling)
-        # Whole, since doubt about parameters counts only what the model has; as far as it is noise.
+        noise_share = noise / (noise + parameter_variance)
+        self._long_run.add_residual(residual * np.sqrt(noise_share), telling)
+        # The whole residual, because the parameters' variance does not include model error; its
+        # weight is the noise's share.
         share = np.abs(residual) / predicted_stddev
         ordinary = telling & (share < GROSS)
-        self._lasting.add_residual(residual, ordinary * noise / (noise + doubt))
+        self._lasting.add_residual(residual, ordinary * noise / (noise + parameter_variance))
         size = np.minimum(square / expected, WINSOR ** 2) / WINSOR_MEAN
         self._recent = np.where(valid, self._recent + self._recent_rate * (size - self._recent),
                                 self._recent)
         clipped = np.minimum(square, WINSOR ** 2 * self._variance) / WINSOR_MEAN
-        # A mean at first, so that a wrong initial noise is not remembered for several time
-        # constants; it leans on the newer rows, since the first residuals are the prior's error and
-        # not noise.
+        # A mean at first, so that a wrong initial noise does not last for several time constants.
+        # It favours newer rows, because the first residuals are the prior's error, not noise.
         rate = np.maximum(self._rate, 2 / (self._count + 2))
         new = (1 - rate) * self._variance + rate * clipped
         self._count = self._count + telling

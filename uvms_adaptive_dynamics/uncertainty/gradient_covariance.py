@@ -12,22 +12,22 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Covariance of the cost's gradient at the truth: overlapping low-passed rows, coloured noise,
-robust weights.
+"""Covariance of the cost's gradient at the true parameters: overlapping low-passed rows, coloured
+noise, robust weights.
 
-Half the gradient is s = sum_k y_k psi_k with y_k a row and psi_k its robust residual. Where noise
-and motion are independent,
+Half the gradient is s = sum_k y_k psi_k with rows y_k and robust residuals psi_k. For noise
+independent of the motion,
 
     cov s = sum_j gamma(j) sum_k y_k y_{k+j}^T ,        gamma(j) = E psi_k psi_{k+j} ,
 
 the long-run variance (Newey and West, 1987), here with gamma as a sum of model noises instead of a
-truncated window. For one model noise the double sum is a single one: noise = h * AR(1) * eta with
-white eta gives s = sum_m eta_m z_m, where z are the rows, low-passed by h once more and by the
-AR(1) filter. Motion that is fast or slow against the noise is thus accounted for, which a factor on
-each row's variance does not do (docs/mathematics.md, "Covariance").
+truncated window. For one model noise the double sum becomes a single one: with psi = h * AR(1) *
+eta and white eta, s = sum_m eta_m z_m, where z are the rows filtered once more by h and by the
+AR(1) filter. So the speed of the motion relative to the noise is accounted for, which a factor on
+each row's variance cannot do (docs/mathematics.md, "Gradient covariance").
 
-Rows are in SI units and kept per channel: sums of z z^T per channel and model noise, which the
-channels' weights and the noise's variances join when the covariance is formed.
+Rows are in SI units: sums of z z^T are kept per channel and model noise. The channels' weights and
+the variances of the noises are applied when the covariance is formed.
 """
 from __future__ import annotations
 
@@ -37,32 +37,32 @@ import numpy as np
 
 from .residual_autocovariance import ResidualAutocovariance
 
-# ticks between two terms of the sum over m: z is low-passed twice and hardly changes within them
+# ticks between two terms of the sum over m: z is low-passed twice and hardly changes in between
 LAG_STRIDE = 5
-BATCH = 4    # terms that are gathered at once: one product of matrices instead of four
+BATCH = 4    # terms added together, by one matrix product instead of four
 
 
 class GradientCovariance:
-    """cov s, gathered tick by tick with the forgetting of the rows; a slice of the sums at each
-    tick.
+    """cov s, accumulated tick by tick with the same forgetting as the rows.
 
-    covariance (p, p), read-only: cov s of a turn ago at most."""
+    Each tick updates one slice of the sums; a turn updates all and takes LAG_STRIDE BATCH ticks.
+    covariance (p, p), read-only: cov s, at most one turn old."""
 
     covariance: np.ndarray
 
     def __init__(self, channels: int, size: int, kernel: np.ndarray, period: float, decay: float,
                  memory: float):
-        """channels: C; size: p; kernel (K,): the rows' low-pass; decay: a row's weight in the cost
-        is decay^age [ticks]; memory: the same for residuals."""
+        """channels: C; size: p; kernel (K,): the rows' low-pass; period [s]; decay: a row's weight
+        in the cost is decay^age [ticks]; memory: likewise for residuals."""
         self.autocovariance = ResidualAutocovariance(channels, kernel, period, memory)
         self._kernel, self._decay = kernel, decay
         B, K = self.autocovariance.ar.size, len(kernel)
         self._ar = self.autocovariance.ar[:, None, None]
-        self._channel = np.tile(np.arange(channels), B)     # of each of the B C sums
+        self._channel = np.tile(np.arange(channels), B)     # channel of each of the B C sums
         self._filtered = np.zeros((B, channels, size))
         self._recent = np.zeros((K, B * channels * size))
         self._new = np.zeros((B * channels, size, size))
-        self._old = np.zeros_like(self._new)        # of rows that have been mapped at least once
+        self._old = np.zeros_like(self._new)        # rows that have been mapped at least once
         self._terms = np.zeros((BATCH, B * channels, size))
         self._complete = np.zeros((B * channels, size, BATCH))
         self._slices = _slices(B * channels, LAG_STRIDE * BATCH)
@@ -73,7 +73,7 @@ class GradientCovariance:
         self.autocovariance.reset()
         self._new[:] = self._old[:] = self._terms[:] = self._complete[:] = 0.0
         self._tick = 0
-        # of the new rows and of the old ones
+        # due to new rows, due to old rows
         self._covariance = np.zeros((2,) + self._new.shape[1:])
         self._forming = np.zeros_like(self._covariance)
         self._sum_covariance()
@@ -81,16 +81,18 @@ class GradientCovariance:
         self.break_off()
 
     def break_off(self) -> None:
-        """A gap in time: rows before it are no neighbours of those that come."""
+        """Separate later rows from earlier ones at a gap in time."""
         self.autocovariance.break_off()
         self._filtered[:] = 0.0
         self._recent[:] = 0.0
 
     def add_row(self, Y: np.ndarray, residual: np.ndarray, telling: np.ndarray, weights: np.ndarray,
                 variance: np.ndarray) -> None:
-        """One tick: rows Y (C, p), zero where they do not count; their robust residuals (C,);
-        telling (C,) bool, which residuals tell of the noise; weights (C,) of the rows in the cost;
-        variance (C,) of residuals, used where too few were seen. Call it at every tick."""
+        """Add one tick; call it at every tick.
+
+        Y (C, p): rows, zero where they do not count; residual (C,): their robust residuals; telling
+        (C,) bool: residuals that inform the noise; weights (C,) of the rows in the cost; variance
+        (C,) of residuals, for channels that have too few."""
         self.autocovariance.add_residual(residual, telling)
         self._filtered *= self._ar
         self._filtered += Y
@@ -104,7 +106,7 @@ class GradientCovariance:
         self._gather(weights, variance)
 
     def _gather(self, weights: np.ndarray, variance: np.ndarray) -> None:
-        """Add the last complete batch of terms to this tick's slice; a full turn forms
+        """Add the last complete batch of terms to this tick's slice; at the end of a turn, update
         `covariance`."""
         turn = self._tick % len(self._slices)
         if turn == 0:
@@ -126,7 +128,7 @@ class GradientCovariance:
             self._sum_covariance()
 
     def reform(self, weights: np.ndarray, variance: np.ndarray) -> None:
-        """Form `covariance` with other weights (C,) at once, without waiting for the next turn."""
+        """Form `covariance` at once with other weights (C,); variance (C,) as in `add_row`."""
         share = self._shares(weights, variance)
         self._covariance[0] = np.tensordot(share, self._new, 1)
         self._covariance[1] = np.tensordot(share, self._old, 1)
@@ -134,26 +136,26 @@ class GradientCovariance:
         self._consistent = False
 
     def _sum_covariance(self) -> None:
-        """Follow what has changed of `covariance`, which is asked for at every tick."""
+        """Set `covariance`, which is read at every tick."""
         self.covariance = self._covariance.sum(axis=0)
         self.covariance.setflags(write=False)
 
     def rows_per_independent(self, variance: np.ndarray) -> np.ndarray:
-        """(C,) how many neighbouring rows carry the information of one independent residual, at
-        frequencies far below the low-pass's; variance (C,): used where too few were seen."""
+        """(C,) number of neighbouring rows that carry the information of one independent residual,
+        at frequencies far below the low-pass; variance (C,) as in `add_row`."""
         innovations = self.autocovariance.innovations(variance)
         slow = innovations @ (1 - self.autocovariance.ar) ** -2.0 * self._kernel.sum() ** 2
         return slow / np.maximum(self.autocovariance.total(variance), 1e-300)
 
     def _shares(self, weights: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        """(B C,) what each sum counts for in `covariance`."""
+        """(B C,) factor of each sum in `covariance`."""
         return self.autocovariance.innovations(variance).T.ravel() * weights[self._channel] ** 2
 
     def mapped(self, T: np.ndarray, close: bool) -> Iterator[None]:
-        """Map the old rows' gradient by T (p, p); close: count the rows since the last time as old
-        from now on.
+        """Map the old rows' gradient by T (p, p); close: then turn the new rows into old ones.
 
-        `covariance` follows at once, the sums a slice at a time: iterate to the end.
+        Maps `covariance` at once. The iterator that is returned maps the sums, one slice per step:
+        run it to the end.
         """
         new = np.zeros_like(self._new)
         if close:
@@ -175,6 +177,6 @@ class GradientCovariance:
 
 
 def _slices(count: int, parts: int) -> list[slice]:
-    """`count` places in so many neighbouring slices of nearly equal length, some of them empty."""
+    """Split `count` places into adjacent slices of nearly equal length, some possibly empty."""
     ends = [count * k // parts for k in range(parts + 1)]
     return [slice(*pair) for pair in zip(ends, ends[1:])]

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Covariance of parameters: what the robust, constrained fit leaves uncertain, and the paper's, of
-increments.
+"""Covariance of the parameters: the sandwich of the robust, constrained fit, and the paper's
+covariance of increments.
 
 docs/mathematics.md, "Covariance"; paper, "Uncertainty Quantification".
 """
@@ -30,7 +30,7 @@ from .constrained_inverse import ConstrainedInverse
 
 
 class ParameterCovariance(Protocol):
-    """A covariance of the parameters, formed as far as it is asked for."""
+    """A covariance of the parameters, computed on demand."""
 
     @property
     def matrix(self) -> np.ndarray:
@@ -45,7 +45,7 @@ class ParameterCovariance(Protocol):
 
 
 class MatrixCovariance:
-    """A covariance that is known as a matrix."""
+    """A covariance given as a matrix."""
 
     def __init__(self, matrix: np.ndarray):
         self.matrix = matrix.copy()
@@ -62,18 +62,18 @@ class MatrixCovariance:
 
 
 class SandwichCovariance:
-    """G B G of what is estimated, and what the uncertainty of frozen parameters adds.
+    """G B G of the free parameters plus the contribution of uncertain frozen ones.
 
-    With A the information, u free and f frozen: an error of the frozen values moves the estimate by
-    K = -G A_uf, so Sigma = G B G + J Sigma_ff J^T with J = [K; I] ('consider' parameters; Schmidt,
-    1966). Data teach nothing of frozen parameters, and predictions count that they are uncertain.
+    With A the information, u free and f frozen: an error e of the frozen values moves the estimate
+    by K e, K = -G A_uf, so Sigma = G B G + J Sigma_ff J^T with J = [K; I] ('consider' parameters;
+    Schmidt, 1966). Data do not reduce Sigma_ff, and predictions include it.
     """
 
     def __init__(self, inverse: ConstrainedInverse, gradient: np.ndarray, information: np.ndarray,
                  free: np.ndarray, frozen_covariance: np.ndarray):
-        """inverse: G, zero where frozen; gradient B (p, p): covariance of half the cost's
-        gradient; information A (p, p); free (p,); frozen_covariance (f, f): of the parameters that
-        are not free."""
+        """inverse: G, zero where frozen; gradient B (p, p): covariance of half the cost's gradient;
+        information A (p, p): half its Hessian; free (p,) bool; frozen_covariance (f, f): of the
+        other parameters."""
         self._G, self._B = inverse, gradient
         self._J: np.ndarray | None = None
         if frozen_covariance.any():
@@ -92,7 +92,7 @@ class SandwichCovariance:
         covariance = 0.5 * (covariance + covariance.T)
         if self._J is not None:
             covariance += self._J @ self._J.T
-            covariance[np.ix_(self._frozen, self._frozen)] = self._frozen_covariance   # to the bit
+            covariance[np.ix_(self._frozen, self._frozen)] = self._frozen_covariance   # exactly
         return _read_only(covariance)
 
     @cached_property
@@ -110,18 +110,18 @@ def _read_only(array: np.ndarray) -> np.ndarray:
     return array
 
 
-PENDING = 64        # increments that are summed at once
+PENDING = 64        # increments buffered for one summation
 
 
 class IncrementCovariance:
     """The paper's exponentially weighted covariance of normalized increments w_t = pi_t - pi_{t-1}.
 
     Sigma_pi = L S Sigma_w S with S = diag(max(|pi_{t-1}|, eps)) and L = 2 / alpha - 1, as
-    published. The sums are formed when they are asked for, or of many increments at once: a matrix
-    product costs little more than a single increment."""
+    published. Increments are buffered and summed together, or on demand: one matrix product for
+    many costs little more than a single increment."""
 
     def __init__(self, settings: Uncertainty, floor: np.ndarray):
-        """floor (p,): the eps of each parameter."""
+        """floor (p,): eps, per parameter."""
         self._alpha, self._epsilon, self._floor = settings.alpha, settings.epsilon, floor
         self.reset()
 
@@ -133,7 +133,7 @@ class IncrementCovariance:
         self._scale = self._floor.copy()
 
     def add_increment(self, pi_before: np.ndarray, pi: np.ndarray) -> None:
-        """Add one increment."""
+        """Add the increment from pi_before (p,) to pi (p,)."""
         if self._count == PENDING:
             self._sum()
         self._scale = np.maximum(np.abs(pi_before), self._floor)
@@ -143,8 +143,8 @@ class IncrementCovariance:
         self._mean = self._mean + self._alpha * off
 
     def _sum(self) -> None:
-        """Sigma_w = (1 - a) Sigma_w + a (w - mean before) (w - mean after)^T + eps I, for each that
-        is pending."""
+        """Sigma_w = (1 - a) Sigma_w + a (w - mean before) (w - mean after)^T + eps I, for each
+        buffered increment w."""
         a, off = self._alpha, self._pending[:self._count]
         ages = (1 - a) ** np.arange(self._count)[::-1]
         self._summed = (1 - a) ** self._count * self._summed + (off.T * (a * (1 - a) * ages)) @ off

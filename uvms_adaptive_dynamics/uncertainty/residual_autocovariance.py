@@ -19,23 +19,23 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import nnls
 
-# [s] of the noises that a residual may consist of; 0 is white. The slowest stands for what wanders
-# over many seconds, a tether or a current: slower than that, a recording of minutes cannot tell.
+# [s] of the model noises in a residual; 0 is white. The slowest stands for what drifts over many
+# seconds, such as a tether or a current: a recording of minutes cannot resolve slower noise.
 TIME_CONSTANTS = (0.0, 0.3, 3.0)
-# [s] at which it is tracked
+# [s]
 TRACKED_LAGS = (0.0, .06, .12, .18, .24, .32, .42, .56, .75, 1.0, 1.4, 2.0, 2.8, 3.9, 5.5)
 FIT_EVERY = 50                 # ticks between two fits of a channel
-# mean squared excess of correlations, in standard errors, of a noise that is not white
+# mean squared excess correlation, in squared standard errors, above which noise is not white
 SIGNIFICANT = 2.0
-FEWEST_RESIDUALS = 10          # independent residuals before anything is fitted
+FEWEST_RESIDUALS = 10          # independent residuals needed for a fit
 
 
 class ResidualAutocovariance:
     """Tracks products of residuals at fixed lags and fits non-negative shares of the model noises.
 
-    Residuals are in SI units. `ar` (B,) is the coefficient of each model noise per tick, 0 for
-    white. Until a channel has enough residuals, and wherever chance explains the correlations
-    found, its noise counts as white before the low-pass."""
+    Residuals are in SI units. `ar` (B,) is the AR(1) coefficient of each model noise per tick, 0
+    for white. Until a channel has enough residuals, and while chance explains its correlations, its
+    noise counts as white before the low-pass."""
 
     def __init__(self, channels: int, kernel: np.ndarray, period: float, decay: float):
         """kernel (K,): the rows' low-pass on a grid of `period` [s]; a residual's weight is
@@ -43,10 +43,10 @@ class ResidualAutocovariance:
         self._decay, self._channels = decay, channels
         self._lags = np.unique(np.round(np.array(TRACKED_LAGS) / period).astype(int))
         self.ar = np.array([np.exp(-period / T) if T > 0 else 0.0 for T in TIME_CONSTANTS])
-        # share of rows that are independent, white noise
+        # independent rows per row, for white noise before the low-pass
         self._independent = float(kernel @ kernel / kernel.sum() ** 2)
         overlap = np.correlate(kernel, kernel, "full")
-        # Autocovariance after the low-pass of AR(1) noises with unit innovations.
+        # autocovariance behind the low-pass, of AR(1) noises with unit innovations
         span = self._lags[-1] + len(kernel)
         apart = np.abs(np.arange(-span, span + 1))
         raw = np.power(self.ar, apart[:, None]) / (1 - self.ar ** 2)
@@ -59,48 +59,48 @@ class ResidualAutocovariance:
 
     def reset(self) -> None:
         """Drop all residuals."""
-        # of products, and of their weights
+        # sums of the products and of their weights
         self._sum = np.zeros((2, self._lags.size, self._channels))
         self._rows = np.zeros(self._channels)
         self._place = self._tick = 0
-        # of each model noise; NaN: not fitted
+        # per channel and model noise; NaN: not fitted yet
         self._variances = np.full((self._channels, self.ar.size), np.nan)
         self.break_off()
 
     @property
     def products(self) -> np.ndarray:
-        """(2, L, C) sums of products at each lag, and of their weights; a copy."""
+        """(2, L, C) sums of the products at each lag and of their weights, a copy."""
         return self._sum.copy()
 
     def go_on_from(self, products: np.ndarray) -> None:
-        """Go on from the `products` of an earlier run; of one with other lags nothing is known."""
+        """Continue from the `products` of an earlier run; ignored if its lags were others."""
         if products.shape != self._sum.shape:
             return
         self._sum[:] = products
-        self._rows[:] = products[1, 0]      # at lag zero each row is a product
+        self._rows[:] = products[1, 0]      # at lag zero each row has one product
         for channel in range(self._channels):
             self._fit(channel)
 
     def break_off(self) -> None:
-        """A gap in time: what comes is no neighbour of what was."""
+        """Separate later residuals from earlier ones at a gap in time."""
         self._ring[:] = 0.0
 
     def innovations(self, variance: np.ndarray) -> np.ndarray:
-        """(C, B) variances of the white noises that drive the model noises before the low-pass.
+        """(C, B) variances of the white noises that drive the model noises, before the low-pass.
 
-        variance (C,): of the residual, for channels that have too few residuals to tell.
+        variance (C,): of the residual, for channels without a fit.
         """
         white = variance[:, None] * self._white
         return np.where(np.isnan(self._variances), white, self._variances) * self._per_variance
 
     def total(self, variance: np.ndarray) -> np.ndarray:
-        """(C,) variance of the residuals, by the fit; variance (C,) where there is none."""
+        """(C,) variance of the residuals by the fit; variance (C,) for channels without one."""
         return np.where(np.isnan(self._variances[:, 0]), variance, self._variances.sum(axis=1))
 
     def add_residual(self, residual: np.ndarray, counts: np.ndarray) -> None:
-        """One tick's residuals (C,); counts (C,) bool: those that tell of the noise.
+        """Add one tick's residuals (C,); counts (C,) bool: those that inform the noise.
 
-        Call it at every tick, also where no row counts: lags are ticks.
+        Call it at every tick, even if none counts: lags are ticks.
         """
         self._place = (self._place + 1) % self._ring.shape[1]
         self._ring[0, self._place], self._ring[1, self._place] = np.where(counts, residual,
@@ -111,7 +111,7 @@ class ResidualAutocovariance:
                                                    (self._place - self._lags) % self._ring.shape[1]]
         self._rows = self._decay * self._rows + counts
         self._tick += 1
-        # One channel at a time: no single tick pays for all fits.
+        # One channel per tick, so that no tick pays for all fits.
         channel, due = divmod(self._tick % FIT_EVERY, max(1, FIT_EVERY // self._channels))
         if due == 0 and channel < self._channels:
             self._fit(channel)
@@ -125,8 +125,8 @@ class ResidualAutocovariance:
         level = gamma[0]
         if not level > 0:
             return
-        # Shares are not negative, so that chance alone would make every noise slow: what chance
-        # explains is white.
+        # With non-negative shares, chance correlations would make every noise slow: if chance
+        # explains them, the noise counts as white.
         far = self._shapes[:, 0] < 0.5
         excess = ((gamma[far] / level - self._shapes[far, 0]) ** 2).mean() * independent
         shares = nnls(self._shapes, gamma / level)[0] if excess > SIGNIFICANT else self._white

@@ -12,13 +12,13 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a delay and a scale of the measured efforts do to the estimate, and noise of the measured
+"""Shift of the estimate by a delay or a scale of the measured efforts, and by noise in the measured
 motion: errors that no residual shows and no amount of data averages out (docs/mathematics.md,
-"Timing and calibration"; `motion_noise` for the last).
+"Timing and calibration"; `motion_noise` for the last one).
 
-With efforts tau(c) that depend on a calibration c, half the cost's gradient moves by
-J_c = sum_k w_k y_k d tau_k / dc and the estimate by G J_c. A scale has d tau / dc = tau; efforts
-that are stamped too early by c have d tau / dc = -d tau / dt. Efforts of one sensor share both.
+If efforts tau(c) depend on a calibration c, half the cost's gradient moves by
+J_c = sum_k w_k y_k d tau_k / dc and the estimate by G J_c. For a scale, d tau / dc = tau; for
+efforts stamped too early by c, d tau / dc = -d tau / dt. All efforts of one sensor share both.
 """
 from __future__ import annotations
 
@@ -29,27 +29,25 @@ from ..model.parameter_file import CAUSES
 from .constrained_inverse import ConstrainedInverse
 from .motion_noise import AXES, MotionNoise
 
-# solves between two judgements of the motion's noise, which moves in seconds
+# solves between two evaluations of the motion's noise, which changes within seconds
 MOTION_EVERY = 25
 
 
 class SystematicGradient:
-    """J_c of each cause, gathered tick by tick with the forgetting and the robust weights of the
-    rows.
+    """J_c of each cause, accumulated tick by tick with the rows' forgetting and robust weights.
 
-    Sums are in SI units and per channel; weights are applied when it is asked. Two things are
-    approximate. Rows in the window count with the robust weight that they came with, and with those
-    already condensed when old data are mapped. Where a row's neighbour is not valid its rate is
-    unknown and counts as none.
+    Sums are in SI units and per channel; channel weights are applied on demand. Two approximations:
+    rows in the window count with the robust weight of their arrival, and are mapped together with
+    old data when these are; and if a neighbour of a row is invalid, the row's rate counts as zero.
 
-    motion: the noise of the vehicle's motion, None without a vehicle."""
+    motion: noise of the vehicle's motion, None without a vehicle."""
 
     motion: MotionNoise | None
 
     def __init__(self, settings: Uncertainty, vehicle_rows: int, channels: int, size: int,
                  period: float, decay: float, kernel: np.ndarray, memory: float):
-        """vehicle_rows: 6 or 0 of the `channels`; size: p; period [s]; decay: a row's weight in the
-        cost is decay^age [ticks]; kernel (K,): the rows' low-pass; memory [ticks]: of the motion's
+        """vehicle_rows: 6 or 0; channels: C; size: p; period [s]; decay: a row's weight in the cost
+        is decay^age [ticks]; kernel (K,): the rows' low-pass; memory [ticks]: of the motion's
         noise."""
         self._deviation = np.array([settings.delay_stddev, settings.scale_stddev] * 2)
         wrench = np.arange(channels) < vehicle_rows
@@ -61,15 +59,15 @@ class SystematicGradient:
         self.restart(np.zeros((CAUSES, size)))
 
     def restart(self, given: np.ndarray) -> None:
-        """Begin again; given (CAUSES, p): what one deviation of each cause did to half the gradient
-        of the cost that an estimation goes on from."""
+        """Start again; given (CAUSES, p): shift of half the gradient by one deviation of each
+        cause, in the cost that the estimator continues from."""
         self._given = given.copy()
-        self._new = np.zeros(self._shape)       # delay and scale, of rows since the last map
+        self._new = np.zeros(self._shape)       # delay and scale, rows since the last map
         self._old = np.zeros(self._shape)
         self.break_off()
 
     def break_off(self) -> None:
-        """A gap in time: rows before it are no neighbours of those that come."""
+        """Separate later rows from earlier ones at a gap in time."""
         self._before: tuple[np.ndarray, ...] | None = None
         self._earlier = np.full(self._shape[1], np.nan)
         if self.motion is not None:
@@ -77,8 +75,10 @@ class SystematicGradient:
 
     def add_row(self, Y: np.ndarray, tau: np.ndarray, valid: np.ndarray,
                 weight: np.ndarray) -> None:
-        """One tick: rows Y (C, p), zero where they do not count; measured efforts tau (C,); valid
-        (C,) bool; robust weights (C,), zero where rows do not count. Call it at every tick."""
+        """Add one tick; call it at every tick.
+
+        Y (C, p): rows, zero where they do not count; tau (C,): measured efforts; valid (C,) bool;
+        weight (C,): robust weights, zero where rows do not count."""
         Y = weight[:, None] * Y
         if self.motion is not None:
             self.motion.add_row(weight[:AXES])
@@ -88,7 +88,7 @@ class SystematicGradient:
                 sums *= self._decay
         self._new[1] += np.where(valid, tau, 0.0)[:, None] * Y
         if self._before is not None:
-            # Central differences, so that the rate belongs to the row's own instant.
+            # A central difference belongs to the instant in its middle, the previous row's.
             Y_before, tau_before = self._before
             rate = (tau - self._earlier) / (2 * self._period)
             rate[np.isnan(rate)] = 0.0
@@ -97,8 +97,8 @@ class SystematicGradient:
         self._before = Y, tau
 
     def mapped(self, T: np.ndarray, close: bool) -> None:
-        """Map the old rows' gradient by T (p, p), as its covariance; close: count the rows since
-        the last time as old from now on."""
+        """Map the old rows' gradient by T (p, p), like its covariance; close: then turn the new
+        rows into old ones."""
         self._given, self._old = self._given @ T.T, self._old @ T.T
         if self.motion is not None:
             self.motion.mapped(T, close)
@@ -107,9 +107,10 @@ class SystematicGradient:
             self._new = np.zeros(self._shape)
 
     def of_one_deviation(self, weights: np.ndarray) -> np.ndarray:
-        """(CAUSES, p) J_c of delay and scale of the wrench, delay and scale of the joints' efforts,
-        each times its standard deviation, and of the motion's noise that came with what an
-        estimation goes on from; weights (C,) of the rows in the cost."""
+        """(CAUSES, p) J_c times one standard deviation of each cause; weights (C,) of the rows.
+
+        Causes: delay and scale of the wrench, delay and scale of the joint efforts, and the
+        motion's noise, here only the part given at the restart."""
         sums = self._group * weights @ (self._new + self._old)      # (cause, group, p)
         found = self._given.copy()
         found[:-1] += self._deviation[:, None] * sums.transpose(1, 0, 2).reshape(CAUSES - 1, -1)
@@ -117,8 +118,10 @@ class SystematicGradient:
 
     def moves(self, inverse: ConstrainedInverse, pi: np.ndarray, weights: np.ndarray,
               prior_stddev: np.ndarray) -> np.ndarray:
-        """(CAUSES, p) what one deviation of each cause moves the estimate pi (p,) by; inverse: of
-        the cost's Hessian; weights (C,) of the rows in the cost; prior_stddev (p,)."""
+        """(CAUSES, p) shift of the estimate pi (p,) by one deviation of each cause.
+
+        inverse: of half the cost's Hessian; weights (C,) of the rows in the cost; prior_stddev
+        (p,)."""
         found = inverse.times(self.of_one_deviation(weights).T).T
         if self.motion is not None:
             if self._solves % MOTION_EVERY == 0:

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The active-set method alone: right guesses are confirmed, wrong ones corrected, hopeless ones
-given up."""
+"""The active-set method alone: it confirms right guesses, corrects wrong ones and gives up hopeless
+ones."""
 
 import numpy as np
 import pytest
@@ -45,8 +45,8 @@ def solved(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_right_guess_is_confirmed_in_few_steps(seed):
-    """From a point near by: the same optimum within the gap, the same active bounds, multipliers
-    of the right sign."""
+    """From a nearby point: the same optimum within the gap, the same active bounds, multipliers of
+    the right sign."""
     cost, cones, best = solved(seed)
     assert best.active.bounds.any()
     start = best.x + 1e-6 * np.random.default_rng(9).normal(size=best.x.size)
@@ -58,7 +58,7 @@ def test_a_right_guess_is_confirmed_in_few_steps(seed):
 
 
 def test_the_guess_given_is_not_changed():
-    """A caller that keeps its guess keeps it as it was."""
+    """The search leaves the caller's guess unchanged."""
     cost, cones, best = solved(0)
     guess = best.active.copy()
     guess.bounds[:] = False
@@ -67,15 +67,15 @@ def test_the_guess_given_is_not_changed():
 
 
 def test_without_time_it_says_where_it_stopped():
-    """No answer is made up."""
+    """It does not make up an answer."""
     cost, cones, best = solved(1)
     found = solve_active_set(cost, cones, best.x, best.active, Clock(0.0))
     assert isinstance(found, Stopped) and np.array_equal(found.x, best.x)
 
 
 def test_groups_that_leave_the_outlier_set_before_another_guess_are_taken_note_of(monkeypatch):
-    """A group inside rho that a check has put out of the set changes no value; the search goes
-    on with what is left of it."""
+    """A check that removes a group within rho from the set changes no value; the search continues
+    with the smaller set."""
     cost, cones, best = solved(0)
     outliers, confirmed, left = cost._groups.outliers, _Search._confirmed, []
     away = np.setdiff1d(np.arange(20), outliers.group[:outliers.count])[:1]
@@ -96,7 +96,7 @@ def test_groups_that_leave_the_outlier_set_before_another_guess_are_taken_note_o
 
 
 def ticks(seed, steps=40, reach=2.0):
-    """Problems whose truth goes from inside the set through its edge and back, as ticks go."""
+    """Successive problems whose truth moves from inside the set across its boundary and back."""
     rng = np.random.default_rng(seed)
     begin, end = admissible(TABLE, rng), admissible(TABLE, rng)
     there = np.linspace(0.0, reach, steps)
@@ -107,9 +107,9 @@ def ticks(seed, steps=40, reach=2.0):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_active_set_is_followed_as_directions_become_null_and_free(seed):
-    """From tick to tick without another method, whichever inequality becomes singular or regular;
-    every answer is the interior point's. Where the Schur complement alone was followed, one change
-    of rank in two ended the search."""
+    """Every tick is answered by the active set alone, whichever inequality becomes singular or
+    regular, and every answer equals the interior point's. With the Schur complement alone, every
+    other change of rank ended the search."""
     found, ranks = None, set()
     for problem in ticks(seed):
         cost, cones = prepared(problem)

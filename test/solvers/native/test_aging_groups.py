@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Groups that are kept from tick to tick while their weight fades (lambda^age)."""
+"""Huber groups kept from tick to tick while their weight lambda^age fades."""
 from dataclasses import replace
 
 import numpy as np
@@ -30,7 +30,7 @@ N, FORGETTING, TICKS = 20, 0.9, 12
 
 
 def with_total(problem):
-    """The problem with the condensed quadratic of its own rows and weights."""
+    """The problem with the condensed quadratic recomputed from its own rows and weights."""
     C, p = problem.valid.shape[1], problem.pi.size
     root = np.sqrt(problem.weight)[:, None]
     rows = (root[..., None] * problem.normalized_Y()).reshape(N * C, p)
@@ -41,8 +41,8 @@ def with_total(problem):
 
 @pytest.mark.parametrize("grouping", ["sample", "channel"])
 def test_outliers_fade_like_all_other_rows(grouping):
-    """After twelve ticks, each with one new row, the kept groups' cost is its definition, with
-    outliers that are ten times lighter than when they came."""
+    """Over twelve ticks, each with one new row, the cost of kept groups stays equal to its
+    definition, with outliers ten times lighter than when they came."""
     rng, table = np.random.default_rng(0), make_table(1)
     problem = make_problem(table, rng, N=N, grouping=grouping, outliers=0.4)
     new = make_problem(table, rng, N=N, grouping=grouping, outliers=0.4)

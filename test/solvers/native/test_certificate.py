@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The stated gap is a bound: no answer's cost is above the optimum by more, and a wrong
-constant in the bound is noticed."""
+"""The stated gap is a bound: no answer's cost exceeds the optimum by more, and a wrong constant in
+the bound makes the tests fail."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ ROUNDING = 1e-12  # of the cost
 
 
 def random_case(rng, k, floor=None):
-    """(cost, cones, x of a point inside) of a random problem, with or without a known floor."""
+    """(cost, cones, x of an interior point) of a random problem, with or without a known floor."""
     table = TABLES[k % len(TABLES)]
     truth = admissible(table, rng) * rng.choice([1, 1, 1, -1, 0], size=table.size)
     prior = 10 ** rng.uniform(-1, 1)
@@ -60,8 +60,7 @@ def random_case(rng, k, floor=None):
 
 
 def optimum(cost, cones, start):
-    """The interior point's answer made exact by the active set, to 1e-9; None where either
-    fails."""
+    """The interior point's answer, made exact to 1e-9 by the active set; None if either fails."""
     near = solve_interior(cost, cones, start, 1e-9)
     if not isinstance(near, Answer):
         return None
@@ -70,8 +69,8 @@ def optimum(cost, cones, start):
 
 
 def tolerance(cost, point, best):
-    """What rounding and the optimum's own gap leave of an excess. An optimum that is nearly zero is
-    the difference of terms that are not."""
+    """Excess explained by rounding and by the optimum's own gap. A nearly zero optimum is the
+    difference of large terms, whose rounding counts."""
     terms = abs(point.x @ cost.P @ point.x) + 2 * abs(cost.q @ point.x) + abs(cost.constant)
     return (
         ROUNDING * cost.size(point.value)
@@ -81,8 +80,8 @@ def tolerance(cost, point, best):
 
 
 def bounds_and_truths(count, seed):
-    """[(stated bound, true excess, tolerance)] at points on the way to the optimum, with the
-    multipliers known there."""
+    """[(stated bound, true excess, tolerance)] at points near the optimum, with perturbed
+    multipliers."""
     rng, found = np.random.default_rng(seed), []
     for k in range(count):
         cost, cones, start = random_case(rng, k)
@@ -90,7 +89,7 @@ def bounds_and_truths(count, seed):
         if best is None:
             continue
         for share in (1e-6, 1e-4, 1e-2, 0.3):
-            # multipliers somewhere near the right ones, of either sign before they are projected
+            # perturbed multipliers, possibly negative before the projection
             x = cones.pulled_inside(best.x + share * rng.uniform() * (start - best.x))
             point = cost.at(x)
             z = best.active.multipliers + share * rng.normal(size=best.active.multipliers.size)
@@ -101,12 +100,12 @@ def bounds_and_truths(count, seed):
 
 
 def test_no_point_is_further_from_the_optimum_than_its_bound():
-    """Thousands of points of random problems, of every grouping, with and without a known floor."""
+    """Thousands of points of random problems, with every grouping, with and without a floor."""
     found = bounds_and_truths(600, seed=1)
     assert len(found) > 2000
     for bound, excess, allowed in found:
         assert excess <= bound + allowed
-    # It is no empty promise either: near the optimum a bound is a few times the truth.
+    # The bound is useful, too: near the optimum it is a small multiple of the true excess.
     ratios = [
         bound / excess
         for bound, excess, allowed in found
@@ -116,8 +115,8 @@ def test_no_point_is_further_from_the_optimum_than_its_bound():
 
 
 def quadratic_case(rng, floor):
-    """An unconstrained quadratic, whose distance from the optimum is known in closed form and
-    equals the bound."""
+    """An unconstrained quadratic: its distance from the optimum is known in closed form and equals
+    the bound."""
     table = TABLES[1]
     problem = make_problem(table, rng, N=0, prior=10 ** rng.uniform(-1, 1))
     h = problem.arrival.H.diagonal()
@@ -129,8 +128,8 @@ def quadratic_case(rng, floor):
 
 @pytest.mark.parametrize("floor", [True, False])
 def test_the_bound_is_exact_for_a_quadratic(floor):
-    """Where the curvature is the floor (or the arrival cost) itself, the bound is the distance:
-    no smaller constant would do."""
+    """If the curvature is the floor (or the arrival cost) itself, the bound equals the distance: no
+    smaller constant is possible."""
     for seed in range(50):
         cost, best, rng = quadratic_case(np.random.default_rng(seed), floor)
         point = cost.at(best + rng.normal(size=best.size))
@@ -141,15 +140,15 @@ def test_the_bound_is_exact_for_a_quadratic(floor):
 
 @pytest.mark.parametrize("constant, value", [("QUARTER", 0.25 * 0.9), ("QUARTER", 0.125)])
 def test_a_wrong_constant_is_noticed(constant, value, monkeypatch):
-    """The test above fails with it: the bound would be below the distance."""
+    """With it the test above fails: the bound would be below the distance."""
     monkeypatch.setattr(robust_cost, constant, value)
     with pytest.raises(AssertionError):
         test_the_bound_is_exact_for_a_quadratic(True)
 
 
 def test_the_local_bound_counts_inliers_only_where_they_stay_so():
-    """With a tiny floor the bound comes from the window's groups; a residual that carries them
-    past rho must not use them."""
+    """With a tiny floor the bound comes from the window's groups, but not if the residual can carry
+    them beyond rho."""
     rng, tight = np.random.default_rng(5), 0
     for _ in range(100):
         table = TABLES[1]
@@ -178,7 +177,7 @@ def test_the_local_bound_counts_inliers_only_where_they_stay_so():
 
 @pytest.mark.parametrize("grouping", GROUPINGS)
 def test_answers_of_both_methods_keep_their_word(grouping):
-    """The gap that an answer states, against an optimum found to a hundred times less."""
+    """The gap stated by an answer holds against an optimum with a hundred times smaller gap."""
     rng, count = np.random.default_rng(3), 0
     for k in range(150):
         cost, cones, start = random_case(rng, GROUPINGS.index(grouping) + 3 * k)
@@ -195,8 +194,7 @@ def test_answers_of_both_methods_keep_their_word(grouping):
 
 
 def test_an_active_set_of_the_wrong_sign_is_no_answer():
-    """Started from a guess with constraints active that should not be, the search never
-    certifies the wrong optimum."""
+    """From a guess with wrong active constraints, the search never certifies a wrong optimum."""
     rng, certified = np.random.default_rng(4), 0
     for k in range(120):
         cost, cones, start = random_case(rng, k)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""P in a solver's free coordinates, against the physical set itself."""
+"""P in a solver's free coordinates against the physical set itself."""
 
 import numpy as np
 import pytest
@@ -35,10 +35,10 @@ def cones_of(rng, share_free=1.0):
 
 
 @settings(max_examples=60, deadline=None)
-@example(1421794111, 1.0)   # the mass in heave, which no other entry of M_v couples to, is worst
+@example(1421794111, 1.0)   # worst: the mass in heave, which couples to no other entry of M_v
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1.0, 0.8, 0.3]))
 def test_a_point_violates_the_cones_as_it_violates_the_set(seed, share):
-    """Where nothing frozen is outside: same verdict, and the same largest excess."""
+    """If no frozen parameter is outside, both state the same largest violation."""
     rng = np.random.default_rng(seed)
     cones, pi = cones_of(rng, share)
     if not cones.coordinates.size:
@@ -52,7 +52,7 @@ def test_a_point_violates_the_cones_as_it_violates_the_set(seed, share):
 
 @pytest.mark.parametrize("share", [1.0, 0.6])
 def test_each_matrix_is_an_inequality_of_the_set(share):
-    """At any point, tied and frozen parameters included."""
+    """At any point, with tied and frozen parameters."""
     rng = np.random.default_rng(0)
     cones, pi = cones_of(rng, share)
     full = cones.coordinates.expand(rng.normal(size=cones.coordinates.size), pi)
@@ -83,7 +83,8 @@ def test_balance_is_the_adjoint_of_the_step(seed):
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1.0, 0.7, 0.3]))
 def test_a_point_is_moved_inside_and_one_inside_stays(seed, share):
-    """Frozen parameters at admissible values always leave an interior."""
+    """A point outside is moved inside, with parameters frozen at admissible values too; one inside
+    is returned itself."""
     rng = np.random.default_rng(seed)
     cones, pi = cones_of(rng, share)
     x = cones.coordinates.reduce(pi)
@@ -95,7 +96,7 @@ def test_a_point_is_moved_inside_and_one_inside_stays(seed, share):
 
 @pytest.mark.parametrize("n, vehicle", [(1, True), (0, True), (3, False)])
 def test_the_interior_of_everything_free_is_deep(n, vehicle):
-    """A margin of 0.05 (scaled) at least."""
+    """The margin is at least 0.05 (scaled)."""
     table = make_table(n, vehicle)
     physical = PhysicalSet(table, Estimation())
     cones = Cones(physical, np.ones(table.size, bool), np.zeros(table.size), strictly_inside)
@@ -104,8 +105,8 @@ def test_the_interior_of_everything_free_is_deep(n, vehicle):
 
 
 def test_cones_fit_the_object_they_were_made_from():
-    """Another set of the same numbers is another set; so are other frozen values, but not other
-    values of free parameters."""
+    """Cones fit neither an equal set that is another object nor other frozen values; values of free
+    parameters do not matter."""
     rng = np.random.default_rng(0)
     pi, free = admissible(TABLE, rng), np.arange(TABLE.size) % 3 > 0
     cones = Cones(PHYSICAL, free, pi)

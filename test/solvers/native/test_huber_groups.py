@@ -12,8 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which groups are beyond rho: what is kept from tick to tick gives what looking at all groups
-anew gives."""
+"""Huber groups beyond rho: those kept from tick to tick give the same as a check of all groups."""
 
 import dataclasses
 from collections import Counter
@@ -38,8 +37,8 @@ def coordinates_of(problem):
 
 @pytest.mark.parametrize("grouping", ["sample", "channel", "horizon"])
 def test_cost_is_the_definition_with_its_derivatives(grouping):
-    """Value as the problem states it; gradient and Hessian by finite differences; near and far
-    from where it was looked at."""
+    """The value is the problem's objective, gradient and Hessian match finite differences, near to
+    and far from the last refresh."""
     rng = np.random.default_rng(0)
     problem = make_problem(make_table(), rng, N=40, grouping=grouping, outliers=0.1)
     at = coordinates_of(problem)
@@ -64,8 +63,8 @@ def test_cost_is_the_definition_with_its_derivatives(grouping):
 
 @pytest.mark.parametrize("grouping", ["sample", "channel"])
 def test_what_is_kept_from_tick_to_tick_is_right(grouping):
-    """While the window slides, fades and is emptied, cost, curvature and solution equal those
-    of a problem seen for the first time."""
+    """While the window slides, fades and is cleared, cost, curvature and solution equal those of a
+    problem solved for the first time."""
     rng, table = np.random.default_rng(1), make_table()
     truth = make_problem(table, rng, N=1).pi
     state = state_of(table, truth, np.abs(truth) + 0.1, physical=PhysicalSet(table, Estimation()),
@@ -93,7 +92,7 @@ def test_what_is_kept_from_tick_to_tick_is_right(grouping):
             assert a.objective == pytest.approx(b.objective, rel=1e-8)
             assert a.objective == pytest.approx(
                 problem.objective(a.pi), rel=1e-7
-            )  # moved inside the constraints since
+            )  # looser: the answer was moved inside the constraints
             np.testing.assert_allclose(
                 Y @ a.pi, Y @ b.pi, atol=1e-5 * np.sqrt(np.mean((Y @ b.pi) ** 2))
             )
@@ -111,8 +110,7 @@ def test_what_is_kept_from_tick_to_tick_is_right(grouping):
 
 @pytest.mark.parametrize("grouping", ["sample", "channel"])
 def test_a_kept_window_follows_the_noise(grouping):
-    """A tick at which the noise deviations changed is solved as if it were the first, and so
-    are those after it."""
+    """A tick with changed noise deviations, and those after it, are solved like a first tick."""
     rng, table = np.random.default_rng(22), make_table()
     source, solver, born = object(), NativeSolver(), np.arange(30)
     truth = make_problem(table, rng, N=1).pi
@@ -120,7 +118,7 @@ def test_a_kept_window_follows_the_noise(grouping):
     for k, scale in enumerate(
         (np.ones(8), np.ones(8), rng.uniform(0.2, 5, 8), rng.uniform(0.2, 5, 8))
     ):
-        # the same rows in SI units, weighed anew
+        # the same rows in SI units with new weights
         stack, target = (
             (given.Y * scale[:, None]).reshape(-1, table.size),
             (given.tau * scale).ravel(),
@@ -133,8 +131,7 @@ def test_a_kept_window_follows_the_noise(grouping):
 
 
 def test_an_outlier_outside_the_set_is_found():
-    """A refresh that finds a group beyond rho outside the outlier set changes the revision, one
-    that finds none does not."""
+    """A refresh changes the revision if and only if it finds a group beyond rho outside the set."""
     rng = np.random.default_rng(2)
     problem = make_problem(make_table(), rng, N=40, outliers=0.1)
     at = coordinates_of(problem)
@@ -150,7 +147,7 @@ def test_an_outlier_outside_the_set_is_found():
 
 
 def test_a_refresh_is_skipped_only_where_no_group_can_be_beyond_rho():
-    """Wherever the set is said to cover a step, no group beyond rho is outside it."""
+    """Wherever the outlier set claims to cover a step, no group beyond rho is outside it."""
     rng = np.random.default_rng(3)
     problem = make_problem(make_table(), rng, N=60, outliers=0.1)
     at = coordinates_of(problem)

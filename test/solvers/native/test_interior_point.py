@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The interior-point method alone: starts from anywhere, ends in time, and finds a point inside."""
+"""The interior-point method alone starts anywhere, ends in time and finds a point inside."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def prepared(problem):
 
 @pytest.mark.parametrize("grouping", ["sample", "channel", "horizon"])
 def test_the_start_does_not_decide_the_end(grouping):
-    """From inside, from outside and from far away: the same cost, inside all cones."""
+    """From inside, outside and far away it reaches the same cost, inside all cones."""
     rng = np.random.default_rng(1)
     problem = make_problem(TABLE, rng, N=20, grouping=grouping)
     cost, cones = prepared(problem)
@@ -48,7 +48,8 @@ def test_the_start_does_not_decide_the_end(grouping):
 
 
 def test_a_first_solve_far_from_the_data_takes_few_iterations():
-    """Groups far beyond rho give Newton's method no curvature; reweighted least squares does."""
+    """Groups far beyond rho have no curvature to guide Newton's method; reweighted least squares
+    has."""
     rng = np.random.default_rng(2)
     for _ in range(10):
         problem = make_problem(TABLE, rng, N=3, outliers=0.0, noise=0.1, prior=1.0)
@@ -59,7 +60,7 @@ def test_a_first_solve_far_from_the_data_takes_few_iterations():
 
 
 def test_without_time_it_says_where_it_stopped():
-    """No answer is made up."""
+    """It does not make up an answer."""
     cost, cones = prepared(make_problem(TABLE, np.random.default_rng(3), N=10))
     stopped = solve_interior(cost, cones, np.zeros(cones.coordinates.size), 1e-8, Clock(0.0))
     assert isinstance(stopped, Stopped) and np.isfinite(stopped.x).all()

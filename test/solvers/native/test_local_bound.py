@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The local bound of the certificate where it would lie: rows that leave rho on the way."""
+"""The certificate's local bound where it would be wrong: rows that leave rho on the way."""
 import numpy as np
 from problems import admissible, make_table
 
@@ -28,7 +28,7 @@ RESIDUAL = 1.45     # far enough below rho = 1.96 that no row is in the outlier 
 
 def test_rows_that_leave_rho_on_the_way_are_no_curvature():
     """One free parameter; at x all rows are inliers, eight at +1.45 and two at -1.45 deviations.
-    The parabola through them ends 4 % above the optimum, where those two are outliers: no bound."""
+    Their parabola ends 4 % above the optimum, where the two are outliers, so it is not a bound."""
     table = make_table(1, vehicle=False)
     place, N = table.index["j0.fv"], 10
     pi = admissible(table, np.random.default_rng(0))

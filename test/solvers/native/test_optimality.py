@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Newton's equations of an active set: residuals, derivatives and multipliers against finite
-differences and closed forms."""
+"""Newton's equations of an active set against finite differences and closed forms: residuals,
+derivatives and multipliers."""
 
 import numpy as np
 import pytest
@@ -29,8 +29,8 @@ TABLES = [make_table(1), make_table(2, vehicle=False), make_table(0)]
 
 
 def on_the_edge(rng, table, ranks=(1, 2, 3)):
-    """(cost, cones, x, active set with multipliers) where some bounds hold and each link is
-    singular of one of the ranks."""
+    """(cost, cones, x, active set with multipliers), with some bounds active and each link singular
+    by one of the ranks."""
     pi = admissible(table, rng)
     pi[table.nonpositive[::3]] = 0
     problem = make_problem(table, rng, N=12, truth=pi)
@@ -41,8 +41,8 @@ def on_the_edge(rng, table, ranks=(1, 2, 3)):
     active = ActiveSet.near(cones, x)
     active.multipliers = active.bounds * rng.uniform(1, 2, active.bounds.size)
     values, V = np.linalg.eigh(cones.matrices(x))
-    # The multiplier of a matrix is in the span of its smallest eigenvectors; whether it vanishes
-    # there is Newton's to achieve.
+    # A multiplier lies in the span of its matrix's smallest eigenvectors. That F vanishes there is
+    # for Newton's method to achieve.
     active.rank = np.array([1 if side == 2 else rng.choice(ranks) for side in cones.side])
     for k, r in enumerate(active.rank):
         root = V[k][:, :r] @ rng.normal(size=(r, r))
@@ -54,11 +54,11 @@ def on_the_edge(rng, table, ranks=(1, 2, 3)):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("lost", [0, 1])
 def test_the_matrix_of_newtons_equations_is_the_derivative(which, seed, lost):
-    """The gradient balance and the active conditions, differentiated along random directions of
-    x and of the multipliers; on a face too, where directions have lost their multiplier.
+    """The gradient balance and the active conditions, differentiated along random directions of x
+    and the multipliers; also on a face, where directions have lost their multiplier.
 
-    The cost's own curvature is exact; F22 is inverted by its diagonal, as eigenvectors make it,
-    where the matrix is factorized.
+    The cost's curvature is exact; F22 is diagonal, since the matrix is factorized in F's
+    eigenvectors.
     """
     rng = np.random.default_rng(seed)
     cost, cones, x, active = on_the_edge(rng, TABLES[which])
@@ -86,7 +86,7 @@ def test_the_matrix_of_newtons_equations_is_the_derivative(which, seed, lost):
 
 @pytest.mark.parametrize("which", range(3))
 def test_a_step_solves_the_linearized_conditions(which):
-    """Residual + derivative times step vanish, and so do the active conditions."""
+    """After the step the linearized residual and active conditions vanish."""
     rng = np.random.default_rng(7)
     cost, cones, x, active = on_the_edge(rng, TABLES[which])
     slope = cost.at(x)
@@ -102,8 +102,8 @@ def test_a_step_solves_the_linearized_conditions(which):
 
 
 def test_multipliers_are_the_projection_of_what_is_negative():
-    """A negative eigenvalue of a multiplier matrix is dropped, and with it the rank; positive
-    ones stay."""
+    """Negative eigenvalues of a multiplier matrix are dropped and reduce the rank; positive ones
+    stay."""
     rng = np.random.default_rng(8)
     cost, cones, x, active = on_the_edge(rng, TABLES[1], ranks=(2,))
     conditions = Conditions.at(cones, x, cost.hessian(cost.at(x), exact=True), active)
@@ -117,12 +117,12 @@ def test_multipliers_are_the_projection_of_what_is_negative():
 
 
 def test_a_step_on_a_face_keeps_the_multipliers_directions_null():
-    """What has a multiplier stays null against all directions that are null; what has lost its
-    multiplier moves freely, and takes the Schur complement's regular part away from zero."""
+    """A direction with a multiplier stays null against all null directions; one that has lost its
+    multiplier moves freely, and so makes the regular part F22 nonzero."""
     rng = np.random.default_rng(11)
     cost, cones, x, active = on_the_edge(rng, TABLES[1], ranks=(1,))
     F = cones.matrices(x)
-    # A point at which each link has two null directions, and a multiplier along one of them.
+    # a point at which each link has two null directions and a multiplier along one of them
     values, V = np.linalg.eigh(F)
     flat = F - np.matmul(V[..., :2] * values[:, None, :2], V[..., :2].transpose(0, 2, 1))
     cones.constant += flat - F
@@ -139,8 +139,7 @@ def test_a_step_on_a_face_keeps_the_multipliers_directions_null():
 
 
 def test_without_matrix_inequalities_only_bounds_are_left():
-    """All parameters that a matrix inequality has are frozen: the conditions are those of a
-    bounded problem."""
+    """If all parameters of the matrix inequalities are frozen, only bounds remain as conditions."""
     rng, table = np.random.default_rng(9), make_table(1)
     pi = admissible(table, rng)
     frozen = set(range(table.size)) - set(table.nonpositive) - set(table.nonnegative)

@@ -12,5 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The package's own methods for the horizon problem: an active-set method and an interior-point
-method."""
+"""The package's own methods for the horizon problem: active set and interior point."""

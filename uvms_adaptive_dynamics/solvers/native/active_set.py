@@ -12,17 +12,17 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Newton's method on the optimality conditions with a guessed active set: what the previous
-tick knows, verified (docs/mathematics.md, "Optimality conditions").
+"""Newton's method on the optimality conditions, from a guessed active set (docs/mathematics.md,
+"Optimality conditions").
 
-At the optimum some bounds hold with equality and some matrix inequalities are singular, and
-from one tick to the next these are nearly always the same ones. Given them, F_k >= 0 is locally
-the smooth condition that the Schur complement of its regular part vanishes, and Newton's method
-on the Lagrangian converges quadratically (Overton and Womersley, "Second derivatives for
-optimizing eigenvalues of symmetric matrices", 1995). The matrix of its equations is factorized
-where a guess begins and kept for the steps that follow. Nothing is assumed: multipliers of the
-wrong sign leave the set, violated constraints enter it, and an answer is returned only with its
-certificate, a bound of its cost above the optimum; else where the search stopped.
+At the optimum some bounds hold with equality and some matrix inequalities are singular, nearly
+always the same ones from tick to tick. Given these, F_k >= 0 is locally the smooth condition that
+the Schur complement of its regular part vanishes, and Newton's method on the Lagrangian converges
+quadratically (Overton and Womersley, "Second derivatives for optimizing eigenvalues of symmetric
+matrices", 1995). Its matrix is factorized once per guess and kept for the steps that follow. The
+guess is corrected: multipliers of the wrong sign leave the active set, violated constraints enter
+it. An answer always has a certificate, a bound on its cost above the optimum; without one the
+search returns where it stopped.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ from .cones import NEARLY_FEASIBLE, Cones
 from .optimality import Conditions, State
 from .robust_cost import QUARTER, RobustCost
 
-STEPS = 24  # in all
-GUESSES = 6  # of the active set, and factorizations
-DIVERGING = 4.0  # a step this much longer than the one before: the factorization is of no use
-ASTRAY = 10.0  # a step this much longer than the first of all: the guesses lead nowhere
-SLOW_STEP = 0.3  # a step longer than this share of the one before: the factorization is too old
-ACTIVE_SET_GAP = 1e-9  # relative bound of suboptimality of an answer
-SLACK_ROUNDING = 1e-10  # (scaled) violation that does not make a constraint active
-STALLED = 1e-13  # relative length of a step that changes nothing any more
+STEPS = 24  # at most, over all guesses
+GUESSES = 6  # of the active set at most, each with a factorization
+DIVERGING = 4.0  # ratio to the previous step's length above which the factorization is useless
+ASTRAY = 10.0  # ratio to the very first step's length above which the search is given up
+SLOW_STEP = 0.3  # ratio to the previous step's length above which the factorization is too old
+ACTIVE_SET_GAP = 1e-9  # relative gap of an answer
+SLACK_ROUNDING = 1e-10  # (scaled) violation attributed to rounding
+STALLED = 1e-13  # relative length of a step below which steps no longer help
 
 
 def solve_active_set(
     cost: RobustCost, cones: Cones, start: np.ndarray, active: ActiveSet, clock: Clock = Clock()
 ) -> Answer | Stopped:
-    """The optimum near `start` (m,), or where the guess has led instead."""
+    """The optimum near `start` (m,), from the guess `active`; `Stopped` if it leads elsewhere."""
     search = _Search(cost, cones, start, active, clock)
     try:
         with np.errstate(
@@ -63,24 +63,24 @@ def solve_active_set(
 
 
 class _Search:
-    """The way from a guess to an answer; `run` is called once."""
+    """The search from a guess to an answer; call `run` once."""
 
     def __init__(
         self, cost: RobustCost, cones: Cones, start: np.ndarray, active: ActiveSet, clock: Clock
     ):
         self._cost, self._cones, self._active, self._clock = cost, cones, active.copy(), clock
-        self._null = self._active.rank  # directions of each inequality that are null
+        self._null = self._active.rank  # number of null directions of each inequality
         self._slope = cost.slope(start)
         self._steps = 0
-        # the longest first step of a factorization: that of the one before, with the same active
-        # set, and with any
+        # longest acceptable first step of a factorization: the first step of the previous one with
+        # the same active set; ASTRAY times the very first step
         self._longest = self._astray = np.inf
 
     def run(self) -> Answer | None:
-        """Guess after guess, each with a factorization of its own."""
+        """Try guesses, each with its own factorization, until one leads to an answer."""
         for guess in range(GUESSES):
             if guess:
-                # Groups may have left the outlier set since: that changes no value.
+                # Groups may have left the outlier set, which changes its arrays but no value.
                 self._slope = self._cost.slope(self._slope.x)
             hessian = self._cost.hessian(self._slope)
             conditions = Conditions.at(
@@ -98,8 +98,8 @@ class _Search:
         return Stopped(self._slope.x, self._active.multipliers, self._active.Z, self._steps)
 
     def _converge(self, conditions: Conditions) -> Answer | Literal["again"] | None:
-        """Steps with one factorization: an answer, None where they diverge, 'again' where the
-        guess changed or is too old."""
+        """Steps with one factorization: an answer, None if they diverge, 'again' if the guess has
+        changed or the factorization is too old."""
         last = np.inf
         state = first = conditions.state(self._slope)
         while self._steps < STEPS and not self._clock.passed:
@@ -120,7 +120,7 @@ class _Search:
             state = conditions.state(self._slope, state.multipliers + change)
             gap = self._gap(conditions, state, length)
             good = gap < ACTIVE_SET_GAP and conditions.violation(state) < NEARLY_FEASIBLE
-            # The first step shows most of what is guessed wrong; an answer is checked in full.
+            # The first step reveals most wrong guesses; an answer is always checked in full.
             doubtful = is_first and conditions.doubtful(state, self._active.bounds)
             if (good or conditions.on_a_face or doubtful) and self._corrected(conditions, state):
                 return "again"
@@ -137,8 +137,7 @@ class _Search:
     def _confirmed(
         self, conditions: Conditions, state: State, gap: float
     ) -> Answer | Literal["again"] | None:
-        """The answer, 'again' where an outlier had been left out; None where it takes another
-        step."""
+        """The answer; 'again' if the cost lacked an outlier; None if another step is needed."""
         revision = self._cost.revision
         self._cost.refresh(state.x)
         if self._cost.revision == revision:
@@ -148,8 +147,8 @@ class _Search:
         return "again"
 
     def _restored(self, conditions: Conditions, state: State, gap: float) -> Answer | None:
-        """The answer with its active constraints met and all others kept, if what that may cost
-        leaves it within the bound."""
+        """The answer moved onto its active constraints and inside all others; None if that costs
+        more than the gap allows."""
         slope = self._slope
         x = self._cones.pulled_inside(state.x + conditions.restoring(state))
         dx = x - state.x
@@ -163,8 +162,8 @@ class _Search:
         )
 
     def _corrected(self, conditions: Conditions, state: State) -> bool:
-        """Take what has a multiplier of the wrong sign out of the active set and what is violated
-        into it; whether there were any, or the conditions were those of a face."""
+        """Remove constraints with multipliers of the wrong sign from the active set, and add the
+        violated ones. True if there were any, or if the step was along a face."""
         cones, old = self._cones, self._active
         multipliers = self._multipliers(conditions, state)
         violated = (state.slacks < -SLACK_ROUNDING) & ~old.bounds
@@ -175,7 +174,7 @@ class _Search:
             Z, kept = conditions.multiplier_matrices(state)
             entering = conditions.violated(state, SLACK_ROUNDING)
             wrong |= bool((kept < old.rank).any() or entering.any())
-            # What has lost its multiplier is null here, but after a step along the face not there.
+            # A direction that loses its multiplier is null, unless this was a step along its face.
             self._null = entering + (kept if conditions.on_a_face else old.rank)
             rank = kept + entering
         self._active = ActiveSet(bounds, np.maximum(multipliers, 0.0), rank, Z)
@@ -186,10 +185,11 @@ class _Search:
     def _refreshed(
         self, conditions: Conditions, state: State, first: State
     ) -> Literal["again"]:
-        """Another factorization, with the multipliers known by now; first: after the first step.
+        """Ask for another factorization with the present multipliers; first: state after the first
+        step.
 
-        What holds Newton's method up is mostly a direction that is about to become null: its Schur
-        complement bends the more the nearer it is, so that it is better guessed to be active."""
+        Newton's method is mostly slowed down by a direction about to become null: the closer it is,
+        the more its Schur complement curves, so it is better guessed to be active."""
         old, cones = self._active, self._cones
         Z, rank = old.Z, old.rank
         if cones.count:
@@ -203,17 +203,17 @@ class _Search:
         return "again"
 
     def _multipliers(self, conditions: Conditions, state: State) -> np.ndarray:
-        """(b,) of all bounds."""
+        """(b,) multipliers of all bounds, zero where inactive."""
         multipliers = np.zeros(self._active.multipliers.size)
         multipliers[conditions.bounds] = state.multipliers[: conditions.bounds.size]
         return multipliers
 
     def _gap(self, conditions: Conditions, state: State, length: float) -> float:
-        """Relative bound of the cost above the optimum."""
+        """Bound on the relative gap after a step of this length."""
         r, size = state.residual, self._cost.size(self._slope.value)
         complementarity, floor = conditions.complementarity(state), self._cost.floor
-        # The floor is a cheap bound; the dear one is worth its time only where steps do not help
-        # any more.
+        # The floor gives a cheap bound; the expensive one is worth its time only when steps no
+        # longer help.
         if floor is not None and length >= STALLED * math.sqrt(state.x @ state.x):
             return (complementarity + QUARTER * float(r @ (r / floor))) / size
         bound = self._cost.residual_bound(self._slope, r, ACTIVE_SET_GAP * size)

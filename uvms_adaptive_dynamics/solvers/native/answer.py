@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the own methods start from and end with: an active set, a certified answer, or where a
-method stopped."""
+"""Start and result of a native method: an active set; a certified answer, or the point where the
+method stopped; and the clock of a solve."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from .cones import SIDE, Cones
 
 @dataclass
 class ActiveSet:
-    """Guess of what is active: bounds (b,) bool with their multipliers (b,); rank (K,) of each
-    inequality's multiplier Z (K, 4, 4)."""
+    """Guess of the active constraints: bounds (b,) bool with multipliers (b,); rank (K,) of each
+    matrix inequality's multiplier Z (K, 4, 4)."""
 
     bounds: np.ndarray
     multipliers: np.ndarray
@@ -37,7 +37,7 @@ class ActiveSet:
 
     @classmethod
     def near(cls, cones: Cones, x: np.ndarray, tolerance: float = 1e-4) -> ActiveSet:
-        """What holds within `tolerance` (scaled) at x, without knowledge of multipliers."""
+        """Constraints that are active within `tolerance` (scaled) at x (m,), multipliers zero."""
         rank = (
             (np.linalg.eigvalsh(cones.matrices(x)) < tolerance).sum(axis=1)
             if cones.count
@@ -47,7 +47,7 @@ class ActiveSet:
         return cls(bounds, np.zeros(bounds.size), rank, np.zeros((cones.count, SIDE, SIDE)))
 
     def copy(self) -> ActiveSet:
-        """A set of its own."""
+        """An independent copy."""
         return ActiveSet(
             self.bounds.copy(), self.multipliers.copy(), self.rank.copy(), self.Z.copy()
         )
@@ -55,8 +55,10 @@ class ActiveSet:
 
 @dataclass(frozen=True)
 class Answer:
-    """A point inside all cones: x (m,), the cost there, the active set with its multipliers, a
-    bound of the relative distance of the cost from the optimum, and the number of steps."""
+    """A certified point inside all cones.
+
+    x (m,); value: the cost at x; active: the active set with multipliers; gap: bound on
+    (value - optimum) / cost size; steps: number of iterations."""
 
     x: np.ndarray
     value: float
@@ -67,8 +69,8 @@ class Answer:
 
 @dataclass(frozen=True)
 class Stopped:
-    """Where a method ended without a certified answer: x (m,), anywhere; multipliers z (b,) and
-    Z (K, 4, 4) of any sign."""
+    """Where a method ended without a certified answer: x (m,), possibly infeasible; multipliers
+    z (b,) and Z (K, 4, 4), of any sign."""
 
     x: np.ndarray
     z: np.ndarray
@@ -77,7 +79,7 @@ class Stopped:
 
 
 class Clock:
-    """The time that a solve may take; None: as long as it needs."""
+    """The time limit of a solve [s]; None: unlimited."""
 
     def __init__(self, seconds: float | None = None):
         self._begin = time.perf_counter()
@@ -95,7 +97,7 @@ class Clock:
 
     @property
     def left(self) -> float | None:
-        """Seconds until the deadline, not below zero; None without one."""
+        """Seconds until the deadline, at least zero; None without a deadline."""
         return max(self._end - time.perf_counter(), 0.0) if self.limited else None
 
     @property

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""P in a solver's free coordinates: single-variable bounds and small matrix inequalities,
-batched (docs/mathematics.md, "Physically consistent set")."""
+"""P in a solver's free coordinates: bounds on single variables and a batch of small matrix
+inequalities (docs/mathematics.md, "Physically consistent set")."""
 
 from __future__ import annotations
 
@@ -26,20 +26,18 @@ import numpy as np
 from ...model.coordinates import Coordinates
 from ...model.physical_set import PhysicalSet
 
-# every matrix inequality is padded to this side with ones on the diagonal, so that all are one
-# batch
+# side to which all matrix inequalities are padded, with ones on the diagonal, to form one batch
 SIDE = 4
-# (scaled) violation from which a point can be moved inside the constraints for little
+# (scaled) violation up to which moving a point inside the constraints costs little
 NEARLY_FEASIBLE = 1e-6
 
 
 class Cones:
-    """s = sign x[places] - offset >= 0 and F_k(x) = constant_k + sum_q x[variables_kq] basis_kq
-    positive semidefinite.
+    """s = sign x[places] - offset >= 0 (b,), and F_k(x) = constant_k + sum_q x[variables_kq]
+    basis_kq positive semidefinite, k < K.
 
-    Depends only on which parameters are free and on the value of those that are not.
-    find_interior: a function of the cones that gives a point x (m,) inside all of them with its
-    margin, which `pulled_inside` moves towards.
+    Depends only on which parameters are free and on the values of the frozen ones. find_interior:
+    gives (x (m,), margin) inside all cones, towards which `pulled_inside` moves.
     """
 
     def __init__(
@@ -58,7 +56,7 @@ class Cones:
         self.places = np.concatenate([below, above])
         self.sign = np.concatenate([np.ones(below.size), -np.ones(above.size)])
         self.offset = np.concatenate([lower[below], -upper[above]])
-        # one that is frozen whole decides nothing
+        # only inequalities that contain a free parameter
         inequalities = [lmi for lmi in physical.inequalities if at.free[lmi.places].any()]
         K, width = len(inequalities), max((len(lmi.places) for lmi in inequalities), default=1)
         self.count = K
@@ -66,7 +64,7 @@ class Cones:
         self.variables = np.zeros((K, width), int)
         self.basis = np.zeros((K, width, SIDE, SIDE))
         self.flat_basis = self.basis.reshape(K, width, SIDE * SIDE)
-        filled = np.zeros(K, int)  # how many of a row's variables are real, the rest is padding
+        filled = np.zeros(K, int)  # number of variables per row; the rest is padding
         self.constant = np.tile(np.eye(SIDE), (K, 1, 1))
         for k, lmi in enumerate(inequalities):
             d = lmi.basis.shape[1]
@@ -77,12 +75,12 @@ class Cones:
                 if variable < 0:
                     self.constant[k, :d, :d] += pi[place] * matrix
                     continue
-                # tied parameters share a variable: their matrices add
+                # tied parameters share a variable: their matrices add up
                 q = column.setdefault(variable, len(column))
                 self.variables[k, q] = variable
                 self.basis[k, q, :d, :d] += at.scale[variable] * matrix
             filled[k] = len(column)
-        # Places for scattering: what is padding goes to one past the end.
+        # places for scattering, with padding one past the end
         real = np.arange(width) < filled[:, None]
         self.padded = np.where(real, self.variables, at.size)
         self.entries = np.where(
@@ -92,8 +90,8 @@ class Cones:
         )
 
     def fit(self, physical: PhysicalSet, free: np.ndarray, pi: np.ndarray) -> bool:
-        """Whether these are the cones of `physical` (this very object) with the parameters
-        `free` (p,) and the others at pi."""
+        """Whether these are the cones of the object `physical` with parameters `free` (p,) bool and
+        the others at pi (p,)."""
         return (
             physical is self.physical
             and np.array_equal(free, self._free)
@@ -101,7 +99,7 @@ class Cones:
         )
 
     def tightened(self, margin: float) -> Cones:
-        """The cones a (scaled) margin further in: s - margin >= 0, F_k - margin I positive
+        """The cones shrunk by a (scaled) margin: s - margin >= 0, F_k - margin I positive
         semidefinite."""
         tighter = copy.copy(self)
         tighter._find_interior = None
@@ -113,7 +111,7 @@ class Cones:
 
     @cached_property
     def interior(self) -> tuple[np.ndarray, float]:
-        """(x (m,), margin) inside all cones; margin 0 where none is known."""
+        """(x (m,), margin) inside all cones; margin 0 if none is known."""
         return (
             (np.zeros(self.coordinates.size), 0.0)
             if self._find_interior is None
@@ -121,27 +119,26 @@ class Cones:
         )
 
     def slacks(self, x: np.ndarray) -> np.ndarray:
-        """(b,) of the bounds, negative where violated."""
+        """s (b,), negative where a bound is violated."""
         return self.sign * x[self.places] - self.offset
 
     def matrices(self, x: np.ndarray) -> np.ndarray:
-        """(K, 4, 4) F_k(x), padded."""
+        """F_k(x) (K, 4, 4), padded."""
         return self.constant + self.along(x)
 
     def along(self, dx: np.ndarray) -> np.ndarray:
-        """(K, 4, 4) change of the matrices by a step."""
+        """(K, 4, 4) change of the matrices F_k by a step dx (m,)."""
         return np.matmul(dx[self.variables][:, None, :], self.flat_basis).reshape(
             self.count, SIDE, SIDE
         )
 
     def pull(self, Z: np.ndarray) -> np.ndarray:
-        """(K, width) gradients <basis, Z> of multipliers Z (K, 4, 4), for the variables of each
-        inequality."""
+        """(K, width) gradient <basis, Z> by each inequality's variables, for Z (K, 4, 4)."""
         return np.matmul(self.flat_basis, Z.reshape(self.count, SIDE * SIDE, 1))[..., 0]
 
     def balance(self, z: np.ndarray, Z: np.ndarray) -> np.ndarray:
-        """(m,) what multipliers z (b,) of the bounds and Z (K, 4, 4) of the inequalities take
-        off the cost's gradient."""
+        """(m,) gradient of <z, s> + <Z, F>, for multipliers z (b,) and Z (K, 4, 4): it equals the
+        cost's gradient at the optimum."""
         size = self.coordinates.size
         pulled = np.zeros(size + 1)
         np.add.at(pulled, self.places, self.sign * z)  # a variable may have two bounds
@@ -149,8 +146,8 @@ class Cones:
         return pulled[:size]
 
     def scattered(self, blocks: np.ndarray, bounds: np.ndarray | None = None) -> np.ndarray:
-        """(m, m) matrix with the blocks (K, width, width) of the inequalities' variables and
-        `bounds` (b,) on the diagonal."""
+        """(m, m) matrix with blocks (K, width, width) at the inequalities' variables, plus `bounds`
+        (b,) on the diagonal."""
         size = self.coordinates.size
         matrix = np.zeros(size * size + 1)
         matrix[self.entries] = blocks
@@ -159,11 +156,10 @@ class Cones:
         return matrix[:-1].reshape(size, size)
 
     def pulled_inside(self, x: np.ndarray) -> np.ndarray:
-        """x, or where rounding left it outside a cone, the point on the way to the interior
-        where it is not.
+        """x (m,), moved towards the interior just far enough to be inside if rounding left it
+        outside a cone.
 
-        A steep cost may rise on that way by much more than rounding: the caller evaluates it
-        again.
+        A steep cost may rise by much more than rounding on the way: evaluate it again.
         """
         outside = self.violation(x)
         if outside <= 0.0:
@@ -174,7 +170,8 @@ class Cones:
         return x + outside / (outside + margin) * (inside - x)
 
     def violation(self, x: np.ndarray, margin: float = 0.0) -> float:
-        """Largest excess over bounds and matrix inequalities, 0 at least `margin` inside."""
+        """Largest violation of bounds and matrix inequalities; 0 if x is at least `margin` inside.
+        """
         worst = float(np.max(margin - self.slacks(x), initial=0.0))
         if self.count:
             worst = max(worst, margin - float(np.linalg.eigvalsh(self.matrices(x))[:, 0].min()))
@@ -182,6 +179,6 @@ class Cones:
 
 
 def kronecker(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """(K, 16, 16) of matrices A, B (K, 4, 4): flattened M times it is A^T M B flattened."""
+    """(K, 16, 16) Kronecker products of A, B (K, 4, 4): a flattened M times it is A^T M B."""
     product = A[:, :, None, :, None] * B[:, None, :, None, :]
     return product.reshape(len(A), SIDE * SIDE, SIDE * SIDE)

@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which entries of the matrix inequalities, in the eigenvectors of F, are conditions.
+"""Which entries of the matrix inequalities, in the eigenvectors of F, are active conditions.
 
-That follows from how many directions are null and how many have a multiplier, which hardly ever
-changes from one tick to the next."""
+This depends only on how many directions are null and how many have a multiplier. These numbers
+rarely change from tick to tick, so the masks are cached."""
 
 from __future__ import annotations
 
@@ -25,27 +25,28 @@ import numpy as np
 
 from .cones import SIDE
 
-# added to the regular part, in which a constraint that has just been left is still nearly singular
+# shift of the regular part: a constraint that was active until now is still nearly singular
 FLAT = 1e-9
 EYE = np.eye(SIDE)
 _UPPER = np.triu(np.ones((SIDE, SIDE), bool))
 
 
 class Faces:
-    """Masks (K, 4, 4) of ones and zeros, and places of the conditions, all read-only.
+    """Masks (K, 4, 4) of ones and zeros, and places of the c active conditions, all read-only.
 
-    null: directions that are null, whose `identity` it is; kept: pairs of directions that have a
-    multiplier, of which `others` are the rest of the diagonal; free, kept_identity: pairs that have
-    none, and the diagonal of those that do; lost: pairs that are null and have lost theirs. regular
-    and across: entries of F22 and F21; added: to F22, which so is never singular; regular_diagonal
-    (K, 4) bool. on_a_face: whether a direction has lost its multiplier.
+    Directions are sorted: those with a multiplier, then those that are null without one, then the
+    regular ones. first (K, 4) bool: null directions; identity: their diagonal. kept: pairs of
+    directions with a multiplier; kept_identity: their diagonal; free: pairs without multipliers;
+    others: their diagonal. null: pairs of null directions, except pairs that have both lost their
+    multiplier. regular, across: entries of F22 and F21; added: shift that keeps F22 invertible;
+    regular_diagonal (K, 4) bool. on_a_face: whether a null direction has lost its multiplier.
 
-    Of each of the c conditions: inequality (c,); column (c,), its place in the flattened matrix;
-    entry, mirrored (c,), its place and that across the diagonal in all of them, flattened; double
-    (c,): how many entries of the symmetric multiplier it stands for."""
+    Per condition: inequality (c,); column (c,): place in the flattened matrix; entry, mirrored
+    (c,): place, and transposed place, in all flattened matrices; double (c,): entries of the
+    symmetric multiplier that it stands for, 1 or 2."""
 
     def __init__(self, rank: np.ndarray, null: np.ndarray):
-        """rank, null (K,): how many directions have a multiplier, and how many are null."""
+        """rank, null (K,): numbers of directions with a multiplier, and of null directions."""
         self.on_a_face = bool((null > rank).any())
         first, kept = np.arange(SIDE) < null[:, None], np.arange(SIDE) < rank[:, None]
         self.first = first
@@ -68,7 +69,7 @@ class Faces:
 
 
 def faces_of(rank: np.ndarray, null: np.ndarray) -> Faces:
-    """The faces for so many directions (K,) with a multiplier and so many (K,) null ones."""
+    """The faces for rank (K,) directions with a multiplier among null (K,) null ones, cached."""
     return _kept(tuple(rank.tolist()), tuple(null.tolist()))
 
 
@@ -78,5 +79,5 @@ def _kept(rank: tuple[int, ...], null: tuple[int, ...]) -> Faces:
 
 
 def _pairs(directions: np.ndarray) -> np.ndarray:
-    """(K, 4, 4) ones where both directions (K, 4) bool are among them."""
+    """(K, 4, 4) ones where both directions of a pair are in the set (K, 4) bool."""
     return (directions[:, :, None] & directions[:, None, :]).astype(float)

@@ -12,13 +12,13 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The window's Huber groups in a solver's coordinates, kept from tick to tick, and the set of
+"""The window's Huber groups in a solver's coordinates, kept from tick to tick, with the set of
 possible outliers among them (docs/mathematics.md, "Huber groups").
 
-From one tick to the next one instant enters the window, one leaves, and the estimate hardly
-moves. The rows stay where they are in memory, and the cost is evaluated with the few groups of
-the *outlier set* only: those beyond rho or close to it. After a step that could have carried
-another group beyond rho, `refresh` checks all groups and updates the set.
+From tick to tick one instant enters the window, one leaves, and the estimate hardly moves. So rows
+keep their place in memory, and the cost is evaluated with the few groups of the *outlier set* only:
+those beyond rho or close to it. After a step that could carry another group beyond rho, `refresh`
+checks all groups and updates the set.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from .stack import Stack
 ENTER, LEAVE = (
     0.25,
     0.45,
-)  # distance below rho, in standard deviations: enters the outlier set, leaves it
-NORM_ROUNDING = 0.01  # error of a norm in single precision, with a wide margin
-CHANGED = 0.02  # relative change of a residual from which its share of the curvature is recomputed
-RECOMPUTED = 12  # outliers recomputed in one tick, at most
-ROUNDING_TICKS = 500  # ticks from which the summed curvature is recomputed from nothing
+)  # distance below rho, in noise deviations, at which a group enters and leaves the outlier set
+NORM_ROUNDING = 0.01  # generous bound on the error of a norm in single precision
+CHANGED = 0.02  # relative change of a residual above which its group's curvature is recomputed
+RECOMPUTED = 12  # most groups recomputed in one tick
+ROUNDING_TICKS = 500  # ticks after which the summed curvature is recomputed from scratch
 
 
 def groups_of(
     problem: HorizonProblem, coordinates: Coordinates, kept: Window | Stack | None = None
 ) -> Window | Stack:
-    """The groups of a problem; `kept` is what was returned for the tick before and is used
-    again where it fits."""
+    """The groups of a problem; updates and returns `kept`, those of the previous tick, if they fit.
+    """
     if problem.grouping == "horizon":
         return Stack(problem, coordinates)
     if isinstance(kept, Window) and kept.fits(problem):
@@ -56,13 +56,13 @@ def groups_of(
 
 
 class Window:
-    """One norm per instant ('sample') or per row ('channel').
+    """One norm per instant (grouping 'sample') or per row ('channel').
 
-    revision: how often a group beyond rho was found outside the outlier set; a value computed
-    before it changed is not the cost.
+    revision: how often a group beyond rho was found outside the outlier set. A value computed
+    before a revision is not the cost.
     """
 
-    _slot_weight: np.ndarray  # (N,) of the tick followed last
+    _slot_weight: np.ndarray  # (N,) lambda^age at the latest tick
 
     def __init__(self, problem: HorizonProblem, coordinates: Coordinates):
         self._at, self._all_free = coordinates, bool(coordinates.free.all())
@@ -74,8 +74,7 @@ class Window:
         self.follow(problem)
 
     def fits(self, problem: HorizonProblem) -> bool:
-        """Whether the problem is a later tick of the same window, whose rows and noise stay as
-        they are."""
+        """Whether the problem is a later tick of the same window with the same noise."""
         return (
             problem.source is not None
             and problem.source is self._source
@@ -92,7 +91,7 @@ class Window:
         G, m = self._capacity * self._groups_a_slot, self._at.size
         self._born = np.full(self._capacity, -1)
         self._R, self._tau = np.zeros((G, self._rows_a_group, m)), np.zeros((G, self._rows_a_group))
-        # for a refresh: half the memory to read
+        # single precision for refresh, which then reads half the memory
         self._single = np.zeros((G, self._rows_a_group, m), np.float32)
         self._rho = np.full(G, np.inf)
         self._filled, self._ticks = 0, 0
@@ -100,7 +99,7 @@ class Window:
         self.outliers = OutlierSet(G, self._rows_a_group, m)
 
     def follow(self, problem: HorizonProblem) -> None:
-        """Take over what is new in the window since the last tick."""
+        """Take over the window's new instants since the last tick."""
         N, C = problem.valid.shape
         if self._capacity < N or self._filled > N:
             self._allocate(problem)
@@ -118,7 +117,8 @@ class Window:
         groups = new if g == 1 else (new[:, None] * g + np.arange(g)).ravel()
         if self._filled:
             fresh = set(new.tolist())
-            stays = next(k for k in range(N) if k not in fresh)  # lambda^age falls for all alike
+            # lambda^age falls by the same factor everywhere: take it from any old instant
+            stays = next(k for k in range(N) if k not in fresh)
             outliers.fade(problem.weight[stays] / self._slot_weight[stays])
             leaving = outliers.place[groups]
             leaving = leaving[leaving >= 0]
@@ -142,7 +142,7 @@ class Window:
         self._filled = N
         if problem.born is not None:
             self._born[new] = problem.born[new]
-        # A new group may be beyond rho, so it is in the set until a refresh has checked it.
+        # A new group may be beyond rho: it is in the set until a refresh has checked it.
         outliers.add(groups, rows, tau, rho, self._weights(groups))
         self._ticks += 1
 
@@ -150,7 +150,7 @@ class Window:
         return self._slot_weight[groups // self._groups_a_slot]
 
     def outlier_term(self, x: np.ndarray) -> OutlierTerm:
-        """What the outlier set adds at x (m,)."""
+        """The outlier set's correction at x (m,)."""
         outliers = self.outliers
         rows = outliers.rows.reshape(outliers.tau.size, x.size)
         residual = outliers.tau - (rows @ x).reshape(outliers.tau.shape)
@@ -164,11 +164,11 @@ class Window:
         return OutlierTerm(-float(weight @ (excess * excess)), gradient, norm, isotropic, residual)
 
     def covers(self, x: np.ndarray, P: np.ndarray, margin: float = 0.0) -> bool:
-        """Whether certainly no group outside the outlier set is beyond rho at x (m,), nor
-        wherever |R_g d| <= margin.
+        """Whether certainly no group g outside the outlier set is beyond rho, at x (m,) and
+        wherever its residual has changed by at most `margin` from there.
 
-        P (m, m): sum of all rows' weight R^T R, and more. |R_g d|^2 is at most d^T P d /
-        weight_g, so a small step d from where all groups were checked last needs no check.
+        P (m, m): at least the sum of all rows' weight R^T R. |R_g d|^2 <= d^T P d / weight_g, so a
+        small step d from the point of the last check needs no new one.
         """
         if not self._filled:
             return True
@@ -179,7 +179,7 @@ class Window:
         return math.sqrt(max(d @ P @ d, 0.0)) < (ENTER - NORM_ROUNDING - margin) * root
 
     def refresh(self, x: np.ndarray, P: np.ndarray) -> None:
-        """Update the outlier set for x (m,), unless it covers x."""
+        """Update the outlier set for x (m,), unless it already covers x."""
         if self.covers(x, P):
             return
         end = self._filled * self._groups_a_slot
@@ -203,9 +203,9 @@ class Window:
         self._refreshed_at = x
 
     def curvature(self, at: OutlierTerm, exact: bool = False) -> np.ndarray:
-        """(m, m) what the Hessian of the quadratic of all rows has too much, at the point of `at`.
+        """(m, m) excess of the condensed quadratic's Hessian over the cost's, at the point of `at`.
 
-        Not exact: outliers that hardly changed since their share was formed keep it.
+        Unless `exact`, groups that have hardly changed keep the curvature computed earlier.
         """
         outliers = self.outliers
         if not outliers.count:
@@ -221,7 +221,7 @@ class Window:
             chosen, = (change > CHANGED**2).nonzero()
             if chosen.size > RECOMPUTED:
                 order = np.argsort(change[chosen])[::-1]
-                # What is not in the sum at all cannot wait.
+                # Groups that are missing from the sum cannot wait.
                 wanted = max(RECOMPUTED, int(np.sum(change[chosen] > 0.25)))
                 chosen = chosen[order[:wanted]]
             if not chosen.size:
@@ -234,9 +234,9 @@ class Window:
         return outliers.curvature
 
     def reweighting(self, at: OutlierTerm) -> np.ndarray:
-        """(m, m) `curvature` without its radial part: taken off, it leaves the Hessian of
-        reweighted least squares, whose quadratic touches the cost at the point of `at` and
-        is above it everywhere."""
+        """(m, m) `curvature` without its radial part: subtracted from the condensed quadratic's
+        Hessian it leaves that of reweighted least squares, a quadratic that touches the cost at the
+        point of `at` and is nowhere below it."""
         outliers = self.outliers
         rows = np.sqrt(outliers.weight * at.isotropic)[:, None, None] * outliers.rows
         rows = rows.reshape(-1, outliers.curvature.shape[0])
@@ -245,9 +245,9 @@ class Window:
     def inlier_quadratic(
         self, x: np.ndarray, P: np.ndarray, at: OutlierTerm
     ) -> tuple[np.ndarray, float]:
-        """(L (m, m), radius): P without the outlier set, and how far |R_g d| may go about x
-        (m,) while the groups in L stay within rho, so that e^T L e is below the cost's
-        curvature there."""
+        """(L (m, m), radius): P without the outlier set, and how large sqrt(e^T L e) may be for a
+        step e from x (m,) while all groups in L stay within rho. Up to there the cost curves at
+        least like e^T L e."""
         root = float(np.sqrt(self._slot_weight.min())) if self._filled else 1.0
         if not self._filled:
             return P, np.inf

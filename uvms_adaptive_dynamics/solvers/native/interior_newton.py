@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Newton's equations of the interior-point method at a point, and Mehrotra's step from them
+"""Newton's equations of the interior-point method at a point, and Mehrotra's step
 (docs/mathematics.md, "Optimality conditions")."""
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ DIAGONAL_SHIFTS = (
     1e-13,
     1e-11,
     1e-9,
-)  # of the diagonal, tried in turn where rounding makes Newton's matrix indefinite
+)  # relative, tried in turn if rounding makes Newton's matrix indefinite
 TO_BOUNDARY = 0.99  # share of the way to the cones' boundary
 
 
 class Point(NamedTuple):
-    """The cost's slope at x (m,), the bounds' slacks (b,) and the inequalities' matrices (K, 4, 4)
-    there; s (b,), S (K, 4, 4): what both are on the way to, inside the cones; z, Z: multipliers."""
+    """An iterate: slope at x (m,); slack (b,), F (K, 4, 4): bounds' slacks and matrices there;
+    s (b,), S (K, 4, 4): their primal variables, inside the cones; z (b,), Z (K, 4, 4): multipliers.
+    """
 
     slope: Slope
     slack: np.ndarray
@@ -48,7 +49,7 @@ class Point(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A direction, of each part of a `Point`."""
+    """Changes of the parts of a `Point`."""
 
     dx: np.ndarray
     ds: np.ndarray
@@ -58,8 +59,11 @@ class Step(NamedTuple):
 
 
 class Newton(NamedTuple):
-    """Newton's equations at a point. dual (m,): what multipliers leave of the gradient; factor
-    (m, m): of the matrix; rp (b,), Rp (K, 4, 4): how far s and S are off."""
+    """Newton's equations at a point.
+
+    dual (m,): dual residual, the gradient left by the multipliers; factor (m, m): Cholesky factor
+    of the matrix; S_inverse (K, 4, 4); rp (b,), Rp (K, 4, 4): primal residuals slack - s, F - S;
+    mu: mean complementarity."""
 
     cones: Cones
     at: Point
@@ -72,22 +76,22 @@ class Newton(NamedTuple):
 
     @property
     def degree(self) -> int:
-        """Of complementarity."""
+        """Number of complementarity conditions."""
         return self.at.s.size + SIDE * self.cones.count
 
     def infeasible(self) -> float:
-        """The largest entry by which s and S are off."""
+        """Largest entry of the primal residuals."""
         return max(
             float(np.max(np.abs(self.rp), initial=0)), float(np.max(np.abs(self.Rp), initial=0))
         )
 
     def remaining(self) -> float:
-        """About how far the cost is above its minimum."""
+        """Estimate of the cost's distance from its minimum."""
         ahead = dpotrs(self.factor, self.dual, lower=1)[0]
         return self.degree * self.mu + 0.5 * abs(float(self.dual @ ahead))
 
     def step(self) -> tuple[Step, float]:
-        """(Mehrotra's direction, the share of it that stays inside the cones)."""
+        """(Mehrotra's direction; step length that stays inside the cones)."""
         at, mu = self.at, self.mu
         still = Step(at.slope.x, 0.0 * at.s, 0.0 * at.S, 0.0 * at.z, 0.0 * at.Z)
         affine = self._direction(0.0, still)
@@ -99,11 +103,11 @@ class Newton(NamedTuple):
         ) / max(self.degree, 1)
         centre = min(1.0, max((ahead / mu) ** 3, 1e-6)) if mu > 0 else 0.0
         step = self._direction(centre * mu, affine)
-        # The cost is not quadratic, so primal and dual go the same length.
+        # The cost is not quadratic, so primal and dual steps have the same length.
         return step, min(_longest(at, step, roots, TO_BOUNDARY))
 
     def _direction(self, target: float, earlier: Step) -> Step:
-        """Newton direction to complementarity `target`, with the second-order terms of an
+        """Newton's direction towards complementarity `target`, with the second-order terms of an
         earlier direction."""
         cones, (_, _, _, s, _, z, Z), rp, Rp = self.cones, self.at, self.rp, self.Rp
         bounds = target / s - z - (z * rp + earlier.ds * earlier.dz) / s
@@ -121,8 +125,7 @@ class Newton(NamedTuple):
 
 
 def newton_at(cones: Cones, at: Point, hessian: np.ndarray, dual: np.ndarray) -> Newton | None:
-    """Newton's equations with the cost's hessian (m, m); None where rounding makes them
-    indefinite."""
+    """Newton's equations with the cost's hessian (m, m); None if rounding makes them indefinite."""
     S_inverse = np.linalg.inv(at.S) if cones.count else at.S
     # tr(B_i Z B_j S^-1), symmetric in i and j
     ZBS = np.matmul(cones.flat_basis, kronecker(at.Z, S_inverse))
@@ -136,8 +139,8 @@ def newton_at(cones: Cones, at: Point, hessian: np.ndarray, dual: np.ndarray) ->
 
 
 def _factor(matrix: np.ndarray) -> np.ndarray | None:
-    """Lower Cholesky factor, of a matrix slightly shifted where it must be; None where that
-    does not help."""
+    """Lower Cholesky factor of a matrix, with the smallest diagonal shift that it needs; None if
+    none is enough. Overwrites the diagonal."""
     diagonal = matrix.diagonal().copy()
     for shift in DIAGONAL_SHIFTS:
         matrix.flat[:: len(matrix) + 1] = (1 + shift) * diagonal
@@ -152,8 +155,7 @@ def _sym(A: np.ndarray) -> np.ndarray:
 
 
 def _roots(S: np.ndarray, Z: np.ndarray) -> np.ndarray | None:
-    """(2K, 4, 4) inverse Cholesky factors of S and Z; None where one of them is not positive
-    definite."""
+    """(2K, 4, 4) inverse Cholesky factors of S and Z; None if one is not positive definite."""
     try:
         return np.linalg.inv(np.linalg.cholesky(np.concatenate([S, Z])))
     except np.linalg.LinAlgError:
@@ -163,8 +165,8 @@ def _roots(S: np.ndarray, Z: np.ndarray) -> np.ndarray | None:
 def _longest(
     at: Point, step: Step, roots: np.ndarray | None, share: float
 ) -> tuple[float, float]:
-    """The longest steps of (s, S) and of (z, Z), at most one, inside their cones, times `share`
-    where the boundary limits them."""
+    """The longest steps of (s, S) and of (z, Z): `share` of the way to their cones' boundary, at
+    most one."""
     if roots is None:
         return 0.0, 0.0
     limits = [

@@ -12,14 +12,14 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A primal-dual interior-point method for the robust cost over P's cones, written for this
-problem's shape (docs/mathematics.md, "Optimality conditions").
+"""A primal-dual interior-point method for the robust cost over P's cones, tailored to this problem
+(docs/mathematics.md, "Optimality conditions").
 
-HKM direction with Mehrotra's predictor and corrector (Helmberg, Rendl, Vanderbei and Wolkowicz,
-1996; Mehrotra, 1992). The smooth robust cost enters with its own gradient and Hessian at every
-iterate, so that outliers need no cones and no outer loop; all matrix inequalities are one batch
-of 4 x 4 matrices, and each touches few variables. The answer has a bound of its distance from
-the optimum, and its active set, with which `active_set` goes on at the next tick.
+HKM direction with Mehrotra's predictor-corrector (Helmberg, Rendl, Vanderbei and Wolkowicz, 1996;
+Mehrotra, 1992). The robust cost enters with its own gradient and Hessian at every iterate, so
+outliers need neither cones nor an outer loop. All matrix inequalities are one batch of 4 x 4
+matrices, each of few variables. The answer carries a bound on its distance from the optimum, and
+the active set from which `active_set` starts at the next tick.
 """
 
 from __future__ import annotations
@@ -34,12 +34,11 @@ from .outlier_set import OutlierTerm
 from .robust_cost import Cost, Slope
 
 INTERIOR_POINT_STEPS = 60
-# relative gap from which a point is an answer, with its certificate, where rounding ends the
-# iteration
+# relative gap up to which a point is kept as an answer in case rounding ends the iteration
 NEARLY = 1e-4
-MARGINS = (0.1, 1e-2, 1e-3, 1e-5)  # (scaled) of a point inside all cones
-SURPRISE = 1.5  # times the predicted length of the dual residual from which steps are cautious
-# dual residual, in units of the cost's curvature, that asks for no caution
+MARGINS = (0.1, 1e-2, 1e-3, 1e-5)  # (scaled) tried for a point inside all cones
+SURPRISE = 1.5  # ratio of the dual residual to its prediction above which the next step is cautious
+# dual residual, in units of the cost's curvature, below which steps need no caution
 NEGLIGIBLE_RESIDUAL = 1e-3
 _EYE = np.eye(SIDE)
 
@@ -47,9 +46,8 @@ _EYE = np.eye(SIDE)
 def solve_interior(
     cost: Cost, cones: Cones, start: np.ndarray, tolerance: float, clock: Clock = Clock()
 ) -> Answer | Stopped:
-    """Minimise from `start` (m,), which may lie anywhere, to a relative gap of about
-    `tolerance`; where the iteration breaks down or ends too far from the optimum: where it
-    stopped."""
+    """Minimise from any `start` (m,) to a relative gap of about `tolerance`; `Stopped` if the
+    iteration breaks down or ends too far from the optimum."""
     try:
         return _iterate(cost, cones, start, tolerance, clock)
     except np.linalg.LinAlgError:
@@ -63,8 +61,8 @@ def _iterate(
     nearly = before = predicted = None
     for iteration in range(1, INTERIOR_POINT_STEPS + 1):
         dual = at.slope.gradient - cones.balance(at.z, at.Z)
-        # Newton's step predicts what is left of the gradient. Where much more is, the groups beyond
-        # rho have no curvature to stop the step: the quadratic of reweighted least squares has.
+        # Newton's step predicts the dual residual. If much more is left, the groups beyond rho had
+        # too little curvature to limit the step; reweighted least squares has enough.
         length_of_dual = float(np.sqrt(dual @ dual))
         astray = predicted is not None and length_of_dual > max(
             SURPRISE * predicted, NEGLIGIBLE_RESIDUAL * unit
@@ -72,7 +70,7 @@ def _iterate(
         hessian = cost.majorizer(at.slope) if astray else cost.hessian(at.slope)
         newton = newton_at(cones, at, hessian, dual)
         if newton is None or clock.passed:
-            break  # too near the boundary for the arithmetic
+            break  # too close to the boundary for floating point, or out of time
         mu = newton.mu
         before = before or (at.s, at.S, mu)
         size = cost.size(at.slope.value)
@@ -103,8 +101,8 @@ def _iterate(
 
 
 def _begin(cost: Cost, cones: Cones, x: np.ndarray) -> tuple[Point, float]:
-    """(The first point, at x (m,), the cost's own size, in which multipliers and dual residuals
-    are)."""
+    """(The first point, at x (m,); the cost's median curvature, the unit of multipliers and dual
+    residuals)."""
     K = cones.count
     slope = cost.at(x)
     unit = max(float(np.median(np.diag(cost.hessian(slope)))), 1e-12)
@@ -118,7 +116,7 @@ def _begin(cost: Cost, cones: Cones, x: np.ndarray) -> tuple[Point, float]:
 
 
 def _answer(cost: Cost, cones: Cones, slope: Slope, active: ActiveSet, steps: int) -> Answer:
-    """The point moved inside all cones, with its certificate."""
+    """The slope's point moved inside all cones, with its certificate."""
     bound = suboptimality(cost, cones, slope, active.multipliers, active.Z)
     inside = cost.at(cones.pulled_inside(slope.x))
     gap = bound + max(inside.value - slope.value, 0.0)
@@ -126,7 +124,7 @@ def _answer(cost: Cost, cones: Cones, slope: Slope, active: ActiveSet, steps: in
 
 
 class _Distance:
-    """|x - centre|^2 as a cost of `solve_interior`."""
+    """|x - centre|^2 as a `Cost`."""
 
     NO_OUTLIERS = OutlierTerm(0.0, 0.0, 0.0, 0.0, 0.0)
 
@@ -150,8 +148,8 @@ class _Distance:
 
 
 def strictly_inside(cones: Cones) -> tuple[np.ndarray, float]:
-    """(x (m,), margin): a point as far inside the cones as one of a few margins allows; margin
-    0 where none does."""
+    """(x (m,), margin): a point inside the cones by half of the largest margin of a few that they
+    allow; margin 0 if they allow none."""
     for margin in MARGINS:
         tighter = cones.tightened(margin)
         found = solve_interior(
@@ -167,9 +165,9 @@ def strictly_inside(cones: Cones) -> tuple[np.ndarray, float]:
 
 
 def _active(cones: Cones, before: tuple, s, S, mu: float, z, Z) -> ActiveSet:
-    """A slack that falls like mu from one iteration to the next is active, one that stays is
-    not (El-Bakry, Tapia and Zhang, "A study of indicators for identifying zero variables in
-    interior-point methods", 1994); eigenvalues of S alike."""
+    """The active set: a slack, or an eigenvalue of S, is active if it falls like mu from one
+    iteration to the next, and inactive if it stays (El-Bakry, Tapia and Zhang, "A study of
+    indicators for identifying zero variables in interior-point methods", 1994)."""
     s_before, S_before, mu_before = before
     fallen = np.sqrt(mu / mu_before) if mu < mu_before else 0.0
     rank = np.zeros(0, int)

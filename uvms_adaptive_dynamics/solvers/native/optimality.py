@@ -12,14 +12,13 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The optimality conditions of the robust cost over P's cones for a given active set:
-residuals, and Newton's equations (docs/mathematics.md, "Optimality conditions").
+"""Optimality conditions of the robust cost over P's cones for a given active set: residuals and
+Newton's equations (docs/mathematics.md, "Optimality conditions").
 
-Unknown are x (m,) and the multipliers of the active constraints. An inequality F >= 0 of rank
-deficiency r is, in the eigenvectors of F where the factorization was made, the condition that
-the Schur complement F11 - F12 F22^-1 F21 of its regular part F22 is zero (r x r); its
-multiplier L >= 0 acts on x as Z = X L X^T with X = [I; -F22^-1 F21], so that Z F = 0 wherever
-the condition holds.
+The unknowns are x (m,) and the multipliers of the active constraints. Take F in its eigenvectors at
+the point of factorization, with r null directions first: F >= 0 is then the condition that the
+r x r Schur complement F11 - F12 F22^-1 F21 of the regular part F22 vanishes. Its multiplier L >= 0
+acts on x as Z = X L X^T with X = [I; -F22^-1 F21], so that Z F = 0 wherever the condition holds.
 """
 
 from __future__ import annotations
@@ -34,16 +33,19 @@ from .cones import SIDE, Cones, kronecker
 from .faces import EYE, faces_of
 from .robust_cost import Cost, Slope
 
-SINGULAR = 1e-7  # eigenvalue below which a direction is too flat to divide by
-NEARLY_ZERO = 1e-6  # eigenvalue that may count as zero where eigenvectors are sorted
-# share of its eigenvalue at the factorization below which a direction is likely to become null
+SINGULAR = 1e-7  # eigenvalue below which F22 is not inverted along a direction
+NEARLY_ZERO = 1e-6  # eigenvalue below which a direction may be sorted among the null ones
+# ratio of a diagonal entry to its value at the factorization below which the direction is likely to
+# become null
 APPROACHED = 0.5
 
 
 class State(NamedTuple):
-    """Where the search stands: x (m,), multipliers (c,), slacks (b,), active conditions' values
-    (c,), residual (m,) of the gradient balance; the inequalities' matrices F and multipliers
-    L (K, 4, 4) in the bases of the conditions, and <Z, F>."""
+    """The conditions at a point.
+
+    x (m,); multipliers (c,); slacks (b,) of all bounds; values (c,) of the active conditions;
+    residual (m,): gradient left by the multipliers; F, L (K, 4, 4): matrices and multipliers in the
+    bases of the conditions; product: <Z, F>."""
 
     x: np.ndarray
     multipliers: np.ndarray
@@ -58,11 +60,10 @@ class State(NamedTuple):
 def suboptimality(
     cost: Cost, cones: Cones, slope: Slope, z: np.ndarray, Z: np.ndarray
 ) -> float:
-    """Bound of the cost at any x (m,) above its optimum over the cones, by any multipliers z
-    (b,) and Z (K, 4, 4).
+    """Bound on f(x) - optimum at the slope's x (m,), from any multipliers z (b,) and Z (K, 4, 4).
 
-    <z, slacks> + <Z, F> + what the left-over gradient can be worth, for z >= 0 and Z positive
-    semidefinite (what is negative in them is left out). See docs/solver.md.
+    <z, slacks> + <Z, F> + the bound on the remaining gradient's worth. Multipliers are first
+    projected onto z >= 0 and Z positive semidefinite. docs/solver.md, "The certificate".
     """
     z = np.maximum(z, 0.0)
     product = 0.0
@@ -77,11 +78,9 @@ def suboptimality(
 
 
 class Conditions:
-    """Newton's equations, factorized at one point for one active set; `at` makes one, or None
-    where they are singular.
+    """Newton's equations, factorized at one point for one active set; made by `at`.
 
-    on_a_face: whether a multiplier has just lost directions, which stay null with the others for
-    one step (see `at`)."""
+    on_a_face: whether some null directions have just lost their multiplier (see `at`)."""
 
     on_a_face = False
 
@@ -94,12 +93,12 @@ class Conditions:
         active: ActiveSet,
         null: np.ndarray | None = None,
     ) -> Conditions | None:
-        """hessian (m, m) is of the cost and is overwritten.
+        """The conditions at x (m,), or None if singular. Overwrites the cost's hessian (m, m).
 
-        null (K,): how many directions of each inequality are null at x, `active.rank` where None.
-        Where these are more, some have just lost their multiplier, and the Schur complement has no
-        derivative: F22 is zero along them. The face {F: F v = 0 for all v that have a multiplier}
-        takes its place, on which F is linear; a step along it gives F22 its size.
+        null (K,): number of null directions of each inequality at x; `active.rank` if None. If it
+        exceeds the rank, some directions have just lost their multiplier and F22 is zero along
+        them, so the Schur complement has no derivative. The step then goes along the face
+        {F: F v = 0 for every v with a multiplier}, on which F is linear, and makes F22 regular.
         """
         made = cls(cones, active)
         hessian = made._turn_to(x, hessian, active, active.rank if null is None else null)
@@ -114,8 +113,8 @@ class Conditions:
     def _turn_to(
         self, x: np.ndarray, hessian: np.ndarray, active: ActiveSet, null: np.ndarray
     ) -> np.ndarray:
-        """Bases of the inequalities and the active constraints' gradients; returns the Hessian
-        of the Lagrangian."""
+        """Set the bases of the inequalities and the gradients of the active constraints; return the
+        Lagrangian's Hessian (m, m)."""
         cones, m, b, K = self._cones, x.size, self.bounds.size, self._cones.count
         if not K:
             self._A = np.zeros((b, m))
@@ -127,7 +126,7 @@ class Conditions:
         self._rank, self._faces = active.rank, faces_of(active.rank, null)
         faces = self._faces
         self.on_a_face = faces.on_a_face
-        # V^T M V of every basis matrix, of F and of Z: one product with the Kronecker squares of V
+        # V^T M V of all basis matrices, F and Z, by one product with the Kronecker squares of V
         flat = np.concatenate(
             [cones.flat_basis, matrices.reshape(K, 1, -1), active.Z.reshape(K, 1, -1)], axis=1
         )
@@ -136,12 +135,12 @@ class Conditions:
         F, L = turned[:, -2].reshape(V.shape), turned[:, -1].reshape(V.shape)
         self._origin = F - np.matmul(x[cones.variables][:, None, :], T).reshape(F.shape)
         self._start = np.concatenate([self._start, L.ravel()[faces.entry] * faces.double])
-        A = np.zeros((b + faces.entry.size, m + 1))  # last column: what belongs to no variable
+        A = np.zeros((b + faces.entry.size, m + 1))  # the last column collects the padding
         A[np.arange(b), self._places] = self._sign
         A[np.arange(b, len(A))[:, None], cones.padded[faces.inequality]] = T[
             faces.inequality, :, faces.column]
         self._A = A[:, :m]
-        # Second derivative of the Schur complements, weighted with the multipliers.
+        # second derivative of the Schur complements, weighted by the multipliers
         self._diagonal = diagonal = F.diagonal(axis1=1, axis2=2)
         divided = faces.regular_diagonal & (diagonal > SINGULAR)
         inverse = np.where(divided, 1 / np.maximum(diagonal, SINGULAR), 0.0)
@@ -151,7 +150,7 @@ class Conditions:
         return hessian
 
     def _factorize(self, hessian: np.ndarray) -> bool:
-        # The transpose of the symmetric matrix is in the order LAPACK works in place.
+        # The transpose of the symmetric matrix has the memory order that LAPACK overwrites.
         self._factor, info = dpotrf(hessian.T, lower=1, clean=0, overwrite_a=1)
         if info:
             return False
@@ -166,8 +165,8 @@ class Conditions:
         return not info
 
     def state(self, slope: Slope, multipliers: np.ndarray | None = None) -> State:
-        """Everything at the slope's x, with multipliers (c,) or those of the active set that
-        this was made from."""
+        """The state at the slope's x, with multipliers (c,) or, if None, those of the active set.
+        """
         cones, x, b = self._cones, slope.x, self.bounds.size
         multipliers = self._start if multipliers is None else multipliers
         slacks = cones.slacks(x)
@@ -200,7 +199,7 @@ class Conditions:
         )
 
     def step(self, state: State) -> tuple[np.ndarray, np.ndarray]:
-        """(dx, change of the multipliers) that Newton's equations ask for."""
+        """Newton's step: (dx (m,), change of the multipliers (c,))."""
         dx, _ = dpotrs(self._factor, -state.residual, lower=1)
         if not len(self._A):
             return dx, np.zeros(0)
@@ -209,16 +208,16 @@ class Conditions:
         return dx + self._GA @ change, change
 
     def restoring(self, state: State) -> np.ndarray:
-        """(m,) the shortest step, in the Hessian's metric, onto the active constraints."""
+        """(m,) the shortest step, in the Hessian's metric, onto the active constraints to first
+        order."""
         if not len(self._A):
             return np.zeros(state.x.size)
         change, _ = dpotrs(self._inner, self._size * -state.values, lower=1)
         return self._GA @ (self._size * change)
 
     def multiplier_matrices(self, state: State) -> tuple[np.ndarray, np.ndarray]:
-        """(Z (K, 4, 4), rank (K,)) of the inequalities' multipliers, what is negative in them
-        left out."""
-        # ones where nothing is active, so that only what is can be negative
+        """(Z (K, 4, 4), rank (K,)): the inequalities' multipliers, projected onto Z >= 0."""
+        # ones on the inactive diagonal, so that only active directions can be negative
         others = self._faces.others
         L, rank = state.L * self._faces.kept, self._rank
         if (np.linalg.eigvalsh(L + others) < 0).any():
@@ -228,21 +227,19 @@ class Conditions:
         return np.matmul(np.matmul(self._V, L), self._V.transpose(0, 2, 1)), rank
 
     def violated(self, state: State, tolerance: float) -> np.ndarray:
-        """(K,) how many directions of each inequality are negative, of those that have no
-        multiplier. Where the Schur complements are zero these are all that are (Haynsworth, 1968).
-        """
+        """(K,) number of negative directions of each inequality, among those without a multiplier.
+        If the Schur complements are zero there are no others (Haynsworth, 1968)."""
         rest = state.F * self._faces.free + self._faces.kept_identity
         return (np.linalg.eigvalsh(rest) < -tolerance).sum(axis=1)
 
     def approached(self, state: State) -> np.ndarray:
-        """(K,) how many directions of each inequality's regular part have come much nearer to zero
-        than they were where this was factorized."""
+        """(K,) number of directions of each regular part that have come much closer to zero since
+        the factorization."""
         fallen = state.F.diagonal(axis1=1, axis2=2) < APPROACHED * self._diagonal
         return (fallen & self._faces.regular_diagonal).sum(axis=1)
 
     def doubtful(self, state: State, active_bounds: np.ndarray) -> bool:
-        """Whether a multiplier or a constraint has the wrong sign, as far as it shows without
-        eigenvalues."""
+        """Whether a multiplier or a constraint has the wrong sign, as far as diagonals show."""
         if (state.multipliers[: self.bounds.size] < 0).any() or (
             state.slacks[~active_bounds] < 0
         ).any():
@@ -257,23 +254,22 @@ class Conditions:
 
     @staticmethod
     def violation(state: State) -> float:
-        """Largest excess over bounds and active conditions, or what they leave unused; that of
-        all is the caller's to see."""
+        """Largest violation of a bound or residual of an active condition. It does not cover the
+        inactive matrix inequalities."""
         return max(
             -float(state.slacks.min(initial=0.0)), float(np.abs(state.values).max(initial=0.0))
         )
 
     def complementarity(self, state: State) -> float:
-        """What the multipliers are worth on the constraints' slacks, which the cost may be
-        above the optimum."""
+        """|<z, slacks>| + |<Z, F>|, the multipliers' part of `suboptimality`."""
         return abs(float(state.multipliers[: self.bounds.size] @ state.slacks[self.bounds])) + abs(
             state.product
         )
 
 
 def _null_sorted(F: np.ndarray, active: ActiveSet, null: np.ndarray) -> np.ndarray:
-    """(K, 4, 4) eigenvectors of matrices F, ascending; among directions that are all nearly null,
-    or said to be null (K,), those with the largest multiplier come first."""
+    """(K, 4, 4) eigenvectors of matrices F, ascending; among the nearly null directions, or the
+    first null (K,) ones, those with the largest multiplier come first."""
     values, V = np.linalg.eigh(F)
     flat = np.maximum((values < NEARLY_ZERO).sum(axis=1), null)
     for k in np.flatnonzero((flat > active.rank) & (active.rank > 0)):

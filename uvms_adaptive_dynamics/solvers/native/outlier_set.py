@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The Huber groups beyond rho or close to it, and what they add to the quadratic of all rows as
-inliers (docs/mathematics.md, "Huber groups")."""
+"""The outlier set: Huber groups beyond rho or close to it, and how they correct the quadratic that
+treats all rows as inliers (docs/mathematics.md, "Huber groups")."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ import numpy as np
 
 
 class OutlierSet:
-    """Rows, residuals and curvature of the groups beyond rho or close to it, contiguous in
-    memory, in no order.
+    """Rows, residuals and curvature of k groups beyond rho or close to it, contiguous in memory, in
+    no particular order.
 
-    rows (k, rows, m), tau (k, rows), group (k,), rho (k,), weight (k,). isotropic and radial
-    (k,): coefficients of R^T R and of (R^T r)(R^T r)^T in the summed curvature, formed from the
-    residuals (k, rows).
+    rows R (k, rows, m); tau (k, rows); group (k,): index in the window; rho, weight (k,).
+    isotropic, radial (k,): coefficients of R^T R and (R^T r)(R^T r)^T in the summed curvature,
+    computed at the residuals `residual` r (k, rows).
     """
 
     NAMES = ("rows", "tau", "group", "rho", "weight", "isotropic", "radial", "residual")
@@ -40,10 +40,10 @@ class OutlierSet:
     residual: np.ndarray
 
     def __init__(self, groups: int, rows: int, size: int):
-        self.place = np.full(groups, -1)  # of each group in the set, -1 for none
+        self.place = np.full(groups, -1)  # index of each group in the set, -1 if outside
         self.curvature = np.zeros(
             (size, size)
-        )  # sum over the set, taken off the Hessian of the condensed quadratic
+        )  # sum over the set, to subtract from the condensed quadratic's Hessian
         room = 64
         self._room = {
             "rows": np.zeros((room, rows, size)),
@@ -70,7 +70,7 @@ class OutlierSet:
         rho: np.ndarray,
         weight: np.ndarray,
     ) -> None:
-        """Add groups (k,), with no curvature yet."""
+        """Add groups (k,), without curvature at first."""
         begin, end, room = self.count, self.count + len(groups), self._room
         while end > len(room["group"]):
             for name, array in room.items():
@@ -90,7 +90,7 @@ class OutlierSet:
         self.place[groups] = np.arange(begin, end)
 
     def remove(self, places: np.ndarray) -> None:
-        """Remove outliers (k,) by their places, with their curvature."""
+        """Remove the groups at places (k,) with their curvature."""
         curved = places[self.isotropic[places] > 0]
         if curved.size:
             self.curvature -= self._curvature_of(curved)
@@ -106,7 +106,7 @@ class OutlierSet:
         self._cut(self.count)
 
     def fade(self, factor: float) -> None:
-        """Multiply all weights by `factor`."""
+        """Multiply all weights, and the curvature, by `factor`."""
         if factor == 1.0:
             return
         self.weight *= factor
@@ -115,7 +115,7 @@ class OutlierSet:
     def recompute(
         self, places: np.ndarray, isotropic: np.ndarray, radial: np.ndarray, residual: np.ndarray
     ) -> None:
-        """Replace the curvature of outliers (k,) by that of another residual (k, rows)."""
+        """Replace the curvature of the groups at places (k,) by that at `residual` (k, rows)."""
         curved = places[self.isotropic[places] > 0]
         if curved.size:
             self.curvature -= self._curvature_of(curved)
@@ -129,12 +129,12 @@ class OutlierSet:
             self.curvature += self._curvature_of(curved)
 
     def clear_curvature(self) -> None:
-        """No group has a share of the curvature any more."""
+        """Drop the curvature of all groups."""
         self.curvature[:] = 0.0
         self.isotropic[:] = 0.0
 
     def as_inliers(self) -> np.ndarray:
-        """(m, m) what the set adds to the condensed quadratic: sum of weight R^T R."""
+        """(m, m) contribution of the set to the condensed quadratic: sum of weight R^T R."""
         rows = (np.sqrt(self.weight)[:, None, None] * self.rows).reshape(
             -1, self.curvature.shape[0]
         )
@@ -151,8 +151,9 @@ class OutlierSet:
 
 
 class OutlierTerm:
-    """What the groups beyond rho add at a point to the quadratic of all rows as inliers: value,
-    gradient (m,); norm, isotropic coefficient and residual of each group of the set."""
+    """Correction by the groups beyond rho, at a point, of the quadratic that treats all rows as
+    inliers: value, gradient (m,); norm, isotropic (k,) and residual (k, rows) of the set's groups.
+    """
 
     __slots__ = ("value", "gradient", "norm", "isotropic", "residual")
 

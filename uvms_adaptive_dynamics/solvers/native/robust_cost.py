@@ -15,9 +15,8 @@
 """Value, gradient and Hessian of the horizon problem's robust cost in the solver's free
 coordinates (docs/mathematics.md, "Horizon problem").
 
-The cost is convex and once differentiable. All rows are condensed in one quadratic as if they
-were inliers; a group beyond rho takes its quadratic's share out again and puts 2 rho |r| -
-rho^2 in, with its curvature.
+The cost is convex and once differentiable. One condensed quadratic treats all rows as inliers; for
+a group beyond rho, its |r|^2 is replaced by 2 rho |r| - rho^2, value and curvature.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ UNIT_ROUNDING = 4 * np.finfo(float).eps
 
 
 class Slope(NamedTuple):
-    """The cost at x (m,) to first order: value, gradient (m,); outliers: what the groups beyond
-    rho add."""
+    """The cost at x (m,) to first order: value, gradient (m,); outliers: the part of the groups
+    beyond rho."""
 
     x: np.ndarray
     value: float
@@ -48,13 +47,13 @@ class Slope(NamedTuple):
 
 
 class Cost(Protocol):
-    """What the interior point minimises: convex, once differentiable; see `RobustCost`."""
+    """A cost for the interior point: convex, once differentiable; see `RobustCost`."""
 
     def at(self, x: np.ndarray) -> Slope:
         """Value and gradient at any x (m,)."""
 
     def size(self, value: float) -> float:
-        """What a gap is relative to, at a cost of `value`."""
+        """The scale of relative gaps, at a cost of `value`."""
 
     def hessian(self, slope: Slope) -> np.ndarray:
         """(m, m) a new matrix."""
@@ -64,17 +63,16 @@ class Cost(Protocol):
         below it."""
 
     def residual_bound(self, slope: Slope, residual: np.ndarray, enough: float) -> float:
-        """Bound of what a left-over gradient `residual` (m,) of the Lagrangian can be worth in
-        the cost."""
+        """Bound on the cost that a remaining gradient `residual` (m,) of the Lagrangian can be
+        worth."""
 
 
 class RobustCost:
-    """x^T P x - 2 q^T x + constant, and what the groups beyond rho add; `groups` as from
+    """x^T P x - 2 q^T x + constant, plus the correction by the groups beyond rho; `groups` from
     `groups_of`.
 
-    `slope` evaluates the outlier set only: it is the cost at x after `refresh(x)`. floor (m,)
-    or None: the cost's Hessian is nowhere below twice this diagonal; `arrival` (m, m): nor
-    below twice this matrix.
+    `slope` evaluates the outlier set only, so it is the cost at x only after `refresh(x)`. floor
+    (m,) or None: the cost's Hessian is nowhere below twice this diagonal.
     """
 
     def __init__(self, problem: HorizonProblem, coordinates: Coordinates, groups: Window | Stack):
@@ -86,11 +84,11 @@ class RobustCost:
 
     @property
     def revision(self) -> int:
-        """Changes where a refresh finds that the cost was evaluated without an outlier."""
+        """Changes when a refresh finds an outlier without which the cost was evaluated."""
         return self._groups.revision
 
     def size(self, value: float) -> float:
-        """What a gap is relative to, at a cost of `value`."""
+        """The scale of relative gaps, at a cost of `value`."""
         return self._problem.cost_size(value)
 
     def refresh(self, x: np.ndarray) -> None:
@@ -109,15 +107,15 @@ class RobustCost:
         )
 
     def hessian(self, slope: Slope, exact: bool = False) -> np.ndarray:
-        """(m, m) a new matrix; unless `exact`, outliers that hardly moved count with the
-        curvature they had."""
+        """(m, m) a new matrix; unless `exact`, outliers that hardly moved keep their earlier
+        curvature."""
         hessian = 2 * self.P
         hessian -= self._groups.curvature(slope.outliers, exact)
         return hessian
 
     def majorizer(self, slope: Slope) -> np.ndarray:
-        """(m, m) Hessian of the quadratic that touches the cost at the slope's x and is above
-        it everywhere."""
+        """(m, m) Hessian of reweighted least squares, a quadratic that touches the cost at the
+        slope's x and is nowhere below it."""
         return 2 * self.P - self._groups.reweighting(slope.outliers)
 
     def at(self, x: np.ndarray) -> Slope:
@@ -126,13 +124,13 @@ class RobustCost:
         return self.slope(x)
 
     def residual_bound(self, slope: Slope, residual: np.ndarray, enough: float) -> float:
-        """Bound of what a left-over gradient `residual` (m,) of the Lagrangian can be worth in
-        the cost.
+        """Bound on the cost that a remaining gradient `residual` r (m,) of the Lagrangian can be
+        worth: r^T L^-1 r / 4.
 
-        Where the cost's curvature exceeds e^T L e, the cost lies above a parabola whose minimum
-        is |residual|^2 in the metric of L^-1, quartered, below. L is the floor; then, where
-        `enough` is not reached, the groups that provably stay within rho wherever that parabola
-        is below the value at x; then the arrival cost. See docs/solver.md.
+        Wherever the cost curves at least like e^T L e, it lies above a parabola with that minimum
+        below the value at x. Three L are tried, until the bound is below `enough`: the floor; the
+        groups that provably stay within rho wherever the parabola is below the value at x; the
+        arrival cost. docs/solver.md, "The certificate".
         """
         bound = np.inf
         if self.floor is not None:
@@ -151,12 +149,12 @@ class RobustCost:
 
 
 def _inverse_norm(L: np.ndarray, r: np.ndarray) -> float:
-    """sqrt(r^T L^-1 r), infinite where L is not safely positive definite."""
+    """sqrt(r^T L^-1 r), infinite if L is not safely positive definite."""
     diagonal = L.diagonal()
     if not (diagonal > 0).all():
         return np.inf
     size = 1 / np.sqrt(diagonal)
-    # Rounding of L may lift its smallest eigenvalues; taken off beforehand, the bound stays one.
+    # Rounding may raise L's smallest eigenvalues; subtracting it first keeps the bound valid.
     scaled = L * np.outer(size, size)
     scaled.flat[:: len(r) + 1] -= UNIT_ROUNDING * len(r)
     factor, info = dpotrf(scaled, lower=1)

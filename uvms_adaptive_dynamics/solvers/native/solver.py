@@ -12,17 +12,14 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The package's own solver: what the previous tick knows, then an interior point, then the
-solver behind it.
+"""The package's own solver: the previous active set, an interior point, then a fallback solver.
 
-1. The previous tick's active set, by Newton's method on the optimality conditions, verified
-   (`active_set`).
-2. Where that leads to no certified optimum, the tick is *held*: the previous estimate stays, if
-   there is a deadline or if it is certified to be near the optimum, so that no tick pays for two
-   methods.
-3. Else, and at the tick after a held one: an interior-point method for this problem
-   (`interior_point`).
-4. Where that breaks down: the solver behind (Clarabel).
+1. Newton's method on the optimality conditions from the previous tick's active set, with a
+   certificate (`active_set`).
+2. If that gives no certified optimum, the tick is *held*: the previous estimate stays, if there is
+   a deadline or if it is certified to be near the optimum. So no tick pays for two methods.
+3. Otherwise, and at the tick after a held one, an interior-point method (`interior_point`).
+4. If that breaks down, the fallback solver `behind` (Clarabel).
 """
 
 from __future__ import annotations
@@ -43,24 +40,24 @@ from .robust_cost import RobustCost
 from .stack import Stack
 
 TIGHT = 1e-8  # relative gap of an interior-point answer that needs no refinement
-ACCEPTED_GAP = 1e-7  # relative gap of an answer
-# relative gap up to which the best feasible point is an answer where no method has a better one:
-# cones without an interior, of parameters frozen at their bounds, stop all of them short
+ACCEPTED_GAP = 1e-7  # relative gap up to which an answer is optimal
+# relative gap up to which the best feasible point is accepted if no method has a better answer:
+# cones without an interior, of parameters frozen at their bounds, stop all methods early
 USABLE_GAP = 1e-4
-COST_ROUNDING = 1e-13  # relative, of the cost's value itself
-INSIDE = 1e-12  # (scaled) violation by rounding
-# (scaled) violation of an own answer where the cones have no interior to move it to: two equal
-# bounds, say
+COST_ROUNDING = 1e-13  # relative rounding error of the cost itself
+INSIDE = 1e-12  # (scaled) violation attributed to rounding
+# (scaled) violation accepted if the cones have no interior to move an answer to (two equal bounds,
+# for instance)
 ON_THE_EDGE = 1e-8
-HELD_SHARE = 0.01  # relative gap up to which a tick is held when its active set fails
-# of the cost, in units of the noise variance: no direction is off by more than one deviation
+HELD_SHARE = 0.01  # relative gap up to which a tick is held if its active set fails
+# absolute gap, likewise, in noise variances: no direction is off by more than one deviation
 HELD_COST = 1.0
 
 
 @dataclass(frozen=True)
 class WarmStart:
-    """What a tick leaves for the next: the cones, the window's groups, the active set (None:
-    unknown), and whether it was held."""
+    """The state that a tick leaves for the next one: cones, the window's groups, active set (None:
+    unknown), and whether the tick was held."""
 
     cones: Cones
     groups: Window | Stack | None = None
@@ -69,8 +66,9 @@ class WarmStart:
 
 
 class Stalled(SolverError):
-    """The own methods ended short of the optimum before the deadline; best: the best feasible
-    point that they leave, as if the deadline had ended them, or None."""
+    """The native methods ended short of the optimum before the deadline.
+
+    best: the best feasible point known, with status 'deadline', or None."""
 
     def __init__(self, message: str, best: tuple[Solution, WarmStart] | None):
         super().__init__(message, "stalled")
@@ -78,8 +76,8 @@ class Stalled(SolverError):
 
 
 class NativeSolver:
-    """One instance per estimator, for the warm start; `behind` answers where the own methods
-    break down (None: nobody)."""
+    """One instance per estimator, for the warm start. behind: fallback solver if the native methods
+    break down, or None."""
 
     name = "native"
 
@@ -88,13 +86,13 @@ class NativeSolver:
         self._warm: WarmStart | None = None
 
     def solve(self, problem: HorizonProblem, deadline: float | None = None) -> Solution:
-        """See `Solver`. The previous estimate lies inside P, so a deadline that has passed is
-        answered with the best feasible point."""
+        """See `Solver`. If the deadline passes, the answer is the best feasible point; the previous
+        estimate lies inside P, so there is one."""
         clock = Clock(deadline)
         warm = self._warm
         if warm is None or not warm.cones.fit(problem.physical, problem.free, problem.pi):
             warm = WarmStart(Cones(problem.physical, problem.free, problem.pi, strictly_inside))
-        # Until the solve has succeeded: a state that failed is not started from again.
+        # until this solve succeeds: never start twice from a state that failed
         self._warm = WarmStart(warm.cones)
         try:
             solution, self._warm = solve_warm(problem, warm, clock)
@@ -106,9 +104,9 @@ class NativeSolver:
     def _rescued(
         self, problem: HorizonProblem, cones: Cones, clock: Clock, error: Exception
     ) -> tuple[Solution, WarmStart]:
-        """The answer of the solver behind; where the deadline leaves it too little time, or it
-        fails too, the best feasible point that is known, in the latter case near the optimum.
-        Raises the last error where there is neither."""
+        """The answer of the fallback solver, made exact if possible. If the deadline leaves it no
+        time, the best feasible point known; if it fails too, that point if it is near the optimum.
+        Otherwise raises the last error."""
         best = error.best if isinstance(error, Stalled) else None
         if self._behind is not None and not _late(error, clock):
             try:
@@ -126,8 +124,8 @@ class NativeSolver:
         return replace(best[0], status="near-optimal"), best[1]
 
     def warm_up(self, problem: HorizonProblem) -> None:
-        """Run every method once, the solver behind too, so that imports and first allocations
-        are over."""
+        """Run every method once, the fallback solver included, to get imports and first allocations
+        done."""
         cones = Cones(problem.physical, problem.free, problem.pi, strictly_inside)
         guess = ActiveSet.near(cones, cones.coordinates.reduce(problem.pi))
         self._warm = WarmStart(cones)
@@ -140,18 +138,18 @@ class NativeSolver:
 def solve_warm(
     problem: HorizonProblem, warm: WarmStart, clock: Clock
 ) -> tuple[Solution, WarmStart]:
-    """The answer, starting from the last tick's, and what the next tick can start from; the cones
-    are the problem's.
+    """(The answer, the warm start of the next tick), from the last tick's warm start, whose cones
+    fit the problem.
 
-    Raises SolverError 'deadline' without a feasible point; `Stalled` where the interior point
-    ends too far from the optimum.
+    Raises SolverError 'deadline' if the time is over without a feasible point, and `Stalled` if the
+    interior point ends too far from the optimum.
     """
     tick = _Tick(problem, warm, clock)
     return tick.by_active_set() or tick.by_interior_point()
 
 
 class _Tick:
-    """A problem, where it starts from, and the clock."""
+    """One solve: problem, warm start and clock."""
 
     def __init__(self, problem: HorizonProblem, warm: WarmStart, clock: Clock):
         self.problem, self.warm, self.clock, self.cones = problem, warm, clock, warm.cones
@@ -160,8 +158,8 @@ class _Tick:
         self.start = self.cones.coordinates.reduce(problem.pi)
 
     def by_active_set(self) -> tuple[Solution, WarmStart] | None:
-        """From the last active set, which may also be kept as it is; None where there is none, or
-        where it leads too far from the optimum."""
+        """The answer from the last active set, or else the previous estimate, held. None without an
+        active set, after a held tick, and if both are too far from the optimum."""
         active, cost = self.warm.active, self.cost
         if active is None or self.warm.held:
             return None
@@ -180,12 +178,11 @@ class _Tick:
         return self._finish(kept, "active set", "held") if near or self.clock.limited else None
 
     def by_interior_point(self) -> tuple[Solution, WarmStart]:
-        """From the last estimate, whatever is active; see `solve_warm`."""
+        """The answer from the last estimate, without an active set. Raises as `solve_warm`."""
         cost, cones, clock = self.cost, self.cones, self.clock
         near = solve_interior(cost, cones, self.start, TIGHT, clock)
         if isinstance(near, Answer) and (self.warm.active is None or not near.gap < ACCEPTED_GAP):
-            # A first solve has the time to become exact; an answer that rounding ended early
-            # needs it.
+            # A first solve can afford to be made exact; an answer ended early by rounding needs it.
             exact = solve_active_set(cost, cones, near.x, near.active, clock)
             if isinstance(exact, Answer) and exact.gap < near.gap:
                 near = replace(exact, steps=near.steps + exact.steps)
@@ -224,15 +221,15 @@ class _Tick:
 
 
 def _late(error: Exception, clock: Clock) -> bool:
-    """Whether the deadline ended what raised the error, or has passed since."""
+    """Whether the deadline caused the error or has passed since."""
     return clock.passed or (isinstance(error, SolverError) and error.status == "deadline")
 
 
 def _polished(
     problem: HorizonProblem, solution: Solution, cones: Cones, clock: Clock
 ) -> tuple[Solution, WarmStart]:
-    """Another solver's answer made exact by the active set near it where that succeeds, and a
-    warm start from it."""
+    """(Another solver's answer, made exact by the active set near it if possible; warm start from
+    it)."""
     groups = groups_of(problem, cones.coordinates)
     x = cones.coordinates.reduce(solution.pi)
     cost = RobustCost(problem, cones.coordinates, groups)
@@ -250,8 +247,8 @@ def _polished(
 def best_feasible(
     cost: RobustCost, cones: Cones, start: np.ndarray, stopped: Stopped
 ) -> Answer | None:
-    """The better of `start` and of where a method stopped, moved inside all cones, with its
-    certificate by the multipliers known there; None where neither can be moved inside."""
+    """The better of `start` (m,) and the point where a method stopped, moved inside all cones and
+    certified by the multipliers known there; None if neither can be moved inside."""
     slope = cost.at(stopped.x)
     bound = suboptimality(cost, cones, slope, stopped.z, stopped.Z)
     inside = [
@@ -264,7 +261,7 @@ def best_feasible(
         return None
     best = min(inside, key=lambda point: point.value)
     excess = bound + max(best.value - slope.value, 0.0)
-    if not excess < best.value:  # the cost is a sum of squares and norms: nowhere below zero
+    if not excess < best.value:  # the cost is a sum of squares and norms, so never negative
         excess = max(best.value, 0.0)
     gap = excess / cost.size(best.value)
     return Answer(best.x, best.value, ActiveSet.near(cones, best.x), gap, stopped.steps)

@@ -25,8 +25,8 @@ from .outlier_set import OutlierTerm
 
 
 class Stack:
-    """One norm over the whole window ('horizon', the letter of the paper), from the condensed
-    rows alone.
+    """One norm over the whole window (grouping 'horizon', as the paper has it), computed from the
+    condensed rows alone.
 
     lambda^age is inside the norm, as it is inside the condensed quadratic.
     """
