@@ -302,7 +302,7 @@ def test_what_should_be_a_mapping_is_one(tmp_path, document, key, value):
     ("", "no mapping 'parameters'"), ("parameters: [1]", "no mapping 'parameters'"),
     ("parameters: {W: [", "not valid YAML"), ("parameters: {W: 2001-99-99}", "not valid YAML"),
     ("[" * 5000, "not valid YAML"), ("a: !!python/object:os.system {}", "not valid YAML"),
-    ("parameters: {1: 2.0, '1': 3.0}", "stands there twice"),
+    ("parameters: {1: 2.0, '1': 3.0}", "occurs twice"),
     ("parameters: {W: 1" + "0" * 400 + "}", "expected a number")])
 def test_texts_that_are_no_parameter_file_are_refused(tmp_path, text, words):
     """Whatever YAML makes of them."""

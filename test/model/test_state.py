@@ -73,7 +73,7 @@ def test_what_a_robot_does_not_have_stays_out():
 
 @pytest.mark.parametrize("given, part", [
     (lambda: State.from_messages(imu(orientation=Message(x=0, y=0, z=0, w=0))), "length 0"),
-    (lambda: State.from_messages(imu(orientation_covariance=[-1.0] + [0.0] * 8)), "has no orient"),
+    (lambda: State.from_messages(imu(orientation_covariance=[-1.0] + [0.0] * 8)), "no orientation"),
     (lambda: State.from_messages(imu(angular_velocity=vector([np.nan] * 3))), "not finite"),
     (lambda: State.from_messages(imu(), twist([np.inf, 0, 0])), "velocity is not finite"),
     (lambda: State.from_messages(joint_state=joint_state(velocity=[]), joints=JOINTS), "field or"),
