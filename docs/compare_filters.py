@@ -12,14 +12,15 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Two designs of the acceleration filter on the simulated robot's sensors.
+"""Compares two designs of the acceleration filter on the simulated robot's sensors.
 
     python docs/compare_filters.py [--seed 1] [--duration 60] [--output FILE.png]
 
-The table goes to stdout, gain and phase into the picture. As built: local polynomials, IMU and DVL
-fused through a slow offset (`inertial`, `joints`). Beside it: a fixed-lag Kalman smoother with a
-jerk model; velocity from the DVL, acceleration from the IMU with a bias state, in the frame that
-the gyro carries along; angular acceleration from the gyro; joints from position and velocity.
+The table goes to stdout, gain and phase into the picture. The built-in design uses local
+polynomials, with IMU and DVL fused through a slow offset (`inertial`, `joints`). The alternative is
+a fixed-lag Kalman smoother with a jerk model: velocity from the DVL, acceleration from the IMU with
+a bias state, in the frame that the gyro propagates; angular acceleration from the gyro; joints from
+position and velocity.
 """
 
 import argparse
@@ -45,7 +46,7 @@ from uvms_adaptive_dynamics.signals.front_end import SignalFrontEnd  # noqa: E40
 from uvms_adaptive_dynamics.signals.samples import samples_of  # noqa: E402
 from uvms_adaptive_dynamics.simulation.robot import SimulatedRobot  # noqa: E402
 
-LAG = 0.35  # [s] of later measurements that either design may use
+LAG = 0.35  # [s] of later measurements available to both designs
 AXES = ("surge", "sway", "heave", "roll", "pitch", "yaw", "axis_e", "axis_d", "axis_c", "axis_b")
 GYRO, FORCE, DVL, BIAS_WALK = 0.003, 0.03, 0.01, 0.02
 JERK = {
@@ -56,8 +57,8 @@ JERK = {
 
 
 class JerkSmoother:
-    """Kalman filter and fixed-lag Rauch-Tung-Striebel smoother of a chain of integrators, several
-    equal axes at once."""
+    """Kalman filter and fixed-lag Rauch-Tung-Striebel smoother for a chain of integrators, on
+    several equal axes at once."""
 
     def __init__(self, order, intensity, bias_walk=0.0):
         self.n, self.q, self.bias = order, intensity**2, bias_walk**2
@@ -76,8 +77,8 @@ class JerkSmoother:
         return F, Q
 
     def smooth(self, times, measurements, at):
-        """(len(at), size, axes) smoothed states; measurements: per time a list of (h (size,), z
-        (axes,), variance)."""
+        """(len(at), size, axes) smoothed states. measurements: for each time a list of
+        (h (size,), z (axes,), variance)."""
         axes = len(measurements[0][0][1])
         x, P = np.zeros((self.size, axes)), np.eye(self.size) * 100.0
         kept, before = [], times[0]
@@ -108,8 +109,7 @@ class JerkSmoother:
 
 
 def smoother_states(config, imu, dvl, joints, at):
-    """nu_dot (k, 6) and mu_ddot (k, n) of the second design; imu, dvl, joints: [(time,
-    reading)]."""
+    """nu_dot (k, 6) and mu_ddot (k, n) of the smoother; imu, dvl, joints: [(time, reading)]."""
     turn = lambda phi: np.reshape(rotation(*phi), (3, 3))  # noqa: E731
     t, readings = np.array([a for a, _ in imu]), np.array([r for _, r in imu])
     n3, w, f = readings[:, :3], readings[:, 3:6], readings[:, 6:9]
@@ -153,7 +153,7 @@ def smoother_states(config, imu, dvl, joints, at):
 
 
 def differentiated_dvl(dvl, w_of, lever, at):
-    """What is gained by differentiating neighbouring DVL velocities, interpolated."""
+    """(k, 3) acceleration from differences of neighbouring DVL velocities, interpolated."""
     t = np.array([a for a, _ in dvl])
     v = np.array([x - np.cross(w_of(a), lever) for a, x in dvl])
     slope = np.diff(v, axis=0) / np.diff(t)[:, None]
@@ -170,7 +170,7 @@ def wave_of(omega):
 
 
 def responses(config, robot, frequencies):
-    """Complex gain of either design for each kind of acceleration, by noise-free sines."""
+    """Complex gain of both designs for each kind of acceleration, from noise-free sines."""
     found = {}
     names = [("polynomial", k) for k in ("linear", "angular", "joint")] + [
         ("jerk smoother", k) for k in ("linear", "angular", "joint")
@@ -249,7 +249,7 @@ def series_of(messages, config, t0):
 
 
 def accelerations(config, robot, messages, truth, duration):
-    """(places in the truth, {design: accelerations (k, 10)}, CPU seconds per sample of the front
+    """(indices into the truth, {design: accelerations (k, 10)}, CPU seconds per sample of the front
     end and of the smoother)."""
     t0, period = truth.t[0], config.filter.period
     begin = time.process_time()
@@ -280,11 +280,11 @@ def accelerations(config, robot, messages, truth, duration):
 
 
 def print_errors(config, truth, place, designs):
-    """RMS errors over the RMS of the acceleration, before and after the common low-pass."""
+    """Print RMS errors over the RMS of the acceleration, before and after the common low-pass."""
     true = np.hstack([truth.nu_dot, truth.mu_ddot])[place]
     # The simulated joints stick and slip: a tenth of the power of their acceleration lies above
-    # 12 Hz, beyond what 50 Hz can show. So both are low-passed, and so is the joints' truth before
-    # it is differentiated.
+    # 12 Hz, which 50 Hz cannot show. So both sides are low-passed, and the joints' true velocity is
+    # low-passed before it is differentiated.
     kernel = gaussian_kernel(config.filter)
     low = lambda x: np.apply_along_axis(np.convolve, 0, x, kernel, "valid")  # noqa: E731
     smooth_true = low(true)
@@ -303,7 +303,7 @@ def print_errors(config, truth, place, designs):
 
 
 def print_responses(found, frequencies):
-    """Gain at three frequencies and the largest phase of each design."""
+    """Print gain at three frequencies and the largest phase of each design."""
     for name, values in found.items():
         gains = [f"{np.interp(f, frequencies, np.abs(values)):.3f}" for f in (1, 2, 4)]
         phase = np.degrees(np.abs(np.angle(values[frequencies < 4]))).max()

@@ -14,8 +14,8 @@
 
 """The documentation as a site: `python3 bootstrap.py docs`, or rosdoc2 in a ROS 2 workspace.
 
-The pages are the Markdown files of this folder, which also read well in a checkout. What is said of
-settings, topics, commands and the library is generated from the code into `generated/`.
+The pages are the Markdown files of this folder, which also read well in a checkout. The reference
+of settings, topics, commands and the library is generated from the code into `generated/`.
 """
 import re
 import sys
@@ -36,7 +36,7 @@ version = release = __version__
 
 extensions = ["myst_parser"]
 myst_enable_extensions = ["dollarmath", "deflist"]
-myst_heading_anchors = 6            # as on GitHub, so that one link serves both
+myst_heading_anchors = 6            # as on GitHub, so links work in both
 exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"uvms adaptive dynamics {__version__}"    # may break over two lines
@@ -44,12 +44,12 @@ html_show_sourcelink = False
 nitpicky = True
 suppress_warnings = ["misc.highlighting_failure"]
 
-# A file of the checkout that is no page of the site: it is named, not linked.
+# Files of the checkout that are no pages of the site are named, not linked.
 OUTSIDE = re.compile(r"\[([^\]]+)\]\((\.\./[^)\s]+)\)")
 
 
 def _inside(app, name, source):
-    """Links that leave this folder lead to the page made of the same file, or become plain text."""
+    """Point links that leave this folder to the generated page, or make them plain text."""
     source[0] = OUTSIDE.sub(lambda found: generate_site.link(found[1], found[2], name), source[0])
 
 

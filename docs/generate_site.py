@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The site's reference, made from the code, and the pages that lie elsewhere in the checkout.
+"""Generates the site's reference from the code, and its copies of pages from outside `docs/`.
 
-`python docs/generate_site.py` writes them into `docs/generated/`, which `docs/conf.py` does at each
+`python docs/generate_site.py` writes them into `docs/generated/`; `docs/conf.py` does so at each
 build."""
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from uvms_adaptive_dynamics.config import Config  # noqa: E402
 from uvms_adaptive_dynamics.options import Parser  # noqa: E402
 from uvms_adaptive_dynamics.signals import topics  # noqa: E402
 
-# Pages outside this folder, and what they are called among the generated ones.
+# Pages outside this folder, with their names among the generated ones.
 ELSEWHERE = {"README.md": "readme", "CONTRIBUTING.md": "contributing",
              "examples/README.md": "examples"}
 LINK = re.compile(r"\[([^\]]+)\]\((?!https?://|#|mailto:)([^)\s]+)\)")
@@ -47,8 +47,8 @@ IMAGE = re.compile(r"!\[([^\]]*)\]\((?!https?://)([^)\s]+)\)")
 
 
 def write(folder: Path) -> None:
-    """Write every generated page into `folder`; one whose text is the same stays untouched, so that
-    a second build is short."""
+    """Write every generated page into `folder`. Unchanged pages stay untouched, to keep a second
+    build short."""
     folder.mkdir(exist_ok=True)
     pages = {"settings": settings(), "topics": topic_tables(), "commands": commands(),
              "library": library(), **{name: elsewhere(path) for path, name in ELSEWHERE.items()}}
@@ -59,7 +59,7 @@ def write(folder: Path) -> None:
 
 
 def link(text: str, target: str, page: str) -> str:
-    """Markdown for a link of `page` (its name within the site) to a file outside this folder."""
+    """Markdown of a link from `page` (its name within the site) to a file outside this folder."""
     path, _, anchor = target.partition("#")
     name = ELSEWHERE.get(posixpath.normpath(posixpath.join("docs", posixpath.dirname(page), path)))
     if name is None:
@@ -73,9 +73,9 @@ def link(text: str, target: str, page: str) -> str:
 def settings() -> str:
     """Every setting with its default, unit, range and meaning."""
     lines = ["# Settings", "",
-             "ROS parameters of the nodes, and what `--config` reads: one YAML form for both. "
+             "ROS parameters of the nodes, also read by `--config`: one YAML form for both. "
              "`config/bluerov2_alpha5.yaml` holds all of them with their defaults; copy it and "
-             "leave out what you do not change.", ""]
+             "leave out the settings that you do not change.", ""]
     config = Config()
     for section in fields(config):
         group = getattr(config, section.name)
@@ -114,9 +114,9 @@ def _range(meta: Any) -> str:
 
 
 def topic_tables() -> str:
-    """Inputs and outputs of the nodes, from the table that they are made from."""
-    lines = ["# Topics", "", "Names and types are settings; these are the defaults. What each "
-             "holds, and rates and QoS: [ROS interface](../ros_interface.md).", ""]
+    """Inputs and outputs of the nodes, from the table that the nodes use."""
+    lines = ["# Topics", "", "Names and types are settings; these are the defaults. Contents, "
+             "rates and QoS: [ROS interface](../ros_interface.md).", ""]
     nodes: list[tuple[str, Any, Any]] = [
         ("Estimator", topics.inputs(Config()), topics.OUTPUTS),
         ("Feedforward", topics.feedforward_inputs(Config()), topics.FEEDFORWARD_OUTPUTS),
@@ -140,7 +140,7 @@ def _table(head: tuple[str, ...], rows: Any) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Text in which only code marks mean anything to Markdown."""
+    """Text with all Markdown escaped except code marks."""
     parts = re.split(r"(`[^`]*`)", text)
     return "".join(part if part.startswith("`") else re.sub(r"([*_<>\[\]$#])", r"\\\1", part)
                    for part in parts)
@@ -221,10 +221,10 @@ def _signature(found: Any) -> str:
         textwrap.wrap(text[1:-1], 84)) + ")"
 
 
-# --- pages that lie elsewhere ---------------------------------------------------------------------
+# --- pages from outside docs ----------------------------------------------------------------------
 
 def elsewhere(path: str) -> str:
-    """A page of the checkout with its links as they are from `generated/`."""
+    """A page of the checkout with its links adapted to `generated/`."""
     folder = posixpath.dirname(path)
 
     def moved(found: re.Match[str]) -> str:

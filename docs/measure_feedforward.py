@@ -16,10 +16,10 @@
 
 Needs ROS 2 or the wheels of bootstrap.py.
 
-The node with its default settings and the simulated robot run as processes of their own, over real
-DDS. This one says every 20 ms what an estimator would, covariance each second, and hears what a
-controller does, then all outputs. It prints the time of one call without ROS, the node's processor
-time from /proc, the rate of efforts and the age of states.
+The node with its default settings and the simulated robot run as separate processes, over real
+DDS. This process stands in for the estimator: it publishes every 20 ms, covariance each second. It
+subscribes to the outputs that a controller needs, then to all. It prints the time of one call
+without ROS, the node's processor time from /proc, the rate of efforts and the age of states.
 """
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ from uvms_adaptive_dynamics.ros.messages import covariance_message, parameters_m
 from uvms_adaptive_dynamics.ros.publishers import LATCHED
 from uvms_adaptive_dynamics.signals.topics import FEEDFORWARD_OUTPUTS
 
-STARTING = 6.0      # [s] of imports and discovery, which do not count
+STARTING = 6.0      # [s] for imports and discovery, not measured
 CONTROLLERS = {"wrench", "joint_efforts", "status"}
 KEYS = 45           # of an estimator's status: trust, age and noise of ten channels, and the rest
 
 
 class Estimator(Node):
-    """Says what a living estimator says, and hears the feedforward."""
+    """Publishes like an estimator, and subscribes to the feedforward."""
 
     def __init__(self, robot, prior):
         super().__init__("measure_feedforward")
@@ -70,7 +70,7 @@ class Estimator(Node):
         self.ages: list[float] = []
 
     def listen_to(self, names):
-        """Hear outputs from now on."""
+        """Subscribe to the outputs `names`."""
         for output in FEEDFORWARD_OUTPUTS:
             if output.name in names:
                 self.create_subscription(
@@ -146,7 +146,7 @@ def measure(listener: Estimator, pid: int, duration: float) -> None:
 
 
 def one_call(robot, prior) -> None:
-    """Print the time of one call with its deviation."""
+    """Print the time of one call that also returns the standard deviation."""
     feedforward = Feedforward(robot, prior)
     n = robot.table.n
     state, times = State(np.eye(3), np.full(6, .1), np.full(n, 2.0), np.full(n, .2)), []

@@ -12,22 +12,22 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Forgetting: directional with and without following changes, uniform, and none.
+"""Compares forgetting: directional with and without change detection, uniform, and none.
 
     python docs/measure_forgetting.py [--seeds 1 2 3] [--payload 0.5]
 
 held out
     1 - R^2 on another recording, parameters frozen after two minutes of motion.
 calm
-    The same after 20 s of motion and, beside it, after five minutes of rest that follow: what is
-    learned must survive.
+    The same after 20 s of motion, and again after five further minutes of rest, which must not
+    lose what was learned.
 payload
-    1 - R^2 of predictions made before each row, in pieces of time after a mass was put into the
-    gripper, two minutes after the start. `before`: the last 30 s without it. `from the start`: an
-    estimator that began with it.
+    1 - R^2 of predictions made before each row, in intervals after a mass was put into the gripper,
+    two minutes after the start. `before`: the last 30 s without it. `from the start`: an estimator
+    that began with it.
 
 Simulated robot with all sensors, prior wrong by a factor of two, a solve at every tenth tick; means
-over the ten channels. The default follows changes.
+over the ten channels. The default detects changes.
 """
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def main() -> int:
 
 
 def recorded(robot: RobotModel, simulated: SimulatedRobot) -> list[Sample]:
-    """Samples of a run through the front end."""
+    """Samples of a run, from the front end."""
     return samples_of(SignalFrontEnd(Config(), robot), map(decoded, simulated))
 
 
@@ -125,7 +125,7 @@ def measured(config: Config, robot: RobotModel, seed: int, moving, other, rested
 
 
 def learn(estimator: Estimator, samples: list[Sample]) -> list:
-    """Take all samples in; the predictions made before each."""
+    """Add all samples; returns the predictions made before each."""
     predictions = []
     for k, sample in enumerate(samples):
         prediction = estimator.add(sample)
@@ -142,8 +142,8 @@ def lost(config: Config, robot: RobotModel, estimator: Estimator, samples: list[
 
 
 def unexplained(predictions: list, begin: float, end: float) -> float:
-    """1 - R^2 of predictions from `begin` to `end` [s] after the first, mean over channels; the
-    variance is that of all of them."""
+    """1 - R^2 of predictions from `begin` to `end` [s] after the first, mean over channels,
+    relative to the variance over all predictions."""
     t = np.array([p.t for p in predictions]) - predictions[0].t
     valid, tau, residual = (np.array([getattr(p, name) for p in predictions])
                             for name in ("valid", "measured", "residual"))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A simulated run as bag, .BIN and .tlog: R^2 of each channel (docs/recordings.md).
+"""Compares R^2 of each channel of a simulated run as bag, .BIN and .tlog (docs/recordings.md).
 
     python docs/measure_logs.py --duration 90 --seed 3
 """
@@ -32,7 +32,7 @@ from uvms_adaptive_dynamics.simulation.bag import DEFAULT_START, write_bag  # no
 
 
 def main():
-    """Print a line for each channel."""
+    """Print a line per channel."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--duration", type=float, default=90.0)
     parser.add_argument("--seed", type=int, default=3)

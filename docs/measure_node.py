@@ -16,8 +16,8 @@
 
 Needs ROS 2 or the wheels of bootstrap.py.
 
-Starts the node with its default settings and the simulated robot as processes of their own, over
-real DDS, and reads the node's processor time from /proc and its counters from /diagnostics.
+Starts the node with its default settings and the simulated robot as separate processes, over real
+DDS, and reads the node's processor time from /proc and its counters from /diagnostics.
 """
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
 
-STARTING = 20.0      # [s] of imports and the first window, which do not count
+STARTING = 20.0      # [s] for imports and the first window, not measured
 
 
 def main() -> int:
@@ -47,7 +47,7 @@ def main() -> int:
                    "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]),
                                                   os.environ.get("PYTHONPATH", "")])}
     os.environ.update(environment)
-    saved = tempfile.mkdtemp(prefix="uvms_measure_")     # it saves as ever, and starts from nothing
+    saved = tempfile.mkdtemp(prefix="uvms_measure_")     # saves as usual, starts empty
     node = subprocess.Popen([sys.executable, "-m", "uvms_adaptive_dynamics.ros.node", "--ros-args",
                              "-p", f"output.directory:={saved}"], env=environment)
     time.sleep(5.0)

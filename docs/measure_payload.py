@@ -12,8 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Mass and place of a payload on the simulated robot, ten seconds after it was noticed
-(docs/payload.md): `python docs/measure_payload.py [SEED ..]`, half a minute for each seed and mass.
+"""Measures mass and place of a payload on the simulated robot, ten seconds after detection.
+
+`python docs/measure_payload.py [SEED ..]` (docs/payload.md) takes half a minute per seed and mass.
 """
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ SOLVE_EVERY = 5                         # rows
 
 
 class _Carrying(SimulatedRobot):
-    """The simulated robot in a motion that its arm can follow with a payload."""
+    """Simulated robot in a motion that its arm can follow with a payload."""
 
     def _begin(self) -> None:
         self.motion = self._pilot._motion = CarryingMotion(self.motion)

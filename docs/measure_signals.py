@@ -12,16 +12,17 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The figures of docs/signals.md: `python docs/measure_signals.py WHAT [--seeds ..]`.
+"""Measures the figures of docs/signals.md: `python docs/measure_signals.py WHAT [--seeds ..]`.
 
-cost CPU time of a sample, all filters included, from the messages of a bag outliers R^2 lost, held
-out, by learning from a faulty recording; false rejections delay error of the estimated delay
-between command and motion held-out 1 - R^2 with this front end, with the simulator's truth, and of
-the best linear model budget 1 - R^2 held out where single signals are the simulator's truth sources
-R^2 lost, held out, without an orientation, and with odometry or poses for DVL and IMU
+    cost        CPU time per sample, with all filters, from the messages of a bag
+    outliers    held-out R^2 lost by learning from a faulty recording; false rejections
+    delay       error of the estimated delay between command and motion
+    held-out    1 - R^2 of this front end, of the simulator's truth, and of the best linear model
+    budget      held-out 1 - R^2 with single signals replaced by the simulator's truth
+    sources     held-out R^2 lost without an orientation, and with odometry or poses for DVL and IMU
 
-Recordings are simulated into --bags and used again. The prior is wrong by a factor of two, and
-every tenth tick is solved.
+Recordings are simulated into --bags and reused. The prior is wrong by a factor of two, and every
+tenth tick is solved.
 """
 
 import argparse
@@ -60,7 +61,7 @@ SIGNALS = {
 
 
 def bag_of(folder, seed, faults=()):
-    """The bag of a seed, truth beside it; made unless it is there."""
+    """The bag of a seed, with a file of the truth; simulated unless it exists."""
     from uvms_adaptive_dynamics.simulation.bag import write_bag
     from uvms_adaptive_dynamics.simulation.faults.kinds import combined
 
@@ -83,7 +84,7 @@ def front_and_samples(bag, config, robot):
 
 
 def with_truth(samples, bag, names, period):
-    """The samples with some of their fields replaced by the simulator's truth."""
+    """The samples with the fields `names` replaced by the simulator's truth."""
     truth = np.load(bag.with_suffix(".npz"))
     columns, place = (
         {name: truth[name] for name in names},
@@ -121,9 +122,9 @@ def predictions(config, robot, seed, train, test):
 
 
 def unexplained(sets, pi_of=None):
-    """[1 - R^2 (C,)] of each set of predictions on the rows that count in all, the share masked in
-    the last, and, with `pi_of` (p,), what those parameters leave unexplained of the last set's
-    rows."""
+    """([1 - R^2 (C,)] of each set of predictions on the rows that count in all sets, (C,) share of
+    masked rows in the last set, 1 - R^2 (C,) of the parameters `pi_of` (p,) on the last set's rows,
+    or None)."""
     ticks = sorted(set.intersection(*map(set, sets)))
     valid = np.logical_and.reduce([[p[k].valid for k in ticks] for p in sets])
 
@@ -147,14 +148,14 @@ def unexplained(sets, pi_of=None):
 
 
 def line(name, values):
-    """A table's row: ten channels and their mean."""
+    """Print a row of the table: ten channels and their mean."""
     print(
         f"{name:<22}" + "".join(f"{v:8.4f}" for v in values) + f"{np.mean(values):9.4f}", flush=True
     )
 
 
 def cost(args, config, robot):
-    """Median CPU time between two samples; the best of three passes, each over the whole bag."""
+    """CPU time per sample, in three passes over the whole bag."""
     messages = list(read_messages(bag_of(args.bags, args.seeds[0]), inputs(config)))
     for _ in range(3):
         front, times, spent = SignalFrontEnd(config, robot), [], 0
@@ -174,8 +175,7 @@ def cost(args, config, robot):
 
 
 def outliers(args, config, robot):
-    """Learning from the faulty recording against learning from the clean one, tested on another
-    clean one."""
+    """Compare learning from a faulty and from a clean recording, tested on another clean one."""
     from uvms_adaptive_dynamics.simulation.faults.kinds import ACCEPTANCE
 
     for seed in args.seeds:
@@ -193,7 +193,7 @@ def outliers(args, config, robot):
 
 
 def delay(args, config, robot):
-    """Commands received earlier than they act, by 0 to 0.5 s."""
+    """Estimate the delay of commands that come 0 to 0.5 s before they act."""
     from uvms_adaptive_dynamics.signals.checks.delay import thruster_delay
 
     for seed in args.seeds:
@@ -212,7 +212,7 @@ def delay(args, config, robot):
 
 
 def held_out(args, config, robot):
-    """This front end, the truth for all signals, and the best linear model, on the same rows."""
+    """Compare front end, truth for all signals, and best linear model on the same rows."""
     from uvms_adaptive_dynamics.studies.simulated_runs import best_linear
 
     names, table = ("front end", "best linear model", "truth for all signals", "masked"), []
@@ -234,7 +234,7 @@ def held_out(args, config, robot):
 
 
 def budget(args, config, robot):
-    """Which signal's errors cost what."""
+    """Measure the cost of each signal's errors."""
     channels = "".join(f"{name:>8}" for name in robot.channels)
     print(f"{'1 - R^2, truth for':<22}{channels}{'mean':>9}")
     for seed in args.seeds:
@@ -254,8 +254,8 @@ def budget(args, config, robot):
 
 
 def sources(args, config, robot):
-    """Loss of R^2 held out without the IMU's orientation, and with odometry or poses in place of
-    DVL and IMU, against the robot's own sensors; tilt RMS [deg] of the last two thirds."""
+    """Measure the loss of held-out R^2 without the IMU's orientation, and with odometry or poses in
+    place of DVL and IMU, against the robot's own sensors; tilt error RMS [deg] after 20 s."""
     sys.path.insert(0, str(ROOT / "test/signals"))
     from odometry import BOTH, ODOMETRY, POSE, as_pose, odometry, replaced, simulated
     from test_faulty_recordings import front_and_samples

@@ -12,22 +12,22 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The figures of docs/thresholds.md: what a factor of 1.5 on each constant does.
+"""Measures the figures of docs/thresholds.md: the effect of a factor of 1.5 on each constant.
 
     python docs/measure_thresholds.py [NAME ...] [--shared DIR] [--rough] [--every 5] [--adapting]
     python docs/measure_thresholds.py --set estimation.rows_at_rest=counted     # a setting instead
 
-Each recording's first 70 % are learnt from, its last 30 % are predicted with frozen parameters and
-the noise as saved: UR10, Panda and TIAGo (examples/; TIAGo with --set only), a simulated robot
-whose prior is wrong by a factor of two and, with --rough, a rougher one, which counts for false
-changes alone: where its axes stand still R^2 means nothing. With --adapting the intervals of the
-last 30 % adapt, and coverage is theirs. None of them has a change of the robot,
-so that every change is a false one; its withdrawal is counted too. Constants that only judge
-(uncertainty/trust.py) are tested on one estimate.
+The first 70 % of each recording are learnt; the last 30 % are predicted with frozen parameters and
+the saved noise. The recordings are UR10, Panda and TIAGo (examples/; TIAGo with --set only), a
+simulated robot whose prior is wrong by a factor of two and, with --rough, a rougher one. The rough
+robot is used for false changes only, because R^2 means nothing where its axes stand still. With
+--adapting the intervals of the last 30 % adapt, and coverage is theirs. No recording contains a
+change of the robot, so every detected change is false; its withdrawal is counted too. Constants
+that only judge (uncertainty/trust.py) are tested on one estimate.
 
-A line says what the factor changed: R^2 and coverage of a recording's mean over channels (the
-largest change in any recording, with its sign), the same of a single channel, changes believed in
-all recordings, and the share of rows whose channel is not `ok` (mean over recordings).
+Each line gives the change that the factor made: R^2 and coverage, mean over a recording's channels
+(the largest change in any recording, with its sign), the same for a single channel, accepted
+changes in all recordings, and the share of rows whose channel is not `ok` (mean over recordings).
 """
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ from uvms_adaptive_dynamics.simulation.rough import ROUGH, Roughness  # noqa: E4
 from uvms_adaptive_dynamics.studies.paper.trials import Signals, Trial  # noqa: E402
 
 PACKAGE, FACTOR, DURATION, SEED = "uvms_adaptive_dynamics", 1.5, 90.0, 1
-JUDGES = "uncertainty.trust"    # changes nothing that is learnt
+JUDGES = "uncertainty.trust"    # does not affect learning
 
 
 def times(value: Any, factor: float) -> Any:
-    """A constant times `factor`: whole numbers stay whole, and a share stays at most one."""
+    """A constant times `factor`; whole numbers stay whole, shares stay at most one."""
     if isinstance(value, tuple):
         return tuple(times(each, factor) for each in value)
     if isinstance(value, int):
@@ -79,7 +79,7 @@ def times(value: Any, factor: float) -> Any:
 
 
 def about_one(value: float, factor: float) -> float:
-    """A ratio from which something counts: its distance from one times `factor`."""
+    """A ratio whose distance from one is multiplied by `factor`."""
     return 1 + (value - 1) * factor
 
 
@@ -88,7 +88,7 @@ def apart(value: tuple[float, float], factor: float) -> tuple[float, float]:
     return value[0] / factor, value[1] * factor
 
 
-# module: names, with how they are scaled where that is not `times`
+# module: names, with the scaling function if it is not `times`
 CONSTANTS: tuple[tuple[str, str, Callable], ...] = tuple(
     (module, *(entry if isinstance(entry, tuple) else (entry, times)))
     for module, entries in {
@@ -116,7 +116,7 @@ CONSTANTS: tuple[tuple[str, str, Callable], ...] = tuple(
 
 
 class Recording(NamedTuple):
-    """Samples learnt from and tested on, and where the estimate starts."""
+    """Samples to learn and to test, and the factor on the initial parameters."""
 
     name: str
     config: Config
@@ -127,7 +127,7 @@ class Recording(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """Held out: r2 and coverage (C,); not_ok: share of rows; changes while learning."""
+    """Held-out r2 and coverage (C,); not_ok: share of rows; changes: accepted while learning."""
 
     r2: np.ndarray
     coverage: np.ndarray
@@ -148,7 +148,7 @@ def main() -> int:
     parser.add_argument("--adapting", action="store_true", help="test intervals that adapt")
     parser.add_argument("--set", type=options.setting, action="append", default=[],
                         dest="settings", metavar="SETTING=VALUE",
-                        help="what these settings together change, in place of constants")
+                        help="measure the joint effect of these settings instead of constants")
     args = parser.parse_args()
     chosen = [one for one in CONSTANTS
               if not args.names or {one[1], f"{one[0].split('.')[-1]}.{one[1]}"} & set(args.names)]
@@ -202,8 +202,8 @@ def line(name: str, value: Any, recordings: list[Recording], base: list[Figures]
 
 @contextmanager
 def patched(module: str, name: str, scaled: Callable, factor: float) -> Iterator[Any]:
-    """The constant times `factor` wherever the package has it: where it is declared, and where it
-    was imported by name."""
+    """Patch the constant to `factor` times its value, in the module that declares it and in those
+    that import it by name; yields the new value."""
     value = getattr(importlib.import_module(f"{PACKAGE}.{module}"), name)
     new = value * factor if isinstance(value, np.ndarray) else scaled(value, factor)
     with ExitStack() as stack:
@@ -223,7 +223,7 @@ def winsor_mean(k: float) -> float:
 
 
 def learn(one: Recording, every: int) -> tuple[ParameterSet, int]:
-    """(the estimate as saved, changes believed)."""
+    """(saved estimate, number of accepted changes)."""
     prior = perturbed(prior_from_config(one.config, one.robot), one.wrong_by, SEED)
     estimator = Estimator(one.config, prior, one.robot)
     for k, sample in enumerate(one.learnt):
@@ -235,8 +235,8 @@ def learn(one: Recording, every: int) -> tuple[ParameterSet, int]:
 
 
 def tested(one: Recording, saved: ParameterSet, changes: int, adapting: bool = False) -> Figures:
-    """Figures of the last part, with nothing adapted or (adapting) the intervals; NaN without one.
-    """
+    """Figures of the last part with nothing adapted or, if `adapting`, with adapting intervals; NaN
+    if there is no last part."""
     if not one.tested:
         nothing = np.full(one.robot.table.channels, np.nan)
         return Figures(nothing, nothing, np.nan, changes)
@@ -256,7 +256,7 @@ def tested(one: Recording, saved: ParameterSet, changes: int, adapting: bool = F
 
 
 def all_recordings(shared: Path, rough: bool, tiago: bool) -> Iterator[Recording]:
-    """The recordings at hand, each through its front end once."""
+    """All recordings, each passed through its front end once."""
     for name in ("ur10", "panda"):
         config = load_config(ROOT / f"examples/{name}.yaml")
         yield recording(name, config, shared / f"data/unisa_acg/{name}_exciting_trajectory.db3")
@@ -276,7 +276,7 @@ def all_recordings(shared: Path, rough: bool, tiago: bool) -> Iterator[Recording
 
 
 def recording(name: str, config: Config, bag: Path, wrong_by: float = 1.0) -> Recording:
-    """A bag's samples, split."""
+    """A bag's samples, split into learnt and tested ones."""
     return Recording(name, config, RobotModel.from_config(config), wrong_by,
                      *Trial(name, bag, None).samples(Signals(), config))
 

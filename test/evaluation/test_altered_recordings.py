@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Real recordings with one thing changed: what is said of it, and which rows count."""
+"""Real recordings with one thing changed: what the findings say, and which rows count."""
 import copy
 import sys
 from pathlib import Path
@@ -54,11 +54,11 @@ class Recording:
             for what in ("position", "velocity", "effort"))
 
     def joint(self, name):
-        """The column of a joint."""
+        """The column index of a joint."""
         return self.names.index(name)
 
     def messages(self):
-        """As they are written to a bag."""
+        """The messages to write to a bag."""
         for t, *values in zip(self.t, self.position, self.velocity, self.effort):
             ns = EPOCH + round(1e9 * t)
             yield Message(ns, "/joint_states", joint_state(ns, self.names, *values))
@@ -66,7 +66,7 @@ class Recording:
 
 @pytest.fixture(scope="module")
 def as_it_is(shared):
-    """The recording that nobody may change."""
+    """The original recording, not to be changed."""
     folder = shared / "data" / "unisa_acg"
     if not folder.is_dir():
         pytest.skip(f"UR10 is not among the shared material ({folder})")
@@ -75,13 +75,13 @@ def as_it_is(shared):
 
 @pytest.fixture
 def recording(as_it_is):
-    """A copy to change."""
+    """A copy of the recording, to be changed."""
     return copy.deepcopy(as_it_is)
 
 
 @pytest.fixture(scope="module")
 def evaluated(tmp_path_factory):
-    """What runs a recording."""
+    """A function that evaluates a recording."""
     def evaluate(recording, messages=None, **settings):
         bag = tmp_path_factory.mktemp("altered") / "bag"
         write_bag(bag, messages or recording.messages(), {})
@@ -92,19 +92,19 @@ def evaluated(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def before(as_it_is, evaluated):
-    """The run of the recording as it is."""
+    """The run of the original recording."""
     return evaluated(as_it_is)
 
 
 def test_nothing_is_found_wrong_with_the_recording_as_it_is(before):
-    """What is said below is of the change."""
+    """So all findings below are due to the change."""
     assert [found.sentence for found in before.findings] == []
     assert statement_of(before).verdict.word == "good"
 
 
 @pytest.mark.parametrize("factor", [0.01, 50.0])
 def test_raw_current_is_told_by_its_scale_not_by_its_noise(factor, recording, evaluated):
-    """A recording of 27 s is checked at its end. Nobody is sent to adapt the noise."""
+    """A recording of 27 s is checked at its end, and no advice says to adapt the noise."""
     recording.effort *= factor
     done = evaluated(recording)
     (found,) = [one for one in done.findings if one.code == "joint_states.effort_scale"]
@@ -116,7 +116,7 @@ def test_raw_current_is_told_by_its_scale_not_by_its_noise(factor, recording, ev
 
 
 def test_a_velocity_in_degrees_costs_no_row_once_it_is_known(recording, evaluated):
-    """All rows were masked. Now those of some seconds are, and the joint is named."""
+    """Only rows of some seconds are masked, and the joint is named."""
     recording.velocity[:, recording.joint("shoulder_lift_joint")] *= np.degrees(1.0)
     done = evaluated(recording)
     assert "the velocity of shoulder_lift_joint is 57." in done.findings[0].sentence
@@ -126,8 +126,8 @@ def test_a_velocity_in_degrees_costs_no_row_once_it_is_known(recording, evaluate
 
 
 def test_a_position_in_degrees_is_named_and_no_row_counts_once_it_is_known(recording, evaluated):
-    """Where one joint is decides the load of all. Rows counted that were contradictory for long
-    enough to pass for a sensor that is like that."""
+    """One joint's position affects the load of all, so no row may count, even if the contradiction
+    lasts so long that it could pass for the sensor's normal behaviour."""
     recording.position[:, recording.joint("elbow_joint")] *= np.degrees(1.0)
     done = evaluated(recording)
     said = " ".join(found.sentence for found in done.findings)
@@ -138,7 +138,7 @@ def test_a_position_in_degrees_is_named_and_no_row_counts_once_it_is_known(recor
 
 def test_a_joint_that_a_setting_leaves_out_is_shown_so_and_nobody_advises_about_it(recording,
                                                                                    evaluated):
-    """It was `doubtful`, and to be taken out of the setting, or to be moved."""
+    """It has its own trust state, and no finding or reason mentions it."""
     left_out = "wrist_3_joint"
     done = evaluated(recording, joint_states__effort_masked=(left_out,))
     said = statement_of(done)
@@ -151,8 +151,8 @@ def test_a_joint_that_a_setting_leaves_out_is_shown_so_and_nobody_advises_about_
 
 
 def in_two_parts(recording, first, without=None):
-    """The messages of two drivers on one topic: of the joints in `first`, and of the others (but
-    the one named `without`) three milliseconds later, at half the rate; a gripper's besides."""
+    """Messages of two drivers on one topic: one for the joints in `first`, one for the others
+    (except `without`), three milliseconds later and at half the rate; also a gripper's."""
     def message(k, t, joints):
         values = (column[k][joints] for column in (recording.position, recording.velocity,
                                                    recording.effort))
@@ -175,7 +175,7 @@ def in_two_parts(recording, first, without=None):
 
 
 def test_joints_of_two_drivers_on_one_topic_are_put_together(before, recording, evaluated):
-    """All rows count but for the first, and it fits as well; all were refused."""
+    """All rows except the first ones count, and the fit is as good."""
     done = evaluated(recording, in_two_parts(recording, recording.names[:3]))
     assert [found.sentence for found in done.findings] == []
     r2, split = ([metrics_of(one)["channels"][name]["r2"] for name in done.robot.channels]
@@ -186,7 +186,7 @@ def test_joints_of_two_drivers_on_one_topic_are_put_together(before, recording, 
 
 
 def test_a_joint_that_no_driver_publishes_is_named(recording, evaluated):
-    """Of two that publish parts."""
+    """Two drivers publish parts of the joints, and one joint is missing."""
     without = recording.names[-1]
     with pytest.raises(BagError) as error:
         evaluated(recording, in_two_parts(recording, recording.names[:3], without))
@@ -194,7 +194,7 @@ def test_a_joint_that_no_driver_publishes_is_named(recording, evaluated):
 
 
 def test_late_velocities_are_named_with_their_delay_and_left_out(recording, evaluated):
-    """A quarter of the rows was masked as contradictory, and nothing said so."""
+    """No row is masked as contradictory."""
     late = [np.interp(recording.t - 0.2, recording.t, column) for column in recording.velocity.T]
     recording.velocity = np.column_stack(late)
     done = evaluated(recording)

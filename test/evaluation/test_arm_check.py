@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What arm and vehicle say of each other: a late arm, a wrong scale, a moved zero, and nothing."""
+"""Checks of the arm against the vehicle: late data, a wrong scale, a wrong zero, and no fault."""
 from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
@@ -35,7 +35,7 @@ PERIOD, SECONDS = CONFIG.filter.period, 26.0
 
 @cache
 def moved(lag):
-    """The noise-free samples of the motion, `lag` [s] late."""
+    """Noise-free samples of the motion, `lag` [s] late."""
     motion = AnalyticMotion(1)
     return [motion.sample(1.0 + PERIOD * k - lag, ROBOT, PI)
             for k in range(round(SECONDS / PERIOD))]
@@ -43,9 +43,9 @@ def moved(lag):
 
 @cache
 def recorded(lag=0.0, scale=1.0, offset=0.0, constant=0.0, change=lambda sample: sample):
-    """(samples, rows as a run's log has them) of a robot that the model knows exactly, but for
-    noise, with the arm's data `lag` [s] late, the effort of axis_d times `scale` and `constant`
-    [N m] off, the position of axis_e off by `offset` [rad], and each sample changed at last."""
+    """(samples, run log) of a robot that the model knows exactly except for noise, with the arm's
+    data `lag` [s] late, the effort of axis_d multiplied by `scale` and off by `constant` [N m], the
+    position of axis_e off by `offset` [rad], and `change` applied to each sample."""
     rng = np.random.default_rng(1)
     row_filter = RowFilter(CONFIG.filter, len(ROBOT.channels), ROBOT.table.size)
     samples, found = [], []
@@ -77,40 +77,40 @@ def recorded(lag=0.0, scale=1.0, offset=0.0, constant=0.0, change=lambda sample:
     ({"constant": 0.3}, "joint_states.effort_offset", "axis_d"),
     ({"offset": 0.2}, "joint_states.position_offset", "axis_e")])
 def test_what_is_wrong_is_named_alone(wrong, code, said):
-    """With a number that is near the truth; nothing where nothing is wrong."""
+    """The number is near the truth; without a fault nothing is named."""
     samples, log = recorded(**wrong)
     found = arm_check(samples, log, PI, CONFIG, ROBOT)
     assert [one.code for one in found] == ([code] if code else [])
     if found:
         sentence = found[0].sentence
         assert said in sentence and "+-" in sentence
-        number = float(sentence.partition("some ")[2].split()[0])
+        number = float(sentence.partition("about ")[2].split()[0])
         assert number == pytest.approx(abs(*wrong.values()), rel=0.1 if "scale" in wrong else 0.3)
 
 
 def afloat(sample):
-    """A float on axis_c, of which the parameters know nothing: 3 N."""
+    """A float of 3 N on axis_c, which the parameters cannot represent."""
     load, wrench = ROBOT.arm.buoyancy(sample.mu, sample.R_nb, np.array([0.0, 0.0, 3.0, 0.0]),
                                       np.array([[0.0, -0.02, 0.0]] * 4))
     return replace(sample, wrench=sample.wrench + wrench, joint_torque=sample.joint_torque + load)
 
 
 def across(sample):
-    """Drag turns the vehicle where it moves along an axis: its pressure acts 5 cm aside."""
+    """Drag along an axis also turns the vehicle: its centre of pressure is 5 cm off."""
     u, v, w = sample.nu[:3] * np.abs(sample.nu[:3])
     return replace(sample, wrench=sample.wrench + 6.0 * np.array([0, 0, 0, v, -u - w, -v]))
 
 
 @pytest.mark.parametrize("change", [afloat, across])
 def test_what_the_model_lacks_is_no_fault_of_the_arm(change):
-    """Buoyancy of the links looked like a constant on an effort, moments across the vehicle's axes
+    """Buoyancy of the links looks like a constant on an effort, moments across the vehicle's axes
     like an arm of another weight."""
     samples, log = recorded(change=change)
     assert arm_check(samples, log, PI, CONFIG, ROBOT) == []
 
 
 def exchanged(sample):
-    """Names of axis_d and axis_c exchanged."""
+    """The names of axis_d and axis_c are exchanged."""
     order = [0, 2, 1, 3]
     return replace(sample, mu=sample.mu[order], mu_dot=sample.mu_dot[order],
                    mu_ddot=sample.mu_ddot[order], joint_torque=sample.joint_torque[order])
@@ -129,8 +129,8 @@ def turned_effort(sample):
 
 
 @pytest.mark.parametrize("change, said", [
-    (exchanged, "joint_states.names: axis_d and axis_c are exchanged"),
-    (mirrored, "joint position: position and velocity of axis_c have the wrong sign"),
+    (exchanged, "shows that axis_d and axis_c are exchanged"),
+    (mirrored, "shows that position and velocity of axis_c have the wrong sign"),
     (turned_effort, "the effort of axis_c has the wrong sign")])
 def test_what_no_scale_can_mend_is_told_by_its_likelihood(change, said):
     """Joints that are exchanged or mirrored look like a wrong effort."""
@@ -140,13 +140,13 @@ def test_what_no_scale_can_mend_is_told_by_its_likelihood(change, said):
 
 
 def test_a_doubt_about_signs_is_no_finding_by_itself():
-    """Rows that are right stay so."""
+    """Correct rows give no finding."""
     samples, log = recorded()
     assert arm_check(samples, log, PI, CONFIG, ROBOT, sign_doubted=True) == []
 
 
 def test_a_robot_without_arm_or_vehicle_has_nothing_to_check():
-    """Nor one whose arm is not coupled to it."""
+    """Neither does one whose arm is not coupled to the vehicle."""
     samples, log = recorded()
     for settings in ({"robot.joints": ()}, {"estimation.coupling": "none"}):
         config = CONFIG.with_values(settings)
@@ -154,12 +154,12 @@ def test_a_robot_without_arm_or_vehicle_has_nothing_to_check():
 
 
 def test_a_gap_breaks_the_rows_off():
-    """And spoils no number: a second is missing."""
+    """A missing second does not spoil the result."""
     samples, log = recorded(lag=0.12)
     holed = samples[:200] + samples[217:]
     found, = arm_check(holed, log, PI, CONFIG, ROBOT)
     assert found.code == "joint_states.delay"
-    # rows of an earlier recording with the same times are others
+    # rows of an earlier recording with the same times must not be confused
     rows = log.rows()
     twice = SimpleNamespace(
         t=np.r_[rows.t, rows.t], bag=np.repeat([0, 1], len(rows.t)),

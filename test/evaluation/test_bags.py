@@ -12,8 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Reading recordings: both storages, names, types, and one sentence for everything that is wrong
-with a bag."""
+"""Reading recordings: both storages, names, types, and one sentence for each problem of a bag."""
 import os
 import shutil
 from collections import Counter
@@ -43,8 +42,8 @@ def joint_state(position):
 
 def write(path, topics=("/joint_states",), count=20, storage=StoragePlugin.MCAP,
           kind="sensor_msgs/msg/JointState", raw=None):
-    """A bag with `count` messages on each topic, 20 ms apart; `raw` replaces the payload of every
-    fifth."""
+    """Write a bag with `count` messages on each topic, 20 ms apart; `raw` replaces every fifth
+    payload."""
     with Writer(path, version=9, storage_plugin=storage) as bag:
         for topic in topics:
             connection = bag.add_connection(topic, kind, typestore=TYPES)
@@ -63,7 +62,7 @@ def positions(path, refused=None):
 
 @pytest.mark.parametrize("storage", [StoragePlugin.MCAP, StoragePlugin.SQLITE3])
 def test_folder_and_single_file_give_the_same_messages(tmp_path, storage):
-    """Roles, order, times and content, from the folder and from its one file."""
+    """Roles, order, times and content are the same from the folder and from its only file."""
     bag = write(tmp_path / "bag", storage=storage)
     file = next(p for p in bag.iterdir() if p.suffix in (".mcap", ".db3"))
     for path in (bag, file, str(bag)):
@@ -78,7 +77,7 @@ def test_folder_and_single_file_give_the_same_messages(tmp_path, storage):
 
 
 def test_relative_name_matches_a_unique_namespace(tmp_path):
-    """A relative topic is found under a namespace; an absolute one is taken by its letters."""
+    """A relative topic is found under a namespace; an absolute one must match exactly."""
     bag = write(tmp_path / "bag", ["/alpha/joint_states", "/other"])
     assert check_bag(bag, ARM).topics == {"joint_states": "/alpha/joint_states"}
     absolute = inputs(Config().with_values(
@@ -88,7 +87,7 @@ def test_relative_name_matches_a_unique_namespace(tmp_path):
 
 
 def test_the_exact_name_wins_and_two_namespaces_are_ambiguous(tmp_path):
-    """Several topics under namespaces are named, unless one has exactly the configured name."""
+    """The error names several matching topics, unless one has exactly the configured name."""
     bag = write(tmp_path / "both", ["/a/joint_states", "/b/joint_states"])
     with pytest.raises(BagError, match="'joint_states': /a/joint_states, /b/joint_states; set "
                                        "setting joint_states.topic"):
@@ -109,7 +108,7 @@ def test_missing_topic_names_what_is_there(tmp_path):
 
 
 def test_other_type_names_both_and_the_setting(tmp_path):
-    """A type that the package reads is proposed for the type setting, another one sends to the
+    """A supported type is proposed for the type setting; for another one the error points to the
     topic setting."""
     bag = write(tmp_path / "bag", ["/depth"], kind="std_msgs/msg/Float64")
     depth = tuple(i for i in inputs(Config()) if i.role == "depth")
@@ -123,7 +122,7 @@ def test_other_type_names_both_and_the_setting(tmp_path):
 
 
 def test_missing_battery_and_depth_are_warnings(tmp_path):
-    """What the run can do without is said, not refused."""
+    """A missing optional input is a warning, not an error."""
     bag = write(tmp_path / "bag")
     config = Config().with_values({"battery.enabled": True})
     optional = [i for i in inputs(config) if i.role in ("battery", "depth", "joint_states")]
@@ -132,7 +131,7 @@ def test_missing_battery_and_depth_are_warnings(tmp_path):
 
 
 def test_undecodable_messages_are_counted(tmp_path):
-    """Garbage in single payloads costs those messages and nothing else."""
+    """Garbage in single payloads costs only those messages."""
     refused = Counter()
     assert len(positions(write(tmp_path / "bag", raw=b"\x00\x01\x00\x00\xff\xff"), refused)) == 16
     assert refused == {"joint_states: not decodable": 4}
@@ -156,16 +155,16 @@ def test_what_is_not_a_bag_is_refused(tmp_path):
 
 
 def test_folder_without_metadata_is_its_one_file(tmp_path):
-    """A recorder that was killed leaves no metadata.yaml; that it was is said."""
+    """A killed recorder leaves no metadata.yaml; a warning says so."""
     bag = write(tmp_path / "bag")
     (bag / "metadata.yaml").unlink()
     assert len(positions(bag)) == 20
     warning, = check_bag(bag, ARM).warnings
-    assert "was cut off while recording; read up to there, 20 messages over 0.4 s" in warning
+    assert "was cut off while recording; read up to that point, 20 messages over 0.4 s" in warning
 
 
 def test_folder_without_metadata_names_its_files(tmp_path):
-    """Of several, none is chosen."""
+    """If there are several, none is chosen."""
     bag = write(tmp_path / "bag")
     (bag / "metadata.yaml").unlink()
     shutil.copy(bag / "bag.mcap", bag / "bag_1.mcap")
@@ -176,8 +175,8 @@ def test_folder_without_metadata_names_its_files(tmp_path):
 
 @pytest.mark.parametrize("storage", [StoragePlugin.MCAP, StoragePlugin.SQLITE3])
 def test_damaged_files_give_a_sentence(tmp_path, storage):
-    """Files cut off anywhere or with flipped bytes are read, or refused as BagError: no other
-    exception gets out."""
+    """Files that are cut off anywhere or have flipped bytes are read or refused with a BagError; no
+    other exception escapes."""
     bag = write(tmp_path / "bag", storage=storage)
     file = next(p for p in bag.iterdir() if p.suffix in (".mcap", ".db3"))
     whole, rng = file.read_bytes(), np.random.default_rng(0)
@@ -198,7 +197,7 @@ def test_damaged_files_give_a_sentence(tmp_path, storage):
 
 @pytest.mark.parametrize("name", ["bag.mcap", "metadata.yaml"])
 def test_files_that_never_end_are_refused(tmp_path, name):
-    """A FIFO without a writer in the recording's folder, or a link to a device."""
+    """A FIFO without a writer, or a link to a device, in the recording's folder."""
     for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
         bag = write(tmp_path / make.__name__)
         for file in bag.glob("*.mcap"):
@@ -211,7 +210,7 @@ def test_files_that_never_end_are_refused(tmp_path, name):
 
 
 def test_broken_metadata_gives_a_sentence(tmp_path):
-    """metadata.yaml that is no YAML, or names a file that is not there."""
+    """metadata.yaml is not YAML, or names a missing file."""
     bag = write(tmp_path / "bag")
     shutil.copytree(bag, tmp_path / "lost")
     (tmp_path / "lost" / "bag.mcap").unlink()
@@ -222,7 +221,7 @@ def test_broken_metadata_gives_a_sentence(tmp_path):
 
 
 def test_what_its_reader_does_wrong_is_not_said_of_the_bag(tmp_path):
-    """An error of our own, while a bag is open, keeps its kind and its traceback."""
+    """An unrelated exception while a bag is open keeps its type and traceback."""
     write(tmp_path / "whole")
     with pytest.raises(KeyError), opened(tmp_path / "whole") as bag:
         for _ in bag.messages(["/joint_states"], -np.inf, np.inf):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Why rows are missing: the input that is the cause and what to set."""
+"""Why rows are missing: the input behind it, and what to set."""
 import pytest
 
 from uvms_adaptive_dynamics.config import Config
@@ -38,7 +38,7 @@ def state(role="dvl", used=0, refused=0):
 
 
 def test_an_input_that_never_came_or_was_refused_is_named_with_its_topic():
-    """Where most messages were used there is nothing to say."""
+    """If most messages were used, nothing is said."""
     assert "no message on '/dvl'" in missing_messages(state())
     assert "set thrusters.wrench_topic" in missing_messages(state("wrench"))
     said = missing_messages(state(used=2, refused=8))
@@ -47,7 +47,7 @@ def test_an_input_that_never_came_or_was_refused_is_named_with_its_topic():
 
 
 def test_channels_with_one_reason_share_a_sentence():
-    """The reason that masks most rows, and its remedy."""
+    """It has the reason that masks most rows, and the remedy."""
     masked = {"surge": {"no dvl": 9, "thruster saturated": 3}, "sway": {"no dvl": 8},
               "axis_e": {"joint at rest": 5}}
     said = masked_rows(masked, ["surge", "sway", "axis_e"], {"dvl": state(used=20)})
@@ -57,7 +57,7 @@ def test_channels_with_one_reason_share_a_sentence():
 
 
 def test_a_large_share_of_rows_masked_for_one_reason_is_told():
-    """With channels, begin, and what was doubted; rest, settings and a tenth are none."""
+    """The sentence has channels, begin and doubts; rest, settings and a tenth are not reported."""
     joints = state("joint_states", used=50)
     joints.count_outlier("velocity spike")
     joints.count_outlier("positions and velocities do not fit each other: axis_d")
@@ -71,7 +71,7 @@ def test_a_large_share_of_rows_masked_for_one_reason_is_told():
 
 
 def test_efforts_of_another_unit_are_told_to_be_scaled():
-    """Stamps and timeouts have nothing to do with it."""
+    """The advice does not mention stamps and timeouts."""
     joints = state("joint_states", used=50)
     joints.count_outlier("effort out of range: beyond three times its limit (unit?)")
     (said,) = masked_rows({"axis_e": {"no effort": 30}}, ["axis_e"], {"joint_states": joints})
@@ -79,7 +79,7 @@ def test_efforts_of_another_unit_are_told_to_be_scaled():
 
 
 def test_a_driver_without_efforts_is_told_the_setting():
-    """Ready to paste, for the joints that have none."""
+    """Ready to paste, for the joints without efforts."""
     masked = {"surge": {"no imu": 3}, "axis_e": {"no effort": 30, "no imu": 3},
               "axis_d": {"no effort": 30}}
     states = {"joint_states": state("joint_states", used=50), "imu": state("imu", used=50)}
@@ -91,7 +91,7 @@ def test_a_driver_without_efforts_is_told_the_setting():
 
 @pytest.mark.parametrize("role", sorted(set(ROLE_OF_REASON.values())))
 def test_settings_in_remedies_exist(role):
-    """Those made of a role's name."""
+    """Settings that are formed from a role's name exist."""
     names = {name for name, _, _ in Config().settings()}
     if role != "wrench":
         assert {f"{role}.topic", f"{role}.timeout"} <= names

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The evaluation as a whole: metrics.json as documented, on simulated bags; bad input refused."""
+"""The whole evaluation on simulated bags: metrics.json as documented, bad input refused."""
 import csv
 import errno
 import json
@@ -65,7 +65,7 @@ def bag(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def result(bag, tmp_path_factory):
-    """Folder of a run from the command line with everything that it can write."""
+    """Folder of a run from the command line, with its outputs and saved parameters."""
     folder = tmp_path_factory.mktemp("result")
     assert main([
         "evaluate",
@@ -83,8 +83,8 @@ def strict(path):
 
 
 def altered(bag, path, change):
-    """A copy of the bag with `change(number, topic, message)` in place of every message, None to
-    leave it out."""
+    """A copy of the bag with each message replaced by `change(number, topic, message)`; None drops
+    it."""
     store = get_typestore(Stores.ROS2_JAZZY)
     with Reader(bag) as reader, Writer(path, version=9,
                                        storage_plugin=StoragePlugin.MCAP) as writer:
@@ -101,8 +101,8 @@ def altered(bag, path, change):
 
 
 def test_a_setting_that_contradicts_the_sensors_is_said(result, tmp_path, capsys):
-    """What the front end finds in a bag is printed, with the bag's name and the likely setting; of
-    a bag that is right nothing is. (Frozen: the front end needs no estimate for it.)"""
+    """Findings of the front end are printed with the bag's name and the likely setting; a correct
+    bag has none. (Frozen, since the front end needs no estimate.)"""
     write_bag(tmp_path / "dive", seed=2, duration=24.0)
     frozen = ["--jobs", "1", "--frozen", "--parameters", str(result / "saved.yaml"), "--no-report"]
     for settings, said in (([], False), (["--set", "dvl.frame=flu"], True)):
@@ -113,7 +113,7 @@ def test_a_setting_that_contradicts_the_sensors_is_said(result, tmp_path, capsys
 
 
 def test_metrics_json_has_the_documented_form(result):
-    """Every documented key, all channels, strict JSON."""
+    """It has every documented key and all channels, in strict JSON."""
     metrics = strict(result / "out" / "metrics.json")
     assert list(metrics) == [
         "verdict", "next", "schema", "duration_s", "updates", "skipped", "channels", "prior",
@@ -141,14 +141,14 @@ def test_metrics_json_has_the_documented_form(result):
     assert title.startswith(f"# {metrics['verdict']['word'].capitalize()}: ")
     assert metrics["physical"]["violations"] == 0 and len(metrics["physical"]["min_eig_J"]) == 4
     assert metrics["updates"] > 500
-    # This run started from no saved noise.
+    # This run started without a saved noise.
     for channel in metrics["channels"].values():
         assert channel["coverage95_saved"] is channel["width_saved"] is None
         assert channel["width_expected"] == pytest.approx(3.92 * channel["rmse"], rel=1e-4)
 
 
 def test_every_key_of_metrics_json_is_documented(result):
-    """docs/metrics.md names each, also those of a channel and of an input."""
+    """docs/metrics.md names each key, including those of a channel and of an input."""
     page = (Path(__file__).resolve().parents[2] / "docs" / "metrics.md").read_text()
     metrics = strict(result / "out" / "metrics.json")
     keys = {*metrics, *metrics["solver"], *metrics["update_ms"], *metrics["parameters"],
@@ -159,8 +159,8 @@ def test_every_key_of_metrics_json_is_documented(result):
 
 
 def test_metrics_json_says_which_channels_to_rely_on(result):
-    """The state at the end, the share of rows in each, and when each was first reached; a model
-    learnt from nothing starts as doubtful."""
+    """It has the state at the end, the share of rows in each state, and when each was first
+    reached; a model without a saved estimate starts as doubtful."""
     for channel in strict(result / "out" / "metrics.json")["channels"].values():
         assert channel["trust"] in ("ok", "doubtful", "wrong")
         assert sum(channel["trust_share"].values()) == pytest.approx(1.0)
@@ -169,8 +169,8 @@ def test_metrics_json_says_which_channels_to_rely_on(result):
 
 
 def test_metrics_json_accounts_for_every_message(result):
-    """Of a good recording all inputs are there with their rates, nothing is refused or found, and
-    the gaps are those of the filters."""
+    """For a good recording it has all inputs with their rates, no refusals or findings, and only
+    the gaps of the filters."""
     metrics = strict(result / "out" / "metrics.json")
     assert set(metrics["inputs"]) == {"imu", "dvl", "depth", "joint_states", "thrusters"}
     for figures in metrics["inputs"].values():
@@ -187,8 +187,8 @@ def test_metrics_json_accounts_for_every_message(result):
 
 
 def test_a_faulty_recording_is_accounted_for_on_the_terminal_too(bag, tmp_path, capsys):
-    """Messages refused for a reason, a clock ahead, a setting changed: in metrics.json, in the
-    table on the terminal, and on the page."""
+    """Refused messages, a clock that is ahead and a changed setting are in metrics.json, on the
+    terminal and in the report."""
     def spoil(k, topic, message):
         if topic == "/joint_states" and k % 5 == 0:
             message.position = np.full(4, np.nan)
@@ -215,7 +215,7 @@ def test_a_faulty_recording_is_accounted_for_on_the_terminal_too(bag, tmp_path, 
 
 
 def test_channels_of_which_no_row_counts_are_a_finding(bag, tmp_path):
-    """With the input that is missing and what to do."""
+    """It names the missing input and what to do."""
     def silent(k, topic, message):
         if topic == "/dvl/twist":
             message.twist.covariance = np.full(36, 9e9)
@@ -228,8 +228,8 @@ def test_channels_of_which_no_row_counts_are_a_finding(bag, tmp_path):
 
 
 def test_a_model_wrong_by_a_factor_says_so_when_frozen(bag, tmp_path):
-    """Every channel with R^2 below .5 is `wrong` within ten seconds, and the report's findings say
-    it."""
+    """Every clearly wrong channel is `wrong` within ten seconds, and the report's findings say so.
+    """
     config, robot = Config(), RobotModel.from_config(Config())
     wrong = perturbed(prior_from_config(config, robot), 2.0, seed=5)
     metrics = evaluate([bag], config, wrong, frozen=True, output=tmp_path / "out")
@@ -241,8 +241,8 @@ def test_a_model_wrong_by_a_factor_says_so_when_frozen(bag, tmp_path):
 
 
 def test_the_estimate_predicts_better_than_its_prior(result):
-    """The last estimate has less error than the prior on the rows it learnt, and good R^2 in the
-    end."""
+    """On the rows it learnt from, the last estimate has less error than the prior, and a good R^2.
+    """
     metrics = strict(result / "out" / "metrics.json")
     for name in CHANNELS:
         assert metrics["final"]["channels"][name]["rmse"] < metrics["prior"]["channels"][name][
@@ -251,8 +251,8 @@ def test_the_estimate_predicts_better_than_its_prior(result):
 
 
 def test_samples_csv_gives_the_same_metrics(result):
-    """Metrics recomputed from samples.csv are those of metrics.json; the arm's share stands beside
-    the vehicle's channels."""
+    """Metrics recomputed from samples.csv match metrics.json; vehicle channels also have the arm's
+    share."""
     metrics = strict(result / "out" / "metrics.json")
     with open(result / "out" / "samples.csv") as stream:
         rows = list(csv.DictReader(stream))
@@ -272,8 +272,7 @@ def test_samples_csv_gives_the_same_metrics(result):
 
 
 def test_report_is_one_page_with_every_channel(result):
-    """No file beside it, nothing that is loaded, below 3 MB; data for every drawing that it asks
-    for."""
+    """It needs no other file, loads nothing, is below 3 MB, and has the data of every plot."""
     assert not list((result / "out").glob("*.png"))
     text = (result / "out" / "report.html").read_text()
     elements = Elements(text)
@@ -291,20 +290,20 @@ def test_report_is_one_page_with_every_channel(result):
 
 
 def test_figures_without_matplotlib_are_refused_before_the_run(refused, bag, monkeypatch):
-    """A station without it has the report all the same."""
+    """The report itself does not need it."""
     monkeypatch.setattr(evaluate_command, "find_spec", lambda name: None)
     assert "matplotlib is not installed" in refused(bag, "--figures")
 
 
 def test_the_page_of_long_runs_of_many_joints_stays_below_3_mb():
-    """What a page holds does not grow with the recording: 16 channels, 220 parameters."""
+    """The page does not grow with the recording: 16 channels, 220 parameters."""
     values = CHANNEL_VALUES + 3 * 220 * PARAMETER_POINTS + 5 * 16 * PARAMETER_POINTS + 2 * 3000
     parity = 16 * POINTS * len("M100.5 100.5h0")
     assert values * 4 * 4 / 3 + parity + 300_000 < 3e6
 
 
 def test_figures_are_written_where_they_are_asked_for(result, bag, tmp_path):
-    """As PNG files of their own; a run without them does not load matplotlib."""
+    """They are PNG files; a run without them does not load matplotlib."""
     two = Config().with_values({"robot.joints": CHANNELS[6:8]})
     evaluate([Piece(bag, end=6.0)], two, output=tmp_path, report=False, figures=True)
     assert {path.stem for path in tmp_path.glob("*.png")} == {
@@ -320,17 +319,17 @@ def test_figures_are_written_where_they_are_asked_for(result, bag, tmp_path):
 
 
 def test_report_shows_intervals_over_time_and_what_not_to_rely_on(result):
-    """A twelve second run is one piece of time with the coverage of metrics.json; links are named
-    as not known one by one."""
+    """A run of twelve seconds has one piece of time with the coverage of metrics.json; links are
+    named as not individually known."""
     page = (result / "out" / "report.html").read_text()
     surge = strict(result / "out" / "metrics.json")["channels"]["surge"]
     width, nll = surge["interval_width"], surge["nll"]
     assert f"{100 * surge['coverage95']:.1f} % · {width:.4g} · {nll:.2f}" in page
-    assert "not to rely on" in page and "links of axis_e" in page
+    assert "do not rely on" in page and "links of axis_e" in page
 
 
 def test_the_same_bag_gives_the_same_numbers(bag, result):
-    """Offline evaluation is deterministic: only times of solving differ."""
+    """Offline evaluation is deterministic: only solve times differ."""
     found = {k: v for k, v in evaluate([bag], Config()).items() if k not in TIMES}
     again = json.loads(json.dumps(found, default=lambda a: a.tolist()))
     first = {k: v for k, v in strict(result / "out" / "metrics.json").items() if k not in TIMES}
@@ -338,8 +337,8 @@ def test_the_same_bag_gives_the_same_numbers(bag, result):
 
 
 def test_frozen_run_learns_nothing(bag, result, tmp_path):
-    """With --frozen the three blocks are one, nothing is updated, and the saved parameters come
-    back unchanged."""
+    """With --frozen the three blocks agree, nothing is updated, and the saved parameters come back
+    unchanged."""
     assert main([
         "evaluate",
         str(bag), "--parameters",
@@ -366,8 +365,8 @@ def test_frozen_run_learns_nothing(bag, result, tmp_path):
 
 
 def test_intervals_of_a_frozen_run_adapt_only_if_asked(bag, result, tmp_path, capsys):
-    """With --adapt-intervals the width follows the residuals, what the saved noise holds stands
-    beside it, and parameters stay; without --frozen the option is refused."""
+    """With --adapt-intervals the width follows the residuals, the coverage of the saved noise is
+    also given, and parameters stay fixed; without --frozen the option is refused."""
     given = ["evaluate", str(bag), "--adapt-intervals", "--no-report", "--jobs", "1", "--output",
              str(tmp_path)]
     assert main([*given, "--frozen", "--parameters", str(result / "saved.yaml")]) == 0
@@ -381,8 +380,8 @@ def test_intervals_of_a_frozen_run_adapt_only_if_asked(bag, result, tmp_path, ca
 
 
 def test_several_bags_are_pooled_and_the_estimate_is_kept(bag, result):
-    """Twice the same bag: rows of both count, and the second pass starts from what the first one
-    learnt."""
+    """Running the same bag twice counts the rows of both, and the second pass starts from the
+    estimate of the first."""
     once, done = strict(result / "out" / "metrics.json"), run([bag, bag], Config())
     rows, twice = done.log.rows(), metrics_of(done)
     assert all(twice["channels"][name]["n"] == 2 * once["channels"][name]["n"] for name in CHANNELS)
@@ -393,7 +392,7 @@ def test_several_bags_are_pooled_and_the_estimate_is_kept(bag, result):
 
 
 def test_vehicle_alone_and_arm_alone(bag, tmp_path):
-    """A robot without an arm, or without a vehicle, gives its own channels and a report."""
+    """A robot without an arm, or without a vehicle, has only its own channels."""
     vehicle = ["--jobs", "1", "--output", str(tmp_path / "v"), "--set", "robot.joints=[]"]
     assert main(["evaluate", str(bag), *vehicle]) == 0
     assert list(strict(tmp_path / "v" / "metrics.json")["channels"]) == CHANNELS[:6]
@@ -404,7 +403,7 @@ def test_vehicle_alone_and_arm_alone(bag, tmp_path):
 
 
 def test_single_bad_messages_do_not_spoil_a_run(bag, tmp_path):
-    """NaN in some messages is masked or bridged: the run ends with finite figures."""
+    """NaN in some messages is masked or bridged, and the run ends with finite figures."""
     def spoil(k, topic, message):
         if topic == "/joint_states" and k % 50 < 2:
             message.effort = np.full(4, np.nan)
@@ -421,7 +420,7 @@ def test_single_bad_messages_do_not_spoil_a_run(bag, tmp_path):
 
 @pytest.fixture
 def refused(bag, tmp_path, capsys):
-    """Runs `evaluate` with arguments that cannot work; returns its one sentence."""
+    """A function that runs `evaluate` with invalid arguments and returns its single sentence."""
     def run(*arguments):
         status = main(["evaluate", *(str(a) for a in arguments), "--jobs", "1", "--output",
                        str(tmp_path / "out")])
@@ -433,8 +432,8 @@ def refused(bag, tmp_path, capsys):
 
 
 def test_bad_input_is_refused_in_one_sentence(bag, tmp_path, refused):
-    """Missing or foreign bags, configurations and parameters: exit status 2 and a sentence that
-    names the thing."""
+    """Missing or foreign bags, configurations and parameters give exit status 2 and a sentence that
+    names the culprit."""
     (tmp_path / "foreign.mcap").write_bytes(b"not an mcap file")
     (tmp_path / "bad.yaml").write_text("a: [1, 2")
     (tmp_path / "other.yaml").write_text("a: 1")
@@ -457,7 +456,7 @@ def test_bad_input_is_refused_in_one_sentence(bag, tmp_path, refused):
 
 
 def test_bags_without_what_is_needed_are_refused(bag, tmp_path, refused):
-    """No messages, a missing topic, and messages of which none can be used."""
+    """Bags without messages, without a required topic, or without usable messages are refused."""
     empty = altered(bag, tmp_path / "empty", lambda k, topic, message: None)
     assert "holds no messages" in refused(empty)
     no_dvl = altered(bag, tmp_path / "no_dvl", lambda k, topic, message: None
@@ -482,7 +481,7 @@ def test_bags_without_what_is_needed_are_refused(bag, tmp_path, refused):
 
 
 def test_output_that_cannot_be_written_is_refused(bag, tmp_path, capsys):
-    """A file where the output folder should be: a sentence before any work is done."""
+    """A file in place of the output folder is reported before any work is done."""
     (tmp_path / "taken").write_text("")
     assert main(["evaluate", str(bag), "--output", str(tmp_path / "taken")]) == 2
     assert f"--output: got '{tmp_path / 'taken'}', expected a folder" in capsys.readouterr().err
@@ -497,8 +496,7 @@ def row(rng, C, p, t, pi):
 
 
 def test_log_predicts_with_other_parameters_from_memory_and_from_file():
-    """Y pi + known and its stddev on the kept rows, the same from memory and from the temporary
-    file."""
+    """Y pi + known load and its stddev are the same from memory and from the temporary file."""
     table, rng = RobotModel.from_config(Config()).table, np.random.default_rng(4)
     pi, root = rng.standard_normal(table.size), rng.standard_normal((table.size, 3))
     rows = [row(rng, table.channels, table.size, float(k), pi) for k in range(2100)]
@@ -521,8 +519,8 @@ def test_log_predicts_with_other_parameters_from_memory_and_from_file():
 
 
 def test_coverage_by_regime_counts_rows_with_nothing_adapted():
-    """Known speeds, rests, signs and a change: numbers of rows, and of those inside an interval
-    with the saved noise, whatever noise the rows were predicted with."""
+    """For known speeds, rests, signs and a change it counts rows, and rows inside an interval with
+    the saved noise, whatever noise the predictions used."""
     table, rng = RobotModel.from_config(Config()).table, np.random.default_rng(5)
     log, C, pi = RunLog(table), table.channels, np.zeros(table.size)
     viscous = [table.index[name] for name in (
@@ -536,7 +534,7 @@ def test_coverage_by_regime_counts_rows_with_nothing_adapted():
     noise = np.full(C, .8)
     run_of = SimpleNamespace(log=log, saved_noise=noise, final=SimpleNamespace(noise_stddev=None))
     found = {regime.name: (regime.rows[0], regime.inside[0]) for regime in regimes(run_of)}
-    # Parameters have a variance of .75 of their own here: 1.96 deviations are 2.3.
+    # Here the parameters contribute a variance of .75, so 1.96 deviations are 2.3.
     assert found == {
         "slow third": (200, 100), "middle third": (200, 100), "fast third": (200, 100),
         "at rest": (300, 150), "60 s after a change": (99, 50), "command positive": (450, 450),
@@ -545,8 +543,8 @@ def test_coverage_by_regime_counts_rows_with_nothing_adapted():
 
 
 def test_trajectory_is_thinned_evenly():
-    """However long the run, the kept trajectory is short, starts with the first estimate and keeps
-    an even step."""
+    """However long the run, the trajectory is short, starts with the first estimate and has an even
+    step."""
     table = RobotModel.from_config(Config()).table
     log = RunLog(table)
     for k in range(5 * TRAJECTORY_POINTS):
@@ -558,7 +556,7 @@ def test_trajectory_is_thinned_evenly():
 
 
 def test_help_names_every_command(capsys):
-    """A percent sign in a command's description is none of argparse's."""
+    """argparse does not interpret a percent sign in a command's description."""
     with pytest.raises(SystemExit) as end:
         main(["--help"])
     assert end.value.code == 0
@@ -567,7 +565,7 @@ def test_help_names_every_command(capsys):
 
 
 def test_results_outlive_a_disk_that_fills_during_the_run(bag, tmp_path, monkeypatch, capsys):
-    """Each file of the run is kept elsewhere, whole, and the sentence says where."""
+    """Each file of the run is saved completely elsewhere, and the sentence says where."""
     def full(target, data):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     monkeypatch.setattr(writing, "_replace", full)
@@ -585,14 +583,14 @@ def test_results_outlive_a_disk_that_fills_during_the_run(bag, tmp_path, monkeyp
 
 
 def test_a_disk_without_room_is_found_before_the_run(bag, tmp_path, monkeypatch, refused):
-    """The need follows from the length of the recording and the channels."""
+    """The required space follows from the length of the recording and the number of channels."""
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(writing.shutil, "disk_usage", lambda path: usage(10**9, 10**9, 2 * 10**6))
     assert "2 MB of free space; expected at least 10." in refused(bag)
 
 
 def test_the_space_that_a_run_asks_for_is_enough(result):
-    """And no more than three times what its samples take, without the allowance for figures."""
+    """It is at most three times the size of the samples, without the allowance for figures."""
     table = (result / "out" / "samples.csv")
     rows = len(table.read_text().splitlines()) - 1
     others = sum(f.stat().st_size for f in (result / "out").iterdir() if f != table)

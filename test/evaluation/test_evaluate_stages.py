@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A schedule offline: the node's runner, its stages in metrics.json, in the report and on the
-terminal."""
+"""A schedule offline: the node's stage runner, with its stages in metrics.json, in the report and
+on the terminal."""
 import json
 import re
 
@@ -42,7 +42,7 @@ def bag(tmp_path_factory):
 
 
 def test_all_at_once_is_no_schedule_to_the_bit(bag):
-    """The stage that frees everything only watches."""
+    """A stage that frees everything changes nothing."""
     config = Config()
     without = run([bag], config)
     staged = run([bag], config.with_values({"estimation.schedule": "all_at_once"}))
@@ -55,8 +55,8 @@ def test_all_at_once_is_no_schedule_to_the_bit(bag):
 
 
 def test_stages_are_in_metrics_report_and_terminal(bag, tmp_path, capsys):
-    """Times from the first row, why each ended, deviations of its own parameters before and after;
-    what was not free has not moved, and the next stage went on from what was known."""
+    """Stages have times from the first row, why they ended, and the deviations of their own
+    parameters before and after."""
     own = tmp_path / "own.yaml"
     own.write_text(OWN)
     assert main(["evaluate", str(bag), "--schedule", str(own), "--output",
@@ -93,7 +93,7 @@ def test_a_schedule_and_frozen_contradict_each_other(bag, tmp_path, capsys):
 
 
 def test_the_study_compares_schedules_held_out(bag, tmp_path, capsys):
-    """On a recording that is given; the same one serves as the test here."""
+    """On a given recording, which also serves as the test here."""
     own = tmp_path / "own.yaml"
     own.write_text(OWN)
     assert main(["stages", "--bags", str(bag), "--held-out", str(bag), "--seeds", "1",

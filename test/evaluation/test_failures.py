@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Repeated failures become one counted line each."""
+"""Repeated failures become one line each, with a count."""
 import logging
 
 from uvms_adaptive_dynamics.evaluation.failures import MOST_KINDS, FailureLog
@@ -21,7 +21,7 @@ LOG = logging.getLogger("uvms_adaptive_dynamics.estimation.estimator")
 
 
 def test_failures_that_differ_in_numbers_are_one_line(capsys):
-    """The first sentence, how many, from when to when; nothing is printed meanwhile."""
+    """The line has the first sentence, count and times; nothing is printed meanwhile."""
     times = iter([3.2, 4.0, 5.0])
     with FailureLog(lambda: next(times)) as log:
         LOG.warning("solve at t = %.2f s failed: %s", 103.2, "singular")
@@ -29,14 +29,14 @@ def test_failures_that_differ_in_numbers_are_one_line(capsys):
         LOG.info("no failure")
         LOG.warning("old data cannot be forgotten")
     assert [failure.count for failure in log.failures] == [2, 1]
-    assert log.failures[0].line() == ("solve at t = 103.20 s failed: singular (2 times like this, "
+    assert log.failures[0].line() == ("solve at t = 103.20 s failed: singular (2 times, "
                                       "from 3.2 to 4.0 s)")
     assert log.failures[1].line() == "old data cannot be forgotten"
     assert capsys.readouterr().err == ""
 
 
 def test_kinds_are_bounded_and_nothing_is_kept_afterwards():
-    """However many kinds there are; after the run the log is as it was."""
+    """The number of kinds is limited; after the run the logger is as before."""
     before = list(logging.getLogger("uvms_adaptive_dynamics").handlers)
     with FailureLog(lambda: 0.0) as log:
         for k in range(2 * MOST_KINDS):

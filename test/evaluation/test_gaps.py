@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The longest times without a sample and without a vehicle's row."""
+"""The longest gaps without a sample and without a vehicle row."""
 from types import SimpleNamespace
 
 import numpy as np
@@ -26,8 +26,8 @@ def sample(t, vehicle=True):
 
 
 def test_gaps_lie_between_ticks_and_at_the_ends_of_recordings():
-    """Stamps of another clock do not matter: between samples their own times count, at the ends
-    the times of reception."""
+    """Stamps of another clock do not matter: between samples their own times count, at the ends of
+    recordings the times of reception."""
     gaps = Gaps(True)
     gaps.begin(100.0)
     for t, vehicle in ((5000.0, True), (5000.5, False), (5002.5, True)):
@@ -41,7 +41,7 @@ def test_gaps_lie_between_ticks_and_at_the_ends_of_recordings():
 
 
 def test_a_recording_without_rows_is_one_gap_and_a_fixed_base_has_no_vehicle():
-    """All of it counts."""
+    """Its whole length counts."""
     gaps = Gaps(False)
     gaps.begin(10.0)
     gaps.end(22.0)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What explains an effort that is left: a current, damping across the axes, other efforts, nothing.
+"""What explains remaining efforts: a current, damping across the axes, other efforts, or nothing.
 """
 from dataclasses import replace
 from functools import cache
@@ -37,7 +37,7 @@ POOR = np.where(np.arange(10) < 6, 0.4, 0.0)
 
 @cache
 def plain():
-    """Samples of a motion, of a robot that the model knows exactly but for noise."""
+    """Samples of a motion of a robot that the model knows exactly, except for noise."""
     motion, rng = AnalyticMotion(1), np.random.default_rng(1)
     return [replace(sample, wrench=sample.wrench + rng.normal(0.0, [1, 1, 1, .1, .1, .1]),
                     joint_torque=sample.joint_torque + rng.normal(0.0, 0.02, 4))
@@ -65,21 +65,21 @@ def across(sample):
 
 
 def misplaced(sample):
-    """Thrusters whose lever is not as configured."""
+    """Thrusters with another lever arm than configured."""
     wrench = sample.wrench.copy()
     wrench[3] += 0.3 * sample.wrench[0] + 0.1 * sample.wrench[5]
     return replace(sample, wrench=wrench)
 
 
 def shaken(sample):
-    """Something without a cause in the data."""
+    """A force without a cause in the data."""
     wrench = sample.wrench.copy()
     wrench[4] += 10.0 * np.sin(2.1 * sample.t + 3.0 * np.sin(0.9 * sample.t))
     return replace(sample, wrench=wrench)
 
 
 def test_a_steady_current_is_found_with_its_setting():
-    """Faster than the vehicle moves; what it explains refers to it."""
+    """Even if it is faster than the vehicle; the channels it explains name it."""
     found = said(in_current)
     finding, = found.findings
     assert finding.code == "robot.current_ned"
@@ -94,20 +94,20 @@ def test_a_steady_current_is_found_with_its_setting():
     (misplaced, "roll", "efforts of other channels"),
     (lambda sample: sample, "surge", "other parameters of the same model")])
 def test_what_explains_a_channel_is_named(change, channel, words):
-    """By the rows that it was not fitted to."""
+    """The explanation is judged by rows that it was not fitted to."""
     found = said(change)
     assert words in found.by_channel[channel] and not found.findings
 
 
 def test_nothing_is_named_where_nothing_explains():
-    """Nor looked for where little is left."""
+    """Nothing is searched for if little is left."""
     assert "pitch" not in said(shaken).by_channel
     assert said(in_current, left=np.zeros(10)) == ([], {})
 
 
 def test_a_little_beside_another_effort_is_no_wrong_order():
-    """Of a vehicle that is driven ahead alone, what sways it goes with that: by a lever, by no
-    thruster in another place."""
+    """If a vehicle only drives ahead, its sway effort is correlated with that through a lever arm,
+    not through a misplaced thruster."""
     rng = np.random.default_rng(5)
 
     def ahead(sample):

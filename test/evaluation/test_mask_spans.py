@@ -12,14 +12,14 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""When rows did not count, and why."""
+"""When rows were masked, and why."""
 import numpy as np
 
 from uvms_adaptive_dynamics.evaluation.mask_spans import MaskSpans, Span, reasons_between, runs
 
 
 def test_a_reason_is_one_span_until_it_ends_or_another_comes():
-    """Per channel; a bag begins anew; one sample that counts between two does not end a span."""
+    """Spans are per channel and per bag; a single sample that counts does not end a span."""
     spans = MaskSpans(2, 0.02)
     for k, reasons in enumerate([("", "rest"), ("a", "rest"), ("a", ""), ("b", "rest"),
                                  ("b", ""), ("", ""), ("", ""), ("b", "")]):
@@ -33,14 +33,14 @@ def test_a_reason_is_one_span_until_it_ends_or_another_comes():
 
 
 def test_runs_of_rows_end_where_a_bag_does():
-    """(first, last) of each run."""
+    """Each run has its first and last row."""
     flags = np.array([1, 1, 0, 1, 1, 1, 0], bool)
     assert runs(flags, np.array([0, 0, 0, 0, 0, 1, 1])) == [(0, 1), (3, 4), (5, 5)]
     assert runs(np.zeros(3, bool), np.zeros(3, int)) == []
 
 
 def test_reasons_of_a_piece_are_those_that_touch_it():
-    """Of the same bag, each once, in order."""
+    """Reasons of the same bag, each once, in order."""
     spans = [Span(0, 0.0, 1.0, "a"), Span(0, 2.0, 3.0, "b"), Span(0, 3.0, 4.0, "a"),
              Span(1, 0.0, 9.0, "c")]
     assert reasons_between(spans, 0, 0.5, 3.5) == ["a", "b"]

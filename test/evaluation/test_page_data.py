@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Series as the page's drawings get them."""
+"""Series for the plots of the report."""
 import base64
 
 import numpy as np
@@ -30,13 +30,13 @@ def unpacked(text):
 
 
 def test_a_series_is_base64_of_float32():
-    """Nothing that is there is lost beyond seven digits, and NaN stays NaN."""
+    """Values keep seven digits, and NaN stays NaN."""
     values = np.array([0.1, -3e5, np.nan, 1e-12])
     assert np.allclose(unpacked(packed(values)), values, rtol=1e-7, equal_nan=True)
 
 
 def test_an_axis_has_a_point_of_nothing_in_every_pause():
-    """So that lines break there, and nowhere else."""
+    """Lines break there, and nowhere else."""
     t = np.r_[np.arange(10) * 0.1, 5.0 + np.arange(10) * 0.1]
     axis = Axis(t, 1000)
     values = axis(np.arange(20.0))
@@ -48,8 +48,8 @@ def test_an_axis_has_a_point_of_nothing_in_every_pause():
 
 @given(st.lists(st.integers(-4000, 4000), max_size=60), st.integers(1, 30))
 def test_an_axis_rises_whatever_the_clock_did(steps, most):
-    """A clock that is set back, or stands, leaves times that rise: drawings need that; and there
-    are no more points than asked for, pauses aside."""
+    """Times increase even if the clock is set back or stands still, and there are no more points
+    than requested, apart from pauses."""
     t = np.cumsum(np.array(steps, float)) / 1000
     axis = Axis(t, most)
     assert (np.diff(axis.t) > 0).all()
@@ -58,7 +58,7 @@ def test_an_axis_rises_whatever_the_clock_did(steps, most):
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6))
 def test_ticks_are_round_few_and_inside(low, span):
-    """Three at least (of which rounding may take one), and never more than eight."""
+    """At least three (rounding may remove one), and at most eight."""
     found = ticks(low, low + span)
     assert 2 <= len(found) <= 8
     assert all(low - 1e-6 * span <= v <= low + span * (1 + 1e-6) for v in found)
@@ -70,7 +70,7 @@ class Rows:
 
 
 def test_a_perfect_prediction_lies_on_the_diagonal():
-    """Identity and regression line are one, from corner towards corner, inside the square."""
+    """Identity and regression line coincide, nearly from corner to corner, inside the square."""
     drawn = parity(Rows, 0, {"slope": 1.0, "bias": 0.0})
     assert drawn.line == pytest.approx(drawn.identity)
     x1, y1, x2, y2 = drawn.identity
@@ -80,7 +80,7 @@ def test_a_perfect_prediction_lies_on_the_diagonal():
 
 
 def test_a_channel_without_rows_has_no_drawing():
-    """Nothing is drawn of nothing."""
+    """Without rows there is no plot."""
     class Empty(Rows):
         valid = np.zeros((41, 1), bool)
     assert parity(Empty, 0, {"slope": None, "bias": None}) is None

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Pieces of recordings: bounds, shares, and a split that is the two runs it stands for."""
+"""Pieces of recordings: bounds, shares, and a split that equals two runs."""
 import pytest
 
 from uvms_adaptive_dynamics.config import Config
@@ -38,7 +38,7 @@ def bag(tmp_path_factory):
 
 
 def test_a_piece_has_the_messages_between_its_bounds(bag):
-    """By reception, from the recording's start; contents and times say so."""
+    """Bounds are times of reception from the recording's start; contents and times agree."""
     whole = list(read_messages(bag, inputs(CONFIG)))
     piece = Piece(bag, 2.0, 5.0)
     part = list(read_messages(piece, inputs(CONFIG)))
@@ -52,7 +52,7 @@ def test_a_piece_has_the_messages_between_its_bounds(bag):
 
 
 def test_shares_are_of_the_time_of_all_recordings_together(bag):
-    """The cut falls where it falls, in one recording or between two."""
+    """The cut may fall inside a recording or between two."""
     length = (contents := check_bag(bag, inputs(CONFIG))).end - contents.start
     assert divided([bag], CONFIG, 1.0, 5.0, None) == ([Piece(bag, 1.0, 5.0)], [])
     learnt, held_out = divided([bag, bag], CONFIG, 0.0, None, 75.0)
@@ -64,7 +64,7 @@ def test_shares_are_of_the_time_of_all_recordings_together(bag):
 
 
 def test_a_split_is_learning_and_then_the_held_out_test(bag, tmp_path):
-    """The same numbers as of two runs, the second with the first one's parameters, frozen."""
+    """The numbers are those of two runs, the second with the first one's parameters, frozen."""
     learnt, held_out = divided([bag], CONFIG, 0.0, None, 60.0)
     both = evaluate(learnt, CONFIG, held_out=held_out, output=tmp_path, report=False)
     saved = tmp_path / "learnt.yaml"
@@ -78,7 +78,7 @@ def test_a_split_is_learning_and_then_the_held_out_test(bag, tmp_path):
 
 
 def test_bounds_and_modes_that_contradict_are_refused(bag, tmp_path):
-    """Before anything is read."""
+    """They are refused before anything is read."""
     args = {"bags": [bag], "frozen": False, "parameters": None, "adapt_intervals": False,
             "begin": 5.0, "end": 3.0, "split": None}
     with pytest.raises(ConfigError, match="--end: got 3"):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The front end of a run in a process of its own: the same numbers, and an end in every case."""
+"""The front end of a run in its own process: the same numbers, and it always ends."""
 import os
 import signal
 import subprocess
@@ -41,7 +41,7 @@ def bag(tmp_path_factory):
 
 
 def test_one_process_and_two_give_the_same_bits(bag):
-    """Of two recordings, with everything that the front end leaves behind."""
+    """For two recordings, including the front end's final state."""
     pieces = [Piece(bag, end=3.0), Piece(bag, begin=2.0)]
     alone, apart = (run(pieces, Config(), jobs=jobs) for jobs in (1, 2))
     for one, other in zip(alone.log.rows(), apart.log.rows(), strict=True):
@@ -53,7 +53,7 @@ def test_one_process_and_two_give_the_same_bits(bag):
 
 
 def test_a_front_end_that_dies_is_said(bag, monkeypatch):
-    """And nothing waits for it."""
+    """The run fails with a sentence and does not hang."""
     class Dying(Stream):
         def __init__(self, *arguments, **options):
             super().__init__(*arguments, **options)
@@ -65,7 +65,7 @@ def test_a_front_end_that_dies_is_said(bag, monkeypatch):
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="children are found by /proc")
 def test_interruption_ends_both_processes(bag, tmp_path):
-    """Ctrl-C, which a terminal sends to both."""
+    """A terminal sends Ctrl-C to both."""
     process = subprocess.Popen(
         [sys.executable, "-m", "uvms_adaptive_dynamics", "evaluate", str(bag), "--jobs", "2",
          "--output", str(tmp_path / "out")], start_new_session=True, stderr=subprocess.DEVNULL)
@@ -82,7 +82,7 @@ def test_interruption_ends_both_processes(bag, tmp_path):
 
 
 def runs(process):
-    """Whether a process is there and no zombie, which only its new parent can end."""
+    """Whether a process exists and is not a zombie, which only its new parent can reap."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Calls in processes of their own: values, every way to fail, and the end with the parent."""
+"""Calls in separate processes: values, all kinds of failures, and the end with the parent."""
 import os
 import signal
 import subprocess
@@ -28,7 +28,7 @@ from uvms_adaptive_dynamics.evaluation.processes import Isolated, Stream, call_i
 
 @pytest.mark.parametrize("function, argument, value", [
     (sorted, [3, 1], [1, 3]), (os.getenv, "OMP_NUM_THREADS", "1"),
-    # What a library prints is no answer.
+    # What a library prints is not an answer.
     (os.system, "echo printed", 0)])
 def test_a_call_returns_its_value(function, argument, value):
     assert call_isolated(function, argument) == value
@@ -51,7 +51,7 @@ def test_a_call_that_fails_ends_no_other():
 
 
 def test_calls_that_are_no_longer_wanted_end():
-    """As after Ctrl-C: nothing is left running."""
+    """As after Ctrl-C, nothing keeps running."""
     began = time.monotonic()
     calls = in_processes(time.sleep, [0.0, 600.0, 600.0], jobs=2)
     assert next(calls).place == 0
@@ -71,7 +71,7 @@ def test_a_streams_items_come_in_order_and_its_end_is_known():
 
 
 def test_a_stream_that_breaks_off_says_so_after_its_items():
-    """Whatever it had made is used, and nothing waits for more."""
+    """Items made so far are used, and nothing waits for more."""
     with Stream(map, int) as stream, pytest.raises(UvmsError, match="TypeError"):
         list(stream)
     with Stream(iter, range(10**9), owner="the reader's") as stream:
@@ -83,8 +83,7 @@ def test_a_stream_that_breaks_off_says_so_after_its_items():
 
 
 def test_the_end_of_a_streams_context_ends_its_process():
-    """Also while it waits for its items to be taken, and after Ctrl-C, which it leaves to its
-    parent."""
+    """Even while it waits for its items to be taken, and after a Ctrl-C, which it ignores."""
     with Stream(iter, range(10**9)) as stream:
         assert next(iter(stream)) == 0
         stream.process.send_signal(signal.SIGINT)
@@ -94,7 +93,7 @@ def test_the_end_of_a_streams_context_ends_its_process():
 
 
 def test_a_process_ends_with_its_parent(tmp_path):
-    """After a kill -9 of the batch nothing goes on computing beside the next one."""
+    """After a kill -9 of a batch nothing keeps computing next to the following one."""
     mark = tmp_path / "pid"
     parent = subprocess.Popen([sys.executable, "-c", (
         "from uvms_adaptive_dynamics.evaluation.processes import call_isolated\n"
@@ -117,6 +116,6 @@ def test_a_process_ends_with_its_parent(tmp_path):
 
 
 def test_a_cluster_that_is_not_there_is_named():
-    """Without Dask: that it is not installed; with it: the address."""
+    """The error names the missing package or, with Dask, the address."""
     with pytest.raises(UvmsError, match="not installed; try pip|no scheduler answers at"):
         next(on_dask(int, ["1"], "tcp://127.0.0.1:9"))

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The page of a run: one file that needs no network, with every channel; what comes from outside is
-text in it, never markup."""
+"""The report of a run: one file that needs no network, with every channel; input from outside
+appears as text, never as markup."""
 import re
 
 import pytest
@@ -30,7 +30,7 @@ VERDICT = Verdict(NOT_USABLE, (Answer("Does it fit?", NOT_USABLE, "no"),))
 
 
 def page(frozen, **values):
-    """The template filled with little, and with `values`."""
+    """The template filled with minimal content and with `values`."""
     table = Table(("head",), [("cell",)])
     given = dict(recordings="dive", frozen=frozen, subtitle=["60 s"], findings=[], channels=[],
                  verdict=VERDICT, next_steps=[], missing=[], inputs=table, errors=table,
@@ -42,7 +42,7 @@ def page(frozen, **values):
 
 
 def test_names_of_bags_joints_and_notes_are_escaped():
-    """In titles, cells, attributes and captions alike."""
+    """In titles, cells, attributes and captions."""
     evil = page(False, recordings=EVIL, facts=[(EVIL, EVIL)], errors=Table((EVIL,), [(EVIL,)]),
                 notes=[EVIL], findings=[Found("bad", EVIL, EVIL)],
                 next_steps=[EVIL], missing=[(EVIL, EVIL)],
@@ -53,25 +53,25 @@ def test_names_of_bags_joints_and_notes_are_escaped():
 
 
 def test_what_is_missing_is_an_error_and_no_gap():
-    """A variable that the template asks for and nobody gives ends the run, not the sentence."""
+    """A missing template variable raises an error."""
     with pytest.raises(UndefinedError):
         template().render(recordings="dive")
 
 
 def test_the_page_says_whether_the_rows_were_unseen():
-    """A held-out test and a run that learnt have different notes."""
+    """A held-out test and a learning run have different notes."""
     assert "held-out test" in page(True) and "only a held-out run" not in page(True)
     assert "only a held-out run" in page(False)
 
 
 def test_the_page_says_which_noise_its_regimes_have():
-    """The one that was saved with the parameters, or the one that the run would save."""
+    """The noise saved with the parameters, or the one that the run would save."""
     assert "saved with the parameters" in page(True) and "would save" not in page(True)
     assert "would save" in page(False)
 
 
 def test_findings_stand_above_the_channels_and_settings_at_the_end():
-    """In the order in which a reader asks."""
+    """Sections are in the order of a reader's questions."""
     ids = re.findall(r'<section id="(\w+)"', page(False, comparison=[], eigenvalues=True,
                                                   solver={"name": "native"}))
     assert ids == ["verdict", "findings", "channels", "stages", "predictions", "parity",
@@ -81,7 +81,7 @@ def test_findings_stand_above_the_channels_and_settings_at_the_end():
 
 
 def test_an_empty_channel_says_why():
-    """In the table of channels, in place of figures that do not exist."""
+    """In the table of channels, instead of figures."""
     channel = dict.fromkeys(("r2", "slope", "bias", "rmse", "coverage95", "interval_width",
                              "width_expected"))
     rows = channel_rows({"channels": {"axis_b": {
@@ -92,7 +92,7 @@ def test_an_empty_channel_says_why():
 
 
 def test_nothing_is_loaded_from_elsewhere():
-    """Styles and scripts are part of the page; none of ours names another place."""
+    """Styles and scripts are part of the page, and ours reference nothing else."""
     parts = {name: (PAGE / file).read_text() for name, file in PAGE_PARTS.items()}
     whole = page(False, **parts)
     assert Elements(whole).loaded == []
@@ -105,14 +105,14 @@ def test_nothing_is_loaded_from_elsewhere():
 
 
 def test_the_library_stands_beside_its_licence():
-    """As its licence asks, with the name of its author."""
+    """As its licence requires, with its author's name."""
     licence = (PAGE / "uPlot.LICENSE").read_text()
     assert "MIT License" in licence and "Leon Sorokin" in licence
     assert "uPlot (v" in (PAGE / PAGE_PARTS["plot_script"]).read_text()[:100]
 
 
 def test_the_page_begins_with_the_verdict():
-    """In words and colour, with what to do next, before anything else."""
+    """The verdict comes first, in words and colour, with what to do next."""
     got = page(False, next_steps=["Move more."], missing=[("vehicle damping", "Move fast")])
     body = got[got.index("<body>"):]
     assert body.index('id="verdict" class="not-usable"') < body.index("Does it fit?") < body.index(

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Recordings that were cut off, at every place: what is whole is read, in order."""
+"""Recordings that were cut off anywhere: complete parts are read, in order."""
 import sqlite3
 
 import pytest
@@ -28,7 +28,7 @@ PER_CHUNK, CHUNKS = 10, 6
 
 
 def write(path, storage=StoragePlugin.MCAP):
-    """Chunks of messages on two topics, some of them written later than the next ones."""
+    """Write chunks of messages on two topics, some of them out of order."""
     with Writer(path, version=9, storage_plugin=storage) as bag:
         topics = [bag.add_connection(name, KIND, typestore=TYPES) for name in ("/a", "/b")]
         for k in range(PER_CHUNK * CHUNKS):
@@ -55,7 +55,7 @@ def test_a_whole_recording_is_left_alone(tmp_path):
 
 
 def test_every_cut_leaves_what_is_whole(tmp_path):
-    """The more of the file, the more messages, always whole chunks and in order of time."""
+    """More of the file gives more messages, always complete chunks in order of time."""
     file = write(tmp_path / "bag")
     whole, before = file.read_bytes(), 0
     expected = stamps(file)
@@ -70,7 +70,7 @@ def test_every_cut_leaves_what_is_whole(tmp_path):
 
 
 def test_blocks_that_were_never_written_are_no_records(tmp_path):
-    """A power cut leaves zeros where the file had grown already."""
+    """A power failure leaves zeros where the file had already grown."""
     file = write(tmp_path / "bag")
     cut = tmp_path / "cut.mcap"
     cut.write_bytes(file.read_bytes()[:2000] + bytes(4096))
@@ -79,7 +79,7 @@ def test_blocks_that_were_never_written_are_no_records(tmp_path):
 
 @pytest.mark.parametrize("mode", ["WAL", "DELETE"])
 def test_sqlite_recordings_are_read_with_their_journal(tmp_path, mode):
-    """What was committed counts; what was not does not."""
+    """Committed changes count, others do not."""
     file = write(tmp_path / "bag", StoragePlugin.SQLITE3)
     database = sqlite3.connect(file, isolation_level=None)
     database.execute(f"PRAGMA journal_mode={mode}")

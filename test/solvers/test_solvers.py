@@ -258,6 +258,24 @@ def test_a_tick_whose_active_set_fails_is_held_once(table, monkeypatch):
     assert solver.solve(moved).method == "active set"
 
 
+def test_with_a_deadline_no_tick_pays_for_two_methods(table, monkeypatch):
+    """Far from the optimum, a solve without a deadline goes to the interior point at once; one with
+    a deadline keeps the previous estimate for one tick, and only one, with a true bound."""
+    problem = make_problem(table, np.random.default_rng(14), N=40, prior=3.0)
+    other = make_problem(table, np.random.default_rng(15), N=40, prior=3.0)
+    solvers = [NativeSolver() for _ in range(2)]
+    first = [solver.solve(problem) for solver in solvers][0]
+    moved = replace(other, pi=first.pi, physical=problem.physical)
+    best = NativeSolver().solve(moved)
+    monkeypatch.setattr(native, "solve_active_set", breaks_down)
+    assert solvers[0].solve(moved).method == "interior point"
+    held = solvers[1].solve(moved, deadline=60.0)
+    assert held.status == "held" and held.gap > native.HELD_SHARE
+    np.testing.assert_allclose(held.pi, first.pi, rtol=1e-9)
+    assert 0 <= held.objective - best.objective <= held.gap * moved.cost_size(held.objective)
+    assert solvers[1].solve(moved, deadline=60.0).method == "interior point"
+
+
 class Misbehaving:
     """A solver that misbehaves as told."""
 

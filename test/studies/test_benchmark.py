@@ -200,12 +200,13 @@ def test_spread_of_times():
 
 def test_endurance_reports_memory_and_times():
     """Ten figures of memory, the last at the end; times of every update since the horizon was
-    full."""
+    full, with the deadline of the node."""
     found = endured(100, lap=60, case=Case("endurance", joints=0, horizon=8))
     assert [ticks for ticks, _ in found.memory] == list(range(10, 101, 10)) and all(
         mb > 10 for _, mb in found.memory
     )
     assert 30 < len(found.update) < 100 and all(one.cpu >= 0 for one in found.update)
+    assert 0 <= found.late < 100
 
 
 def test_with_little_data_answers_are_worth_what_they_say():

@@ -59,6 +59,7 @@ NO_THRESHOLDS = {
     "control/unexplained.py": "BAND_STEP",
     "estimation/changes.py": "LOOK_PERIOD KNOWLEDGE_KEPT",
     "estimation/checkpoints.py": "CHECKS_REMEMBERED",
+    "estimation/estimate_uncertainty.py": "REFRESHED_GROWTH",
     "estimation/information.py": "REWEIGH_EVERY",
     "estimation/learned_spans.py": "JOINED MOST MARK_PERIOD MOST_MARKS STAMP_ERROR",
     "estimation/row_excitation.py": "REFERENCE_SPACING REFERENCES_KEPT",

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The coefficient of a direction beside all that parameters explain, and how sure it is."""
+"""The coefficient of a direction added to a fit, and its standard error."""
 import numpy as np
 import pytest
 
@@ -27,7 +27,7 @@ RATE = 8.0      # [Hz] of rows
 
 
 def problem(rng, seconds=60.0, coefficient=0.0, noise=(0.1, 3.0)):
-    """(fit, direction (T, C)) of rows with coloured motion and noise of two channels."""
+    """(fit, direction (T, C)) for two channels with coloured motion and white noise."""
     t = np.arange(0.0, seconds, 1 / RATE)
     def motion(*shape):
         steps = rng.normal(size=(len(t) + 40, *shape))
@@ -39,8 +39,8 @@ def problem(rng, seconds=60.0, coefficient=0.0, noise=(0.1, 3.0)):
 
 
 def test_intervals_hold_the_coefficient():
-    """Of 300 directions of a coefficient .3 the 99.9 % intervals miss at most two, and the standard
-    errors are those of the scatter."""
+    """Of 300 directions with coefficient .3 the 99.9 % intervals miss at most two, and the standard
+    errors match the scatter."""
     rng, found = np.random.default_rng(1), []
     for _ in range(300):
         fit, direction = problem(rng, coefficient=0.3)
@@ -54,7 +54,7 @@ def test_intervals_hold_the_coefficient():
 
 
 def test_a_direction_that_the_parameters_have_gets_nothing():
-    """Nor one of which nothing is excited; each is judged by itself."""
+    """An unexcited direction gets nothing either; each direction is judged by itself."""
     fit, direction = problem(np.random.default_rng(2), coefficient=0.5)
     own = fit._Y[:, :, 1]
     inside, nothing, true = fit.added(np.stack([own, 0 * own, direction], axis=2))
@@ -64,7 +64,7 @@ def test_a_direction_that_the_parameters_have_gets_nothing():
 
 
 def test_outliers_do_not_matter_and_short_data_say_nothing():
-    """A tenth of the rows is garbage of a hundred deviations."""
+    """A tenth of the rows is garbage with a deviation of 100."""
     rng = np.random.default_rng(3)
     fit, direction = problem(rng, coefficient=0.5)
     tau = fit.predicted + fit._residual
@@ -79,7 +79,7 @@ def test_outliers_do_not_matter_and_short_data_say_nothing():
 
 
 def test_rows_that_do_not_count_are_left_out():
-    """A channel without any, too."""
+    """So is a channel without any valid rows."""
     fit, direction = problem(np.random.default_rng(4), coefficient=0.5)
     tau, valid = fit.predicted + fit._residual, np.ones(fit.predicted.shape, bool)
     valid[:, 1] = False

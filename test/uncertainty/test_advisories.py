@@ -12,8 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Sentences that tell a controller's owner what not to rely on, and when there is nothing to say.
-"""
+"""Warnings about what a controller should not rely on, and when there are none."""
 from types import SimpleNamespace
 
 import numpy as np
@@ -37,8 +36,8 @@ def table():
 
 
 def filled(scale=(1.0, 1.0), fit=(0.1, 0.1), seconds=10.0):
-    """Ten seconds of two channels whose residuals are `scale` times as large as their intervals
-    say, a share `fit` of doubt in these."""
+    """Recent rows of two channels whose residuals are `scale` times as large as their intervals
+    say, with a share `fit` of parameter uncertainty in the variance."""
     rng, recent = np.random.default_rng(0), RecentFit(("surge", "axis_e"), ("N", "N m"), PERIOD)
     for _ in range(round(seconds / PERIOD)):
         predicted = rng.normal(size=2)
@@ -54,13 +53,12 @@ def sentences(recent):
 
 
 def test_right_intervals_give_no_warning():
-    """Residuals as large as the intervals say, little doubt: nothing to say."""
+    """Residuals match the intervals, and parameter uncertainty is small: no warning."""
     assert sentences(filled()) == []
 
 
 def test_a_channel_whose_intervals_fail_is_named_with_its_coverage():
-    """Residuals three times too large on one channel: one sentence, about that channel, with the
-    share that was held."""
+    """Residuals three times too large on one channel: one sentence about it, with its coverage."""
     recent = filled(scale=(3.0, 1.0))
     (said,) = sentences(recent)
     assert said.startswith(
@@ -68,7 +66,7 @@ def test_a_channel_whose_intervals_fail_is_named_with_its_coverage():
 
 
 def test_a_channel_that_is_mostly_doubt_is_named():
-    """An interval that holds because the parameters are unknown is no ground for a controller."""
+    """A controller cannot rely on an interval that is wide because parameters are unknown."""
     (said,) = sentences(filled(fit=(0.1, 0.6)))
     assert said.startswith("axis_e: 60%")
 
@@ -79,8 +77,8 @@ def test_few_rows_say_nothing():
 
 
 def test_blocks_are_named_until_they_are_measured(table):
-    """All prior: every block of the vehicle and every joint's friction; all measured: none; frozen
-    ones do not count."""
+    """With everything from the prior, each vehicle block and each joint's friction is named; with
+    everything measured, none; frozen parameters do not count."""
     first = block_warnings(table, ["prior"] * table.size)
     assert [said.split(":")[0] for said in first] == [
         "vehicle inertia", "vehicle damping", "vehicle restoring",
@@ -91,8 +89,8 @@ def test_blocks_are_named_until_they_are_measured(table):
 
 
 def test_a_block_is_judged_by_half_of_it(table):
-    """W and B are never measured: the restoring block stands with three of five, and falls with
-    two."""
+    """W and B are never measured: the restoring block passes with three of five measured, and fails
+    with two."""
     words = np.array(["measured"] * table.size, object)
     words[table.places(["W", "B"])] = "prior"
     assert block_warnings(table, words) == []
@@ -102,7 +100,7 @@ def test_a_block_is_judged_by_half_of_it(table):
 
 
 def test_links_that_only_their_sum_is_known_of_are_a_note(table):
-    """Most values of two links from the prior: named in the note, and in no warning."""
+    """Two links with most values from the prior are named in the note, and in no warning."""
     words = np.array(["measured"] * table.size, object)
     words[table.places([
         f"{joint}.{name}" for joint in ("axis_e", "axis_c")

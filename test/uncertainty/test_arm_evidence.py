@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which step of a position is possible, and which factor on an effort is none."""
+"""Which position offsets are possible, and which factors on an effort are found."""
 import numpy as np
 import pytest
 
@@ -25,8 +25,8 @@ T_S = 0.125 * np.arange(T)
 
 
 def rows(seed=1, offset=0.0, factor=1.0):
-    """(Y, tau, change with the positions (T, 2, 2)) of two joints that share their parameters; the
-    first is off by `offset`, the effort of the second was multiplied by `factor`."""
+    """(Y, tau, derivatives with respect to positions (T, 2, 2)) of two joints that share their
+    parameters; the first is off by `offset`, the effort of the second multiplied by `factor`."""
     rng = np.random.default_rng(seed)
 
     def motion(*shape):
@@ -49,10 +49,10 @@ def told(offset, room, drag_gain=0.0):
 
 @pytest.mark.parametrize("offset, room, code", [
     (0.3, (-1.0, 1.0), "joint_states.position_offset"),
-    (0.7, (-1.0, 1.0), ""),         # no small step
-    (0.3, (-1.0, 0.1), "")])        # beyond its limits
+    (0.7, (-1.0, 1.0), ""),         # too large
+    (0.3, (-1.0, 0.1), "")])        # beyond the limits
 def test_an_offset_is_a_small_step_within_the_limits(offset, room, code):
-    """What is not may be the drag of the links, which is told where it explains more."""
+    """Other offsets may be drag of the links, which is reported if it explains more."""
     said = told(offset, room)
     assert said.startswith(code) and bool(said) == bool(code)
     if not code:
@@ -61,7 +61,7 @@ def test_an_offset_is_a_small_step_within_the_limits(offset, room, code):
 
 @pytest.mark.parametrize("factor", [0.3, 0.5, 1.3, 5.0])
 def test_a_factor_is_found_within_its_error(factor):
-    """However far from one it is: one step would end elsewhere."""
+    """Also far from one, where a single Gauss-Newton step would miss it."""
     Y, tau, _ = rows(factor=factor)
     fit = RobustFit(Y, tau, np.ones((T, 2), bool), T_S)
     scale = scale_of(fit, np.array([False, True]))
@@ -71,17 +71,17 @@ def test_a_factor_is_found_within_its_error(factor):
 
 @pytest.mark.parametrize("factor", [0.1, -1.0])
 def test_what_is_none_of_its_joints_efforts_has_no_factor(factor):
-    """Small ones and those of the other sign."""
+    """Factors that are too small or negative are not reported."""
     Y, tau, _ = rows(factor=factor)
     fit = RobustFit(Y, tau, np.ones((T, 2), bool), T_S)
     assert scale_of(fit, np.array([False, True])) is None
 
 
 def test_an_effort_without_a_factor_is_told_without_a_number():
-    """What can be checked is named."""
+    """The sentence names what to check."""
     Y, tau, turned = rows(factor=-1.0)
     fit = RobustFit(Y, tau, np.ones((T, 2), bool), T_S)
     found = arm_findings(fit, np.zeros((T, 2)), turned, JOINTS, Config().joint_states,
                          np.array([[-1.0, 1.0]] * 2))
     assert found.finding.code == "joint_states.effort_scale"
-    assert "no factor mends it" in found.finding.sentence
+    assert "no factor corrects them" in found.finding.sentence

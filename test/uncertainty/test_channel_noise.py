@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Noise and intervals that are tracked from earlier residuals alone."""
+"""Noise and intervals, tracked from earlier residuals only."""
 import numpy as np
 import pytest
 
@@ -30,8 +30,8 @@ KINDS = ("gaussian", "low-passed", "heavy tails", "flat", "wrong initial", "grow
 
 @pytest.fixture(scope="module")
 def covered():
-    """By kind: whether 60,000 residuals lay inside an interval that was made from earlier ones
-    only; each kind is a channel of its own."""
+    """By kind: whether each of 60,000 residuals lay inside an interval made from earlier ones only;
+    each kind is a channel."""
     rng = np.random.default_rng(5)
     n = 60_000
     white = rng.normal(size=n)
@@ -56,8 +56,8 @@ def test_intervals_cover_whatever_the_noise_is(covered, kind):
 
 
 def test_outliers_do_not_widen_the_interval_of_the_others():
-    """With 5 % gross outliers the interval of nominal rows stays within 1.3 of what it is without
-    them."""
+    """With 5 % gross outliers the interval of nominal rows is at most 1.3 times as wide as without.
+    """
     rng = np.random.default_rng(6)
     white = rng.normal(size=40_000)
     outlier = rng.random(40_000) < .05
@@ -73,7 +73,7 @@ def test_outliers_do_not_widen_the_interval_of_the_others():
 
 
 def test_masked_channels_do_not_change():
-    """A channel that is not valid keeps its noise; others follow theirs."""
+    """A masked channel keeps its noise; others follow their residuals."""
     noise = ChannelNoise(np.ones(2), .02, 5.0, 5000.0, True)
     for _ in range(100):
         noise.add_residual(np.array([9.0, 9.0]), np.array([False, True]), np.array([1.0, 10.0]))
@@ -81,8 +81,8 @@ def test_masked_channels_do_not_change():
 
 
 def test_intervals_follow_residuals_that_come_and_go():
-    """Two seconds of large and two of small residuals in turn: 95 % overall, and the interval is
-    wide when it must be."""
+    """Large and small residuals alternate every two seconds: coverage is 95 % overall, and the
+    interval is wide when it must be."""
     rng = np.random.default_rng(7)
     large = (np.arange(60_000) // 100) % 2 == 0
     noise = ChannelNoise(np.ones(1), .02, 5.0, 5000.0, True)
@@ -96,8 +96,7 @@ def test_intervals_follow_residuals_that_come_and_go():
 
 
 def test_what_is_saved_is_not_of_the_last_half_second():
-    """A burst of half a second moves the next row's interval, and not the noise for another time.
-    """
+    """A burst of half a second changes the next row's interval, but not the noise for later use."""
     rng = np.random.default_rng(8)
     noise = ChannelNoise(np.ones(1), .02, 5.0, 5000.0, True)
     for r in rng.normal(size=5000):
@@ -109,7 +108,7 @@ def test_what_is_saved_is_not_of_the_last_half_second():
 
 
 def lasting(residual, doubt=None, initial=1.0, noise=None):
-    """The noise for another time after residuals (T,), with the doubt (T,) about parameters."""
+    """The noise for later use after residuals (T,), with parameter uncertainty `doubt` (T,)."""
     noise = noise or ChannelNoise(np.array([initial]), .02, 5.0, 5000.0, True)
     doubt = np.zeros(len(residual)) if doubt is None else doubt
     for r, d in zip(residual, doubt):
@@ -119,8 +118,8 @@ def lasting(residual, doubt=None, initial=1.0, noise=None):
 
 @pytest.mark.parametrize("kind", ["gaussian", "heavy tails", "by manoeuvre", "wrong initial"])
 def test_saved_noise_covers_another_time_with_nothing_adapted(kind):
-    """Of two minutes it holds 92-98.5 % of other hours of the same, also where tails are heavy or
-    where each manoeuvre has its own level of what the model lacks."""
+    """Noise from two minutes covers 92-98.5 % of later residuals, even with heavy tails or with a
+    different level of model error in each manoeuvre."""
     rng = np.random.default_rng(12)
     n, later = 6000, 40_000
 
@@ -135,8 +134,8 @@ def test_saved_noise_covers_another_time_with_nothing_adapted(kind):
 
 
 def test_gross_outliers_are_not_saved_as_noise():
-    """5 % of residuals twenty deviations off leave the noise for another time within a fifth; the
-    95 % quantile of all would be far off."""
+    """6 % outliers of twenty deviations change the noise for later use by less than a fifth; the
+    95 % quantile of all residuals would be far off."""
     rng = np.random.default_rng(13)
     white = rng.normal(size=6000)
     outlier = rng.random(6000) < .06
@@ -145,7 +144,7 @@ def test_gross_outliers_are_not_saved_as_noise():
 
 
 def test_the_priors_error_is_not_saved_as_noise():
-    """Ten seconds of residuals ten times larger, which the doubt about parameters explains."""
+    """Ten seconds of tenfold residuals that parameter uncertainty explains."""
     rng = np.random.default_rng(14)
     doubt = np.where(np.arange(6000) < 500, 10.0, 0.0)
     white = rng.normal(size=6000)
@@ -153,8 +152,8 @@ def test_the_priors_error_is_not_saved_as_noise():
 
 
 def test_few_rows_make_a_wide_saved_noise():
-    """Of one manoeuvre the next one's level is not known: wider than of many; of ten rows the noise
-    assumed at first still counts."""
+    """One manoeuvre does not tell the level of the next, so its noise is wider than that of many;
+    with few rows the initially assumed noise still counts."""
     rng = np.random.default_rng(15)
     white = rng.normal(size=6000)
     assert 1.1 < lasting(white[:600]) / lasting(white) < 1.5
@@ -162,8 +161,8 @@ def test_few_rows_make_a_wide_saved_noise():
 
 
 def test_saved_noise_is_gone_on_from_and_put_back():
-    """After a restart with it the noise for another time is the saved one, and a second later
-    hardly another; a change's residuals are taken out of it."""
+    """After a restart the noise for later use is the saved one, and hardly changes within a second;
+    a change's residuals can be taken out of it."""
     rng = np.random.default_rng(16)
     noise = ChannelNoise(np.ones(1), .02, 5.0, 5000.0, True)
     noise.restart(np.array([4.0]))
@@ -182,29 +181,29 @@ def long_run(residual, initial=1.0, memory=5000.0):
     for r in residual:
         noise.add_residual(np.array([r]), np.ones(1, bool))
     for _ in range(25):
-        # a turn, in which the scale of all so far is formed
+        # a full turn, which updates the scale
         noise.add_residual(np.zeros(1), np.zeros(1, bool))
     return float(noise.stddev[0])
 
 
 def test_long_run_noise_is_the_deviation_of_gaussian_noise():
-    """Whatever was assumed at first, a hundred times too large or too small."""
+    """Even if the initial noise was a hundred times too large or too small."""
     white = 3.0 * np.random.default_rng(0).normal(size=8000)
     for initial in (.03, 3.0, 300.0):
         assert long_run(white, initial) == pytest.approx(3.0, rel=.06)
 
 
 def test_long_run_noise_withstands_outliers():
-    """5 % of outliers a hundred times too large move it by less than a fifth; the deviation of all
-    is twenty times larger."""
+    """5 % outliers of hundredfold size change it by less than a fifth; the deviation of all
+    residuals is twenty times larger."""
     rng = np.random.default_rng(1)
     residual = np.where(rng.random(8000) < .05, 100.0, 1.0) * rng.normal(size=8000)
     assert .9 < long_run(residual) < 1.2
 
 
 def test_long_run_noise_does_not_depend_on_the_order():
-    """A quiet and a lively recording, whichever comes first, with a long memory: the same scale,
-    and the lively one's within a third."""
+    """With a long memory, a quiet and a lively recording give the same scale in either order, and
+    it is that of the lively one, within a factor of three."""
     rng = np.random.default_rng(2)
     quiet, lively = .01 * rng.normal(size=6000), rng.normal(size=4000)
     first, last = (long_run(np.concatenate(parts), memory=1e9)
@@ -214,8 +213,8 @@ def test_long_run_noise_does_not_depend_on_the_order():
 
 
 def test_long_run_noise_follows_a_new_level_within_its_memory():
-    """Noise that becomes thirty times larger: a quarter of it is there after four tenths of the
-    memory, two thirds after one."""
+    """After a thirtyfold increase, a quarter of the new level is reached after .4 of the memory,
+    two thirds after one."""
     rng = np.random.default_rng(3)
     before = rng.normal(size=20_000)
     assert long_run(np.concatenate([before, 30.0 * rng.normal(size=2000)])) > 7.5
@@ -223,8 +222,8 @@ def test_long_run_noise_follows_a_new_level_within_its_memory():
 
 
 def test_a_noise_that_many_rows_told_is_not_taken_over_by_few():
-    """Ten times as large for five seconds of a hundred: as it withstands outliers among rows of its
-    own. In the end the new level is followed all the same."""
+    """Five seconds of tenfold residuals hardly change a noise from a hundred seconds, as if they
+    were outliers; in the end it follows the new level."""
     noise, rng = LongRunNoise(np.ones(1), 5000.0), np.random.default_rng(0)
     noise.go_on(np.array([2.0]), 5000.0)
     for _ in range(250):
@@ -239,8 +238,8 @@ def test_a_noise_that_many_rows_told_is_not_taken_over_by_few():
 
 
 def test_noise_is_at_most_what_residuals_are():
-    """A noise assumed ten times too large is no larger than the residuals, also where no row tells
-    of it; few residuals say nothing yet, and large ones do not raise it."""
+    """`at_most` limits a noise assumed ten times too large to the size of the residuals, even
+    without rows in motion; a few residuals do not count yet, and large ones do not raise it."""
     rng = np.random.default_rng(0)
     noise = ChannelNoise(np.array([10.0, 10.0]), .02, 5.0, 5000.0, True)
     still, valid = np.zeros(2, bool), np.ones(2, bool)
@@ -253,7 +252,7 @@ def test_noise_is_at_most_what_residuals_are():
 
 
 def test_proposal_2_is_solved():
-    """The scale satisfies its equation on the residuals themselves, to the histogram's grain."""
+    """The scale satisfies its equation on the residuals, within the histogram's resolution."""
     rng = np.random.default_rng(4)
     residual = rng.standard_t(2, size=20_000)
     s = long_run(residual, memory=1e9)
@@ -262,8 +261,8 @@ def test_proposal_2_is_solved():
 
 
 def test_a_saved_noise_is_gone_on_from():
-    """After a restart with a saved noise it is the noise of weights and intervals, and hardly moves
-    within a second."""
+    """After a restart weights and intervals use the saved noise, which hardly changes within a
+    second."""
     noise = ChannelNoise(np.ones(2), .02, 5.0, 5000.0, True)
     noise.restart(np.array([.1, 5.0]))
     for _ in range(50):
@@ -274,7 +273,7 @@ def test_a_saved_noise_is_gone_on_from():
 
 
 def test_clipped_squares_of_gaussian_noise_have_the_stated_mean():
-    """The constant that makes the scale right for Gaussian noise, by numerical integration."""
+    """Numerical integration confirms the constant that makes the scale right for Gaussian noise."""
     z = np.linspace(-12, 12, 2_000_001)
     density = np.exp(-z ** 2 / 2) / np.sqrt(2 * np.pi)
     assert np.sum(np.minimum(z ** 2, WINSOR ** 2) * density) * (z[1] - z[0]) == pytest.approx(
@@ -282,8 +281,8 @@ def test_clipped_squares_of_gaussian_noise_have_the_stated_mean():
 
 
 def test_noise_is_put_back_as_it_was():
-    """A record of before, put back after seconds of large residuals: long-run and local noise are
-    those of before."""
+    """Putting back an earlier record after seconds of large residuals restores the long-run and the
+    local noise."""
     rng = np.random.default_rng(9)
     noise = ChannelNoise(np.ones(2), .02, 5.0, 5000.0, True)
     for r in rng.normal(size=(1500, 2)):
@@ -298,8 +297,8 @@ def test_noise_is_put_back_as_it_was():
 
 
 def test_what_the_parameters_explain_is_not_noise():
-    """Ten seconds in which the parameters' uncertainty makes residuals ten times larger, and says
-    so: the long-run noise is the noise's."""
+    """Ten seconds of tenfold residuals that parameter uncertainty explains do not change the
+    long-run noise."""
     rng = np.random.default_rng(10)
     noise = ChannelNoise(np.ones(1), .02, 5.0, 5000.0, True)
     for k in range(1500):

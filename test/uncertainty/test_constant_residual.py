@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A constant residual and a noise assumed too large are told, each as what it is."""
+"""Constant residuals and noise assumed too large are reported, and not confused."""
 import numpy as np
 import pytest
 
@@ -23,7 +23,8 @@ CHANNELS, UNITS = ("surge", "axis_e", "axis_b"), ("N", "N m", "N m")
 
 
 def findings(offsets, count=2000, estimated=(False,) * 3, overlap=12.0, moves=(True,) * 3):
-    """Residuals of unit noise, of which `overlap` neighbours are one, about `offsets` (3,)."""
+    """Findings for residuals of unit noise about `offsets` (3,), with `overlap` rows per
+    independent one."""
     rng, mean = np.random.default_rng(0), ResidualMean(3)
     for _ in range(count // 12):
         residual = rng.normal(size=3) + offsets
@@ -33,9 +34,9 @@ def findings(offsets, count=2000, estimated=(False,) * 3, overlap=12.0, moves=(T
 
 
 def test_a_constant_residual_is_named_with_value_error_and_setting():
-    """The joint's by its effort's zero, the vehicle's by a tether; noise alone by nothing."""
+    """A joint's is attributed to its effort's zero, a vehicle's to a tether; noise gives none."""
     surge, joint = findings([-2.0, 0.0, 0.8])
-    assert surge.startswith("surge: measured less predicted is -") and "'vehicle'" in surge
+    assert surge.startswith("surge: measured minus predicted effort is -") and "'vehicle'" in surge
     assert joint.startswith("axis_b: ") and "joint_states.effort_offset" in joint
     value, error = joint.split(" is +")[1].split(" N m")[0].split(" +- ")
     assert float(value) == pytest.approx(.8, abs=3 * float(error)) and 0.05 < float(error) < 0.12
@@ -43,7 +44,8 @@ def test_a_constant_residual_is_named_with_value_error_and_setting():
 
 
 def test_what_is_estimated_small_or_of_too_few_rows_is_not_named():
-    """An offset that is a parameter; a tenth of the noise; seconds of data; no motion."""
+    """No finding if the offset is a parameter, if it is small, after seconds of data, or without
+    motion."""
     assert findings([0, 0, 2.0], estimated=(False, False, True)) == []
     assert findings([0, 0, 0.3], count=20000) == []
     assert findings([0, 0, 2.0], overlap=1000.0) == []
@@ -51,19 +53,20 @@ def test_what_is_estimated_small_or_of_too_few_rows_is_not_named():
 
 
 def test_a_noise_far_above_all_residuals_is_told_from_a_channel_at_rest():
-    """Assumed 4.35 and not adapted, residuals of .3: named with both, whether rows moved or not."""
+    """A fixed noise of 4.35 with residuals of .3 is reported with both figures, even without rows
+    in motion."""
     rng = np.random.default_rng(1)
     noise = ChannelNoise(np.array([1.0, 4.35, 0.5]), .02, 5.0, 5000.0, False)
     for _ in range(500):
         residual = rng.normal(size=3) * [1.0, 0.3, 0.5]
         noise.add_residual(residual, np.ones(3, bool), noise.interval_stddev, np.zeros(3, bool))
     (found,) = noise_findings(CHANNELS, UNITS, noise.stddev, noise.at_most, np.full(3, 5.0))
-    assert found.startswith("axis_e: the noise assumed is 4.35 N m") and "0.3 N m" in found
+    assert found.startswith("axis_e: the assumed noise is 4.35 N m") and "0.3 N m" in found
     assert "effort_scale" not in found
 
 
 def test_an_effort_that_is_all_far_below_its_noise_may_have_another_unit():
-    """That is said before the noise is blamed, of a joint alone: thrust has its curve."""
+    """The unit is suggested before the noise, for joints only: thrust has its curve."""
     assumed, effort = np.array([2.0, 16.5, 0.5]), np.array([0.1, 0.3, 5.0])
     said = noise_findings(CHANNELS, UNITS, assumed, effort, effort)
     joint = next(one for one in said if one.startswith("axis_e"))

@@ -12,8 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Where a bound begins to narrow the covariance, and how frozen and estimated parameters vary
-together."""
+"""When a bound narrows the covariance, and how frozen and estimated parameters covary."""
 import numpy as np
 import pytest
 
@@ -30,8 +29,8 @@ def information():
 
 @pytest.mark.parametrize("push", [0.0, 0.5, 2.0, 5.0, 40.0, 1e4])
 def test_a_bound_narrows_as_the_data_push_against_it(push, information):
-    """The variance about the bound is the second moment of a normal distribution about -push, cut
-    off at the bound."""
+    """The variance about the bound is the second moment of a normal distribution about -push,
+    truncated at the bound."""
     A, normal, free = information, np.eye(6)[:1], np.ones(6, bool)
     # The multiplier is n A^-1 g / (n A^-1 n), its deviation (n A^-1 n)^-1/2 where B = A.
     gradient = push * normal[0] / np.sqrt(np.linalg.inv(A)[0, 0])
@@ -46,7 +45,7 @@ def test_a_bound_narrows_as_the_data_push_against_it(push, information):
 
 @pytest.mark.parametrize("inside", [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 6.0])
 def test_a_truth_anywhere_behind_a_bound_is_covered(inside):
-    """At least 95 % of the intervals about an estimate cut off at the bound hold a truth that lies
+    """At least 95 % of the intervals about an estimate clipped to the bound cover a truth that lies
     `inside` deviations behind it."""
     free = inside + np.random.default_rng(0).normal(size=200000)
     share = share_inside(np.maximum(-free, 0.0))
@@ -55,7 +54,7 @@ def test_a_truth_anywhere_behind_a_bound_is_covered(inside):
 
 
 def test_a_constraint_that_is_said_twice_narrows_once(information):
-    """Equal, nearly equal and opposite normals count as one; independent ones each in full."""
+    """Equal, nearly equal and opposite normals count once; independent ones count in full."""
     A, free = information, np.ones(6, bool)
     normals, gradient = np.eye(6)[:2], np.array([9.0, 4.0, 0, 0, 0, 0])
     once = ConstrainedInverse(A, A, normals, 0, gradient, free).matrix
@@ -67,20 +66,20 @@ def test_a_constraint_that_is_said_twice_narrows_once(information):
 
 
 def test_products_with_it_are_those_with_its_matrix(information):
-    """Constraints and frozen parameters included; what is frozen has no part in it."""
+    """With constraints and frozen parameters; entries of frozen ones are zero."""
     rng, A = np.random.default_rng(3), information
     for free in (np.ones(6, bool), np.array([True, True, False, True, False, True])):
         normals, columns = rng.normal(size=(2, 6)), rng.normal(size=(6, 3))
         G = ConstrainedInverse(A, A, normals, 1, rng.normal(size=6), free)
         np.testing.assert_allclose(G.times(columns), G.matrix @ columns, rtol=1e-10, atol=1e-15)
         assert not G.times(columns)[~free].any() and not G.matrix[:, ~free].any()
-        # along the equality's normal nothing is left
+        # no variance is left along the equality's normal
         assert np.abs(normals[0] @ G.matrix).max() < 1e-12
 
 
 def test_an_error_of_frozen_values_moves_the_estimate_against_it(information):
-    """Covariance of estimated and frozen parameters is what least squares does with wrong frozen
-    values: u = A_uu^-1 (g_u - A_uf f), so Sigma_uf = -A_uu^-1 A_uf Sigma_ff; predictions alike."""
+    """The covariance of estimated and frozen parameters is that of least squares with wrong frozen
+    values: u = A_uu^-1 (g_u - A_uf f), so Sigma_uf = -A_uu^-1 A_uf Sigma_ff; predictions agree."""
     A, free = information, np.array([True, True, False, True, False, True])
     u, f = np.flatnonzero(free), np.flatnonzero(~free)
     spread = np.array([[0.4, 0.1], [0.1, 0.3]])

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Covariance of the gradient's noise against noise drawn many times."""
+"""Covariance of the gradient's noise against many draws of the noise."""
 import numpy as np
 import pytest
 from low_passed_noise import KERNEL, PERIOD, noise
@@ -26,8 +26,8 @@ from uvms_adaptive_dynamics.uncertainty.gradient_covariance import (
 
 @pytest.mark.parametrize("colour, bound", [(0.0, .15), (.9, .25), (.98, .45)])
 def test_covariance_is_that_of_many_draws(colour, bound):
-    """Regressors constant, slow (0.1 Hz) and fast (1.5 Hz): the estimate from one minute of one
-    noise equals the spread of 400 sums."""
+    """For constant, slow (0.1 Hz) and fast (1.5 Hz) regressors the estimate from one minute equals
+    the spread of 400 draws."""
     rng, n = np.random.default_rng(0), 3000
     t = PERIOD * np.arange(n)
     Y = np.stack([np.ones(n), np.sin(2 * np.pi * .1 * t), np.sin(2 * np.pi * 1.5 * t)], axis=1)
@@ -43,8 +43,8 @@ def test_covariance_is_that_of_many_draws(colour, bound):
 
 
 def fed(ticks, weights, scale=1.0, channels=2, decay=1.0, seed=0):
-    """A gradient covariance after `ticks` random rows whose second channel is in units 1 / scale.
-    """
+    """A gradient covariance after `ticks` random rows, with the second channel in units of
+    1 / scale."""
     rng, unit = np.random.default_rng(seed), np.array([1.0, scale])[:channels]
     gradient = GradientCovariance(channels, 3, KERNEL, PERIOD, decay, 1.0)
     for _ in range(ticks):
@@ -54,14 +54,13 @@ def fed(ticks, weights, scale=1.0, channels=2, decay=1.0, seed=0):
 
 
 def test_units_of_a_channel_do_not_matter():
-    """A channel in millinewtons with a weight to match is the channel in newtons."""
+    """A channel in millinewtons with a matching weight gives the same as one in newtons."""
     one, other = fed(400, np.array([1.0, 1.0])), fed(400, np.array([1.0, 1e-6]), scale=1e3)
     np.testing.assert_allclose(one.covariance, other.covariance, rtol=1e-9)
 
 
 def test_weights_are_those_of_now():
-    """What a row counted for when it came is forgotten: only the weights in use at the end matter,
-    one turn later."""
+    """Earlier weights do not matter: one turn later only the weights in use at the end count."""
     steady = fed(400, np.array([2.0, .5]))
     changed = GradientCovariance(2, 3, KERNEL, PERIOD, 1.0, 1.0)
     rng = np.random.default_rng(0)
@@ -78,13 +77,13 @@ def turn(gradient):
 
 
 def test_a_map_acts_at_once_and_lasts():
-    """Of old rows the covariance becomes T B T^T at once, of new ones it stays; the sums say the
-    same a turn later."""
+    """The covariance of old rows becomes T B T^T at once, that of new ones stays; the sums agree a
+    turn later."""
     gradient, T = fed(800, np.ones(2)), np.diag([1.0, .5, 0.0])
     for _ in range(40):     # until the slowest noise's filter is empty
         turn(gradient)
     before = gradient.covariance
-    for _ in gradient.mapped(T, close=True):     # nothing is old yet
+    for _ in gradient.mapped(T, close=True):     # no rows are old yet
         np.testing.assert_allclose(gradient.covariance, before, rtol=1e-12)
     for _ in gradient.mapped(T, close=False):
         np.testing.assert_allclose(gradient.covariance, T @ before @ T.T, rtol=1e-12)
@@ -94,14 +93,14 @@ def test_a_map_acts_at_once_and_lasts():
 
 
 def test_a_covariance_is_one():
-    """Symmetric and positive definite while every sum is gathered in slices."""
+    """It is symmetric and positive definite although its sums are gathered in slices."""
     one = fed(2000, np.ones(1), channels=1, decay=.999)
     np.testing.assert_allclose(one.covariance, one.covariance.T, rtol=1e-9)
     assert np.linalg.eigvalsh(one.covariance).min() > 0
 
 
 def test_noise_fades_by_the_square_of_its_rows_weight():
-    """A row's weight in the cost is decay^age, so its share in the gradient's covariance
+    """A row's weight in the cost is decay^age, so its share in the gradient's covariance is
     decay^(2 age)."""
     decay = .9995
     gradient = fed(400, np.ones(2), decay=decay)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Flags, null space in words, and blocks, against cases whose answer is known."""
+"""Flags, null space in words, and blocks, for cases with known answers."""
 import numpy as np
 import pytest
 from scipy.stats import truncnorm
@@ -34,27 +34,27 @@ from uvms_adaptive_dynamics.uncertainty.identifiability import (
 
 
 def test_flags_by_what_is_left_and_by_the_priors_part():
-    """Measured needs both a narrow interval and one that is not the prior's; what only physics
-    narrows is weak; without a prior deviation it is frozen."""
+    """A measured parameter needs a narrow interval that is not due to the prior; one that only
+    physics narrows is weak; one without a prior deviation is frozen."""
     left = np.array([.2, .2, .5, .95, .95, 0.])
     other = (np.array([1., 1., 1., 1., 1., 0.]), np.array([.05, .15, .1, .9, .9, 0.]),
              np.where(np.arange(6) == 4, .4, left))
     assert known_from(left, np.zeros(6), *other) == (
         "measured", "weak", "weak", "prior", "weak", "frozen")
-    # What timing and calibration may be off counts, and makes no prior's share smaller.
+    # Systematic errors count, and do not make the prior's share smaller.
     assert known_from(left, np.full(6, .25), *other)[:3] == ("weak", "weak", "weak")
     assert known_from(left, np.full(6, .1), *other)[:2] == ("measured", "weak")
 
 
 def test_cut_off_normal_distribution_is_scipys():
-    """Deviation of a normal distribution between two limits, one-sided, narrow and wide."""
+    """The deviation of a truncated normal distribution: one-sided, narrow and wide."""
     for down, up in ((0., 10.), (.5, 2.), (.001, .002), (10., 10.), (3., 0.)):
         assert _cut_off(np.array([down]),
                         np.array([up]))[0] == pytest.approx(truncnorm.std(-down, up), rel=1e-3)
 
 
 def test_combinations_are_written_as_people_do():
-    """Elimination finds sparse combinations; a long one is not written."""
+    """Elimination finds sparse combinations; long ones are not written out."""
     N = np.array([[1., 1.], [1., -1.], [2., 0.]])
     assert np.count_nonzero(_echelon(N)) <= 4
     assert _written(np.array([2., -2.]), ["W", "B"]) == "W - B" and _written(
@@ -78,13 +78,13 @@ def learnt():
 
 
 def test_weight_and_buoyancy_only_as_their_difference(learnt):
-    """Nothing in the code says so: it follows from the rows."""
+    """The code does not contain this rule: it follows from the rows."""
     assert "W and B only as W - B" in learnt.identifiability().sentences
 
 
 def test_rank_and_null_space_are_those_of_an_svd_of_the_rows():
-    """Rank of random rows of low rank by an independent SVD, and the null directions leave every
-    row as it is."""
+    """Random rows of low rank: the rank is that of an independent SVD, and null directions change
+    no row."""
     config = Config()
     table = RobotModel.from_config(config).table
     rng = np.random.default_rng(0)
@@ -99,8 +99,8 @@ def test_rank_and_null_space_are_those_of_an_svd_of_the_rows():
 
 
 def test_blocks_that_the_motion_shows_are_trusted_and_others_warned_of(learnt):
-    """Vehicle and friction are known after 20 s of full motion, the first link is not; the summary
-    says which."""
+    """After 20 s of full motion vehicle and friction are known and the first link is not; the
+    summary says so."""
     found = learnt.identifiability()
     left = {block.name: block.left for block in found.blocks}
     assert left["vehicle inertia"] < .1 and left["axis_b friction"] < .1
@@ -112,7 +112,7 @@ def test_blocks_that_the_motion_shows_are_trusted_and_others_warned_of(learnt):
 
 
 def test_nothing_is_known_before_the_first_row():
-    """Rank zero, every parameter the prior's, every one without effect so far."""
+    """Rank zero, and every parameter is the prior's and without effect so far."""
     config = Config()
     found = Estimator(config, prior_from_config(config,
                                                 RobotModel.from_config(config))).identifiability()
@@ -121,26 +121,27 @@ def test_nothing_is_known_before_the_first_row():
 
 
 def test_flags_are_right_for_nearly_all_parameters():
-    """Against the truth, over draws of prior and noise (docs/uncertainty.md): at least 95 %,
-    strictly too. (Of 8 draws, without the rule about the prior's part, and with 'measured' up to
-    .9 of the prior's deviation, .903 are strictly right.) More draws: `coverage --draws`."""
+    """Over draws of prior and noise, at least 95 % of the flags are right, also strictly
+    (docs/uncertainty.md). (With 8 draws, without the rule about the prior's part and with
+    'measured' up to .9 of the prior's deviation, .903 are strictly right.) For more draws use
+    `coverage --draws`."""
     found = judge_flags(Config(), 0, 40.0, 5)
     assert found["right"] >= found["strictly"] >= .95, found["wrong"]
-    assert found["cautious"] < .31      # .277 is measured, .280 of 8 draws, .302 of 16
+    assert found["cautious"] < .31      # measured .277; .280 with 8 draws, .302 with 16
 
 
 @pytest.mark.parametrize("word", ["measured", "prior"])
 def test_wrong_flags_are_seen(word, monkeypatch):
-    """A rule that calls everything measured, or nothing, is far below what is asked."""
+    """A rule that flags everything as measured, or nothing, fails clearly."""
     monkeypatch.setattr(Estimator, "known_from", lambda estimator: (word,) * estimator.pi.size)
     found = judge_flags(Config().with_values({"estimation.frozen": ["axis_e.fs"]}), 0, 10.0, 3)
     assert found["strictly"] < .7 and found["right"] < .8
 
 
 def test_intervals_hold_the_true_parameters():
-    """Short form of the `coverage` command: 3 robots of 60 s, white noise; pooled over what is
-    flagged as measured. (In the first 40 s the tracked noise is still too large, and intervals hold
-    more.) Deviations times .7 hold .857 here, times 1.5 all."""
+    """Short form of the `coverage` command: 3 robots, 60 s each, white noise, pooled over measured
+    parameters. (In the first 40 s the tracked noise is still too large, and intervals cover more.)
+    With deviations times .7 coverage is .857 here, with times 1.5 it is 1."""
     found = summary([run_seed(Config(), seed, 60.0) for seed in range(3)])
     assert found["measured_per_seed"] > 20
     assert .90 < found["covariance"]["information"]["pooled"] < .985

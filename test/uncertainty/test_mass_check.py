@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The weighed mass against the estimate."""
+"""Estimated masses against the weighed one."""
 import numpy as np
 import pytest
 
@@ -31,7 +31,7 @@ def weighed(dry_mass, coupling="joint"):
 
 
 def estimate(table, surge, stddev):
-    """Masses of 20 kg on all axes but surge, links of .25 kg, all of deviation `stddev`."""
+    """Masses of 20 kg on all axes except surge, links of .25 kg, each with deviation `stddev`."""
     pi = np.zeros(table.size)
     pi[:3] = surge, 20.0, 20.0
     for joint in table.joints:
@@ -40,7 +40,7 @@ def estimate(table, surge, stddev):
 
 
 class OfRows:
-    """A covariance that counts what it is asked, and has no whole matrix to give."""
+    """A covariance that counts its calls and has no full matrix."""
 
     def __init__(self, covariance):
         self.asked, self._covariance = 0, covariance
@@ -51,7 +51,7 @@ class OfRows:
 
 
 def test_a_mass_below_the_weighed_one_is_found_with_its_evidence(table):
-    """9 + 4 x .25 kg where 12 kg were weighed; the axis and both masses are in the sentence."""
+    """9 + 4 x .25 kg against a weighed mass of 12 kg; the sentence has the axis and both masses."""
     found = mass_findings(table, *estimate(table, 9.0, 0.1), weighed(12.0))
     (setting, sentence), = found
     assert setting == "robot.dry_mass" and sentence.startswith("surge") and "10 +-" in sentence
@@ -61,14 +61,15 @@ def test_a_mass_below_the_weighed_one_is_found_with_its_evidence(table):
 @pytest.mark.parametrize(("surge", "stddev", "dry_mass"), [
     (9.0, 1.0, 12.0), (9.0, 0.1, 0.0), (11.5, 0.1, 12.0)])
 def test_no_finding_without_evidence(table, surge, stddev, dry_mass):
-    """An uncertain estimate, no weighed mass, or links that make up for it; and the whole
-    covariance is not asked for."""
+    """No finding for an uncertain estimate, without a weighed mass, or if the links make up the
+    difference; the full covariance is never used."""
     pi, covariance = estimate(table, surge, stddev)
     assert mass_findings(table, pi, covariance, weighed(dry_mass)) == [] and covariance.asked
 
 
 def test_an_axis_whose_efforts_are_not_explained_tells_no_mass(table):
-    """A vehicle driven in heave alone sways by its arm and its tether: 1.6 kg came out."""
+    """Arm and tether move a vehicle in sway that is driven only in heave: the estimate was 1.6 kg.
+    """
     pi, covariance = estimate(table, 0.005, 0.05)
     config = Config().with_values({"estimation.weight_min": 90.0})
     assert mass_findings(table, pi, covariance, config, (False, True, True)) == []
@@ -76,7 +77,7 @@ def test_an_axis_whose_efforts_are_not_explained_tells_no_mass(table):
 
 
 def test_a_robot_that_was_not_weighed_is_no_lighter_than_the_settings_allow(table):
-    """Of a real vehicle that no thruster moved, 5 g came out, called measured."""
+    """For a real vehicle that no thruster moved the estimate was 5 g, flagged as measured."""
     config = Config().with_values({"estimation.weight_min": 90.0})
     found = mass_findings(table, *estimate(table, 0.005, 0.05), config)
     (_, sentence), = found
@@ -85,8 +86,8 @@ def test_a_robot_that_was_not_weighed_is_no_lighter_than_the_settings_allow(tabl
 
 
 def test_a_vehicle_far_heavier_than_the_settings_allow_is_told_which_to_set(table):
-    """A work-class vehicle with the weights of a BlueROV2; water alone never weighs so much. Five
-    times is a plate's added mass, and a doubtful estimate no evidence."""
+    """A work-class vehicle with the weight limits of a BlueROV2: added mass alone is never so
+    large. No finding for five times (a plate's added mass) or for an uncertain estimate."""
     config = Config().with_values({"estimation.weight_max": 180.0})     # 18.4 kg
     found = mass_findings(table, *estimate(table, 500.0, 10.0), config)
     (setting, sentence), = found
@@ -97,5 +98,5 @@ def test_a_vehicle_far_heavier_than_the_settings_allow_is_told_which_to_set(tabl
 
 
 def test_without_coupling_links_are_not_counted_twice(table):
-    """The vehicle's mass then holds the arm's."""
+    """The vehicle's mass then includes the arm's."""
     assert mass_findings(table, *estimate(table, 11.5, 0.1), weighed(12.0, "none"))

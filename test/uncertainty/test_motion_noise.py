@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What noise of the measured motion does to estimates, against regressions with known noise."""
+"""Bias of estimates due to noise of the measured motion, against regressions with known noise."""
 from dataclasses import replace
 
 import numpy as np
@@ -32,7 +32,7 @@ MASS, DRAG = 20.0, -9.0
 
 
 def fed(nu_dot, nu, decay=1.0, velocity_stddev=0.0):
-    """The noise of a vehicle of two parameters, of which surge's row alone tells."""
+    """The noise of a vehicle with two parameters, informed only by surge's row."""
     noise = MotionNoise(PERIOD, KERNEL, 2, decay, 5000.0)
     for rate, speed in zip(nu_dot, nu):
         axis = noise.add_motion(np.full(6, rate), np.full(6, speed), velocity_stddev)
@@ -47,8 +47,8 @@ def white(seed, stddev, n=6000):
 
 
 def test_noise_is_seen_and_smooth_motion_is_not():
-    """Of white noise the variance is at most 1 / SEEN times that behind the low-pass, and at least
-    that; of a vehicle's motion hardly anything counts."""
+    """White noise counts with one to 1 / SEEN times its variance after the low-pass; a vehicle's
+    motion hardly counts."""
     a = white(0, .05)
     behind = np.convolve(a, KERNEL, "valid").var()
     assert 1.0 < fed(a, a).variance[0] / behind < 2.6
@@ -58,7 +58,7 @@ def test_noise_is_seen_and_smooth_motion_is_not():
 
 
 def test_a_gap_is_no_noise():
-    """Motion before a gap is no neighbour of the motion after it."""
+    """No differences are formed across a gap."""
     noise = fed(np.zeros(100), np.zeros(100))
     noise.break_off()
     for _ in range(100):
@@ -67,7 +67,7 @@ def test_a_gap_is_no_noise():
 
 
 def test_what_the_filter_knows_of_velocities_counts():
-    """Slow noise, which differences do not see; of turn rates nothing is known."""
+    """Slow noise of linear velocities, which differences do not see, comes from the filter."""
     noise = fed(np.zeros(100), np.zeros(100), velocity_stddev=.004)
     assert noise.variance[6:9] == pytest.approx(.004 ** 2)
     assert not noise.variance[9:].any()
@@ -75,9 +75,8 @@ def test_what_the_filter_knows_of_velocities_counts():
 
 @pytest.mark.parametrize("share", [.8, .95])
 def test_an_estimate_is_off_by_what_is_said(share):
-    """A mass learnt of acceleration that is noise but for a share of its power is too small by that
-    share, and the truth lies between the estimate and what is said, which counts too much noise
-    (SEEN)."""
+    """If only a share of the acceleration's power is real, the estimated mass is too small by that
+    share. The stated bias is at least the true one, since it counts too much noise (SEEN)."""
     t = PERIOD * np.arange(6000)
     true = .1 * np.sin(2 * np.pi * .2 * t)
     level = np.sqrt(true.var() * (1 / share - 1) / (KERNEL @ KERNEL))
@@ -93,7 +92,7 @@ def test_an_estimate_is_off_by_what_is_said(share):
     inverse = ConstrainedInverse(A, A, np.zeros((0, 2)), 0, np.zeros(2), np.ones(2, bool))
     moved = noise.moves(inverse, np.array([estimate, 0.0]), np.ones(6), np.full(2, 100.0))[0]
     assert MASS - estimate < moved < 3 * (MASS - estimate)
-    # noise of all the motion leaves the prior, and no more
+    # if all motion is noise, the bias is the prior's deviation, and no more
     nothing = fed(white(2, 1.0), np.zeros(6000))
     for _ in rows:
         nothing.add_row(np.eye(6)[0])
@@ -102,7 +101,7 @@ def test_an_estimate_is_off_by_what_is_said(share):
 
 
 def test_rows_that_are_forgotten_do_not_count():
-    """Uniformly, and by a map of old rows in the direction that it forgets."""
+    """Uniform forgetting, and a map of old rows along the direction that it forgets."""
     still = np.zeros(100)
     fading, mapped = fed(still, still, decay=.5), fed(still, still)
     for noise in (fading, mapped):
@@ -126,8 +125,8 @@ def test_rows_that_are_forgotten_do_not_count():
 
 @pytest.fixture(scope="module")
 def one_axis():
-    """(estimator, true parameters (p,)) of 45 s in which a vehicle makes its whole motion in heave
-    and 1 % of it on all other axes, by accelerometer and DVL of usual noise."""
+    """(estimator, true parameters (p,)) after 45 s of full motion in heave and 1 % of it on all
+    other axes, with the usual noise of accelerometer and DVL."""
     config = Config().with_values({"robot.joints": []})
     robot = RobotModel.from_config(config)
     prior = prior_from_config(config, robot)
@@ -148,8 +147,8 @@ def one_axis():
 
 
 def test_an_axis_that_moves_by_noise_is_not_called_measured(one_axis):
-    """Heave is known, within its intervals; of no other axis the inertia is called measured, which
-    comes out far too small, and intervals hold what is true."""
+    """Heave is measured, within its interval. The inertias of the other axes come out far too
+    small; they are not flagged as measured, and their intervals cover the truth."""
     estimator, truth = one_axis
     table, words = estimator.table, estimator.known_from()
     stddev = estimator.parameter_set(described=False).stddev
@@ -164,7 +163,7 @@ def test_an_axis_that_moves_by_noise_is_not_called_measured(one_axis):
 
 
 def test_what_is_known_of_it_is_saved(one_axis, tmp_path):
-    """An estimate that goes on begins with the deviations of the one before."""
+    """A continued estimate begins with the deviations of the one before."""
     estimator, _ = one_axis
     saved = estimator.parameter_set()
     begun = Estimator(estimator.config, robot=estimator.robot, start=saved)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Covariances against independent statements of them."""
+"""Covariances against independent formulas."""
 import numpy as np
 
 from uvms_adaptive_dynamics.config import Filter, Uncertainty
@@ -22,8 +22,7 @@ from uvms_adaptive_dynamics.uncertainty.parameter_covariance import IncrementCov
 
 
 def test_increment_covariance_is_the_papers_recursion():
-    """Mean, covariance with + epsilon I, scaling S and L = 2 / alpha - 1, written out step by step.
-    """
+    """Mean, covariance with + epsilon I, scaling S and L = 2 / alpha - 1, step by step."""
     rng = np.random.default_rng(0)
     settings, floor = Uncertainty(alpha=.1, epsilon=1e-6), np.full(3, .01)
     tracked = IncrementCovariance(settings, floor)
@@ -54,7 +53,7 @@ NOTHING = np.zeros((0, 6))
 
 
 def test_without_constraints_it_is_the_sandwich():
-    """G B G with the plain inverse; for B = A the classical inverse information."""
+    """G B G with the plain inverse; for B = A the inverse information."""
     rng = np.random.default_rng(1)
     _, A = random_fit(rng)
     B = random_fit(rng)[1]
@@ -67,8 +66,7 @@ def test_without_constraints_it_is_the_sandwich():
 
 
 def test_equalities_leave_what_elimination_leaves():
-    """With x0 = x1 the covariance equals that of the problem in which one variable stands for both.
-    """
+    """With x0 = x1 the covariance equals that of the problem with one variable for both."""
     rng = np.random.default_rng(2)
     _, A = random_fit(rng)
     E = np.eye(6)[:, 1:]
@@ -79,7 +77,7 @@ def test_equalities_leave_what_elimination_leaves():
 
 
 def test_frozen_parameters_have_no_variance():
-    """Only the free block is uncertain, as if the others were known."""
+    """Only the free block is uncertain, as if the other parameters were known."""
     rng = np.random.default_rng(4)
     _, A = random_fit(rng)
     free = np.array([True, False, True, True, False, True])
@@ -90,5 +88,5 @@ def test_frozen_parameters_have_no_variance():
 
 
 def test_correlation_length_of_the_default_low_pass():
-    """About twelve neighbouring rows of 20 ms carry the information of one."""
+    """About twelve neighbouring rows of 20 ms carry the information of one independent row."""
     assert 10 < correlation_length(gaussian_kernel(Filter())) < 15

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Intervals of single parameters within P: bounds against a convex program, no coverage lost."""
+"""Intervals of single parameters within P: bounds match a convex program, and no coverage is lost.
+"""
 import numpy as np
 import pytest
 
@@ -30,7 +31,7 @@ TRUTH = prior_from_config(CONFIG, ROBOT).values
 
 
 def extreme(place, sign):
-    """The largest sign * pi[place] in P, by CVXPY; inf where there is none."""
+    """The largest sign * pi[place] in P, by CVXPY; inf if unbounded."""
     cvxpy = pytest.importorskip("cvxpy")
     pi = cvxpy.Variable(PHYSICAL.table.size)
     finite = np.isfinite(PHYSICAL.lower), np.isfinite(PHYSICAL.upper)
@@ -49,7 +50,7 @@ def extreme(place, sign):
 @pytest.mark.parametrize("name", ["W", "B", "m_X_du", "mzg_X_dq", "m_Z_dw", "X_u", "axis_d.m",
                                   "axis_d.mlx", "axis_d.Iyy", "axis_d.Ixz", "axis_d.fs"])
 def test_bounds_are_the_extremes_of_the_set(name):
-    """Lowest and highest value of a parameter anywhere in P, by another statement of P."""
+    """Bounds are the extreme values of a parameter in P, by an independent formulation."""
     k = PHYSICAL.table.index[name]
     lower, upper = (bounds[k] for bounds in PHYSICAL.single_bounds)
     assert -lower == pytest.approx(extreme(k, -1.0), abs=1e-6)
@@ -57,7 +58,7 @@ def test_bounds_are_the_extremes_of_the_set(name):
 
 
 def test_an_interval_lies_in_its_bounds_and_holds_the_estimate():
-    """Also where the deviation is larger than any bound, and where the estimate is at one."""
+    """Even if the deviation exceeds every bound, or if the estimate is at one."""
     pi = TRUTH.copy()
     pi[PHYSICAL.table.index["X_u"]] = 0.0
     low, high = parameter_intervals(PHYSICAL, pi, np.full(pi.size, 100.0))
@@ -70,8 +71,8 @@ def test_an_interval_lies_in_its_bounds_and_holds_the_estimate():
 
 
 def test_coverage_is_that_of_the_uncut_interval():
-    """Estimates with errors about a truth in P, clipped into P as an estimator's are: whether an
-    interval holds the truth does not change in a single case."""
+    """For estimates about a truth in P, clipped to P, cutting never changes whether an interval
+    covers the truth."""
     rng = np.random.default_rng(0)
     lower, upper = PHYSICAL.single_bounds
     stddev = np.abs(TRUTH) * rng.uniform(0.1, 3.0, TRUTH.size) + 1e-3

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The paper's noise of a channel, chosen by a setting."""
+"""The paper's channel noise, selected by a setting."""
 import numpy as np
 import pytest
 
@@ -27,7 +27,7 @@ def recursive(alpha=0.5, adapt=True):
 
 
 def test_it_is_the_exponentially_weighted_square_of_earlier_residuals():
-    """s^2 <- (1 - a) s^2 + a r^2, a row after the other; masked rows leave their channel alone."""
+    """s^2 <- (1 - a) s^2 + a r^2, row by row; masked rows leave their channel unchanged."""
     noise, rng, variance = recursive(.3), np.random.default_rng(0), np.array([1.0, 4.0])
     for _ in range(50):
         r, valid = rng.normal(size=2), rng.random(2) > .3
@@ -37,7 +37,7 @@ def test_it_is_the_exponentially_weighted_square_of_earlier_residuals():
 
 
 def test_what_is_saved_does_not_hang_on_the_newest_residual():
-    """A last residual near zero makes the next interval narrow, not those of another day."""
+    """Final residuals near zero narrow the next interval, but not the saved noise."""
     noise, rng = recursive(), np.random.default_rng(1)
     for _ in range(2000):
         noise.add_residual(rng.normal(size=2), np.ones(2, bool), noise.interval_stddev)

@@ -21,8 +21,7 @@ from uvms_adaptive_dynamics.uncertainty.residual_autocovariance import ResidualA
 
 
 def test_white_noise_is_called_white():
-    """Chance does not make a white noise slow: in a minute of it hardly any share is given to the
-    slow colours."""
+    """Over a minute of white noise, chance assigns hardly any variance to the slow colours."""
     rng = np.random.default_rng(1)
     autocovariance = ResidualAutocovariance(40, KERNEL, PERIOD, 1.0)
     for e in noise(rng, 3000, 0.0, 40).T:
@@ -33,8 +32,7 @@ def test_white_noise_is_called_white():
 
 
 def test_slow_noise_is_called_slow():
-    """A minute of AR(1) noise of .8 s: most of its variance is given to noises that are not white.
-    """
+    """A minute of AR(1) noise of .8 s has most of its variance assigned to coloured noises."""
     rng = np.random.default_rng(2)
     autocovariance = ResidualAutocovariance(10, KERNEL, PERIOD, 1.0)
     for e in noise(rng, 3000, np.exp(-PERIOD / .8), 10).T:
@@ -44,8 +42,8 @@ def test_slow_noise_is_called_slow():
 
 
 def test_what_wanders_over_seconds_is_not_averaged_out_within_one():
-    """A tether that wanders over 5 s: 500 neighbouring rows are worth one, of which the slowest of
-    the model noises explains a third at least; three minutes tell."""
+    """A tether that wanders over 5 s: 500 neighbouring rows are worth one. After three minutes the
+    slowest model noise explains at least a third of them."""
     rng, time = np.random.default_rng(4), 5.0
     autocovariance = ResidualAutocovariance(10, KERNEL, PERIOD, 1.0)
     for e in noise(rng, 9000, np.exp(-PERIOD / time), 10).T:
@@ -56,8 +54,8 @@ def test_what_wanders_over_seconds_is_not_averaged_out_within_one():
 
 
 def test_units_of_the_residual_carry_over():
-    """Innovations are in the residual's units squared; with too few residuals they are those of
-    white noise of the given variance."""
+    """Innovations have the residual's units squared; with too few residuals they are those of white
+    noise with the given variance."""
     autocovariance = ResidualAutocovariance(1, KERNEL, PERIOD, 1.0)
     white = autocovariance.innovations(np.array([4.0]))
     assert white[0, 0] * (KERNEL @ KERNEL) == pytest.approx(4.0) and not white[0, 1:].any()
@@ -68,7 +66,7 @@ def test_units_of_the_residual_carry_over():
 
 
 def test_no_row_after_a_gap_is_a_neighbour_of_one_before():
-    """Products across a gap are not formed."""
+    """No products are formed across a gap."""
     autocovariance = ResidualAutocovariance(1, KERNEL, PERIOD, 1.0)
     for k in range(600):
         if k % 3 == 0:
@@ -78,7 +76,7 @@ def test_no_row_after_a_gap_is_a_neighbour_of_one_before():
 
 
 def test_a_run_goes_on_from_the_products_of_an_earlier_one():
-    """What it has come to counts from the first row on; of other lags nothing is known."""
+    """Earlier products count from the first row; with another period they do not apply."""
     earlier = ResidualAutocovariance(1, KERNEL, PERIOD, 1 - 1e-6)
     for r in noise(np.random.default_rng(3), 6000, 0.98)[0]:
         earlier.add_residual(np.array([r]), np.ones(1, bool))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What timing and calibration may be off, in the intervals of parameters."""
+"""Timing and calibration errors in the intervals of parameters."""
 from dataclasses import replace
 
 import numpy as np
@@ -31,13 +31,13 @@ INERTIAS = ("m_X_du", "m_Y_dv", "m_Z_dw", "Ix_K_dp", "Iy_M_dq", "Iz_N_dr")
 
 
 def sums_of(decay=1.0, **settings):
-    """One channel of a wrench and one joint, three parameters."""
+    """Sums for one wrench channel and one joint, with three parameters."""
     return SystematicGradient(Uncertainty(**settings), 1, 2, 3, PERIOD, decay, np.ones(1), 100.0)
 
 
 def test_sums_are_the_gradient_of_a_shifted_and_of_a_scaled_effort():
-    """Each cause's row is what half the gradient changes by when its efforts are late, or larger,
-    by one deviation; the other sensor's efforts do not count."""
+    """Each cause's row is the change of half the gradient if its efforts are late, or larger, by
+    one deviation; the other sensor's efforts do not matter."""
     rng = np.random.default_rng(0)
     t = PERIOD * np.arange(400)
     rows = np.sin(np.outer(t, 1 + rng.random(6))).reshape(-1, 2, 3)
@@ -57,8 +57,8 @@ def test_sums_are_the_gradient_of_a_shifted_and_of_a_scaled_effort():
 
 
 def test_what_is_forgotten_and_mapped_is_forgotten_and_mapped():
-    """Uniform forgetting takes the same share of everything; a map of old rows maps what came
-    before it, with what was given, and not what comes after."""
+    """Uniform forgetting takes the same share of everything; a map applies to earlier rows and to
+    the initial sums, but not to later rows."""
     Y, tau, T = np.ones((2, 3)), np.ones(2), np.diag([0.0, .5, 1.0])
     fading, mapped = sums_of(decay=.5), sums_of()
     for _ in range(3):
@@ -66,7 +66,7 @@ def test_what_is_forgotten_and_mapped_is_forgotten_and_mapped():
     assert fading.of_one_deviation(np.ones(2))[1] == pytest.approx(.05 * np.full(3, 1.75))
     mapped.restart(np.ones((5, 3)))
     mapped.add_row(Y, tau, np.ones(2, bool), np.ones(2))
-    mapped.mapped(T, close=True)        # the row counts as old from now on
+    mapped.mapped(T, close=True)        # from now on the row is old
     mapped.mapped(T, close=False)
     mapped.add_row(Y, tau, np.array([False, True]), np.ones(2))
     found = mapped.of_one_deviation(np.ones(2))
@@ -76,8 +76,8 @@ def test_what_is_forgotten_and_mapped_is_forgotten_and_mapped():
 
 @pytest.fixture(scope="module")
 def runs():
-    """The same forty seconds of a vehicle as they were measured; with commands that were held, and
-    so are half a period off; and with a thrust that is 5 % off: (estimator, estimate) each."""
+    """(estimator, estimate) for the same forty seconds of a vehicle: as measured; with held
+    commands, which are half a period late; and with a thrust that is 5 % off."""
     config = Config()
     config = replace(config, robot=replace(config.robot, joints=(), urdf=""))
     robot = RobotModel.from_config(config)
@@ -98,8 +98,8 @@ def runs():
 
 @pytest.mark.parametrize("name, cause", [("held", 0), ("scaled", 1)])
 def test_what_is_off_moves_the_estimate_as_its_deviation_says(name, cause, runs):
-    """One deviation of the delay, or of the scale, moves measured parameters by what the estimate
-    says of it, within a fifth of the largest in proportion to the interval."""
+    """One deviation of delay or scale moves measured parameters as the estimate states, within a
+    fifth of a standard deviation."""
     estimator, last = runs[name]
     moved = last.pi - runs["measured"][1].pi
     measured = np.array(estimator.known_from()) == "measured"
@@ -109,8 +109,8 @@ def test_what_is_off_moves_the_estimate_as_its_deviation_says(name, cause, runs)
 
 
 def test_commands_half_a_period_off_are_inside_the_intervals(runs):
-    """Commands that are held for 20 ms count 10 ms late: inertias are off by more than two of the
-    deviations that noise alone gives, and inside the intervals that are published."""
+    """Commands held for 20 ms act 10 ms late: inertias are then outside their intervals from noise
+    alone, but inside the published ones."""
     estimator, last = runs["held"]
     places = [estimator.table.index[name] for name in INERTIAS]
     off = np.abs(last.pi - runs["measured"][1].pi)[places]
@@ -121,8 +121,7 @@ def test_commands_half_a_period_off_are_inside_the_intervals(runs):
 
 
 def test_measured_needs_a_small_interval_with_all_that_may_be_off(runs, monkeypatch):
-    """With a scale that may be off by one deviation of itself no mass is measured, however much
-    data there are."""
+    """With twentyfold systematic errors no mass is measured, however much data there is."""
     estimator, last = runs["measured"]
     place = estimator.table.index["m_X_du"]
     assert estimator.known_from()[place] == "measured"
@@ -131,8 +130,8 @@ def test_measured_needs_a_small_interval_with_all_that_may_be_off(runs, monkeypa
 
 
 def test_what_may_be_off_is_saved_and_gone_on_with(runs, tmp_path):
-    """A file keeps it, its deviations are the published ones, and a second of new data does not
-    take it out again; predictions do not have it."""
+    """The file keeps systematic errors, and its deviations are the published ones; a second of new
+    data does not remove them, and predictions do not include them."""
     estimator, last = runs["measured"]
     path = save_parameters(tmp_path / "p.yaml", estimator.parameter_set())
     found = load_parameters(path)

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Trust of channels: a wrong model is called wrong in time, a right one hardly ever doubtful."""
+"""Trust of channels: a wrong model becomes `wrong` in time, a right one is hardly ever `doubtful`.
+"""
 import numpy as np
 import pytest
 from low_passed_noise import KERNEL, PERIOD
@@ -30,14 +31,14 @@ ALL = np.ones(1, bool)
 
 
 def effort(seconds, seed=0):
-    """A motion of several slow sines, power one half each."""
+    """A motion of several slow sines, each with power one half."""
     t = PERIOD * np.arange(round(seconds / PERIOD))
     phase = np.random.default_rng(seed).uniform(0, 6.28, 3)
     return sum(np.sin(2 * np.pi * f * t + p) for f, p in zip((0.11, 0.23, 0.52), phase))
 
 
 def judged(measured, predicted, reference=0.1, assumed=False, known=True, doubt=0.0, valid=None):
-    """Levels after each row of one channel."""
+    """The level of one channel after each row."""
     trust = ChannelTrust(1, PERIOD, LENGTH)
     trust.restart(None if reference is None else np.array([reference]), assumed, known)
     found = []
@@ -54,7 +55,7 @@ def noise(rows, seed, stddev=0.1):
 
 
 def test_a_right_model_is_ok():
-    """Noise as saved, low-passed like the rows: no state but `ok` in an hour of rows."""
+    """With noise as saved, low-passed like the rows, an hour of rows is `ok`."""
     share = []
     for seed in range(12):
         y = effort(300, seed)
@@ -64,15 +65,14 @@ def test_a_right_model_is_ok():
 
 @pytest.mark.parametrize("ratio", [1.2, 1.36])
 def test_a_noise_saved_a_little_too_small_is_no_wrong_model(ratio):
-    """Intervals that hold 85 % where they should hold 95 %, with R^2 of .98."""
+    """Intervals that cover 85 % instead of 95 %, with R^2 of .98."""
     y = effort(300)
     assert np.mean(judged(y + noise(y.size, 1, 0.1 * ratio), y) == TRUST_OK) > 0.99
 
 
 @pytest.mark.parametrize("factor", [0.2, 1.9, -1.0])
 def test_a_wrong_model_is_wrong_within_ten_seconds_and_ok_when_it_fits_again(factor):
-    """R^2 below .5: `wrong` in time; with the right predictions `ok` after the window has passed.
-    """
+    """R^2 below .5 is `wrong` in time; with right predictions it is `ok` after a full window."""
     y = effort(60)
     predicted = np.where(np.arange(y.size) < 1000, factor * y, y)
     levels = judged(y + noise(y.size, 2), predicted)
@@ -87,15 +87,15 @@ def test_a_model_off_by_a_third_is_doubtful():
 
 
 def test_a_burst_is_no_wrong_model():
-    """Half a second of garbage leaves the state as it is."""
+    """Half a second of garbage does not change the state."""
     y, garbage = effort(30), np.zeros(1500)
     garbage[700:725] = 20.0
     assert judged(y + noise(y.size, 4) + garbage, y).max() == TRUST_OK
 
 
 def test_without_saved_noise_half_of_the_effort_is_enough():
-    """The assumed noise is larger than the effort: doubtful by the width, and wrong where R^2 is
-    below .5 all the same; residuals far below it are not."""
+    """With an assumed noise larger than the effort, a channel is doubtful by its width, and still
+    wrong if R^2 is below .5, unless residuals are far below the noise."""
     y = effort(30)
     assert judged(y, 0.1 * y, 5.0, assumed=True, known=False)[-1] == TRUST_DOUBTFUL
     assert judged(y, 0.1 * y, 2.0, assumed=True, known=False)[-1] == TRUST_WRONG
@@ -103,7 +103,7 @@ def test_without_saved_noise_half_of_the_effort_is_enough():
 
 
 def test_a_wide_interval_is_doubtful_until_it_is_narrow():
-    """While learning the parameters' doubt excuses a residual, and is itself a doubt."""
+    """While learning, parameter uncertainty excuses residuals but makes the channel doubtful."""
     y = effort(30)
     assert judged(y, 0.5 * y, None, known=False, doubt=1.0).tolist() == [TRUST_DOUBTFUL] * y.size
     assert judged(y + noise(y.size, 5), y, None, known=False)[-1] == TRUST_OK
@@ -118,7 +118,7 @@ def test_a_pause_does_not_make_the_effort_small():
 
 
 def test_a_channel_saved_as_wrong_is_wrong_until_its_residuals_say_otherwise():
-    """Also while no row of it comes; the other channels are not concerned."""
+    """It stays so while it has no rows; other channels are not affected."""
     trust = ChannelTrust(2, PERIOD, LENGTH)
     trust.restart(np.full(2, 0.1), known=True, wrong=[1])
     assert trust.levels.tolist() == [TRUST_OK, TRUST_WRONG]
@@ -131,8 +131,8 @@ def test_a_channel_saved_as_wrong_is_wrong_until_its_residuals_say_otherwise():
 
 
 def test_a_channel_whose_readings_are_found_wrong_is_doubtful_at_best():
-    """However well its parameters explain them, through restarts too, until they are right again;
-    the other channels are not concerned."""
+    """However well the parameters explain them, and through restarts, until the readings are right
+    again; other channels are not affected."""
     trust = ChannelTrust(2, PERIOD, LENGTH)
     trust.restart(np.full(2, 0.1), known=True)
     trust.misread([1])

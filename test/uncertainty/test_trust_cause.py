@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is named where channels are not trusted."""
+"""The likely cause of lost trust."""
 import numpy as np
 import pytest
 
@@ -30,7 +30,7 @@ C, VEHICLE, PERIOD, STDDEV = len(CHANNELS), np.arange(9) < 6, 0.02, 0.05
 
 
 def trusted(factor, seconds=20.0, seed=0):
-    """A trust whose channels' efforts are `factor` (C,) times what is predicted."""
+    """The trust of channels whose efforts are `factor` (C,) times predicted."""
     rng = np.random.default_rng(seed)
     t = PERIOD * np.arange(round(seconds / PERIOD))
     frequency, phase = rng.uniform(0.1, 0.6, (C, 1)), rng.uniform(0, 6.28, (C, 1))
@@ -58,7 +58,7 @@ def test_nothing_is_said_of_a_right_model():
     (2.0, "all channels", 2.0), (np.where(VEHICLE, 1 / 1.3, 1.0), "vehicle", 0.77),
     (np.where(VEHICLE, 1.0, 2.0), "joints", 2.0)])
 def test_one_scale_is_named_with_its_value(factor, begin, value):
-    """All channels, those of the thrusters, or all joints; the value within 5 %."""
+    """A scale of all channels, of the vehicle's or of all joints is named, within 5 %."""
     sentence = said(factor)
     assert sentence.startswith(begin) and "one scale" in sentence
     number = float(sentence.partition("measured effort is ")[2].split()[0])
@@ -66,26 +66,26 @@ def test_one_scale_is_named_with_its_value(factor, begin, value):
 
 
 def test_one_channel_alone_is_named_with_its_factor():
-    """A joint whose effort doubles."""
+    """One joint's effort is doubled."""
     sentence = said(np.where(np.arange(C) == 7, 2.0, 1.0))
     assert sentence.startswith("axis_d alone") and "2.0" in sentence and "one scale" not in sentence
 
 
 def test_channels_without_a_measured_effort_have_no_slope():
-    """Thrusters off: exactly zero, which is no factor of zero."""
+    """With thrusters off the effort is exactly zero, which is not a factor of zero."""
     nothing = Slope(np.zeros(C), np.zeros(C))
     with np.errstate(all="raise"):
         assert common_scale(nothing, np.arange(C)) is None
 
 
 def test_different_factors_are_no_common_scale():
-    """Every joint is off by another factor."""
+    """Every joint is off by a different factor."""
     sentence = said([1, 1, 1, 1, 1, 1, 2.0, 0.4, 1.5])
     assert sentence.startswith("joints") and "no common factor" in sentence
 
 
 def test_slopes_have_the_error_that_they_say():
-    """Over many draws the slope's deviation is that of its standard error, within a quarter."""
+    """Over many draws the scatter of the slopes matches their standard error within a quarter."""
     found = [slopes(trusted(np.ones(C), seed=seed).batches) for seed in range(40)]
     spread = np.std([f.value for f in found], axis=0)
     stated = np.mean([f.error for f in found], axis=0)
@@ -98,7 +98,7 @@ def test_a_scale_of_one_is_none():
 
 
 def test_what_is_found_wrong_is_the_cause_and_no_other_is_looked_for():
-    """The joints' scale is still named beside it."""
+    """The joints' scale is still named after it."""
     factor = np.where(VEHICLE, 1 / 1.3, 2.0)
     trust = trusted(factor)
     found = (Misread("dvl.frame", tuple(range(6))), Misread("dvl unit", tuple(range(6))))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The verdict and its statement: each cause turns it, and nothing else does."""
+"""The verdict and its statement: each cause lowers the verdict, and nothing else does."""
 import json
 from dataclasses import replace
 
@@ -42,8 +42,8 @@ MEASURED = ("measured",) * TABLE.size
 
 
 def channel(unexplained=0.01, width=1.0, **values):
-    """A channel whose effort has power 1, of which so much is left; intervals `width` times right.
-    """
+    """A channel whose effort has power 1, of which `unexplained` is left; its intervals are `width`
+    times the right width."""
     rng = np.random.default_rng(0)
     measured = rng.normal(size=2000)
     error = np.sqrt(unexplained) * rng.normal(size=measured.size)
@@ -55,7 +55,7 @@ def channel(unexplained=0.01, width=1.0, **values):
 
 
 def evidence(changed=None, **values):
-    """Good evidence, but for one channel and for `values`."""
+    """Good evidence except for the `changed` channels and `values`."""
     channels = {name: channel() for name in ROBOT.channels}
     given = Evidence({**channels, **(changed or {})}, "all rows", True, TABLE, MEASURED, [], 0,
                      2.0, 20.0)
@@ -63,7 +63,7 @@ def evidence(changed=None, **values):
 
 
 def test_nothing_wrong_is_good():
-    """And what to do next is to confirm it."""
+    """No reason speaks against it."""
     judged = verdict(evidence())
     assert judged.word == GOOD and judged.reasons == ()
     assert all(answer.verdict == GOOD for answer in judged.answers)
@@ -71,12 +71,12 @@ def test_nothing_wrong_is_good():
 
 @pytest.mark.parametrize("changed, word, said", [
     (channel(0.2), USABLE, "20% of the effort's power"),
-    (channel(0.7), NOT_USABLE, "a sign, an order"),
+    (channel(0.7), NOT_USABLE, "wrong sensor, sign, order"),
     (channel(0.7, moved=False), USABLE, "hardly moved"),
-    (channel(trust="wrong"), NOT_USABLE, "beyond what its noise explains"),
+    (channel(trust="wrong"), NOT_USABLE, "more than noise can explain"),
     (channel(trust="doubtful"), USABLE, "doubtful"),
-    (channel(width=0.75), USABLE, "the 95 % intervals hold"),
-    (channel(width=0.4), NOT_USABLE, "the 95 % intervals hold"),
+    (channel(width=0.75), USABLE, "the 95 % intervals cover"),
+    (channel(width=0.4), NOT_USABLE, "the 95 % intervals cover"),
     (channel(0.09, width=3.0), USABLE, "3.0 times as wide"),
     (channel(0.01, width=2.9), GOOD, ""),    # wide, but little of the effort
     (channel(seconds=1.0), USABLE, "less than 3 s of motion"),
@@ -84,7 +84,7 @@ def test_nothing_wrong_is_good():
     (channel(masked={"joint at rest": 1500}), GOOD, ""),
     (channel(masked={BY_SETTING: 2000}, seconds=0.0), GOOD, "")])
 def test_one_channel_turns_it(changed, word, said):
-    """Left unexplained, wrong, badly calibrated, silent, masked."""
+    """A channel that is unexplained, wrong, badly calibrated, silent or masked."""
     judged = verdict(evidence({"axis_d": changed}))
     assert judged.word == word
     assert (word == GOOD) == (judged.reasons == ())
@@ -100,13 +100,13 @@ def test_one_channel_turns_it(changed, word, said):
     ({"update_ms": None}, GOOD, ""),
     ({"known_from": ()}, USABLE, "save them again")])
 def test_what_concerns_all_turns_it(values, word, said):
-    """Settings, masses, the physical set, time, and parameters that do not say what they are."""
+    """Settings, masses, the physical set, update time, and parameters without `known_from`."""
     judged = verdict(evidence(**values))
     assert judged.word == word and said in " ".join(judged.reasons)
 
 
 def test_a_wrong_setting_and_an_effort_unexplained_are_not_usable():
-    """Each alone is usable where the channel hardly moved."""
+    """Either alone is usable if the channel hardly moved."""
     wrong = [finding_of("thrusters.allocation: 2 and 3 swapped")]
     hardly = {"surge": channel(0.7, moved=False)}
     assert verdict(evidence(hardly)).word == USABLE == verdict(evidence(findings=wrong)).word
@@ -116,7 +116,7 @@ def test_a_wrong_setting_and_an_effort_unexplained_are_not_usable():
 
 
 def test_most_channels_silent_is_not_usable():
-    """And says for what they are masked, once."""
+    """The reason names their mask once."""
     silent = channel(seconds=0.0, masked={"no dvl": 2000})
     judged = verdict(evidence(dict.fromkeys(ROBOT.channels[:6], silent)))
     assert judged.word == NOT_USABLE
@@ -124,17 +124,17 @@ def test_most_channels_silent_is_not_usable():
 
 
 def test_what_is_behind_a_mask_is_named():
-    """Six commands for eight thrusters mask all rows of the vehicle."""
+    """Six commands for eight thrusters mask all rows of the vehicle, and the verdict says so."""
     silent = channel(seconds=0.0, masked={"no thruster command": 2000})
     judged = verdict(evidence(dict.fromkeys(ROBOT.channels[:6], silent), remedies={
         "no thruster command": "got 6 commands, expected 8 (thrusters.allocation)"}))
     assert any("got 6 commands, expected 8" in reason for reason in judged.reasons)
 
 
-@pytest.mark.parametrize("learnt, said", [(True, "livelier motion lets them grow"),
-                                          (False, "Frozen ones do not grow")])
+@pytest.mark.parametrize("learnt, said", [(True, "They widen with more and livelier"),
+                                          (False, "Frozen intervals do not widen")])
 def test_narrow_intervals_grow_where_something_is_learnt(learnt, said):
-    """Of parameters that stay as they are no motion makes them wider."""
+    """No motion widens the intervals of frozen parameters."""
     judged = verdict(evidence({"surge": channel(width=0.3)}, learnt=learnt))
     found = [reason for reason in judged.reasons if "95 % intervals" in reason]
     assert len(found) == 1 and said in found[0]
@@ -145,21 +145,21 @@ SILENT = {"r2": None}
 
 @pytest.mark.parametrize("values, said", [
     ({"masked": {"no dvl": 600, "no imu": 700}}, "masked for 'no imu'"),
-    ({"masked": {"no dvl": 600}, "counted": 900}, "masked for 'no dvl'"),    # and those beside them
-    ({"masked": {"no dvl": 60}, "counted": 90}, "implausible, or beside masked"),
+    ({"masked": {"no dvl": 600}, "counted": 900}, "masked for 'no dvl'"),    # and rows next to them
+    ({"masked": {"no dvl": 60}, "counted": 90}, "implausible or next to masked"),
     ({"masked": {"no dvl": 600}}, "less than 3 s of motion"),
     ({"masked": {}, "moved": False}, "less than 3 s of rows"),
     ({"masked": {"no dvl": 600}, "seconds": 26.0, "figures": SILENT}, "effort varies by less")])
 def test_why_a_channel_is_not_judged_is_what_costs_it_most(values, said):
-    """Masks, rows beside masked ones, too little motion, a recording that is short, or an effort
-    that does not vary."""
+    """Masks, rows next to masked ones, too little motion, a short recording, or a constant effort.
+    """
     silent = channel(**{"seconds": 1.0, **values})
     judged = verdict(evidence({"axis_d": silent}))
     assert judged.word == USABLE and said in judged.reasons[0], judged.reasons
 
 
 def test_what_was_not_judged_is_not_called_good():
-    """Of no channel it is known whether its intervals hold."""
+    """Without a judged channel the verdict does not call the intervals calibrated."""
     silent = {name: channel(seconds=1.0) for name in ROBOT.channels}
     judged = {answer.question: answer for answer in verdict(evidence(silent)).answers}
     assert judged["Does it fit?"].verdict == NOT_USABLE
@@ -168,7 +168,7 @@ def test_what_was_not_judged_is_not_called_good():
 
 
 def test_unmeasured_parts_are_named_with_the_motion_that_shows_them():
-    """In the verdict, and in the statement's list."""
+    """They are named in the verdict and in the statement's list."""
     words = np.array(MEASURED, object)
     words[TABLE.parts["vehicle restoring"]] = "prior"
     words[TABLE.parts["axis_c link"]] = "prior"
@@ -181,14 +181,14 @@ def test_unmeasured_parts_are_named_with_the_motion_that_shows_them():
 
 
 def test_a_change_of_the_robot_that_stands_comes_first_and_is_no_fault():
-    """What was taken or put down is not learnt wrongly; nobody may know of it."""
+    """A payload is no error of the estimate, but the operator may not know of it."""
     said = statement(evidence(), parameters(), "dive 7", change="axis_b link: dynamics changed")
     assert said.verdict.word == GOOD and len(said.next) == 2
-    assert said.next[0].startswith("axis_b link: dynamics changed. What is known of it is from")
+    assert said.next[0].startswith("axis_b link: dynamics changed. The estimate describes")
 
 
 def parameters(words=MEASURED):
-    """A set with intervals and a combination."""
+    """A parameter set with intervals and a combination."""
     values = np.linspace(-1.0, 1.0, TABLE.size)
     return ParameterSet(TABLE.names, values, known_from=words,
                         intervals=np.stack([values - 0.5, values + 0.5]), identifiability={
@@ -196,7 +196,7 @@ def parameters(words=MEASURED):
 
 
 def test_the_statement_begins_with_the_answer_and_holds_everything():
-    """As text: verdict in the title, all parameters with intervals; as a document: plain types."""
+    """The text has the verdict in its title and all parameters; the document has plain types."""
     said = statement(evidence(), parameters(), "dive 7", "/data/statement.yaml", ("changed once",))
     text, document = said.text(), json.loads(json.dumps(said.document()))
     assert text.startswith("# Good: dive 7") and "R²" in text and "changed once" in text
@@ -211,7 +211,7 @@ def test_the_statement_begins_with_the_answer_and_holds_everything():
 
 
 def test_a_joints_rows_tell_whatever_the_model_says():
-    """Rows of the vehicle tell in motion only."""
+    """Rows of the vehicle tell only in motion."""
     moves = np.zeros((2, TABLE.channels), bool)
     moves[0, 0] = True
     told = telling(TABLE, moves)

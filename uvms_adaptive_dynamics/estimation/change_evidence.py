@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dtrtrs
+from scipy.linalg.lapack import dpotrf, dtrtrs
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,10 @@ def bayes_factor(A: np.ndarray, b: np.ndarray, stddev: np.ndarray) -> tuple[floa
     D = stddev
     M = D[:, None] * A * D
     M.flat[::D.size + 1] += 1.0
-    L = np.linalg.cholesky(M)
+    # The transpose of the symmetric matrix is in the order LAPACK works in place.
+    L, info = dpotrf(M.T, lower=1, clean=0, overwrite_a=1)
+    if info:
+        raise np.linalg.LinAlgError("a change's information is not positive definite")
     u, _ = dtrtrs(L, D * b, lower=1)
     mean = D * dtrtrs(L, u, lower=1, trans=1)[0]
     return float(0.5 * u @ u - np.log(L.diagonal()).sum()), mean

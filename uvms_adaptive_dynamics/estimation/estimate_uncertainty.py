@@ -12,13 +12,16 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is uncertain of the present estimate: its covariance, what timing and calibration may move
-it by, and of which parameters that makes measured ones."""
+"""How uncertain the present estimate is: its covariance, what timing and calibration errors may
+move it by, and which parameters are therefore measured."""
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from ..config import Config
+from ..errors import SolverError
 from ..model.covariance import deviations
 from ..model.parameter_file import CAUSES
 from ..model.physical_set import PhysicalSet
@@ -34,17 +37,33 @@ from ..uncertainty.parameter_covariance import (
 from .free_set import FreeSet
 from .information import InformationState
 
+# Share of the rows behind an estimate that may join them before its covariance is refreshed: until
+# then the covariance is too large by at most this share, where new rows resemble the old ones.
+REFRESHED_GROWTH = 0.02
+
+
+class _Solved(NamedTuple):
+    """The estimate pi (p,) whose covariance is still to be formed: A (p, p) and g (p,) of its cost
+    pi^T A pi - 2 g^T pi, and the covariance (p, p) of the gradient known then."""
+
+    A: np.ndarray
+    g: np.ndarray
+    gradient_covariance: np.ndarray
+    pi: np.ndarray
+
 
 class EstimateUncertainty:
     """Follows the estimate from solve to solve; docs/mathematics.md, "Covariance".
 
-    covariance: of the estimate, by `uncertainty.covariance`; systematic (CAUSES, p), read-only:
-    what one deviation of each cause that no residual shows moves the estimate by."""
+    covariance: by `uncertainty.covariance`, of the estimate of at most a turn of
+    `GradientCovariance` ago; systematic (CAUSES, p), read-only, of the same estimate: what one
+    deviation of each cause that no residual shows moves it by. `refresh` brings both up to date."""
 
     covariance: ParameterCovariance
     systematic: np.ndarray
     _increments: IncrementCovariance
     _inverse: ConstrainedInverse | None
+    _solved: _Solved | None
 
     def __init__(self, config: Config, physical: PhysicalSet, information: InformationState,
                  free_set: FreeSet):
@@ -61,32 +80,64 @@ class EstimateUncertainty:
         self.systematic = (np.zeros((CAUSES, len(covariance))) if systematic is None
                            else systematic)
         self._increments = IncrementCovariance(self._settings, self._floor)
-        self._inverse = None
+        self._inverse, self._solved = None, None
 
     def follow(self, problem: HorizonProblem, before: np.ndarray, pi: np.ndarray) -> None:
         """The estimate moves from `before` to the minimum pi (p,) of a problem. Raises SolverError
         where the problem determines no covariance, and then nothing has changed."""
-        free = self._free_set.free
-        A, B = problem.total.H, self._information.gradient_covariance()
-        G = ConstrainedInverse(A, B, self._physical.active_normals(pi),
-                               len(self._physical.table.equal_pairs), A @ pi - problem.total.g,
+        solved = _Solved(problem.total.H, problem.total.g, self._information.gradient.covariance,
+                         pi)
+        if self._inverse is None or self._is_due():
+            self._refresh(solved)
+        else:
+            self._solved = solved
+        self._increments.add_increment(before, pi)
+        if self._settings.covariance == "increments":
+            self.covariance = self._covariance_of_increments()
+
+    def refresh(self) -> None:
+        """Bring covariance and systematic up to date with the last solve; what was known before
+        stays where knowledge has changed since, or where that solve determines none."""
+        solved = self._solved
+        if (solved is not None
+                and solved.gradient_covariance is self._information.gradient.covariance):
+            try:
+                self._refresh(solved)
+            except SolverError:
+                self._solved = None
+
+    def _is_due(self) -> bool:
+        """Whether the gradient's covariance is another one (after each of its turns, and whenever
+        knowledge is dropped, held or returned to), or the rows have grown by REFRESHED_GROWTH."""
+        information = self._information
+        grown = information.rows_learned - self._rows_refreshed
+        return (information.gradient.covariance is not self._gradient_covariance
+                or grown > REFRESHED_GROWTH * min(information.rows_learned,
+                                                  information.rows_remembered))
+
+    def _refresh(self, solved: _Solved) -> None:
+        information, free = self._information, self._free_set.free
+        A, B = solved.A, information.gradient_covariance()
+        G = ConstrainedInverse(A, B, self._physical.active_normals(solved.pi),
+                               len(self._physical.table.equal_pairs), A @ solved.pi - solved.g,
                                free)
-        systematic = self._information.systematic_moves(G, pi)
+        systematic = information.systematic_moves(G, solved.pi)
         if not free.all():
             systematic[:, ~free] = self.systematic[:, ~free]
         systematic.setflags(write=False)
-        self._inverse, self.systematic = G, systematic
-        self._increments.add_increment(before, pi)
-        self.covariance = (self._covariance_of_increments()
-                           if self._settings.covariance == "increments"
-                           else SandwichCovariance(G, B, A, free, self._free_set.covariance))
+        self._inverse, self.systematic, self._solved = G, systematic, None
+        self._gradient_covariance = solved.gradient_covariance
+        self._rows_refreshed = information.rows_learned
+        if self._settings.covariance != "increments":
+            self.covariance = SandwichCovariance(G, B, A, free, self._free_set.covariance)
 
     def follow_free_set(self) -> None:
         """Other parameters are free: until the next solve nothing is known of what data say."""
-        self._inverse = None
+        self._inverse, self._solved = None, None
 
     def kept(self) -> ParameterCovariance:
-        """The covariance as a matrix, which no longer hangs on the data behind it."""
+        """The covariance as a matrix, which no longer depends on the data behind it."""
+        self.refresh()
         self.covariance = MatrixCovariance(self.covariance.matrix)
         return self.covariance
 
@@ -103,6 +154,7 @@ class EstimateUncertainty:
     def known_from(self, pi: np.ndarray) -> tuple[tuple[str, ...], bool]:
         """For each parameter of the estimate pi (p,) whether data made it 'measured', 'weak', or
         left it to the 'prior'; and whether there was a solve that could."""
+        self.refresh()
         before = self.prior_stddev
         if self._inverse is None:
             return known_from(before, np.zeros_like(before), before, before, before), False

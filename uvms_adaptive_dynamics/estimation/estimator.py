@@ -470,6 +470,7 @@ class Estimator:
     @property
     def covariance(self) -> np.ndarray:
         """(p, p) of the present estimate, read-only."""
+        self._uncertainty.refresh()
         return self._uncertainty.covariance.matrix
 
     @property

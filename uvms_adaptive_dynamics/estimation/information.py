@@ -77,6 +77,8 @@ class InformationState:
     `marginalize`, `drop_window`; `record` and `put_back` return to an earlier state. Else: `hold`,
     `break_off`, `restart`. Questions: `problem`, `cost`, `gradient_covariance`,
     `systematic_moves`, `data_information`.
+
+    rows_learned: since the restart; rows_remembered: how many of them forgetting leaves at most.
     """
 
     def __init__(self, config: Config, physical: PhysicalSet, kernel: np.ndarray,
@@ -89,11 +91,11 @@ class InformationState:
         self._presumed = presumed
         self._current_time = config.robot.current_time
         settings = config.estimation
-        memory = 1 / max(1 - settings.forgetting, 1e-6)
+        self._memory = 1 / max(1 - settings.forgetting, 1e-6)       # [ticks]
         self.noise = channel_noise(config.uncertainty, noise, self._period, settings.noise_time,
-                                   memory, settings.adapt_noise)
+                                   self._memory, settings.adapt_noise)
         self._coupling = Coupling(settings, physical.table)
-        self._frozen_doubt = FrozenDoubt(physical.table.channels, memory)
+        self._frozen_doubt = FrozenDoubt(physical.table.channels, self._memory)
 
     # --- verbs ------------------------------------------------------------------------------------
 
@@ -119,13 +121,14 @@ class InformationState:
         # With the paper's arrival costs only the window's rows tell of the gradient's noise.
         keeps_old = settings.arrival == "information"
         decay = self.arrival.decay if keeps_old else 1 - 1 / settings.horizon
+        self.rows_remembered = table.channels * (self._memory if keeps_old else settings.horizon)
         self.gradient = GradientCovariance(table.channels, table.size, self._kernel, self._period,
                                            decay, settings.forgetting)
         if residual_products is not None:
             self.gradient.autocovariance.go_on_from(residual_products)
         self.systematic = SystematicGradient(self._uncertainty, 6 if table.vehicle else 0,
                                              table.channels, table.size, self._period, decay,
-                                             self._kernel, 1 / max(1 - settings.forgetting, 1e-6))
+                                             self._kernel, self._memory)
         if systematic is not None:
             # What moves the values by this much has this gradient in the cost that goes on.
             root = prior.rows[:, :-1]

@@ -63,9 +63,15 @@ class RowExcitation:
         """period [s] of the rows; presumed (p,): parameters of such a robot, by which it is seen to
         move where an estimate that is wrong says that its motion takes no effort."""
         self._blocks, self._presumed = _blocks(table), presumed
-        # (C, blocks) what acts on the vehicle of the arm
-        self._by_arm = np.zeros((table.channels, self._blocks.shape[1]))
-        self._by_arm[:table.channels - table.n, self._blocks.shape[1] - table.n:] = 1.0
+        self._count = count = self._blocks.shape[1]
+        # (p, 2 blocks) efforts of the blocks, by the estimate and by the presumed parameters, and
+        # (2 blocks, 2) their sums
+        self._of_both = np.hstack([self._blocks, presumed[:, None] * self._blocks])
+        self._sums = np.repeat(np.eye(2), count, axis=0)
+        # (2 C, 2 blocks) what acts on the vehicle of the arm, by the estimate
+        by_arm = np.zeros((table.channels, 2 * count))
+        by_arm[:table.channels - table.n, count - table.n:count] = 1.0
+        self._by_arm = np.tile(by_arm, (2, 1))
         # squared, it falls twice as fast
         self._rate = min(1.0, period / RECENT_MOTION)
         self._coasting = min(1.0, 2 * period / COASTING)
@@ -91,10 +97,15 @@ class RowExcitation:
         away = Y - self._mean
         self._mean += rate[:, None] * away
         way = self._mean - self._place
-        # squared efforts of the blocks, and the arm's of them that act on the vehicle
-        squares = self._squares(np.array([[away], [way]]) * np.array([pi, self._presumed])[:, None])
-        (taken, taken_presumed), (along, along_presumed) = squares.sum(axis=-1)
-        by_arm, arm_along = (squares[:, 0] * self._by_arm).sum(axis=-1)
+        # Squared efforts of the blocks: of the variation and of the way, each row's of both sets of
+        # parameters.
+        count = self._count
+        self._of_both[:, :count] = pi[:, None] * self._blocks
+        squares = (np.concatenate([away, way]) @ self._of_both) ** 2
+        (taken, along), (taken_presumed, along_presumed) = (
+            squares @ self._sums).T.reshape(2, 2, -1)
+        # the arm's of them that act on the vehicle
+        by_arm, arm_along = (squares * self._by_arm).sum(axis=-1).reshape(2, -1)
         # A first row has not moved: its distance from the initial mean is no motion.
         self._variation += rate * (begun * taken - self._variation)
         self._motion += rate * (begun * np.maximum(taken, taken_presumed) - self._motion)
@@ -111,8 +122,8 @@ class RowExcitation:
                  & (self._drive > driven))
         self._keep(away, moves & (self._seen > 1))
         if self._ticks % self._spacing == 0:
-            self._reference = self._squares(self._kept * pi).sum(axis=(0, -1)) / np.clip(
-                self._number, 1, REFERENCES_KEPT)
+            kept = (self._kept @ self._of_both[:, :count]) ** 2
+            self._reference = kept.sum(axis=(0, -1)) / np.clip(self._number, 1, REFERENCES_KEPT)
         self._ticks += 1
         # Too slow to be seen within a second, a tilt comes to other places all the same.
         elsewhere = valid & (np.maximum(along, along_presumed) > driven) & (along >= rests) & (
@@ -122,10 +133,6 @@ class RowExcitation:
         np.copyto(self._place_effort, self._effort_mean, where=fresh)
         self._still = np.where(fresh, 0, self._still + valid)
         return Excited(valid & (self._still <= self._linger), moves)
-
-    def _squares(self, efforts: np.ndarray) -> np.ndarray:
-        """(..., C, blocks) the blocks' squared efforts, from those of parameters (..., C, p)."""
-        return (efforts @ self._blocks) ** 2
 
     def _keep(self, away: np.ndarray, moves: np.ndarray) -> None:
         """Keep a regressor of each row that has moved for another while."""

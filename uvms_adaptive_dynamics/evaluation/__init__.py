@@ -14,8 +14,8 @@
 
 """Offline evaluation of recordings through the same front end and estimator as the node.
 
-The data's way: bags -> run (front end, estimator) -> log, run record -> metrics.json, samples.csv
-and the report's page (`report`, `page_data`, files in `page/`); `evaluate_command` is the command
-line. `rosbags` is imported by `bags` alone, jinja2 by `report`, matplotlib by `figures` and its
-`canvas`, which a run needs for --figures alone.
+Data flow: bags -> run (front end, estimator) -> log, run record -> metrics.json, samples.csv and
+the report (`report`, `page_data`, files in `page/`); `evaluate_command` is the command line. Only
+`bags` imports rosbags and only `report` jinja2; matplotlib is needed only for --figures, by
+`figures` and its `canvas`.
 """

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The rows on which arm and vehicle are held against each other at the end of a run."""
+"""Check the arm's data against the vehicle's at the end of a run: rows and columns for
+`uncertainty/arm_evidence.py`."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -31,27 +32,28 @@ from ..uncertainty.verdict import Finding
 from .arm_exchange import EXCHANGE_STRIDE, mistaken_joint
 from .log import RunLog
 
-CHECKED_EVERY = 3   # ticks between the samples that are looked at: motion is slower
-CHECKED_SECONDS = 180.0  # [s] of the newest samples
+CHECKED_EVERY = 3   # ticks between checked samples: motion is slower
+CHECKED_SECONDS = 180.0  # [s] length of the checked samples, the newest ones
 DRAG = "link_drag"
-# Sets of what every such robot has and the paper's model lacks. Drag acts as a delay would, a
-# moment across the axes as that of an arm of another weight: a fault has to be told from them.
+# Terms that every such robot has and the paper's model lacks. Drag looks like a delay, and a moment
+# across the axes like an arm of another weight, so they are fitted along with the faults.
 LACKING = (DRAG, "off_axis_damping")
-WEIGHT = ("m", "mlx", "mly", "mlz")  # of a link: what gravity acts on, and buoyancy
-JOINT_NUDGE = 0.05  # [rad, m] of a joint, by which the change of the predictions is measured
+WEIGHT = ("m", "mlx", "mly", "mlz")  # of a link: what gravity and buoyancy act on
+JOINT_NUDGE = 0.05  # [rad, m] step of a joint for derivatives of the predictions
 
 
 def samples_kept(config: Config) -> int:
-    """How many samples, CHECKED_EVERY-th of a run, are looked at."""
+    """Number of checked samples, each CHECKED_EVERY-th of a run."""
     return round(CHECKED_SECONDS / config.filter.period / CHECKED_EVERY)
 
 
 def arm_check(samples: Sequence[Sample], log: RunLog, pi: np.ndarray, config: Config,
               robot: RobotModel, sign_doubted: bool = False) -> list[Finding]:
-    """What is surely wrong with the arm's data beside the vehicle's, in the last recording of the
-    log, of which the samples are; pi (p,): the estimate; sign_doubted: an effort goes with its
-    joint's speed, and either may have the wrong sign. A robot without vehicle or arm has nothing to
-    check."""
+    """Faults of the arm's data that the vehicle's data prove, in the last recording of the log; []
+    for a robot without vehicle or arm.
+
+    samples: of that recording; pi (p,): the estimate; sign_doubted: an effort goes with its joint's
+    speed, so one of the two has the wrong sign."""
     if not (robot.vehicle and robot.joints and robot.coupled):
         return []
     n, whole = len(robot.joints), _with_lacking(config, robot)
@@ -87,19 +89,20 @@ def arm_check(samples: Sequence[Sample], log: RunLog, pi: np.ndarray, config: Co
 
 
 def _with_lacking(config: Config, robot: RobotModel) -> RobotModel:
-    """The robot with the sets that it lacks among the parameters."""
+    """The robot with the terms that its model lacks."""
     terms = tuple(dict.fromkeys((*config.robot.terms, *LACKING)))
     return RobotModel(config.with_values({"robot.terms": terms}), robot.arm)
 
 
 def _low_passed(samples: Sequence[Sample], pi: np.ndarray, config: Config,
                 robot: RobotModel, whole: RobotModel) -> tuple[np.ndarray, np.ndarray]:
-    """(times (T,), columns (T, C, k)): the change of predictions as the arm's data get later (1)
-    and with each joint's position (n), then what may be lacking: drag of the links (n), the other
-    sets that the robot `whole` has, buoyancy of the links; NaN where a row does not count."""
+    """(times (T,), columns (T, C, k)): derivatives of the predictions with respect to the lag of
+    the arm's data (1) and to each joint's position (n), then terms that the model may lack: drag of
+    the links (n), the other terms of the robot `whole`, buoyancy of the links; NaN in masked rows.
+    """
     sets, period = whole.table.term_slices, CHECKED_EVERY * config.filter.period
     places = np.concatenate([np.arange(sets[name].start, sets[name].stop) for name in LACKING])
-    # Buoyancy is weight that has no inertia; where volumes are set it is known.
+    # Buoyancy acts like weight without inertia; it is known if volumes are set.
     floating = np.array([] if robot.knows_buoyancy else whole.table.places(
         f"{joint}.{name}" for joint in robot.joints for name in WEIGHT), int)
     columns = 1 + len(robot.joints) + len(places) + len(floating)
@@ -107,13 +110,13 @@ def _low_passed(samples: Sequence[Sample], pi: np.ndarray, config: Config,
     zero, found = np.zeros(len(robot.channels)), []
     for k, (before, sample, after) in enumerate(zip(samples, samples[1:], samples[2:])):
         steps = np.array([sample.t - before.t, after.t - sample.t])
-        if (np.abs(steps - period) > 0.5 * period).any():     # a gap, or another recording
+        if (np.abs(steps - period) > 0.5 * period).any():     # a gap or another recording
             row_filter.reset()
             continue
         Y = np.column_stack([_late(before, sample, after, pi, robot) / (2 * period),
                              _turned(sample, pi, robot), whole.raw_rows(sample).Y[:, places],
                              whole.raw_rows(at_rest(sample)).Y[:, floating]])
-        # Vehicle rows are masked where vehicle or arm is not known: there is no change of it then.
+        # Without known motion of vehicle and arm in the neighbours there is no derivative.
         known = all(each.valid[robot.vehicle_rows].all() for each in (before, after))
         row = row_filter.add_row(sample.t, RawRows(Y, zero, zero), sample.valid & known)
         if row is not None and k % EXCHANGE_STRIDE == 0:
@@ -123,15 +126,15 @@ def _low_passed(samples: Sequence[Sample], pi: np.ndarray, config: Config,
 
 
 def at_rest(sample: Sample) -> Sample:
-    """The same posture and attitude, nothing moving."""
+    """The sample with the same posture and attitude, at rest."""
     still, joints = np.zeros(6), np.zeros(len(sample.mu))
     return replace(sample, nu=still, nu_dot=still, mu_dot=joints, mu_ddot=joints)
 
 
 def _late(before: Sample, sample: Sample, after: Sample, pi: np.ndarray,
           robot: RobotModel) -> np.ndarray:
-    """(C,) change of the predictions over two periods, as the arm's data get later: the vehicle
-    carries the arm of a later time, and a joint's effort is that on an earlier vehicle."""
+    """(C,) change of the predictions if the arm's data are two periods later: the vehicle then
+    carries the arm of a later time, and the joints act on an earlier vehicle."""
     def predicted(arm: Sample, base: Sample) -> np.ndarray:
         return _predicted(replace(base, mu=arm.mu, mu_dot=arm.mu_dot, mu_ddot=arm.mu_ddot), pi,
                           robot)
@@ -142,7 +145,7 @@ def _late(before: Sample, sample: Sample, after: Sample, pi: np.ndarray,
 
 
 def _turned(sample: Sample, pi: np.ndarray, robot: RobotModel) -> np.ndarray:
-    """(C, n) change of the predictions with each joint's position."""
+    """(C, n) derivatives of the predictions with respect to each joint's position."""
     here = _predicted(sample, pi, robot)
     return np.column_stack([
         (_predicted(replace(sample, mu=sample.mu + turn), pi, robot) - here) / JOINT_NUDGE

@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Whether joints that are exchanged or mirrored explain what looks like a wrong effort or zero.
+"""Check whether exchanged or mirrored joints explain what looks like a wrong effort or zero.
 
-Two joints of exchanged names, and a joint whose position counts the other way, leave rows that a
-factor or a constant on an effort explains better than nothing. It cannot mend them. Rows are made
-for each exchange and each mirrored joint, and their likelihood decides.
+If two joints have exchanged names, or a joint's position counts the other way, a factor or constant
+on an effort improves the fit but does not correct it. So each exchange and each mirrored joint is
+tried on the rows, and their likelihood decides.
 """
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ from ..uncertainty.added_direction import RobustFit
 from ..uncertainty.arm_evidence import LEAST_COST_GAIN
 from ..uncertainty.verdict import Finding
 
-COMPARED_SAMPLES = 600  # samples that are looked at: half a minute
-EXCHANGE_STRIDE = 2  # of their rows: the low-pass leaves nothing between them
-ZEROS = 3           # places within the limits at which the zero of a mirrored position may lie
+COMPARED_SAMPLES = 600  # samples compared: half a minute
+EXCHANGE_STRIDE = 2  # every second row: the low-pass removes what lies between
+ZEROS = 3           # positions within the limits tried as the zero of a mirrored joint
 
 Change = Callable[[Sample], Sample]
 
 
 def mistaken_joint(samples: Sequence[Sample], config: Config, robot: RobotModel, period: float,
                    room: np.ndarray, gain: float) -> Finding | None:
-    """The exchange or mirrored joint that lowers the cost of a row by more than `gain`, and with
-    odds of a thousand against the rows as they are; None where none does.
+    """The exchange or mirrored joint that best explains the rows, or None. It must lower the cost
+    per row by more than `gain`, and have odds of 1000 against the unchanged rows.
 
-    samples: `period` [s] apart; robot: with all terms that are fitted; room (n, 2): how far the
-    joints' positions may be moved down (negative) and up within their limits.
+    samples: `period` [s] apart; robot: with all fitted terms; room (n, 2): how far the joints'
+    positions may move down (negative) and up within their limits.
     """
     samples, row_filter = samples[-COMPARED_SAMPLES:], replace(config.filter, period=period)
 
@@ -74,7 +74,7 @@ def mistaken_joint(samples: Sequence[Sample], config: Config, robot: RobotModel,
 
 def _guesses(samples: Sequence[Sample], robot: RobotModel, room: np.ndarray
              ) -> Iterator[tuple[Change | None, list[tuple[Finding, np.ndarray | None]]]]:
-    """(change of the samples, [(finding, signs (C,) of the efforts)]); None: as they are."""
+    """Yield (change of the samples, [(finding, signs (C,) of the efforts)]); None: unchanged."""
     joints, C = robot.joints, len(robot.channels)
     for i, j in combinations(range(len(joints)), 2):
         yield partial(_exchanged, i=i, j=j), [(_exchange(joints[i], joints[j]), None)]
@@ -83,7 +83,7 @@ def _guesses(samples: Sequence[Sample], robot: RobotModel, room: np.ndarray
         sign = np.ones(C)
         sign[C - len(joints) + j] = -1.0
         yield None, [(_effort_sign(name), sign)]
-        # The positions mirrored about their own middle, moved to where the limits let them be.
+        # Mirror the positions about their own middle, then shift them within the limits.
         middle = mu[:, j].min() + mu[:, j].max()
         if not np.isfinite(room[j]).all():
             continue
@@ -104,22 +104,22 @@ def _exchanged(sample: Sample, i: int, j: int) -> Sample:
 
 
 def _mirrored(sample: Sample, j: int, total: float) -> Sample:
-    """The sample with joint j at `total` [rad, m] less its position, and so its velocity."""
+    """The sample with joint j at `total` [rad, m] minus its position; its velocity changes sign."""
     sign = np.where(np.arange(len(sample.mu)) == j, -1.0, 1.0)
     return replace(sample, mu=np.where(sign < 0.0, total - sample.mu, sample.mu),
                    mu_dot=sign * sample.mu_dot, mu_ddot=sign * sample.mu_ddot)
 
 
 def _fit(samples: Sequence[Sample], robot: RobotModel, settings: Filter) -> RobustFit | None:
-    """The fit to the samples' low-passed rows; None where there are none."""
+    """The fit to the samples' low-passed rows; None without valid rows."""
     t, Y, tau, valid = low_passed(samples, settings, robot.raw_rows)
     return RobustFit(Y, tau, valid, t) if valid.any() else None
 
 
 def low_passed(samples: Sequence[Sample], settings: Filter, make: Callable[[Sample], RawRows]
                ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Every EXCHANGE_STRIDE-th of the low-passed rows that `make` gives of each sample: t (T,), Y
-    (T, C, p), efforts less known loads (T, C), valid (T, C)."""
+    """Every EXCHANGE_STRIDE-th low-passed row of the samples, with `make` giving the raw rows: t
+    (T,), Y (T, C, p), efforts minus known loads (T, C), valid (T, C)."""
     shape = make(samples[0]).Y.shape
     row_filter, found, last = RowFilter(settings, *shape), [], None
     for k, sample in enumerate(samples):
@@ -137,9 +137,9 @@ def low_passed(samples: Sequence[Sample], settings: Filter, make: Callable[[Samp
 
 def _exchange(one: str, other: str) -> Finding:
     return Finding("joint_states.names", (
-        f"joint_states.names: {one} and {other} are exchanged, position, velocity and effort "
-        "together, as the weight of the links tells; exchange them in joint_states.names, or in "
-        "the names that the driver publishes"))
+        f"joint_states.names: the weight of the links shows that {one} and {other} are exchanged, "
+        "with position, velocity and effort; exchange them in joint_states.names, or in the names "
+        "that the driver publishes"))
 
 
 def _effort_sign(name: str) -> Finding:
@@ -151,6 +151,6 @@ def _effort_sign(name: str) -> Finding:
 def _mirror(name: str, effort: bool) -> Finding:
     what = "position, velocity and effort" if effort else "position and velocity"
     return Finding("joint position", (
-        f"joint position: {what} of {name} have the wrong sign, as the weight of the links tells; "
-        "turn them in the driver, or the joint's axis in the URDF"
+        f"joint position: the weight of the links shows that {what} of {name} have the wrong sign; "
+        "flip them in the driver, or the joint's axis in the URDF"
         + ("" if effort else " and the sign of its joint_states.effort_scale")))

@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Messages of a recording in the order of their reception, each under the role that it has.
+"""Messages of a recording in order of reception, each under its role.
 
-A recording is a rosbag2 bag, an ArduPilot log, a telemetry log or a CSV with its mapping; its kind
-shows in its name. Whatever is wrong with it becomes one BagError that names the thing and says what
-to do.
+A recording is a rosbag2 bag, an ArduPilot log, a telemetry log or a CSV file with its mapping; its
+name tells which. Any problem with it raises one BagError that names the culprit and says what to
+do.
 """
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from ..options import BAG_SUFFIXES
 from ..signals.topics import Input, topic_setting
 from .recording import Piece, Recording, Topic, as_piece
 
-# Inputs that the run can do without: what is lost then.
+# Optional inputs, and what is lost without them.
 OPTIONAL_INPUTS = {"battery": "the constant thrusters.voltage is used",
-                   "depth": "rows at the surface and on the floor cannot be told apart and masked"}
+                   "depth": "rows at the surface and on the floor cannot be recognized and masked"}
 
 
 @dataclass(frozen=True)
 class BagContents:
-    """What a checked recording holds: the bag's topic of each role, times of reception [s since the
-    epoch] of the piece that is used, warnings."""
+    """A checked recording: topic of each role, first and last time of reception [s since the epoch]
+    of the piece in use, warnings."""
 
     path: Path
     topics: dict[str, str]
@@ -54,8 +54,10 @@ class BagContents:
 
 
 def check_bag(bag: str | Path | Piece, inputs: Sequence[Input]) -> BagContents:
-    """Open the recording and match its topics to `inputs`; raises BagError where a needed one is
-    missing or another type, and where the piece lies outside the recording."""
+    """Open the recording and match its topics to `inputs`.
+
+    Raises BagError if a required topic is missing or has the wrong type, or if the piece lies
+    outside the recording."""
     piece = as_piece(bag)
     with opened(piece.path) as recording:
         chosen, warnings = _match(piece.path, recording.topics, inputs)
@@ -68,14 +70,13 @@ def read_messages(bag: str | Path | Piece, inputs: Sequence[Input],
                   refused: Counter | None = None) -> Iterator[tuple[str, Any, float]]:
     """Yield `(role, message, receive_time)` [s since the epoch] in order of reception.
 
-    Single messages that cannot be decoded are left out and counted in `refused` under `"<role>: not
-    decodable"`. Raises BagError as `check_bag` does, and where the file turns out to be damaged on
-    the way.
+    Messages that cannot be decoded are skipped and counted in `refused` as `"<role>: not
+    decodable"`. Raises BagError like `check_bag`, and when reading reaches a damaged part.
     """
     piece = as_piece(bag)
     with opened(piece.path) as recording:
         chosen, _ = _match(piece.path, recording.topics, inputs)
-        roles: dict[str, list[str]] = {}      # a topic may serve several
+        roles: dict[str, list[str]] = {}      # one topic may serve several roles
         for role, topic in chosen.items():
             roles.setdefault(topic, []).append(role)
         for topic, message, t in recording.messages(roles, *_bounds(piece, recording)):
@@ -89,10 +90,9 @@ def read_messages(bag: str | Path | Piece, inputs: Sequence[Input],
 
 @contextmanager
 def opened(path: str | Path) -> Iterator[Recording]:
-    """An open recording of whichever kind; raises BagError where it cannot be opened, or later be
-    read."""
+    """An open recording of any kind; raises BagError if it cannot be opened or later read."""
     path = Path(path).expanduser()
-    if not os.path.exists(path):     # false, too, for a name that no file can have
+    if not os.path.exists(path):     # also false for invalid file names
         raise BagError(f"bag '{path}' does not exist.")
     if path.is_dir() or path.suffix in BAG_SUFFIXES:
         from .rosbag_file import opened_bag
@@ -108,14 +108,14 @@ def _bounds(piece: Piece, recording: Recording) -> tuple[float, float]:
     length = recording.end - recording.start
     if piece.begin > length:
         raise BagError(f"bag '{piece.path}' is {length:.1f} s long; got a beginning at "
-                       f"{piece.begin:g} s, expected one before its end.")
+                       f"{piece.begin:g} s, expected one before the end.")
     return (recording.start + piece.begin if piece.begin > 0.0 else -math.inf,
             math.inf if piece.end is None else recording.start + piece.end)
 
 
 def _match(path: str | Path, there: Mapping[str, Topic],
            inputs: Sequence[Input]) -> tuple[dict[str, str], list[str]]:
-    """The topic of each role, and warnings; raises BagError where a needed topic cannot be used."""
+    """The topic of each role, and warnings; raises BagError if a required topic is unusable."""
     chosen: dict[str, str] = {}
     warnings = []
     for needed in inputs:
@@ -124,10 +124,10 @@ def _match(path: str | Path, there: Mapping[str, Topic],
             lack = (f"has no topic '{needed.topic}'" if topic is None
                     else f"has no messages on '{topic}'")
             sentence = (f"bag '{path}' {lack} ({needed.type}), "
-                        f"which {_setting(needed.role, 'topic')} asks for")
+                        f"which {_setting(needed.role, 'topic')} names")
             if needed.role not in OPTIONAL_INPUTS:
                 raise BagError(f"{sentence}; it has {_listing(there)}. The command inspect "
-                               "proposes the settings for it.")
+                               "proposes settings for it.")
             warnings.append(f"{sentence}: {OPTIONAL_INPUTS[needed.role]}.")
             continue
         if there[topic].types != (needed.type,):
@@ -137,8 +137,8 @@ def _match(path: str | Path, there: Mapping[str, Topic],
 
 
 def find_topic(path: str | Path, there: Mapping[str, Topic], needed: Input) -> str | None:
-    """The bag's topic of an input: its own name, else (relative names) the only one that ends in
-    it."""
+    """The bag's topic for an input: the topic of that name or, for a relative name, the only one
+    that ends in it; None without one. Raises BagError if several end in it."""
     exact = needed.topic if needed.topic.startswith("/") else f"/{needed.topic}"
     if exact in there or needed.topic.startswith("/"):
         return exact if exact in there else None
@@ -146,7 +146,7 @@ def find_topic(path: str | Path, there: Mapping[str, Topic], needed: Input) -> s
     if len(matching) > 1:
         raise BagError(
             f"bag '{path}' has several topics for '{needed.topic}': {', '.join(matching)}; "
-            f"set {_setting(needed.role, 'topic')} to the whole name of the one to use.")
+            f"set {_setting(needed.role, 'topic')} to the full name of the one to use.")
     return matching[0] if matching else None
 
 
@@ -161,7 +161,7 @@ def _other_type(path: str | Path, topic: str, types: Sequence[str], needed: Inpu
 
 
 def types_of(role: str) -> tuple[str, ...]:
-    """The message types that a role's section allows; none for a role without a section."""
+    """The message types that a role's settings allow; empty for a role without a section."""
     section = getattr(Config(), role, None)
     return next((f.metadata["choices"] for f in fields(section) if f.name == "type"),
                 ()) if section else ()

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What all figures share: style, colours, grids of axes."""
+"""Style, colours and grids of axes shared by all figures."""
 from __future__ import annotations
 
 from matplotlib.axes import Axes
@@ -24,7 +24,7 @@ INK, GRID = "#444444", "#e4e4e4"
 MEASURED_COLOUR, MODEL_COLOUR = "#a9a29a", "#2f6f9f"
 PRIOR_COLOUR, FINAL_COLOUR = "#b9772f", "#4d8a63"
 MASKED_COLOUR = "#f1ede4"
-# Above an axis rather than outside the figure, which matplotlib knows from 3.7 on only.
+# Above an axis rather than outside the figure, which needs matplotlib 3.7.
 LEGEND_ABOVE = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2}
 STYLE = {
     "font.size": 8.5, "figure.labelsize": 8.5, "figure.titlesize": 8.5, "axes.titlesize": 8.5,
@@ -38,7 +38,7 @@ STYLE = {
 
 
 def panels(count: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
-    """A figure of `count` equal axes in rows of `columns`; `height` of one [inch]."""
+    """A figure with `count` equal axes in rows of `columns`, each `height` [inch] high."""
     columns = min(columns, count)
     rows = -(-count // columns)
     figure = Figure(figsize=(FIGURE_WIDTH, height * rows + 0.5))

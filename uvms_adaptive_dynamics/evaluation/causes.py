@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Why rows or samples are missing, and the setting or the driver that would mend it."""
+"""Why rows or samples are missing, and which setting or driver to fix."""
 from __future__ import annotations
 
 from collections import Counter
@@ -30,15 +30,15 @@ from ..uncertainty.verdict import NO_FAULTS
 from .bags import BagContents
 from .mask_spans import Span
 
-# The input behind a mask's reason.
+# The input behind each mask reason.
 ROLE_OF_REASON = {NO_IMU: "imu", CONTRADICTS: "imu", NO_DVL: "dvl", DVL_CONTRADICTS: "dvl",
                   NO_STATE: "joint_states", "arm never seen": "joint_states",
                   CONTRADICT: "joint_states", MISPLACED: "joint_states",
                   "joint readings erratic": "joint_states", NO_EFFORT: "joint_states",
                   "no thruster command": "thrusters", "no wrench": "wrench"}
-# How what was doubted of an input begins that leads to a mask.
+# First words of the doubts on an input that lead to each mask.
 DOUBTS = {CONTRADICT: "positions and velocities do not fit", NO_EFFORT: "effort"}
-# What to do about the others.
+# What to do about the other mask reasons.
 ADVICE_FOR_REASON = {
     "no source of velocity": "set dvl.enabled to true and dvl.topic to a velocity",
     "at the surface": "check depth.minimum and robot.surface_pressure, or set depth.enabled to "
@@ -46,7 +46,7 @@ ADVICE_FOR_REASON = {
     "on the floor": "check depth.maximum and robot.surface_pressure, or set depth.enabled to false",
     "thruster saturated": "check thrusters.unit and thrusters.saturation",
     BY_SETTING: "take the joint out of joint_states.effort_masked",
-    FOUND_WRONG: "mend what the findings name",
+    FOUND_WRONG: "fix what the findings name",
     "joint at its stop": "check joint_states.limits_low, joint_states.limits_high and "
                          "joint_states.position_offset",
     JOINT_AT_REST: "move the joint faster than joint_states.rest_velocity",
@@ -56,44 +56,43 @@ ADVICE_FOR_REASON = {
 
 def nothing_usable(bags: Sequence[BagContents], front: SignalFrontEnd,
                    undecodable: Mapping[str, int]) -> str:
-    """The sentence for recordings without a row: which input is the cause, and what to set."""
+    """The error for recordings without a usable row: which input is the cause, and what to set."""
     names = " ".join(str(bag.path) for bag in bags)
     seconds = sum(bag.end - bag.start for bag in bags)
-    causes = [f"{name} ({count} messages); record that topic anew"
+    causes = [f"{name} ({count} messages); record that topic again"
               for name, count in undecodable.items()]
     causes += [said for state in front.inputs.values() if (said := missing_messages(state))]
     if not causes:
         reasons = sorted({reason for counts in front.masked.values() for reason in counts})
         causes = [f"'{reason}': {remedy(reason, front.inputs)}" for reason in reasons]
         causes += [f"{reason} ({count} times)" for reason, count in front.resets.items()]
-    # filter.latency until the first sample, then a low-pass that fills
+    # filter.latency until the first sample, then the length of the low-pass
     period, kernel = front.config.filter.period, gaussian_kernel(front.config.filter)
     shortest = front.latency + len(kernel) * period
-    why = "; ".join(causes) or f"expected more than {shortest:.1f} s in which all sensors run"
+    why = "; ".join(causes) or f"expected more than {shortest:.1f} s with all sensors running"
     return f"{names}: {seconds:.1f} s of recording gave no usable sample; {why}."
 
 
 def missing_messages(state: InputState) -> str:
-    """Why the messages of an input gave no or few readings, with what to set; '' where most were
-    used."""
+    """Why an input gave no or few readings, and what to set; '' if most messages were used."""
     role, topic = state.role, f"'{state.topic}'"
     if not state.received:
         return (f"{role}: no message on {topic}; start its driver, or set {topic_setting(role)} to "
-                "the topic that has it")
+                "the right topic")
     refused = sum(state.rejected.values())
     if 2 * refused <= state.received:
         return ""
     reason, count = Counter(state.rejected).most_common(1)[0]
     last = state.last_error.removeprefix(f"{role}: ")
-    last = "" if last in ("", reason) else f" (the last one: {last})"
+    last = "" if last in ("", reason) else f" (last one: {last})"
     return (f"{role}: {refused} of {state.received} messages on {topic} were refused, {count} of "
-            f"them for '{reason}'{last}; mend the driver, or set {topic_setting(role)} to another "
+            f"them for '{reason}'{last}; fix the driver, or set {topic_setting(role)} to another "
             "topic")
 
 
 def masked_rows(masked: Mapping[str, Mapping[str, int]], channels: list[str],
                 states: Mapping[str, InputState]) -> list[str]:
-    """A sentence for each reason that masks most rows of `channels`, of which no row counts."""
+    """A sentence for each reason that masks most rows of `channels`, none of whose rows count."""
     by_reason: dict[str, list[str]] = {}
     for channel in channels:
         if counts := Counter(masked.get(channel, {})):
@@ -105,10 +104,11 @@ def masked_rows(masked: Mapping[str, Mapping[str, int]], channels: list[str],
 def partly_masked(masked: Mapping[str, Mapping[str, int]], channels: Mapping[str, int],
                   since: Callable[[str, str], float | None],
                   states: Mapping[str, InputState]) -> list[str]:
-    """A sentence for each reason that masks more rows of `channels`, each with its number of rows,
-    than may be refused of an input without a word; rest and settings are no such reasons.
+    """A sentence for each reason that masks a large share of the rows of some channels, except rest
+    and settings.
 
-    since(channel, reason): the time [s] from which on it did."""
+    channels: name -> number of rows; since(channel, reason): time [s] at which it began. The limit
+    is the share of an input's messages that may be refused without a warning."""
     found: dict[str, list[tuple[str, float]]] = {}
     for channel, rows in channels.items():
         for reason, count in masked.get(channel, {}).items():
@@ -118,7 +118,7 @@ def partly_masked(masked: Mapping[str, Mapping[str, int]], channels: Mapping[str
     said = []
     for reason, one in found.items():
         begin = since(one[0][0], reason)
-        when = "" if begin is None else f", from {begin:.1f} s after the start on"
+        when = "" if begin is None else f", from {begin:.1f} s after the start"
         names, share = ", ".join(name for name, _ in one), max(share for _, share in one)
         said.append(f"{share:.0%} of the rows of {names} do not count{when}, for '{reason}': "
                     f"{remedy(reason, states)}")
@@ -126,14 +126,14 @@ def partly_masked(masked: Mapping[str, Mapping[str, int]], channels: Mapping[str
 
 
 def first_time(spans: Sequence[Span], reason: str, bags: Sequence[BagContents]) -> float | None:
-    """[s] From the start of its recording, of the first span with this reason."""
+    """Start [s] of the first span with this reason, since the start of its recording, or None."""
     return next((span.start - bags[span.bag].start for span in spans if span.reason == reason),
                 None)
 
 
 def remedies(masked: Mapping[str, Mapping[str, int]], states: Mapping[str, InputState]
              ) -> dict[str, str]:
-    """What to do about each reason that masks channels."""
+    """What to do about each mask reason that occurred."""
     channels: dict[str, list[str]] = {reason: [] for counts in masked.values() for reason in counts}
     for name, counts in masked.items():
         if counts:
@@ -142,7 +142,7 @@ def remedies(masked: Mapping[str, Mapping[str, int]], states: Mapping[str, Input
 
 
 def remedy(reason: str, states: Mapping[str, InputState], channels: Sequence[str] = ()) -> str:
-    """What to do about a mask's reason; channels: whose rows it masks mostly."""
+    """What to do about a mask reason; channels: those for which it is the main reason."""
     role = ROLE_OF_REASON.get(reason)
     if role is None or role not in states:
         return ADVICE_FOR_REASON.get(reason, "see docs/signals.md")
@@ -157,8 +157,8 @@ def remedy(reason: str, states: Mapping[str, InputState], channels: Sequence[str
     but = "".join(f", {count} times with '{doubt}'" for doubt, count in doubts)
     impossible = any(doubt.startswith(IMPOSSIBLE_EFFORT) for doubt, _ in doubts)
     check = ("set joint_states.effort_scale" if impossible
-             else "where the driver measures none, set joint_states.effort_masked: "
+             else "if the driver measures none, set joint_states.effort_masked: "
                   f"[{', '.join(channels)}]" if reason == NO_EFFORT and channels
              else f"check its stamps, its unit and {timeout}")
-    return (f"{state.used} of {state.received} messages on '{state.topic}' came and were used"
+    return (f"{state.used} of {state.received} messages on '{state.topic}' arrived and were used"
             f"{rate}{but}; {check}")

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`convert`: another log as a rosbag2 recording, for every tool of ROS 2."""
+"""`convert`: write another kind of log as a rosbag2 recording, for every ROS 2 tool."""
 from __future__ import annotations
 
 import argparse
@@ -27,18 +27,18 @@ from ..errors import BagError
 from ..terminal import progress_on_terminal
 from .logs.tracks import TrackLog
 
-# [bytes] of a message beside its numbers, and of a number.
+# [bytes] Size of a message without its numbers, and of a number.
 MESSAGE_BYTES, NUMBER_BYTES = 500, 8
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the command."""
+    """Declare the arguments of the command."""
     parser.description = ("Write an ArduPilot log (.BIN), a telemetry log (.tlog) or a CSV with "
                           "its mapping as a rosbag2 recording (docs/recordings.md). evaluate and "
-                          "inspect read these logs directly as well.")
+                          "inspect also read these logs directly.")
     parser.add_argument("log", metavar="LOG", type=options.bag,
-                        help="a .BIN, .tlog, .csv with its mapping beside it, or a mapping (.yaml) "
-                             "that joins several")
+                        help="a .BIN, a .tlog, a .csv with its mapping next to it, or a mapping "
+                             "(.yaml) that joins several")
     parser.add_argument("--output", type=options.new_path, required=True, metavar="BAG",
                         help="directory of the new recording")
     parser.add_argument("--storage", choices=("mcap", "sqlite3"), default="mcap",
@@ -46,10 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the bag and return 0; raises UvmsError where something cannot be used."""
+    """Write the bag and return 0; raises UvmsError if something cannot be used."""
     from .logs.kinds import read_log
     if args.log.is_dir() or args.log.suffix in options.BAG_SUFFIXES:
-        raise BagError(f"'{args.log}' is a rosbag2 recording already; expected another log.")
+        raise BagError(f"'{args.log}' is already a rosbag2 recording; expected another log.")
     log = read_log(args.log)
     count = _write(log, args.log, args.output, args.storage)
     for warning in log.warnings:
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write(log: TrackLog, source: Path, path: Path, storage: str) -> int:
-    """The number of messages written."""
+    """Write the messages; returns their number."""
     from rosbags.rosbag2 import StoragePlugin, Writer
 
     from .logs.ros_messages import type_store
@@ -84,7 +84,7 @@ def _write(log: TrackLog, source: Path, path: Path, storage: str) -> int:
                 if written % 1000 == 0:
                     show(source.name, min(0.999, (t - log.start) / max(span, 1e-9)))
     except (OSError, sqlite3.Error) as error:
-        raise BagError(f"bag '{path}' cannot be written to its end: {reason_of(error)}. What is "
-                       "there is incomplete; remove it, make room, and run again.") from None
+        raise BagError(f"bag '{path}' could not be completed: {reason_of(error)}. Remove the "
+                       "incomplete bag, free some space, and run again.") from None
     show(source.name, 1.0)
     return written

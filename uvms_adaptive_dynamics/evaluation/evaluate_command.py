@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`evaluate`: recordings in, metrics.json, samples.csv and report out."""
+"""`evaluate`: turn recordings into metrics.json, samples.csv and a report."""
 from __future__ import annotations
 
 import argparse
@@ -32,42 +32,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "bags", nargs="+", metavar="BAG", type=options.bag,
         help="folder of a bag, one .mcap or .db3 file, or another log: .BIN, .tlog, a .csv with "
              "its mapping (docs/recordings.md); several run one after another")
-    options.add_piece(parser, "leave out so much [s] of the beginning of each recording",
+    options.add_piece(parser, "skip this much [s] at the beginning of each recording",
                       "use each recording up to this time [s] from its beginning")
     parser.add_argument(
         "--split", type=options.number(above=0.0, below=100.0, unit="%"), metavar="PERCENT",
-        help="learn on this share of the recordings' time and predict the rest with what was "
-             "learnt: the held-out test in one run")
+        help="learn from this share of the recordings' time and predict the rest with the learnt "
+             "parameters: the held-out test in one run")
     parser.add_argument(
         "--parameters", type=options.file, metavar="YAML",
         help="parameters to start from (written by --save-parameters or the node)")
     parser.add_argument(
         "--frozen", action="store_true",
-        help="predict with --parameters and learn nothing, with the noise that was saved with "
-             "them: the held-out test")
+        help="predict with --parameters and the noise saved with them, and learn nothing: the "
+             "held-out test")
     parser.add_argument(
         "--adapt-intervals", action="store_true",
-        help="with --frozen: let the width of intervals follow the residuals of the bag, as for a "
-             "running consumer; their coverage is then no evidence")
+        help="with --frozen: let the width of intervals follow the residuals of the bag, as in the "
+             "running node; their coverage is then no evidence")
     parser.add_argument(
         "--schedule", metavar="NAME|YAML",
-        help="learn in stages: a schedule's name or file, in place of estimation.schedule "
+        help="learn in stages: name or file of a schedule, instead of estimation.schedule "
              "(docs/identification.md)")
     parser.add_argument("--save-parameters", type=options.new_file, metavar="YAML",
-                        help="keep the last estimate in this file")
+                        help="save the last estimate in this file")
     parser.add_argument("--jobs", type=options.count, default=2, metavar="N",
                         help="processes: with 2 or more the front end runs ahead of the estimator "
-                             "in one of its own, with the same numbers; default 2")
+                             "in its own process, with the same results; default 2")
     parser.add_argument("--no-report", action="store_true",
                         help="write metrics.json and samples.csv only")
     parser.add_argument("--figures", action="store_true",
-                        help="also write the figures in print quality, as PNG files")
+                        help="also write print-quality figures, as PNG files")
     options.add_output(parser, "metrics.json, samples.csv and report.html")
     options.add_settings(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Evaluate and return 0; raises UvmsError where something cannot be used."""
+    """Evaluate and return 0; raises UvmsError if something cannot be used."""
     if args.frozen and args.parameters is None:
         raise ConfigError("--frozen: got no parameters to predict with, expected --parameters YAML "
                           "as well.")
@@ -75,8 +75,8 @@ def run(args: argparse.Namespace) -> int:
     config = options.config_of(args)
     if args.schedule is not None:
         config = config.with_values({"estimation.schedule": args.schedule})
-    # Only here: solvers and the arm's model take a second to load, and a wrong argument is
-    # answered before.
+    # Imported here: solvers and the arm's model take a second to load, and wrong arguments are
+    # reported first.
     from ..model.parameter_file import load_parameters
     from .pieces import divided
     from .run import evaluate
@@ -89,17 +89,17 @@ def run(args: argparse.Namespace) -> int:
                        held_out=held_out, jobs=args.jobs)
     print(summary(metrics))
     if held_out:
-        print(f"\nheld out, the last {100 - args.split:g} %, nothing learnt:\n"
+        print(f"\nheld out: the last {100 - args.split:g} %, nothing learnt:\n"
               f"{summary(metrics['held_out'])}")
     print(f"\n{args.output / ('metrics.json' if args.no_report else 'report.html')}")
     return 0
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Refuse what does not go together."""
+    """Refuse arguments that conflict."""
     if args.adapt_intervals and not args.frozen:
         raise ConfigError("--adapt-intervals: got no --frozen; expected both, since intervals "
-                          "follow the residuals anyway while parameters are learnt.")
+                          "always follow the residuals while parameters are learnt.")
     options.check_piece(args)
     if args.split is not None and args.frozen:
         raise ConfigError("--split: got --frozen as well, which learns nothing; expected one of "
@@ -109,16 +109,16 @@ def _check(args: argparse.Namespace) -> None:
                           "leave --figures out, which the report does not need.")
     if args.schedule is not None and args.frozen:
         raise ConfigError("--schedule: got --frozen as well, which learns nothing; expected one of "
-                          "them.")
+                          "the two.")
 
 
 def summary(metrics: dict[str, Any]) -> str:
-    """The table that ends a run on the terminal."""
-    # Only here, as above.
+    """The summary printed at the end of a run."""
+    # Imported here, as above.
     from ..uncertainty.statement import first_lines
     wide = 2 + max(len("channel"), *map(len, metrics["channels"]))
     lines = [first_lines(metrics["verdict"], metrics["next"]), "",
-             "All rows that count, from the first one on:",
+             "All rows that count, from the first one:",
              f"{'channel':<{wide}}{'unit':<5}{'rows':>7}{'masked':>8}{'R^2':>10}{'slope':>8}"
              f"{'RMSE':>9}{'cover':>8}{'width':>9}{'prior RMSE':>12}{'final RMSE':>12}"]
     for name, c in metrics["channels"].items():
@@ -136,12 +136,12 @@ def summary(metrics: dict[str, Any]) -> str:
         f"{solver['failures']} failures")
     lines += [*_stages(metrics["stages"]), ""] if metrics["stages"] else []
     gap = metrics["longest_gap_s"]["sample"]
-    return "\n".join([*lines, f"{metrics['duration_s']:.1f} s, longest time without a sample "
+    return "\n".join([*lines, f"{metrics['duration_s']:.1f} s, longest gap without a sample "
                               f"{gap:.1f} s, {done}"])
 
 
 def _stages(stages: list[dict[str, Any]]) -> list[str]:
-    """The stages' table."""
+    """The table of stages."""
     wide = 2 + max(len("stage"), *(len(stage["name"]) for stage in stages))
     lines = [f"{'stage':<{wide}}{'from [s]':>9}{'to [s]':>9}  {'ended':<15}missing"]
     for stage in stages:
@@ -152,10 +152,10 @@ def _stages(stages: list[dict[str, Any]]) -> list[str]:
 
 
 def _inputs(inputs: dict[str, Any]) -> list[str]:
-    """The inputs' table."""
+    """The table of inputs."""
     wide = 2 + max(len("input"), *map(len, inputs))
     lines = [f"{'input':<{wide}}{'received':>9}{'used':>9}{'refused':>9}{'doubted':>9}{'Hz':>8}"
-             f"{'clock ahead':>13}{'latency':>9}  most refused for"]
+             f"{'clock ahead':>13}{'latency':>9}  main reason for refusal"]
     for role, f in inputs.items():
         refused, doubted = (sum(f[key].values()) for key in ("refused", "doubted"))
         why = max(f["refused"], key=f["refused"].get) if f["refused"] else ""
@@ -167,5 +167,5 @@ def _inputs(inputs: dict[str, Any]) -> list[str]:
 
 
 def shown(value: float | None, form: str) -> str:
-    """A figure in a table on the terminal; '-' where it does not exist."""
+    """A figure formatted for the terminal; '-' for None."""
     return "-" if value is None else format(value, form)

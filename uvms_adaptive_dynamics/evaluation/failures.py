@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What failed again and again in a run, one line for each kind."""
+"""Repeated failures of a run, one line for each kind."""
 from __future__ import annotations
 
 import logging
@@ -21,18 +21,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 NUMBER_IN_FAILURE = re.compile(r"[-+]?\d[\d.]*(e[-+]?\d+)?")
-MOST_KINDS = 20     # that are kept: a run with more is explained by the first ones
+MOST_KINDS = 20     # kinds kept: if there are more, the first ones explain the run
 
 
 def kind_of(sentence: str) -> str:
-    """The sentence without its numbers: the same for all that differ in nothing else."""
+    """The sentence without its numbers: equal for failures of one kind."""
     return NUMBER_IN_FAILURE.sub("", sentence)
 
 
 @dataclass
 class Failure:
-    """Failures of one kind: the first one's sentence, how many there were, and the times [s] of the
-    first and the last from the first row."""
+    """Failures of one kind: sentence of the first one, count, and times [s] of the first and last
+    one since the first row."""
 
     sentence: str
     count: int
@@ -43,14 +43,14 @@ class Failure:
         """The sentence with its count."""
         if self.count == 1:
             return self.sentence
-        return (f"{self.sentence} ({self.count} times like this, from {self.first_s:.1f} to "
+        return (f"{self.sentence} ({self.count} times, from {self.first_s:.1f} to "
                 f"{self.last_s:.1f} s)")
 
 
 class FailureLog(logging.Handler):
-    """Counts the core's warnings (failed solves and the like) in place of printing each.
+    """Context that counts the core's warnings (such as failed solves) instead of printing each.
 
-    `elapsed()` [s]: time from the first row. Use it as a context."""
+    `elapsed()` [s]: time since the first row."""
 
     def __init__(self, elapsed: Callable[[], float]):
         super().__init__(logging.WARNING)
@@ -67,7 +67,7 @@ class FailureLog(logging.Handler):
 
     @property
     def failures(self) -> list[Failure]:
-        """Those of each kind, in order of their first."""
+        """One entry for each kind, in order of occurrence."""
         return list(self._kinds.values())
 
     def emit(self, record: logging.LogRecord) -> None:

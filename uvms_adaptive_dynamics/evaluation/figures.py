@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Figures of a run in print quality, after those of the paper (Experiments and Results), as PNG
-files; matplotlib is known here, in `canvas` and in `parameter_figures` alone."""
+"""Print-quality figures of a run as PNG files, modelled on the paper's (Experiments and Results).
+Only this module, `canvas` and `parameter_figures` import matplotlib."""
 from __future__ import annotations
 
 import io
@@ -48,7 +48,7 @@ from .scene import MAX_POINTS, Scene, parameter_groups, thinned
 
 
 class Drawn(NamedTuple):
-    """A figure with the stem of its file name."""
+    """A figure and the stem of its file name."""
 
     stem: str
     figure: Figure
@@ -57,7 +57,7 @@ class Drawn(NamedTuple):
 def write_figures(folder: Path, run: Run, metrics: dict[str, Any]) -> None:
     """Write each figure as a PNG file into `folder`.
 
-    Raises UvmsError where a file cannot be written, after each has been tried.
+    Tries all files, then raises UvmsError if some could not be written.
     """
     files = {}
     for drawn in draw(run, metrics):
@@ -68,7 +68,7 @@ def write_figures(folder: Path, run: Run, metrics: dict[str, Any]) -> None:
 
 
 def draw(run: Run, metrics: dict[str, Any]) -> Iterator[Drawn]:
-    """Every figure that the run has data for."""
+    """Yield every figure that the run has data for."""
     with matplotlib.rc_context(STYLE):
         scene = Scene(run)
         for stem, _, channels in scene.groups:
@@ -78,7 +78,7 @@ def draw(run: Run, metrics: dict[str, Any]) -> Iterator[Drawn]:
             yield Drawn("fixed_against_adapted", comparison(scene, metrics))
         if len(scene.trajectory.t) > 1:
             for stem, title, names in parameter_groups(run):
-                # A joint's name may hold a slash.
+                # A joint's name may contain a slash.
                 yield Drawn(f"parameters_{re.sub(r'[^A-Za-z0-9_.-]', '_', stem)}",
                             parameters(scene, title, names))
             yield Drawn("eigenvalues", eigenvalues(scene))
@@ -120,8 +120,8 @@ def _nothing(ax: Axes) -> None:
 
 
 def _limit(ax: Axes, measured: np.ndarray, predicted: np.ndarray) -> None:
-    """Axis from the data, not from the first seconds' intervals, which may be a hundred times
-    wider."""
+    """Set the y axis from the data, not from the intervals of the first seconds, which may be 100
+    times wider."""
     measured, predicted = (values[np.isfinite(values)] for values in (measured, predicted))
     if measured.size:
         below, above = np.percentile(predicted, [2, 98])
@@ -198,7 +198,7 @@ def solve_time(scene: Scene) -> Figure:
     over, spread = figure.subplots(1, 2, sharey=True, width_ratios=(3, 1))
     t, shown = thinned(scene.t, times)
     over.plot(t, shown, ".", color=MODEL_COLOUR, markersize=2)
-    # The first solve loads and compiles; it is in the table, and would squeeze all others here.
+    # Leave out the first solve, which loads and compiles: the plot would show nothing else.
     top = 1.15 * max(np.percentile(finite, 99.5), 1e-3)
     spread.hist(finite[finite <= top], bins=60, orientation="horizontal", color=MODEL_COLOUR)
     for ax in (over, spread):

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Files of a run: metrics.json and samples.csv, written whole or not at all."""
+"""Files of a run: metrics.json and samples.csv, each written completely or not at all."""
 from __future__ import annotations
 
 import json
@@ -25,25 +25,25 @@ import numpy as np
 from ..disk.writing import write_file
 from .log import Rows
 
-# [bytes] of a row of samples.csv: its time; per channel three figures and a flag; the arm's part of
-# the vehicle's channels. A figure of 9 digits has at most 15 characters and a comma.
+# [bytes] Parts of a row of samples.csv: time; three figures and a flag per channel; the arm's part
+# of a vehicle channel. A figure of 9 digits has at most 15 characters and a comma.
 TIME_BYTES, CHANNEL_BYTES, ARM_BYTES = 18, 3 * 16 + 2, 16
-# [bytes] All other files of a run together: the page below 3 MB, the figures 2 MB.
+# [bytes] All other files of a run: the report is below 3 MB, the figures take 2 MB.
 OTHER_BYTES = 10_000_000
 
 
 def needed_bytes(rows: int, channels: int) -> int:
-    """Space that the files of a run take at most, for any number of joints."""
+    """Most space [bytes] that the files of a run can take, for any number of joints."""
     return OTHER_BYTES + rows * (TIME_BYTES + channels * (CHANNEL_BYTES + ARM_BYTES))
 
 
 def write_json(path: Path, content: Mapping[str, object]) -> None:
-    """Write strict JSON (null for every figure that is not finite)."""
+    """Write strict JSON, with null for numbers that are not finite."""
     write_file(path, json.dumps(jsonable(content), indent=1, allow_nan=False) + "\n")
 
 
 def jsonable(value: object) -> object:
-    """`value` in plain types for JSON, with None in place of every number that is not finite."""
+    """`value` in plain types for JSON, with None for numbers that are not finite."""
     if isinstance(value, Mapping):
         return {str(key): jsonable(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -56,9 +56,9 @@ def jsonable(value: object) -> object:
 
 
 def write_samples(path: Path, channels: Sequence[str], rows: Rows) -> None:
-    """samples.csv: t [s since the epoch], then per channel measured, predicted, stddev, valid (0 or
-    1) and, for the vehicle's channels, arm: the part of the prediction that carries the arm.
-    Figures that do not exist are empty."""
+    """Write samples.csv: t [s since the epoch], then per channel measured, predicted, stddev, valid
+    (0 or 1) and, for vehicle channels, arm: the part of the prediction that carries the arm.
+    Missing figures are empty."""
     names, columns = ["t"], [np.char.mod("%.6f", rows.t)]
     for c, channel in enumerate(channels):
         for what in ("measured", "predicted", "stddev"):

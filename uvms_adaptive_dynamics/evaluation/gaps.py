@@ -12,55 +12,55 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The longest times of a run without a sample, and without a row of the vehicle."""
+"""Longest gaps of a run without a sample, and without a row of the vehicle."""
 from __future__ import annotations
 
 from ..model.sample import Sample
 
 
 class LongestGap:
-    """The longest time [s] without what `add` is told of, the ends of recordings included."""
+    """The longest time [s] between calls of `add`, including the ends of recordings."""
 
     def __init__(self) -> None:
         self.longest = 0.0
-        self._data = self._received = 0.0     # of the last one: its tick, its time of reception
+        self._data = self._received = 0.0     # tick and time of reception of the last one
 
     def begin(self, received: float) -> None:
-        """A recording begins at this time of reception [s]."""
+        """Begin a recording at this time of reception [s]."""
         self._received, self._data = received, 0.0
 
     def add(self, t: float, received: float) -> None:
-        """One of tick t [s] became available at `received` [s]; within a recording ticks count,
-        since messages may come in lumps."""
+        """Add a sample of tick t [s], available at `received` [s]. Within a recording gaps are
+        measured between ticks, since messages may arrive in bursts."""
         gap = t - self._data if self._data else received - self._received
         self.longest = max(self.longest, gap)
         self._data, self._received = t, received
 
     def end(self, received: float) -> None:
-        """The recording ends."""
+        """End the recording."""
         self.longest = max(self.longest, received - self._received)
 
 
 class Gaps:
-    """Both gaps; `vehicle` is None for a robot without one."""
+    """Both gaps; a robot without a vehicle has no gap of vehicle rows."""
 
     def __init__(self, has_vehicle: bool):
         self._samples = LongestGap()
         self._vehicle = LongestGap() if has_vehicle else None
 
     def begin(self, received: float) -> None:
-        """A recording begins at this time of reception [s]."""
+        """Begin a recording at this time of reception [s]."""
         for gap in self._all():
             gap.begin(received)
 
     def add(self, sample: Sample, received: float) -> None:
-        """A sample became available at this time of reception [s]."""
+        """Add a sample, available at this time of reception [s]."""
         self._samples.add(sample.t, received)
         if self._vehicle is not None and sample.valid[:6].all():
             self._vehicle.add(sample.t, received)
 
     def end(self, received: float) -> None:
-        """The recording ends."""
+        """End the recording."""
         for gap in self._all():
             gap.end(received)
 
@@ -68,6 +68,6 @@ class Gaps:
         return [self._samples, *([] if self._vehicle is None else [self._vehicle])]
 
     def figures(self) -> dict[str, float | None]:
-        """As in metrics.json."""
+        """The gaps as in metrics.json [s]."""
         return {"sample": self._samples.longest,
                 "vehicle_row": None if self._vehicle is None else self._vehicle.longest}

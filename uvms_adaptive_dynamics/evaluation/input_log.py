@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What became of the messages of each input: the counts and the clocks of a whole run."""
+"""Messages and clock of each input over a whole run."""
 from __future__ import annotations
 
 from collections import Counter
@@ -25,9 +25,8 @@ NOT_DECODABLE = "not decodable"
 
 
 class InputFigures(NamedTuple):
-    """One input: messages received and used; refused ones, and values doubted in used ones, by
-    reason; rate [Hz]; how far its clock is ahead of the others [s], None where it is right;
-    transport delay [s]."""
+    """One input: messages received and used; refused messages and doubted values, by reason; rate
+    [Hz]; offset [s] by which its clock is ahead, None if it is right; transport delay [s]."""
 
     topic: str
     received: int
@@ -40,20 +39,20 @@ class InputFigures(NamedTuple):
 
 
 class InputLog:
-    """Follows the inputs of a front end over several recordings, which share its counts; clocks are
-    forgotten between them."""
+    """Collects the input figures of a front end over several recordings. Counts add up over all of
+    them; clocks are reset in between."""
 
     def __init__(self, states: Mapping[str, InputState]):
         self._states = states
         self._rate: dict[str, float] = {}
         self._offset: dict[str, float] = {}
         self._latency: dict[str, float] = {}
-        # Messages that no front end saw, as "<role>: not decodable".
+        # Messages that never reached the front end, as "<role>: not decodable".
         self.undecodable: Counter = Counter()
 
     def end_recording(self) -> None:
-        """Take the clocks' figures; those of the last recording that has any stay, and of the
-        clocks' errors the largest."""
+        """Store the clock figures: rate and latency of the last recording that has them, and the
+        largest clock error."""
         for role, state in self._states.items():
             clock = state.clock
             if clock.rate is not None:

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`inspect`: what a recording holds, what is wrong with it, and the settings that fit it."""
+"""`inspect`: report what a recording holds and what is wrong with it, and propose settings for it.
+"""
 from __future__ import annotations
 
 import argparse
@@ -22,33 +23,33 @@ from ..disk.writing import output_file, write_file
 from ..terminal import coloured
 from .evaluate_command import shown
 
-SLOW_GAPS = 3.0        # median intervals, from which the longest gap is worth a word
-NEEDED_SHARE = 0.5     # of the ticks: a channel that counts more rarely has something wrong
+SLOW_GAPS = 3.0        # median intervals from which the longest gap is reported
+NEEDED_SHARE = 0.5     # share of ticks: a channel that counts in fewer has a problem
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the command."""
-    parser.description = ("Say what a recording holds, find all that is wrong with its topics, "
-                          "units, frames, signs, order and clocks in one run, and propose the "
+    """Declare the arguments of the command."""
+    parser.description = ("Report what a recording holds, find everything that is wrong with its "
+                          "topics, units, frames, signs, order and clocks in one run, and propose "
                           "settings for it (docs/recordings.md).")
     parser.add_argument("bag", metavar="BAG", type=options.bag,
                         help="folder of a bag, one .mcap or .db3 file, or another log: .BIN, "
                              ".tlog, a .csv with its mapping")
-    options.add_piece(parser, "look from here on [s]; three minutes are looked at",
-                      "and up to here [s]")
+    options.add_piece(parser, "start here [s]; at most three minutes are inspected",
+                      "stop here [s]")
     parser.add_argument("--write", type=options.new_file, metavar="YAML",
-                        help="write the proposed settings to this file, which --config reads")
+                        help="write the proposed settings to this file, for --config")
     options.add_settings(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print and return 0, or 1 where something is missing; raises UvmsError where the recording
+    """Print the report; returns 0, or 1 if something is missing. Raises UvmsError if the recording
     cannot be read."""
     options.check_piece(args)
     config = options.config_of(args)
     if args.write is not None:
         output_file(args.write)
-    # Only here: what loads the arm's model takes a second.
+    # Imported here: loading the arm's model takes a second.
     from .inspection.look import look_at
     from .recording import Piece
     look = look_at(Piece(args.bag, args.begin, args.end), config)
@@ -68,7 +69,7 @@ def _topics(look) -> list[str]:
     """The table of topics."""
     found = look.survey
     lines = [*found.warnings,
-             f"{found.piece.path}: {found.length:.1f} s, {len(found.topics)} topics; looked at "
+             f"{found.piece.path}: {found.length:.1f} s, {len(found.topics)} topics; inspected "
              f"{found.piece.begin:.0f} to {found.piece.end:.0f} s", "",
              f"{'role':<13}{'topic':<36}{'type':<46}{'messages':>9}{'Hz':>8}{'gap s':>8}"
              f"{'delay s':>9}  remarks"]
@@ -97,7 +98,7 @@ def _remarks(topic) -> str:
 
 
 def _motion(look) -> list[str]:
-    """Findings, each with the setting that follows, and what is missing."""
+    """Proposed settings with their reasons, what is missing, and notes."""
     proposal, lines = look.proposal, [""]
     for name, value in proposal.changes().items():
         given = list(value) if isinstance(value, tuple) else value
@@ -120,8 +121,8 @@ def _motion(look) -> list[str]:
     few = [f"{name} {share:.0%}" for name, share in look.motion.counted.items()
            if share < NEEDED_SHARE]
     if few:
-        lines.append(f"{coloured('note', 'bold')} channels that count in few ticks: "
-                     f"{', '.join(few)}; evaluate says why")
+        lines.append(f"{coloured('note', 'bold')} channels masked in most ticks, with the share "
+                     f"that counts: {', '.join(few)}; evaluate says why")
     if len(lines) == 1:
         lines.append(coloured("all inputs are there; frames, signs and units are consistent",
                               "bold green"))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a finished run says of its estimate: the evidence of the verdict, and the statement."""
+"""Evidence, verdict and statement of a finished run."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -33,13 +33,15 @@ from ..uncertainty.verdict import (
 from .log import Rows
 from .run_record import Run, trust_of
 
-LEARNT = "the later half of the rows in motion, each predicted before it was learnt"
+LEARNT = "the later half of the rows in motion, each predicted before it was learnt from"
 
 
 def evidence_of(done: Run) -> Evidence:
-    """Per channel its valid rows that tell, or where these are too few all valid ones; of a run
-    that learnt the later half of them, since the first ones were predicted with the prior, and
-    those after a change of the robot, since earlier ones were predicted for another one."""
+    """The evidence for the verdict.
+
+    Per channel it judges the valid rows that can show whether the model fits, or all valid ones if
+    these are too few. If the run learnt, only their later half counts, since the first rows were
+    predicted with the prior, and only rows after the last change of the robot."""
     rows, period = done.log.rows(), done.config.filter.period
     begin, enough = _last_change(rows, done.log.changes), JUDGED_SECONDS / period
     left_out = done.robot.left_out(done.config)
@@ -66,13 +68,14 @@ def evidence_of(done: Run) -> Evidence:
 
 
 def _last_change(rows: Rows, changes: Sequence[float]) -> int:
-    """Place of the row at which the last of the changes [s] was believed, or withdrawn; 0 where
-    there was none."""
+    """Index of the row at which the last of the changes [s] was believed or withdrawn; 0 without a
+    change."""
     return int(np.flatnonzero(rows.t == changes[-1])[-1]) if changes else 0
 
 
 def _judged(rows: np.ndarray, frozen: bool, begin: int, enough: float) -> np.ndarray:
-    """Places of the rows (T,) that are judged; from `begin` on where these are `enough`."""
+    """Indices of the judged rows among rows (T,) bool; only those after `begin` if these are
+    `enough`."""
     places = np.flatnonzero(rows)
     later = places if frozen else places[places.size // 2:]
     after = later[later > begin]
@@ -80,7 +83,7 @@ def _judged(rows: np.ndarray, frozen: bool, begin: int, enough: float) -> np.nda
 
 
 def statement_of(done: Run, saved_to: str | Path | None = None) -> Statement:
-    """What is known at the end of a run; saved_to: the file of its parameters."""
+    """The statement at the end of a run; saved_to: file with its parameters."""
     notes = [change.sentence for change in done.changes]
     notes += [found.sentence for found in done.findings if found.code == "residual"]
     return statement(evidence_of(done), done.final, ", ".join(bag.path.resolve().name

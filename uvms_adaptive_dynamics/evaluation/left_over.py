@@ -12,11 +12,12 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What explains the efforts that a model leaves (docs/statement.md, "What explains the rest").
+"""Find what explains the efforts that the model leaves (docs/statement.md, "What explains the
+rest").
 
-An effort that is not predicted may be measured wrongly, or something acts that the model lacks.
-Each guess adds columns to the rows; it is judged on pieces of the recording that it was not fitted
-to, so that many columns gain nothing by their number, nor residuals by being smooth.
+An unpredicted effort is either measured wrongly or caused by something that the model lacks. Each
+guess adds columns to the rows and is cross-validated on pieces of the recording, so that neither
+many columns nor smooth residuals give it an advantage.
 """
 from __future__ import annotations
 
@@ -38,43 +39,43 @@ from ..uncertainty.verdict import MATTERING_SHARE, Finding
 from .arm_check import CHECKED_EVERY, DRAG, WEIGHT, at_rest
 from .arm_exchange import low_passed
 
-PIECE = 5.0         # [s] of the pieces that are predicted by all other ones: some motions
+PIECE = 5.0         # [s] length of the cross-validated pieces: a few motions
 FEWEST_PIECES = 4
-# [m/s] at which a current is looked for first; steps of Gauss-Newton from the likeliest.
+# [m/s] First guesses of a current; Gauss-Newton steps from the best of them.
 FIRST_CURRENTS = (0.1, 0.3, 0.9)
 CURRENT_STEPS = 4
-SEE_TERMS = "set robot.terms to [{0}], or see what the command terms says"
-# Words for what each guess explains, and what to do about it.
+SEE_TERMS = "set robot.terms to [{0}], or run the command terms"
+# Sentences on what each guess explains, and what to do about it.
 EXPLANATIONS = {
-    "estimate": "other parameters of the same model explain {:.0%} of that; what was learnt is of "
-                "another motion or another robot, learn from this one too",
-    "efforts": "efforts of other channels explain {:.0%} of that: the order, signs or places of "
-               "thrusters, or the order of joints, are not as configured, or forces of the water "
-               "have a lever that the model lacks",
-    "tether": "a force that is steady in the world or in the body explains {:.0%} of that (a "
-              "tether, a current, trim); robot.estimate_offsets takes the body's part",
-    "off_axis_damping": "damping across the axes explains {:.0%} of that; "
+    "estimate": "other parameters of the same model explain {:.0%} of it: the robot or its motion "
+                "differs from what was learnt; learn from this recording too",
+    "efforts": "efforts of other channels explain {:.0%} of it: check the order, signs and "
+               "positions of the thrusters and the order of the joints; otherwise water forces "
+               "have a lever arm that the model lacks",
+    "tether": "a force that is steady in the world or in the body explains {:.0%} of it (tether, "
+              "current or trim); robot.estimate_offsets removes the part fixed in the body",
+    "off_axis_damping": "damping across the axes explains {:.0%} of it; "
                         + SEE_TERMS.format("off_axis_damping"),
-    "link_drag": "the drag of the links explains {:.0%} of that; "
+    "link_drag": "drag of the links explains {:.0%} of it; "
                  + SEE_TERMS.format("link_drag"),
-    "together": "what the model lacks (drag and buoyancy of the links, damping across the axes, a "
-                "steady force) explains {:.0%} of that together; see what the command terms says",
-    "buoyancy": "the buoyancy of the links explains {:.0%} of that; set robot.link_volumes and "
+    "together": "effects that the model lacks (drag and buoyancy of the links, damping across the "
+                "axes, a steady force) together explain {:.0%} of it; run the command terms",
+    "buoyancy": "buoyancy of the links explains {:.0%} of it; set robot.link_volumes and "
                 "robot.link_buoyancy_centres",
-    "current": "a steady current explains {:.0%} of that, see robot.current_ned",
+    "current": "a steady current explains {:.0%} of it; see robot.current_ned",
 }
 
 
 class Explained(NamedTuple):
-    """Findings of settings, and by channel what explains its effort, in words."""
+    """Findings on settings, and channel -> what explains its remaining effort, in words."""
 
     findings: list[Finding]
     by_channel: dict[str, str]
 
 
 class Columns(NamedTuple):
-    """Low-passed rows: times (T,), own columns (T, C, p), those of each guess (T, C, k), efforts
-    less known loads and valid, both (T, C)."""
+    """Low-passed rows: times (T,), columns of the model (T, C, p) and of each guess (T, C, k),
+    efforts minus known loads and valid, both (T, C)."""
 
     t: np.ndarray
     own: np.ndarray
@@ -85,8 +86,8 @@ class Columns(NamedTuple):
 
 def explanations(samples: Sequence[Sample], config: Config, robot: RobotModel,
                  left: np.ndarray) -> Explained:
-    """What explains the channels of which the estimate leaves a share of power (C,) that matters;
-    samples: every CHECKED_EVERY-th of a recording."""
+    """Explanations for the channels of whose power the estimate leaves a considerable share (left
+    (C,)); samples: every CHECKED_EVERY-th of a recording."""
     poor = left > MATTERING_SHARE
     settings = replace(config.filter, period=CHECKED_EVERY * config.filter.period)
     if not poor.any() or not samples:
@@ -104,18 +105,18 @@ def explanations(samples: Sequence[Sample], config: Config, robot: RobotModel,
         shares["current"] = _left(current.Y, rows)
         if (shares["current"][:6] < LEFT * plain[:6])[carried].any():
             findings.append(_advice(current, config.robot.current_ned))
-    words = {name: _words(left[c], plain[c], {guess: own[c] for guess, own in shares.items()})
+    words = {name: _explanation(left[c], plain[c], {guess: own[c] for guess, own in shares.items()})
              for c, name in enumerate(robot.channels) if poor[c]}
     return Explained(findings, {name: said for name, said in words.items() if said})
 
 
-def _words(left: float, plain: float, shares: dict[str, float]) -> str:
-    """What explains a channel of which `left` is not predicted, and `plain` not by any parameters
-    of the model: what leaves least, if that is less than half; '' for nothing."""
+def _explanation(left: float, plain: float, shares: dict[str, float]) -> str:
+    """The sentence on a channel of whose power the estimate leaves `left`, and the best parameters
+    of the model leave `plain`: the guess that leaves least, if that is less than half; else ''."""
     if plain < min(LEFT * left, MATTERING_SHARE):
         return EXPLANATIONS["estimate"].format(1.0 - plain / left)
     least, efforts = min(left, plain), shares.pop("efforts")
-    # Efforts go with the motion, so that they explain a little of all that it does.
+    # Efforts are correlated with the motion, so they explain a little of everything.
     if efforts < LEFT * min(least, *shares.values()):
         return EXPLANATIONS["efforts"].format(1.0 - efforts / least)
     together = shares.pop("together")
@@ -131,15 +132,15 @@ def _advice(current: Current, known: Sequence[float]) -> Finding:
     north, east = current.value
     error = max(one.error for one in current.change)
     return Finding("robot.current_ned", (
-        f"robot.current_ned: a steady current of {north:+.2f} m/s north and {east:+.2f} east (+- "
-        f"{error:.2f}) explains what the vehicle's efforts leave; set robot.current_ned to "
+        f"robot.current_ned: a steady current of {north:+.2f} m/s north and {east:+.2f} m/s east "
+        f"(+- {error:.2f}) explains the vehicle's remaining effort; set robot.current_ned to "
         f"[{known[0] + north:.2f}, {known[1] + east:.2f}, {known[2]:.2f}], or robot.terms to "
-        "[current] where it changes"))
+        "[current] if the current varies"))
 
 
 class Current(NamedTuple):
-    """A steady current north and east (2,) [m/s], what more of each the rows ask for, with its
-    error, and the rows' columns in it (T, C, p)."""
+    """A steady current north and east (2,) [m/s], the remaining change of each component with its
+    error, and the rows' columns in this current (T, C, p)."""
 
     value: np.ndarray
     change: list[Added]
@@ -147,8 +148,8 @@ class Current(NamedTuple):
 
 
 def _current(samples: Sequence[Sample], settings: Filter, rows: Columns) -> Current | None:
-    """The current that explains most; None where none explains anything. It is looked for along
-    the steady force that the vehicle needs, then by steps of Gauss-Newton."""
+    """The current that explains most, or None if none is significant. The search starts along the
+    steady force that the vehicle needs and continues with Gauss-Newton steps."""
     vehicle = RobotModel(Config().with_values({"robot.joints": (), "robot.terms": ("current",)}),
                          None)
     bare = [replace(sample, joint_torque=np.zeros(0), valid=sample.valid[:6])
@@ -156,7 +157,8 @@ def _current(samples: Sequence[Sample], settings: Filter, rows: Columns) -> Curr
     own, place = vehicle.table.paper_slice, vehicle.table.term_slices["current"]
 
     def at(current: np.ndarray, of: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The rows' columns in a current, and their change with it, of parameters `of`."""
+        """The rows' columns in a current, and the derivative of the efforts of parameters `of` with
+        respect to it."""
         pi = np.concatenate([of[own], current])
         _, Y, _, _ = low_passed(bare, settings, lambda sample: vehicle.raw_rows(sample, pi))
         carried, change = rows.own.copy(), np.zeros((*rows.tau.shape, 2))
@@ -187,8 +189,7 @@ def _current(samples: Sequence[Sample], settings: Filter, rows: Columns) -> Curr
 
 
 def _left(Y: np.ndarray, rows: Columns) -> np.ndarray:
-    """(C,) share of each channel's power that columns Y (T, C, k) leave of pieces that they were
-    not fitted to."""
+    """(C,) share of each channel's power that columns Y (T, C, k) leave, cross-validated."""
     residual = rows.tau - RobustFit(Y, rows.tau, rows.valid, rows.t).unseen(PIECE)
     found = np.full(rows.tau.shape[1], np.nan)
     for c, use in enumerate(rows.valid.T):
@@ -199,9 +200,9 @@ def _left(Y: np.ndarray, rows: Columns) -> np.ndarray:
 
 def _columns(samples: Sequence[Sample], config: Config, robot: RobotModel, settings: Filter
              ) -> Columns:
-    """The rows' own columns and those of all guesses but the current."""
+    """Columns of the model and of all guesses except the current."""
     sets: tuple[str, ...] = ()
-    if robot.vehicle:       # an arm alone may stand in air
+    if robot.vehicle:       # an arm without a vehicle may stand in air
         sets = ("off_axis_damping", *((DRAG,) if robot.joints else ()))
     terms = tuple(dict.fromkeys((*config.robot.terms, *sets)))
     whole = RobotModel(config.with_values({"robot.terms": terms}), robot.arm)
@@ -236,9 +237,9 @@ def _columns(samples: Sequence[Sample], config: Config, robot: RobotModel, setti
 
 
 def _of_others(tau: np.ndarray, levers: np.ndarray, robot: RobotModel) -> np.ndarray:
-    """(T, C, k) efforts of the other channels of vehicle or arm, a column for each pair but those
-    of which one has so little beside the other that no wiring explains it. levers (C,): effort of
-    each channel that a thruster, or a joint, makes with its thrust or effort."""
+    """(T, C, k) efforts of the other channels of vehicle or arm, with a column for each pair except
+    those whose efforts differ too much in size for a wiring error. levers (C,): effort of each
+    channel per unit of thrust or joint effort."""
     size = np.std(tau, axis=0) / levers
     pairs = [(c, d) for part in (robot.vehicle_rows, robot.arm_rows)
              for c in range(part.start, part.stop) for d in range(part.start, part.stop)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a run leaves behind: rows with their regressors, the parameters' trajectory, solve times."""
+"""The log of a run: rows with their regressors, trajectory of the parameters, solve times."""
 from __future__ import annotations
 
 import os
@@ -27,23 +27,22 @@ from ..errors import UvmsError
 from ..estimation.prediction import Estimate, Prediction
 from ..model.parameters import ParameterTable
 
-# Regressors of longer runs go to an unnamed temporary file (two minutes of the default robot are 36
-# MB).
+# Regressors beyond this limit go to an unnamed temporary file (two minutes of the default robot
+# take 36 MB).
 MEMORY_LIMIT = 500_000_000  # [bytes]
 CHUNK_ROWS = 1024
-# The kept trajectory of the parameters has at most twice as many points: enough for any figure.
+# The trajectory has at most twice as many points: enough for any figure.
 TRAJECTORY_POINTS = 1500
 
 
 class Rows(NamedTuple):
-    """Rows of a whole run, (T,) and (T, C): times [s], bag index, and per channel [N, N m] what was
-    measured and predicted.
+    """Rows of a whole run, (T,) and (T, C): times [s], bag index, and per channel measured and
+    predicted efforts [N, N m].
 
-    `arm` (T, 6 or 0) is the part of the vehicle's predicted wrench that carries the arm, `noise`
-    the standard deviation of the measurement noise that the prediction assumed, `tau_known` the
-    load beside Y pi, `trust` each channel's place in `uncertainty.trust.STATES` before the row,
-    `speed` the channel's own velocity (low-passed; the axis's, the joint's), `moves` whether the
-    row is in motion.
+    `arm` (T, 6 or 0): part of the vehicle's predicted wrench that carries the arm; `noise`: assumed
+    deviation of the measurement noise; `tau_known`: known load in addition to Y pi;
+    `trust`: each channel's index in `uncertainty.trust.TRUST_STATES` before the row; `speed`: the
+    low-passed velocity of the channel's own axis or joint; `moves`: whether the row is in motion.
     """
 
     t: np.ndarray
@@ -61,7 +60,7 @@ class Rows(NamedTuple):
 
 
 class Trajectory(NamedTuple):
-    """Estimates over time: t (k,), bag (k,), pi and its stddev (k, p)."""
+    """Estimates over time: t (k,), bag (k,), pi (k, p) and its stddev (k, p)."""
 
     t: np.ndarray
     bag: np.ndarray
@@ -70,7 +69,7 @@ class Trajectory(NamedTuple):
 
 
 class RunLog:
-    """Everything that metrics, files and figures of one run are made of."""
+    """The data behind the metrics, files and figures of one run."""
 
     def __init__(self, table: ParameterTable, memory_limit: int = MEMORY_LIMIT):
         self._table, C = table, table.channels
@@ -83,24 +82,23 @@ class RunLog:
         self._regressors = _Chunks((C, table.size), float, memory_limit)
         self._trajectory: list[tuple] = []
         self._stride, self._estimates = 1, 0
-        # Viscous damping multiplies a channel's own velocity: its column of the regressor.
+        # The regressor's column of a channel's viscous damping is its own velocity.
         self._viscous = np.concatenate([
             *([table.blocks["vehicle linear damping"]] if table.vehicle else []),
             *(table.blocks[f"{joint} friction"][:1] for joint in table.joints)])
         self._own = np.arange(C)
-        self.changes: list[float] = []      # [s] at which a change of the robot was believed
+        self.changes: list[float] = []      # [s] times at which a change of the robot was believed
         self.solve_ms: list[float] = []
         self.update_ms: list[float] = []
-        self.cpu_ms: list[float] = []       # processor time of updates, whatever else ran
+        self.cpu_ms: list[float] = []       # processor time of updates, independent of other load
         self.updates = self.skipped = self.violations = 0
         self.min_eig_M: float | None = None
         self.min_eig_J = np.full(table.n, np.inf)
 
     def add_row(self, row: Prediction, bag: int, moves: np.ndarray) -> None:
-        """Keep a prediction; its `pi` and `noise_stddev` are those that made it; moves (C,) bool.
-        """
+        """Add a prediction with the `pi` and `noise_stddev` behind it; moves (C,) bool."""
         vehicle, links = self._vehicle_rows, self._table.arm_slice
-        # On the vehicle's rows the known load is the links' buoyancy: it too is carried.
+        # In the vehicle's rows the known load is the links' buoyancy, which belongs to the arm.
         arm = row.regressor[vehicle, links] @ row.pi[links] + row.tau_known[vehicle]
         values = {"t": row.t, "bag": bag, "measured": row.measured, "predicted": row.predicted,
                   "stddev": row.predicted_stddev, "valid": row.valid, "arm": arm,
@@ -112,9 +110,9 @@ class RunLog:
         self._regressors.append(row.regressor)
 
     def add_estimate(self, estimate: Estimate, bag: int) -> None:
-        """Keep a point of the parameters' trajectory, thinned evenly as it grows."""
+        """Add a point to the parameters' trajectory, which is thinned evenly as it grows."""
         if self._estimates % self._stride == 0:
-            # Deviations are formed when they are asked for: only of what is kept.
+            # Deviations are computed on access, so only for kept points.
             self._trajectory.append((estimate.t, bag, estimate.pi, estimate.stddev))
             if len(self._trajectory) > 2 * TRAJECTORY_POINTS:
                 del self._trajectory[1::2]
@@ -122,7 +120,7 @@ class RunLog:
         self._estimates += 1
 
     def add_physical(self, min_eig_M: float | None, min_eig_J: np.ndarray, outside: bool) -> None:
-        """Follow the smallest eigenvalues and count parameters outside the physical set."""
+        """Update the smallest eigenvalues, and count estimates outside the physical set."""
         if min_eig_M is not None:
             self.min_eig_M = min_eig_M if self.min_eig_M is None else min(self.min_eig_M, min_eig_M)
         self.min_eig_J = np.minimum(self.min_eig_J, min_eig_J)
@@ -132,12 +130,12 @@ class RunLog:
         return len(self._regressors)
 
     def rows(self) -> Rows:
-        """All rows as arrays."""
+        """All rows, as arrays."""
         return Rows(*(self._columns[name].array() for name in Rows._fields))
 
     def left(self, later: bool) -> np.ndarray:
-        """(C,) share of each effort's power in the last recording that was not predicted, of the
-        later half of its rows or of all; 0 where none counts."""
+        """(C,) unpredicted share of each effort's power in the last recording, over its rows or
+        (later) their later half; 0 if no row counts."""
         rows = self.rows()
         found = np.zeros(rows.valid.shape[1])
         for c, valid in enumerate(rows.valid.T):
@@ -149,7 +147,7 @@ class RunLog:
         return found
 
     def regressors(self, places: np.ndarray) -> np.ndarray:
-        """(k, C, p) of the rows at these places."""
+        """(k, C, p) regressors of the rows at these indices."""
         found = np.empty((len(places), self._table.channels, self._table.size))
         for number, block in enumerate(self._regressors):
             inside = places // CHUNK_ROWS == number
@@ -157,7 +155,7 @@ class RunLog:
         return found
 
     def trajectory(self) -> Trajectory:
-        """The thinned trajectory as arrays."""
+        """The thinned trajectory, as arrays."""
         t, bag, pi, stddev = zip(*self._trajectory) if self._trajectory else ((), (), (), ())
         p = self._table.size
         return Trajectory(np.array(t, float), np.array(bag, int), np.reshape(pi, (-1, p)),
@@ -165,11 +163,8 @@ class RunLog:
 
     def predict(self, pi: np.ndarray,
                 covariance: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        """What fixed parameters predict on the same rows: predicted and its stddev (T, C), with
-        each row's own noise.
-
-        Without a covariance the parameters count as certain and the interval is that of the noise.
-        """
+        """Predictions of fixed parameters on the same rows: predicted and its stddev (T, C), with
+        each row's own noise. Without a covariance the parameters count as certain."""
         predicted, variance = [], []
         for Y in self._regressors:
             predicted.append(Y @ pi)
@@ -184,8 +179,8 @@ class RunLog:
 
 
 class _Chunks:
-    """Rows of equal shape, appended one by one into blocks; blocks beyond `memory_limit` bytes live
-    in a temporary file."""
+    """Rows of equal shape, appended one at a time into blocks; blocks beyond `memory_limit` bytes
+    live in a temporary file."""
 
     def __init__(self, shape: tuple[int, ...], dtype: type, memory_limit: int | None = None):
         self._shape, self._dtype, self._limit = shape, np.dtype(dtype), memory_limit
@@ -204,13 +199,13 @@ class _Chunks:
         if self._limit is None or size * (len(self._blocks) + 1) <= self._limit:
             return np.empty(shape, self._dtype)
         with tempfile.TemporaryFile(prefix="uvms_rows_") as file:
-            try:     # a mapped file that is full ends the process without a word
+            try:     # a full disk would kill the process on access to the mapped file
                 os.posix_fallocate(file.fileno(), 0, size)
             except OSError as error:
                 raise UvmsError(
                     f"the temporary folder '{tempfile.gettempdir()}' has no room for the rows of "
-                    f"this run ({reason_of(error)}); make some, or set TMPDIR to a folder that "
-                    "has.") from None
+                    f"this run ({reason_of(error)}); free some space, or set TMPDIR to a folder "
+                    "with more.") from None
             return np.memmap(file, self._dtype, "w+", shape=shape)
 
     def __len__(self) -> int:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""When rows did not count, and why: spans of time per channel."""
+"""When rows were masked, and why: spans of time per channel."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -22,8 +22,7 @@ import numpy as np
 
 
 class Span(NamedTuple):
-    """Samples of a bag from `start` to `end` [s since the epoch] that do not count for one reason.
-    """
+    """Samples of a bag from `start` to `end` [s since the epoch], masked for one reason."""
 
     bag: int
     start: float
@@ -32,20 +31,21 @@ class Span(NamedTuple):
 
 
 class MaskSpans:
-    """Follows the reasons of a front end's samples; `spans[c]` are those of channel c, in order."""
+    """Collects the mask reasons of a front end's samples; `spans[c]`: those of channel c, in order.
+    """
 
     def __init__(self, channels: int, period: float):
-        """period [s] of samples: a reason that comes back within two of them has not ended."""
+        """period [s] of samples; a reason that returns within two of them continues its span."""
         self.spans: list[list[Span]] = [[] for _ in range(channels)]
         self._longest = 2.5 * period
         self._bag = 0
 
     def begin(self, bag: int) -> None:
-        """What follows is of this bag."""
+        """Begin the bag of this index."""
         self._bag = bag
 
     def add(self, t: float, reasons: Sequence[str]) -> None:
-        """The reasons (C,) of the sample at t [s since the epoch]; '' where a row counts."""
+        """Add the reasons (C,) of the sample at t [s since the epoch]; '' for rows that count."""
         for spans, reason in zip(self.spans, reasons):
             if not reason:
                 continue
@@ -58,7 +58,7 @@ class MaskSpans:
 
 
 def runs(flags: np.ndarray, bag: np.ndarray) -> list[tuple[int, int]]:
-    """(first, last) row of each run of set `flags` (T,) within one bag (T,)."""
+    """(first, last) row of each run of set `flags` (T,), split where `bag` (T,) changes."""
     places = np.flatnonzero(flags)
     if not places.size:
         return []
@@ -68,6 +68,6 @@ def runs(flags: np.ndarray, bag: np.ndarray) -> list[tuple[int, int]]:
 
 
 def reasons_between(spans: Sequence[Span], bag: int, start: float, end: float) -> list[str]:
-    """The reasons of the spans that touch this piece of a bag, each once, in order."""
+    """The reasons of all spans that overlap this piece of a bag, each once, in order."""
     return list(dict.fromkeys(span.reason for span in spans if span.bag == bag
                               and span.start <= end and span.end >= start))

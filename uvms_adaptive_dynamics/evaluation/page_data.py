@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the drawings of the page are made of: a run's series, packed for the browser.
+"""Data of the plots in the report: a run's series, packed for the browser.
 
-A series is base64 of little-endian float32, NaN where there is nothing to draw.
+A series is base64 of little-endian float32, with NaN for gaps.
 """
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ from .mask_spans import reasons_between, runs
 from .run_record import Run, RunFinding
 from .scene import Axis, Scene, eigenvalue_series
 
-# Values of all channels together, and of each parameter: a page of any recording stays below 3 MB.
+# Total values of all channels, and points per parameter: keeps every report below 3 MB.
 CHANNEL_VALUES, PARAMETER_POINTS = 150_000, 300
-NO_REASON = "beside masked samples, implausible, or the attitude unknown"
+NO_REASON = "next to masked samples, implausible, or attitude unknown"
 
 
 def page_data(run: Run, known_from: Mapping[str, str]) -> str:
-    """JSON text for a script element: channels, marks, parameters, eigenvalues, solver times.
+    """JSON for a script element: channels, marks, parameters, eigenvalues, solver times.
 
-    known_from: the word of each parameter, empty where nothing was learnt."""
+    known_from: parameter -> what it is known from; empty if nothing was learnt."""
     scene = Scene(run)
     content = {"channels": _channels(scene), "marks": _marks(scene),
                "parameters": _parameters(scene, known_from), "eigenvalues": _eigenvalues(scene),
                "solve": _solve_times(scene)}
-    # '<' would end the element.
+    # '</' would end the element.
     return json.dumps(jsonable(content), allow_nan=False, separators=(",", ":")).replace(
         "<", "\\u003c")
 
 
 def packed(values: np.ndarray) -> str:
-    """A series as text."""
+    """A series as base64 text."""
     return base64.b64encode(np.asarray(values, "<f4").tobytes()).decode()
 
 
@@ -70,7 +70,7 @@ def _channels(scene: Scene) -> dict[str, Any]:
 
 
 def _masked(scene: Scene, c: int) -> list[tuple[float, float, str]]:
-    """(begin, end, reason) of the channel's rows that do not count, in elapsed time [s]."""
+    """(begin, end, reason) of the channel's masked rows, in elapsed time [s]."""
     rows, spans = scene.rows, scene.run.mask_spans
     found = []
     for first, last in runs(~rows.valid[:, c], rows.bag):
@@ -82,8 +82,7 @@ def _masked(scene: Scene, c: int) -> list[tuple[float, float, str]]:
 
 
 def _marks(scene: Scene) -> list[dict[str, Any]]:
-    """What happened at an instant: changes of the robot, findings that have a time, and stages as
-    they began."""
+    """Events to mark: changes of the robot, findings with a time, and the start of each stage."""
     run, t_rows = scene.run, scene.rows.t
     found = [(t, each.sentence) for each in (*run.changes, *run.findings)
              if (t := elapsed_of(scene, each)) is not None]
@@ -94,8 +93,8 @@ def _marks(scene: Scene) -> list[dict[str, Any]]:
 
 
 def elapsed_of(scene: Scene, found: RunFinding) -> float | None:
-    """Where a finding stands on the drawings' axis [s]; None where it has no time, or one of a
-    recording among several."""
+    """Time of a finding on the plots' axis [s]; None if it has no time, or one relative to one of
+    several recordings."""
     t = scene.rows.t
     if found.t_s is None or not t.size or (len(scene.run.bags) > 1 and found.code not in (
             "change", "trust")):
@@ -136,5 +135,5 @@ def _solve_times(scene: Scene) -> dict[str, Any] | None:
     axis = Axis(scene.t[:times.size], 3000)
     return {"t": packed(axis.t), "ms": packed(axis(times)), "median": np.median(finite),
             "p99": np.percentile(finite, 99),
-            # The first solve loads and compiles; it would squeeze all others.
+            # Leave out the first solve, which loads and compiles.
             "top": 1.15 * max(np.percentile(finite, 99.5), 1e-3)}

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Figures of parameters over time: estimates with intervals, and physical consistency."""
+"""Figures of the parameters over time: estimates with intervals, and physical consistency."""
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Predicted against measured as SVG: identity, regression line, and the rows as points (paper,
-parity analysis)."""
+"""Parity plots as SVG: predicted against measured, with identity, regression line and the rows as
+points (paper, parity analysis)."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -24,12 +24,12 @@ import numpy as np
 from .log import Rows
 
 POINTS = 1200
-SIZE = 200.0    # of the drawing; its labels stand beside and below
+SIZE = 200.0    # side of the plot, without labels
 
 
 class Parity(NamedTuple):
-    """A channel's drawing: paths in a square of SIZE, with (place, text) of the ticks of both axes,
-    which are the same; identity and regression line as (x1, y1, x2, y2)."""
+    """A channel's plot: SVG path of the points in a square of side SIZE, ticks (position, text)
+    shared by both axes, identity and regression line as (x1, y1, x2, y2)."""
 
     points: str
     ticks: list[tuple[float, str]]
@@ -38,14 +38,14 @@ class Parity(NamedTuple):
 
 
 def parity(rows: Rows, c: int, channel: Mapping[str, Any]) -> Parity | None:
-    """The drawing of channel c, whose metrics are `channel`; None where no row counts."""
+    """The plot of channel c, with metrics `channel`; None if no row counts."""
     measured, predicted = rows.measured[:, c], rows.predicted[:, c]
     counted = rows.valid[:, c] & np.isfinite(measured) & np.isfinite(predicted)
     step = max(1, -(-int(counted.sum()) // POINTS))
     m, p = measured[counted][::step], predicted[counted][::step]
     if not m.size:
         return None
-    # The first seconds' predictions may be far off: outside, as in the drawings over time.
+    # Predictions of the first seconds may be far off; leave them outside, as in the time plots.
     low, high = min(m.min(), np.percentile(p, 2)), max(m.max(), np.percentile(p, 98))
     margin = 0.05 * (high - low) or 1.0
     low, high = low - margin, high + margin
@@ -67,9 +67,9 @@ def parity(rows: Rows, c: int, channel: Mapping[str, Any]) -> Parity | None:
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Three to five round numbers between low and high."""
+    """Three to five round numbers between `low` and `high`."""
     step = 10.0 ** np.floor(np.log10((high - low) / 3.0))
-    # The last one by default: rounding may leave a hair less than three.
+    # Default 1: rounding may leave slightly less than three steps.
     step *= next((k for k in (5.0, 2.0) if (high - low) / (k * step) >= 3.0), 1.0)
     return [float(np.round(k * step, 12)) + 0.0
             for k in range(int(np.ceil(low / step)), int(np.floor(high / step)) + 1)]

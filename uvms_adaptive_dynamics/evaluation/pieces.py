@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Pieces of recordings: what is learnt from, and what is held out."""
+"""Split recordings into pieces to learn from and pieces to hold out."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -26,8 +26,8 @@ from .recording import Piece
 
 def divided(bags: Sequence[Path], config: Config, begin: float, end: float | None,
             percent: float | None) -> tuple[list[Piece], list[Piece]]:
-    """(pieces to learn from, pieces held out): each recording from `begin` to `end` [s], the first
-    `percent` of their time together and the rest; without `percent` all are to learn from."""
+    """(pieces to learn from, pieces held out) of the recordings, each from `begin` to `end` [s]:
+    the first `percent` of their total time, and the rest. Without `percent` nothing is held out."""
     pieces = [Piece(bag, begin, end) for bag in bags]
     if percent is None:
         return pieces, []

@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The samples of a run's recordings, made by the front end, and what it leaves behind.
+"""Samples of a run's recordings from the front end, and the front end's final state.
 
-Nothing of it depends on the estimate: it can be done ahead in another process (`processes`), with
-the same numbers.
+Nothing here depends on the estimate, so it can run ahead in another process (`processes`) with the
+same results.
 """
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ from .input_log import InputFigures, InputLog
 from .mask_spans import MaskSpans, Span
 from .run_record import RunFinding
 
-# Samples that are made before the estimator takes them: each then finds its own data in the
-# processor's caches, which saves a twentieth of a run.
+# Samples per batch: front end and estimator then each find their own data in the processor's
+# caches, which saves 5 % of a run's time.
 SAMPLES_AHEAD = 64
 
 
 class Recordings(NamedTuple):
-    """What samples are made of: checked recordings, one after the other, and settings."""
+    """The input: checked recordings, in order, and settings."""
 
     bags: tuple[BagContents, ...]
     config: Config
 
 
 class Batch(NamedTuple):
-    """Consecutive samples of a recording, by its number, and the share of it that has been read."""
+    """Consecutive samples of recording number `bag`, and the share of it read so far."""
 
     bag: int
     samples: list[Sample]
@@ -56,11 +56,11 @@ class Batch(NamedTuple):
 
 
 class Signals(NamedTuple):
-    """What the front end leaves behind; see `Run`.
+    """The front end's final state; see `Run`.
 
-    states: of each input, by role; misread: what is found wrong at the end, by the channels that
-    take it in; doubted: whether a frame or a delay is wrong, other than the sign of an effort;
-    unusable: why there was no row, should there have been none."""
+    states: input states by role; misread: faults at the end, with the channels that depend on them;
+    doubted: whether a frame or a delay is wrong, apart from the sign of an effort; unusable: the
+    reason to report if there was no row."""
 
     findings: tuple[RunFinding, ...]
     misread: tuple[Misread, ...]
@@ -75,8 +75,8 @@ class Signals(NamedTuple):
 
 
 def prepared(recordings: Recordings) -> Generator[Batch | Signals, None, None]:
-    """All samples in order, in batches, and at last what the front end leaves behind. Between
-    recordings signals are forgotten. Raises UvmsError where a recording is damaged."""
+    """Yield all samples in order, in batches, and then the front end's final state. Signals are
+    reset between recordings. Raises UvmsError if a recording is damaged."""
     bags, config = recordings
     needed, robot = inputs(config), RobotModel.from_config(config)
     front = SignalFrontEnd(config, robot)
@@ -100,8 +100,7 @@ def prepared(recordings: Recordings) -> Generator[Batch | Signals, None, None]:
                 yield Batch(number, waiting,
                             min(0.999, (received - bag.start) / max(bag.end - bag.start, 1e-9)))
                 waiting = []
-        # The last `filter.latency` of a bag is left: the node could not finish those ticks either,
-        # and so both end alike.
+        # Drop the last `filter.latency` of a bag: the node could not finish those ticks either.
         yield Batch(number, waiting, 1.0)
         front.frames.finish()
         gaps.end(bag.end)
@@ -116,7 +115,7 @@ def prepared(recordings: Recordings) -> Generator[Batch | Signals, None, None]:
 
 
 def _findings(bag: BagContents, front: SignalFrontEnd) -> list[RunFinding]:
-    """The front end's warnings of a recording, with the time at which a check found them."""
+    """The front end's warnings on a recording, each with the time at which a check found it."""
     since = {f"{finding.setting}: {finding.sentence}": t for finding, t in front.frames.findings}
     return [RunFinding(
         sentence.partition(":")[0], f"{bag.path.name}: {sentence}",

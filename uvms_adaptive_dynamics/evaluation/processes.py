@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A function in a process of its own, wherever it is called: a crash costs one call, and libraries
-keep to one thread. Or a generator, whose items are made while those before are used.
+"""Run a function in a process of its own, so that a crash costs only one call and libraries use one
+thread; or a generator, which makes items ahead while earlier ones are used.
 
-`python -m uvms_adaptive_dynamics.evaluation.processes` is that process: it gets a function and its
-argument by stdin, and ends when its parent does.
+`python -m uvms_adaptive_dynamics.evaluation.processes` is that process: it reads a function and its
+argument from stdin, and ends with its parent.
 """
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ from typing import Any
 
 from ..errors import UvmsError, brief
 
-# Characters of what a process that died has said last.
+# Characters kept of a dead process's last words.
 MOST_SAID = 300
-# What an answer is: an item, the last one, or the sentence why there are no more.
+# Kinds of answers: an item, the end, or a sentence on why there are no more items.
 ITEM, END, REFUSAL = range(3)
 
 
 class Stream:
-    """The items of function(argument), an iterator, made in a process of their own; it starts at
-    once, waits where nobody takes its items, and ends with this context.
+    """The items of the iterator function(argument), made in a separate process. It starts at once,
+    waits while nobody takes its items, and ends with this context.
 
-    Iterating raises UvmsError with the sentence of whatever ended the process before the last item.
+    Iterating raises UvmsError with the reason if the process ends before the last item.
     """
 
     def __init__(self, function: Callable[[Any], Iterator[Any]], argument: Any,
                  environment: dict[str, str] | None = None, owner: str = "its"):
-        """function and argument can be imported in a new process; environment: its variables, this
-        process's where None; owner: whose process a sentence says has ended."""
+        """function and argument must be importable in a new process; environment: its variables
+        (None: this process's); owner: whose process it is, for error messages."""
         self._owner = owner
         self._said = tempfile.TemporaryFile()    # noqa: SIM115 (closed by __exit__)
         self.process = subprocess.Popen(
@@ -59,10 +59,10 @@ class Stream:
             stderr=self._said, env=_with_package(environment or dict(os.environ)))
         assert self.process.stdin is not None
         try:
-            # Left open meanwhile: its end tells the process that its parent is gone.
+            # Stays open: when it closes, the process knows that its parent is gone.
             self.process.stdin.write(pickle.dumps((function, argument)))
             self.process.stdin.flush()
-        except BrokenPipeError:      # it died at once; what it said tells why
+        except BrokenPipeError:      # it died at once; its stderr says why
             pass
 
     def __enter__(self) -> Stream:
@@ -71,9 +71,9 @@ class Stream:
     def __exit__(self, *raised: object) -> None:
         self.process.kill()
         assert self.process.stdin is not None
-        with suppress(BrokenPipeError):     # where the question was never read
+        with suppress(BrokenPipeError):     # if the process never read its input
             self.process.stdin.close()
-        with self._said, self.process:      # closes the other pipe and waits for its end
+        with self._said, self.process:      # closes the other pipe and waits for the process
             pass
 
     def __iter__(self) -> Iterator[Any]:
@@ -102,15 +102,15 @@ class Stream:
 
 
 class Isolated:
-    """Calls functions in processes of their own; `stop` ends those that run."""
+    """Calls functions in separate processes; `stop` kills those that run."""
 
     def __init__(self) -> None:
         self._running: set[subprocess.Popen] = set()
         self._stopped = False
 
     def call(self, function: Callable[[Any], Any], argument: Any) -> Any:
-        """function(argument), both importable in a new process; raises UvmsError with the sentence
-        of whatever ended it."""
+        """function(argument), both importable in a new process; raises UvmsError with the reason if
+        it fails."""
         with Stream(_once, (function, argument), _one_thread()) as stream:
             self._running.add(stream.process)
             try:
@@ -122,14 +122,14 @@ class Isolated:
         return value
 
     def stop(self) -> None:
-        """Kill what runs, and whatever starts later."""
+        """Kill all running processes, and any that start later."""
         self._stopped = True
         for process in tuple(self._running):
             process.kill()
 
 
 def call_isolated(function: Callable[[Any], Any], argument: Any) -> Any:
-    """As `Isolated.call`, for a caller that never stops it."""
+    """Like `Isolated.call`, for callers that never stop it."""
     return Isolated().call(function, argument)
 
 
@@ -139,22 +139,22 @@ def _once(call: tuple[Callable[[Any], Any], Any]) -> Iterator[Any]:
 
 
 def _one_thread() -> dict[str, str]:
-    """This process's variables, with BLAS on one thread: sums over several threads have other last
-    digits."""
+    """This process's variables, with BLAS on one thread: sums over several threads differ in their
+    last digits."""
     threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     return {**os.environ, **dict.fromkeys(threads, "1")}
 
 
 def _with_package(environment: dict[str, str]) -> dict[str, str]:
-    """The variables, with this package first."""
+    """The variables, with this package first in PYTHONPATH."""
     root, path = str(Path(__file__).parents[2]), environment.get("PYTHONPATH")
     return {**environment, "PYTHONPATH": os.pathsep.join([root, *([path] if path else [])])}
 
 
 def _main() -> None:
-    # Ctrl-C reaches every process of a terminal: the parent says what becomes of this one.
+    # Ctrl-C reaches every process of a terminal, but only the parent decides about this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Answers go out by the real stdout; what anybody prints goes to stderr.
+    # The real stdout carries the answers; anything printed goes to stderr.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
 
@@ -169,10 +169,10 @@ def _main() -> None:
         answer(END)
     except UvmsError as error:
         answer(REFUSAL, str(error))
-    except Exception as error:      # a task that fails in any way is a row of the table
+    except Exception as error:      # any failure of a task becomes a row of the table
         traceback.print_exc()
         answer(REFUSAL, f"{type(error).__name__}: {brief(str(error), MOST_SAID)}")
-    # Not sys.exit: the thread below still reads stdin.
+    # Not sys.exit: the other thread still reads stdin.
     os._exit(0)
 
 

@@ -12,8 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What every kind of recording offers: its topics, its times, its messages in order of reception.
-"""
+"""The common interface of recordings: topics, times, and messages in order of reception."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -21,14 +20,14 @@ from functools import lru_cache, wraps
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-# Of what a library says of a damaged file, the part that is passed on [characters]: some repeat a
-# whole message definition.
+# [characters] of a library's error on a damaged file that are reported; some repeat a whole message
+# definition.
 MOST_REASON = 200
 
 
 class Topic(NamedTuple):
-    """A topic of a recording: message types (more than one only where a bag is in disorder), and
-    how many messages."""
+    """A topic of a recording: message types (several only in an inconsistent bag) and number of
+    messages."""
 
     types: tuple[str, ...]
     messages: int
@@ -39,7 +38,7 @@ class Recording(Protocol):
 
     @property
     def topics(self) -> Mapping[str, Topic]:
-        """By name, with the leading '/'."""
+        """Topics by name, with the leading '/'."""
 
     @property
     def start(self) -> float: ...
@@ -49,16 +48,16 @@ class Recording(Protocol):
 
     @property
     def warnings(self) -> list[str]:
-        """What the operator should know of the file."""
+        """What the operator should know about the file."""
 
     def messages(self, topics: Collection[str], begin: float,
                  end: float) -> Iterator[tuple[str, Any, float]]:
-        """`(topic, message, receive_time)` from `begin` to `end` [s since the epoch]; the message
-        is None where it cannot be decoded. Raises BagError."""
+        """Yield `(topic, message, receive_time)` from `begin` to `end` [s since the epoch]; the
+        message is None if it cannot be decoded. Raises BagError."""
 
 
 class Piece(NamedTuple):
-    """A part of a recording, from `begin` to `end` [s] from its start; None: to its end."""
+    """A part of a recording, from `begin` to `end` [s] after its start (None: to its end)."""
 
     path: Path
     begin: float = 0.0
@@ -66,7 +65,7 @@ class Piece(NamedTuple):
 
 
 def as_piece(recording: str | Path | Piece) -> Piece:
-    """The piece, or the whole of a path."""
+    """The piece itself, or the whole recording at a path."""
     return recording if isinstance(recording, Piece) else Piece(Path(recording))
 
 
@@ -74,8 +73,8 @@ Found = TypeVar("Found")
 
 
 def kept_while_unchanged(most: int) -> Callable[[Callable[..., Found]], Callable[..., Found]]:
-    """Decorates `read(path, *options)`, options hashable, so that a file that is checked first and
-    then read is read once: the last `most` answers are kept until the file changes."""
+    """Decorate `read(path, *options)` with a cache of the last `most` results, valid until the file
+    changes, so that checking and then reading a file reads it once. Options must be hashable."""
     def decorate(read: Callable[..., Found]) -> Callable[..., Found]:
         @lru_cache(maxsize=most)
         def kept(path: Path, changed_ns: int, size: int, *options: Any) -> Found:
@@ -90,6 +89,6 @@ def kept_while_unchanged(most: int) -> Callable[[Callable[..., Found]], Callable
 
 
 def reason(error: Exception) -> str:
-    """What an error says, in one line without a full stop."""
+    """The message of an error, on one line without a full stop."""
     text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
     return text if len(text) <= MOST_REASON else f"{text[:MOST_REASON]}..."

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Where intervals hold and where not: coverage by speed, rest, change and sign of the command."""
+"""Coverage of intervals by regime: speed, rest, change of the robot, sign of the command."""
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -23,11 +23,11 @@ from ..model.normal import Z95
 from .log import Rows
 from .run_record import Run, fixed_stddev
 
-AFTER_CHANGE = 60.0     # [s] in which a changed part of the robot is re-estimated
+AFTER_CHANGE = 60.0     # [s] that re-estimating a changed part of the robot takes
 
 
 class Regime(NamedTuple):
-    """Rows (C,) of each channel in a regime, and how many of them are inside their interval."""
+    """Rows (C,) of each channel in a regime, and how many of them lie inside their interval."""
 
     name: str
     rows: np.ndarray
@@ -35,8 +35,8 @@ class Regime(NamedTuple):
 
 
 def regimes(run: Run) -> list[Regime]:
-    """Every regime of a run, with nothing adapted for it: intervals have the noise that came with
-    the parameters or, where the run started without, the one that it would save."""
+    """The regimes of a run, without adaptation: intervals use the noise saved with the initial
+    parameters or, without one, the noise that the run would save."""
     rows = run.log.rows()
     noise = run.final.noise_stddev if run.saved_noise is None else run.saved_noise
     stddev = fixed_stddev(run, np.full(rows.valid.shape[1], np.nan) if noise is None else noise)
@@ -47,8 +47,8 @@ def regimes(run: Run) -> list[Regime]:
 
 
 def _masks(rows: Rows, changes: list[float]) -> dict[str, np.ndarray]:
-    """(T, C) bool by name. Speed is that of the channel's own axis or joint, its terciles are of
-    the rows in motion; the command is the measured effort."""
+    """(T, C) bool by name. Speed is that of the channel's own axis or joint, in terciles of its
+    rows in motion; the command is the measured effort."""
     moving = rows.valid & rows.moves
     low, high = _terciles(rows.speed, moving)
     after = np.zeros(rows.t.size, bool)
@@ -62,7 +62,7 @@ def _masks(rows: Rows, changes: list[float]) -> dict[str, np.ndarray]:
 
 
 def _terciles(speed: np.ndarray, counted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(C,) and (C,): limits of the thirds of each channel's counted rows; zero without rows."""
+    """(C,), (C,): lower and upper tercile of each channel's counted rows; zero without rows."""
     limits = [np.quantile(speed[counted[:, c], c], [1 / 3, 2 / 3]) if counted[:, c].any()
               else np.zeros(2) for c in range(speed.shape[1])]
     low, high = np.array(limits).T

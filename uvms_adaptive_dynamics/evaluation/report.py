@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""report.html: one self-contained page that says what a run found.
+"""report.html: the findings of a run on one self-contained page.
 
-Text and style are in `page/report.html.jinja` and `page/report.css`, the drawings in
-`page/report.js` (with uPlot, MIT licence, beside it); cells are made in `report_tables`, what is
-drawn in `page_data` and `parity`.
+Text and style are in `page/report.html.jinja` and `page/report.css`, the plots in `page/report.js`
+(with uPlot, MIT licence, next to it); `report_tables` makes the table cells, `page_data` and
+`parity` the data of the plots.
 """
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ from .scene import Scene, parameter_groups
 
 PAGE = Path(__file__).parent / "page"
 REPORT_TEMPLATE = "report.html.jinja"
-# What is part of every page, by its name in the template.
+# Files that are part of every page, by their name in the template.
 PAGE_PARTS = {"plot_style": "uPlot.min.css", "style": "report.css",
               "plot_script": "uPlot.iife.min.js", "script": "report.js"}
 
 
-FINDING_KINDS = ("bad", "warn", "note")  # of findings, the worst first; classes in report.css
+FINDING_KINDS = ("bad", "warn", "note")  # worst first; classes in report.css
 
 
 class Found(NamedTuple):
-    """A finding for a reader: one of FINDING_KINDS, what it is and when, and the sentence."""
+    """A finding as shown: one of FINDING_KINDS, a label (what and when), and the sentence."""
 
     kind: str
     label: str
@@ -55,11 +55,8 @@ class Found(NamedTuple):
 
 
 def write_report(folder: Path, run: Run, metrics: dict[str, Any], said: Statement) -> Path:
-    """Write report.html into `folder`; returns its path. It begins with the verdict of the run's
-    statement.
-
-    Raises UvmsError where it cannot be written.
-    """
+    """Write report.html into `folder` and return its path. The page begins with the verdict of the
+    run's statement. Raises UvmsError if it cannot be written."""
     words = _words(run)
     rows = run.log.rows()
     page = template().render(
@@ -83,7 +80,7 @@ def write_report(folder: Path, run: Run, metrics: dict[str, Any], said: Statemen
 
 
 def template() -> Any:
-    """The page's template: text is escaped, and a variable that nobody gives is an error."""
+    """The page's template: text is escaped, and a missing variable is an error."""
     environment = Environment(loader=FileSystemLoader(PAGE), autoescape=True,
                               undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
                               keep_trailing_newline=True)
@@ -91,23 +88,23 @@ def template() -> Any:
 
 
 def _subtitle(run: Run, metrics: dict[str, Any]) -> list[str]:
-    """What a reader asks first: how long, learnt or frozen, how fast."""
+    """Duration, updates or frozen parameters, and solver speed."""
     solver = metrics["solver"]
     seconds = f"{run.duration:.0f} s in {len(run.bags)} recording{'s' * (len(run.bags) > 1)}"
     if solver is None:
-        return [seconds, "parameters frozen: the held-out test"]
+        return [seconds, "parameters frozen: held-out test"]
     return [seconds, f"{metrics['updates']:,} updates",
             f"solver {solver['name']}, median {tables.number(solver['median_ms'])} ms"]
 
 
 def _findings(run: Run) -> list[Found]:
-    """What was found, the worst first: failures, findings, changes, and what not to rely on."""
+    """Failures, findings, changes and what not to rely on, worst first."""
     found = [Found("bad", "failure", failure.line()) for failure in run.failures]
     found += [Found("bad" if "wrong" in each.sentence else "warn", _label(each, each.code),
                     each.sentence) for each in run.findings]
     found += [Found("note", _label(change, "change"), change.sentence) for change in run.changes]
     found += [Found("warn", "recording", warning) for bag in run.bags for warning in bag.warnings]
-    found += [Found("note", "not to rely on", sentence) for sentence in _advisories(run)]
+    found += [Found("note", "do not rely on", sentence) for sentence in _advisories(run)]
     return sorted(found, key=lambda each: FINDING_KINDS.index(each.kind))
 
 
@@ -116,13 +113,13 @@ def _label(found: RunFinding, name: str) -> str:
 
 
 def _notes(run: Run) -> list[str]:
-    """Notes that are no findings."""
+    """Notes that are not already findings."""
     said = {found.sentence for found in run.findings}
     return [note for note in run.notes if note not in said]
 
 
 def _advisories(run: Run) -> list[str]:
-    """What a controller should not rely on after this run."""
+    """Warnings on parameters that a controller should not rely on after this run."""
     if run.frozen or run.final.covariance is None or not run.final.known_from:
         return []
     note = link_note(run.robot.table, run.final.known_from)
@@ -131,14 +128,14 @@ def _advisories(run: Run) -> list[str]:
 
 
 def _words(run: Run) -> Mapping[str, str]:
-    """What each parameter is known from; empty where nothing was learnt."""
+    """What each parameter is known from; empty if nothing was learnt."""
     if run.frozen or run.final.stddev is None or not run.final.known_from:
         return {}
     return dict(zip(run.final.names, run.final.known_from, strict=True))
 
 
 def _blocks(run: Run, words: Mapping[str, str]) -> list[tuple[str, list[str], str]]:
-    """(title, parameters, how many are known) of each block of parameters."""
+    """(title, parameters, counts by what they are known from) of each block of parameters."""
     found = []
     for _, title, names in parameter_groups(run):
         known = [words[name] for name in names if name in words]
@@ -148,8 +145,8 @@ def _blocks(run: Run, words: Mapping[str, str]) -> list[tuple[str, list[str], st
 
 
 def _comparison(metrics: dict[str, Any]) -> list[dict[str, Any]]:
-    """Per channel with rows: errors of the fixed prior, the running estimate and the last one,
-    each as (its name, text, share of the largest)."""
+    """Per channel with rows: errors of the fixed prior, the running estimate and the last estimate,
+    each as (name, text, share of the largest)."""
     blocks = (("prior", metrics["prior"]["channels"]), ("running", metrics["channels"]),
               ("last", metrics["final"]["channels"]))
     found = []
@@ -166,24 +163,24 @@ def _comparison(metrics: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _facts(run: Run, metrics: dict[str, Any]) -> list[tuple[str, str]]:
-    """Recordings, solver, low-pass, what is determined, and settings that are no defaults."""
+    """Recordings, solver, low-pass, rank, and settings that differ from their defaults."""
     solver, physical, number = metrics["solver"], metrics["physical"], tables.number
     rank, names = (metrics["parameters"][key] for key in ("identifiable_rank", "names"))
     rows = [("recordings", ", ".join(f"{bag.path} ({bag.end - bag.start:.1f} s)"
                                      for bag in run.bags))]
     if solver is None:
-        rows.append(("estimate", "none: parameters frozen, the held-out test"))
+        rows.append(("estimate", "none: parameters frozen, held-out test"))
     else:
         rows += [
             ("estimate", f"{metrics['updates']} updates, {metrics['skipped']} rows without a new "
-                         "estimate; every row predicted before it was learnt"),
+                         "estimate; every row was predicted before it was learnt from"),
             ("solver", f"{solver['name']}: median {number(solver['median_ms'])} ms, 99 % "
                        f"{number(solver['p99_ms'])} ms, longest {number(solver['max_ms'])} ms, "
                        f"{solver['failures']} failures")]
     rows += [
         ("low-pass", tables.lowpass(run.config.filter.lowpass)),
         ("determined", "unknown" if rank is None else
-         f"{rank} of {len(names)} directions of the parameters"),
+         f"{rank} of {len(names)} parameter directions"),
         ("physical", f"{physical['violations']} estimates outside the physical set; smallest "
                      f"eigenvalue of M {number(physical['min_eig_M'])}, of scaled pseudo-inertias "
                      f"{', '.join(number(x) for x in physical['min_eig_J']) or '–'}"),

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The tables of report.html: cells as they are read."""
+"""The tables of report.html, with formatted cells."""
 from __future__ import annotations
 
 import math
@@ -25,22 +25,22 @@ from ..model.metrics import all_channels
 from .regimes import Regime, regimes
 from .run_record import Run
 
-# Intervals are shown over this many pieces of time at most, each of at least SHORTEST_PIECE [s].
+# Intervals over time: at most so many pieces, each at least SHORTEST_PIECE [s] long.
 PIECES, SHORTEST_PIECE = 6, 10.0
 
 Row = tuple[str, ...]
 
 
 class Table(NamedTuple):
-    """Cells as they are read, row by row."""
+    """Formatted cells, row by row."""
 
     head: Row
     rows: list[Row]
 
 
 class ChannelRow(NamedTuple):
-    """A channel as the first table of the page has it; `cells` (title, text), empty where no row
-    counts; `masked`: the reasons, with their counts."""
+    """A channel in the first table of the page; `cells`: (title, text), empty if no row counts;
+    `masked`: mask reasons with their counts."""
 
     name: str
     unit: str
@@ -51,7 +51,7 @@ class ChannelRow(NamedTuple):
 
 
 def channel_rows(metrics: dict[str, Any]) -> list[ChannelRow]:
-    """Fit, bias, intervals and trust of each channel, and why rows of it do not count."""
+    """Fit, bias, intervals and trust of each channel, and why rows are masked."""
     found = []
     for name, c in metrics["channels"].items():
         every = c["n"] + c["masked"]
@@ -68,7 +68,8 @@ def channel_rows(metrics: dict[str, Any]) -> list[ChannelRow]:
 
 
 def stages_table(metrics: dict[str, Any]) -> Table:
-    """The stages of a schedule: when, why they ended, and what is left of the deviations."""
+    """The stages of a schedule: times, why they ended, and the remaining share of the deviations.
+    """
     rows: list[Row] = []
     for stage in metrics["stages"]:
         ratios = [one["end"] / one["begin"] for one in stage["stddev"].values()
@@ -80,7 +81,7 @@ def stages_table(metrics: dict[str, Any]) -> Table:
 
 
 def inputs_table(run: Run) -> Table:
-    """What became of the messages of each input, and its clock."""
+    """Messages of each input (used, refused, doubted) and its clock."""
     head = ("input", "topic", "received", "used", "refused", "doubted values", "rate [Hz]",
             "clock ahead [s]", "latency [s]")
     return Table(head, [
@@ -90,7 +91,7 @@ def inputs_table(run: Run) -> Table:
 
 
 def all_errors(run: Run, metrics: dict[str, Any]) -> Table:
-    """The paper's table of metrics; beside it intervals, masked share, and other parameters."""
+    """The paper's table of metrics, plus intervals, masked share, and other parameters' errors."""
     head: Row = ("channel", "R²", "slope", "MSE", "MAE", "RMSE", "in 95 % interval", "its width",
                  "in saved interval", "its width", "NLL [nats]", "rows", "masked", "trust",
                  "ok / doubtful / wrong")
@@ -128,7 +129,7 @@ def over_time_table(run: Run) -> Table:
 
 
 def regimes_table(run: Run) -> Table:
-    """Coverage and number of rows of each channel in each regime, with nothing adapted."""
+    """Coverage and number of rows of each channel in each regime, without adaptation."""
     found = regimes(run)
     head = ("channel", *(regime.name for regime in found))
     return Table(head, [(f"{name} [{unit}]", *(_held(regime, c) for regime in found))
@@ -147,7 +148,7 @@ def _interval(channel: dict[str, Any]) -> str:
 
 
 def parameters_table(run: Run) -> Table:
-    """Every parameter: prior, last estimate, deviation, interval, and what it is known from."""
+    """All parameters: prior, last estimate, deviation, interval, and what they are known from."""
     table, spread = run.robot.table, run.final.stddev
     known = not run.frozen and spread is not None
     spread = np.full(table.size, np.nan) if spread is None else spread
@@ -179,7 +180,7 @@ def lowpass(sigma: float) -> str:
         return "none"
     edge = math.sqrt(math.log(2)) / (2 * math.pi * sigma)
     gain = math.exp(-0.5 * (2 * math.pi * sigma) ** 2)
-    return f"-3 dB at {edge:.2f} Hz, gain {gain:.2f} at 1 Hz, on measured and predicted alike"
+    return f"-3 dB at {edge:.2f} Hz, gain {gain:.2f} at 1 Hz, for measured and predicted efforts"
 
 
 def counted(reasons: Mapping[str, int]) -> str:

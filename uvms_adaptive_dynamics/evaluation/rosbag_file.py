@@ -14,8 +14,7 @@
 
 """rosbag2 recordings (mcap or sqlite3) through `rosbags`.
 
-Definitions that the bag carries decode its messages, those of ROS 2 Jazzy stand in for missing
-ones.
+Messages are decoded with the definitions in the bag; those of ROS 2 Jazzy replace missing ones.
 """
 from __future__ import annotations
 
@@ -37,13 +36,13 @@ from ..options import BAG_SUFFIXES
 from .recording import Topic, reason
 from .unfinished import is_cut_off, readable, storage_file
 
-LATEST_NS = 2 ** 63 - 1     # of rosbag2's times
+LATEST_NS = 2 ** 63 - 1     # latest time of rosbag2
 
 
 @contextmanager
 def opened_bag(path: Path) -> Iterator[RosbagFile]:
-    """An open bag; raises BagError where it cannot be opened, or later be read. What else fails
-    inside the block leaves as it is."""
+    """An open bag; raises BagError if it cannot be opened or later read. Other exceptions inside
+    the block pass through."""
     _refuse_foreign(path)
     with ExitStack() as opened:
         with _reading(path):
@@ -60,16 +59,16 @@ def _reading(path: Path) -> Iterator[None]:
         yield
     except BagError:
         raise
-    # rosbags, sqlite and the decompressors raise many kinds on damaged files
+    # rosbags, sqlite and the decompressors raise all kinds of exceptions on damaged files
     except Exception as error:
         raise BagError(
-            f"bag '{path}' cannot be read, it is damaged or was cut off while recording "
+            f"bag '{path}' cannot be read: it is damaged or was cut off while recording "
             f"({reason(error)}); try 'ros2 bag reindex' (sqlite3) or 'mcap recover' "
             "(mcap).") from None
 
 
 class RosbagFile:
-    """An open rosbag2 recording, as `recording.Recording` says."""
+    """An open rosbag2 recording; implements `recording.Recording`."""
 
     def __init__(self, path: Path, reader: Reader):
         self._path, self._reader = path, reader
@@ -77,7 +76,7 @@ class RosbagFile:
 
     @cached_property
     def topics(self) -> dict[str, Topic]:
-        """By name, with the leading '/'."""
+        """Topics by name, with the leading '/'."""
         found: dict[str, list[Connection]] = {}
         for connection in sorted(self._reader.connections, key=lambda c: c.topic):
             found.setdefault(connection.topic, []).append(connection)
@@ -87,30 +86,30 @@ class RosbagFile:
 
     @property
     def warnings(self) -> list[str]:
-        """Of a recording that was cut off."""
+        """A warning if the recording was cut off."""
         if not is_cut_off(self._path):
             return []
-        return [f"bag '{self._path}' was cut off while recording; read up to there, "
+        return [f"bag '{self._path}' was cut off while recording; read up to that point, "
                 f"{self._reader.message_count} messages over {self._reader.duration * 1e-9:.1f} s."]
 
     def messages(self, topics: Collection[str], begin: float,
                  end: float) -> Iterator[tuple[str, Any, float]]:
         """See `recording.Recording`."""
         connections = [c for c in self._reader.connections if c.topic in topics]
-        with _reading(self._path):      # what a caller raises between two messages is not in it
+        with _reading(self._path):      # does not cover what a caller raises between messages
             store = _type_store(self._path, connections)
             for connection, stamp, raw in self._reader.messages(
                     connections=connections, start=_ns(begin), stop=_ns(end)):
                 try:
                     message = store.deserialize_cdr(raw, connection.msgtype)
-                # a payload of garbage raises anything from struct.error to UnicodeDecodeError
+                # a garbage payload raises anything from struct.error to UnicodeDecodeError
                 except Exception:
                     message = None
                 yield connection.topic, message, stamp * 1e-9
 
 
 def _ns(t: float) -> int | None:
-    """[ns] as rosbags takes bounds: None where there is none."""
+    """A time bound [ns] for rosbags; None if unbounded."""
     if not math.isfinite(t):
         return None
     return min(max(round(t * 1e9), 0), LATEST_NS)
@@ -119,18 +118,17 @@ def _ns(t: float) -> int | None:
 def _refuse_foreign(path: Path) -> None:
     for file in path.iterdir() if path.is_dir() else (path,):
         kind = special_kind(file)
-        if kind not in ("", "a folder"):     # reading it would wait for ever
+        if kind not in ("", "a folder"):     # reading it would block forever
             raise BagError(f"'{file}' is {kind}; expected a rosbag2 recording of regular files.")
     if path.is_dir() and storage_file(path) == path and not (path / "metadata.yaml").is_file():
         files = sorted(file.name for file in path.iterdir() if file.suffix in BAG_SUFFIXES)
         hint = f"; give one of its files instead: {', '.join(files)}" if files else ""
         raise BagError(
-            f"'{path}' is not a rosbag2 recording: the folder holds no metadata.yaml{hint}.")
+            f"'{path}' is not a rosbag2 recording: the folder has no metadata.yaml{hint}.")
 
 
 def _type_store(path: str | Path, connections: list[Connection]) -> Typestore:
-    """Jazzy's definitions, overridden by those that the bag carries for the topics that are read.
-    """
+    """Jazzy's definitions, overridden by those in the bag for the topics to be read."""
     types = dict(get_typestore(Stores.ROS2_JAZZY).fielddefs)
     for connection in connections:
         definition = connection.msgdef
@@ -144,8 +142,8 @@ def _type_store(path: str | Path, connections: list[Connection]) -> Typestore:
     unknown = sorted({c.msgtype for c in connections} - set(types))
     if unknown:
         raise BagError(
-            f"bag '{path}' does not carry the definition of {', '.join(unknown)}, and ROS 2 Jazzy "
-            "has none; record it again as mcap, or with the message's package installed.")
+            f"bag '{path}' lacks the definition of {', '.join(unknown)}, and so does ROS 2 Jazzy; "
+            "record it again as mcap, or with the message's package installed.")
     store = get_typestore(Stores.EMPTY)
     store.register(types)
     return store

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A run: recordings through front end and estimator, by data time."""
+"""Run recordings through front end and estimator, in data time."""
 from __future__ import annotations
 
 import time
@@ -51,7 +51,7 @@ from .processes import Stream
 from .recording import Piece
 from .run_record import Run, RunFinding, metrics_of
 
-# Sentences on channels that are wrong which a run keeps: the first ones tell.
+# Sentences on wrong channels that a run keeps; the first ones are the informative ones.
 MOST_CAUSES = 10
 
 
@@ -61,14 +61,14 @@ def evaluate(bags: Sequence[str | Path | Piece], config: Config, prior: Paramete
              say: Callable[[str], None] = lambda sentence: None,
              adapt_intervals: bool = False, figures: bool = False,
              held_out: Sequence[Piece] = (), jobs: int = 1) -> dict[str, Any]:
-    """Run the bags, write metrics.json, samples.csv and the report into `output` (if given), return
-    the metrics.
+    """Run the bags, write metrics.json, samples.csv and the report into `output` (if given), and
+    return the metrics.
 
-    `figures` writes the figures of print quality as well, one PNG file each.
-    `save_to` keeps the last estimate as a parameter file; `say` gets warnings and notes, sentence
-    by sentence. `adapt_intervals` and `jobs` as in `run`. On `held_out` the last estimate then
-    predicts and learns nothing: its metrics are those under that name, its files in a folder
-    `held_out`. Raises a UvmsError for whatever cannot be used.
+    `figures` also writes print-quality figures, one PNG file each. `save_to` saves the last
+    estimate as a parameter file; `say` receives warnings and notes, one sentence at a time.
+    `adapt_intervals` and `jobs` as in `run`. The last estimate, frozen, then predicts `held_out`:
+    its metrics are under that name, its files in the folder `held_out`. Raises UvmsError for
+    whatever cannot be used.
     """
     folder = (None if output is None
               else output_folder(output, _space([*bags, *held_out], config)))
@@ -97,29 +97,29 @@ def evaluate(bags: Sequence[str | Path | Piece], config: Config, prior: Paramete
 
 
 def _with_verdict(said: Statement, done: Run) -> dict[str, Any]:
-    """The metrics of a run, its verdict first."""
+    """The metrics of a run, verdict first."""
     return {"verdict": said.verdict.document(), "next": list(said.next), **metrics_of(done)}
 
 
 def _files(folder: Path, done: Run, metrics: dict[str, Any], said: Statement, report: bool,
            figures: bool) -> list[Callable[[], object]]:
-    """What writes the files of a run."""
+    """Functions that each write one output of a run."""
     writes: list[Callable[[], object]] = [
         partial(write_json, folder / "metrics.json", metrics),
         partial(write_json, folder / "statement.json", said.document()),
         partial(write_file, folder / "statement.md", said.text()),
         partial(write_samples, folder / "samples.csv", done.robot.channels, done.log.rows())]
     if report:
-        from .report import write_report  # only here: jinja2 is needed for nothing else
+        from .report import write_report  # imported here: nothing else needs jinja2
         writes.append(partial(write_report, folder, done, metrics, said))
     if figures:
-        from .figures import write_figures  # only here: matplotlib takes a second to load
+        from .figures import write_figures  # imported here: matplotlib takes a second to load
         writes.append(partial(write_figures, folder, done, metrics))
     return writes
 
 
 def _space(bags: Sequence[str | Path | Piece], config: Config) -> int:
-    """Space [bytes] that the files of these bags' run take at most."""
+    """Most space [bytes] that the output of these bags can take."""
     checked = [check_bag(bag, inputs(config)) for bag in bags]
     rows = sum(int((bag.end - bag.start) / config.filter.period) + 1 for bag in checked)
     return needed_bytes(rows, len(config.robot.joints) + (6 if config.robot.vehicle else 0))
@@ -129,13 +129,12 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         frozen: bool = False,
         progress: Callable[[str, float], None] = lambda bag, share: None,
         adapt_intervals: bool = False, jobs: int = 1) -> Run:
-    """Drive front end and estimator with the messages of each bag, one bag after another.
+    """Feed the messages of each bag to front end and estimator, one bag after another.
 
     Between bags the horizon is emptied and the estimate kept. `frozen` predicts with `prior` and
-    learns nothing, neither parameters nor the width of intervals, unless `adapt_intervals`. All
-    bags are checked before the first is run; of each, a Piece of it may be given. With `jobs` above
-    1 the front end runs in a process of its own, ahead of the estimator. The same input gives the
-    same numbers.
+    learns neither parameters nor, unless `adapt_intervals`, the width of intervals. A Piece uses
+    part of a bag. All bags are checked before the first one runs. With `jobs` above 1 the front end
+    runs ahead in its own process. The same input always gives the same numbers.
     """
     needed = inputs(config)
     contents = tuple(check_bag(bag, needed) for bag in bags)
@@ -146,14 +145,14 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         start = estimator.parameter_set()
         stages = None if frozen else runner_of_settings(estimator)
         recorder = _Recorder(estimator, robot, frozen, stages, samples_kept(config))
-        # As in the node, so that the times of updates and solves are the node's.
+        # As in the node, so that update and solve times are comparable.
         with ShortCollections(), FailureLog(recorder.elapsed) as failures:
             signals = _learn(made, contents, recorder, progress)
             estimator.follow_misread(signals.misread)
     if not len(recorder.log):
         raise BagError(signals.unusable)
     found = [*signals.findings, *_masked_findings(recorder.log, robot, config, signals, contents)]
-    # What rests on a sensor that is wrong is not judged, nor a robot that became another one.
+    # Do not judge results that rest on a faulty sensor, nor a robot that has changed.
     explained = Explained([], {}) if signals.doubted else explanations(
         list(recorder.samples), config, robot, recorder.log.left(later=not frozen))
     found += [RunFinding(*one) for one in explained.findings]
@@ -162,7 +161,7 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
         of_arm = arm_check(list(recorder.samples), recorder.log, estimator.parameter_set().values,
                            config, robot, bool(signs))
         if of_arm and len(signs) == 1:
-            found.remove(signs[0])      # the coupling tells which of the two signs it is
+            found.remove(signs[0])      # the coupling shows which of the two signs is wrong
         found += [RunFinding(*one) for one in of_arm]
     return Run(
         contents, config, robot, frozen, recorder.log, start, estimator.parameter_set(),
@@ -183,7 +182,7 @@ def run(bags: Sequence[str | Path | Piece], config: Config, prior: ParameterSet 
 
 def _prepared(recordings: Recordings,
               jobs: int) -> AbstractContextManager[Iterable[Batch | Signals]]:
-    """What `prepared` makes, in this process or ahead in another one."""
+    """The items of `prepared`, made in this process or ahead in another one."""
     if jobs > 1:
         return Stream(prepared, recordings, owner="the front end's")
     return closing(prepared(recordings))
@@ -191,19 +190,19 @@ def _prepared(recordings: Recordings,
 
 def _learn(made: Iterable[Batch | Signals], bags: Sequence[BagContents], recorder: _Recorder,
            progress: Callable[[str, float], None]) -> Signals:
-    """Give all samples to the estimator; what the front end leaves behind."""
+    """Feed all samples to the estimator; returns the front end's final state."""
     for one in made:
         if isinstance(one, Signals):
             return one
         recorder.add_samples(one.samples, one.bag)
         progress(bags[one.bag].path.name, one.share)
-    raise UvmsError("the front end ended without its figures.")
+    raise UvmsError("the front end ended without reporting its results; this is a bug.")
 
 
 def _masked_findings(log: RunLog, robot: RobotModel, config: Config, signals: Signals,
                      bags: Sequence[BagContents]) -> list[RunFinding]:
-    """What masks the channels of which no row counts, and a large share of the others; of those
-    that a setting leaves out there is nothing to say."""
+    """Why no row of a channel counts, or why a large share does not; channels that a setting leaves
+    out are not reported."""
     valid, left_out = log.rows().valid, robot.left_out(config)
     places = {name: c for c, name in enumerate(robot.channels) if not left_out[c]}
     empty = [name for name, c in places.items() if not valid[:, c].any()]
@@ -219,7 +218,7 @@ def _masked_findings(log: RunLog, robot: RobotModel, config: Config, signals: Si
 
 
 class _Recorder:
-    """Hands samples to the estimator and keeps what it answers."""
+    """Feeds samples to the estimator and logs the results."""
 
     def __init__(self, estimator: Estimator, robot: RobotModel, frozen: bool,
                  stages: StageRunner | None, samples_kept: int):
@@ -235,11 +234,11 @@ class _Recorder:
             self._follow_physical(estimator.prior.values)
 
     def elapsed(self) -> float:
-        """Data time [s] from the first sample to the last."""
+        """Data time [s] since the first sample."""
         return 0.0 if self._first_t is None else self._t - self._first_t
 
     def add_samples(self, samples: Iterable[Sample], bag: int) -> None:
-        """Give the samples to the estimator, one after the other; a new bag's after a gap."""
+        """Feed the samples to the estimator in order, with a break before a new bag."""
         if bag != self._bag:
             self._estimator.break_off()
             self.samples.clear()
@@ -248,7 +247,7 @@ class _Recorder:
             self._add_sample(sample, bag)
 
     def _add_sample(self, sample: Sample, bag: int) -> None:
-        """One sample: the row that was predicted before it was learnt, then the new estimate."""
+        """Log the row, which was predicted before it was learnt, and then the new estimate."""
         estimator, log = self._estimator, self.log
         self._follow_trust(sample.t)
         self._count += 1
@@ -266,7 +265,7 @@ class _Recorder:
         if self._stages is not None:
             self._stages.follow()
         estimate = estimator.solve(begin)
-        assert estimate is not None     # it learns
+        assert estimate is not None     # the estimator learns
         log.cpu_ms.append(1e3 * (time.thread_time() - begin_cpu))
         log.add_row(estimate.prediction, bag, estimator.moves)
         if estimator.changes > changes:
@@ -282,7 +281,7 @@ class _Recorder:
         self._follow_physical(estimate.pi)
 
     def _follow_trust(self, t: float) -> None:
-        """Keep what was likely when a channel was wrong, or a scale was found: once for each."""
+        """Keep each kind of likely cause once, when a channel becomes wrong or a scale is found."""
         self._first_t, self._t = t if self._first_t is None else self._first_t, t
         cause = self._estimator.trust_cause()
         if "wrong" in cause or "one scale" in cause:
@@ -292,11 +291,11 @@ class _Recorder:
                 self._causes[kind] = RunFinding("trust", f"{cause} (from {since:.1f} s)", since)
 
     def stage_ends(self) -> tuple[StageEnd, ...]:
-        """The stages of the schedule that were begun."""
+        """The stages of the schedule that began."""
         return () if self._stages is None else tuple(self._stages.finish())
 
     def trust_findings(self) -> list[RunFinding]:
-        """What was likely when, and at the end."""
+        """Likely causes of lost trust, during the run and at its end."""
         cause, found = self._estimator.trust_cause(), list(self._causes.values())
         if cause and kind_of(cause) not in self._causes:
             found.append(RunFinding("trust", f"{cause} (at the end)"))

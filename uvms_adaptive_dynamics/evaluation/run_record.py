@@ -12,9 +12,9 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A finished run, and its figures as metrics.json has them.
+"""A finished run and its metrics, as in metrics.json.
 
-Everything that reports on a run (files, figures, report, studies) starts from these.
+Everything that reports on a run (files, figures, report, studies) starts here.
 """
 from __future__ import annotations
 
@@ -43,28 +43,28 @@ RUN_SCHEMA = 2
 
 
 class RunFinding(NamedTuple):
-    """What was found in a run: code, sentence, time [s] from the first sample of the run, or of a
-    recording's sensors (None: not of one instant)."""
+    """A finding of a run: code, sentence, and time [s] since the first sample of the run (for
+    sensor findings: of the recording); None without a time."""
 
     code: str
     sentence: str
     t_s: float | None = None
 
     def entry(self) -> dict[str, Any]:
-        """As in metrics.json; `evidence` is what was seen, without the advice that follows."""
+        """The entry in metrics.json; `evidence` is the sentence without its advice."""
         seen = self.sentence.partition(f"{self.code}: ")[2] or self.sentence
         return {**self._asdict(), "evidence": seen.partition("; ")[0]}
 
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run: its log, the parameters at start and end, and what was rejected on the way.
+    """A finished run: its log, the parameters at start and end, and what was rejected.
 
-    saved_noise (C,): the noise that came with the parameters that it started from, or None.
-    longest_gap [s]: the longest time without a `sample`, and without a `vehicle_row`. mask_spans
-    (C,): when each channel's samples did not count, and why; remedies: by reason, what is behind
-    it; explained: by channel, what explains the effort that is left. standing_change: the last
-    change of the robot, where it was not withdrawn."""
+    saved_noise (C,): the noise saved with the initial parameters, or None; longest_gap [s]: longest
+    time without a `sample` and without a `vehicle_row`; mask_spans (C,): when each channel's
+    samples were masked, and why; remedies: mask reason -> its cause; explained: channel -> what
+    explains its remaining effort; standing_change: the last change of the robot, unless withdrawn.
+    """
 
     bags: tuple[BagContents, ...]
     config: Config
@@ -94,20 +94,20 @@ class Run:
 
     @property
     def duration(self) -> float:
-        """Recorded time of all bags together [s]."""
+        """Total recorded time of all bags [s]."""
         return sum(bag.end - bag.start for bag in self.bags)
 
 
 def fixed_stddev(done: Run, noise: np.ndarray) -> np.ndarray:
-    """(T, C) deviations of the run's predictions with a constant noise (C,): nothing adapted."""
+    """(T, C) standard deviations of the run's predictions with a constant noise (C,)."""
     rows = done.log.rows()
     parameters = np.maximum(rows.stddev ** 2 - rows.noise ** 2, 0.0)
     return np.sqrt(parameters + noise ** 2)
 
 
 def saved_intervals(done: Run) -> dict[str, dict[str, Any]]:
-    """Per channel: what intervals with the saved noise hold and how wide they are, None where there
-    was none, and `width_expected`: of a constant interval for Gaussian residuals of this RMSE."""
+    """Per channel: coverage and width of intervals with the saved noise (None without one), and
+    `width_expected`, the width of a constant interval for Gaussian residuals of this RMSE."""
     names, units, rows = done.robot.channels, done.robot.units, done.log.rows()
     none = np.full(len(names), np.nan)
     stddev = fixed_stddev(done, none if done.saved_noise is None else done.saved_noise)
@@ -168,7 +168,7 @@ def metrics_of(done: Run) -> dict[str, Any]:
 
 
 def stage_entry(stage: StageEnd, first: float) -> dict[str, Any]:
-    """A stage as in metrics.json; first [s]: the time that its times count from."""
+    """A stage's entry in metrics.json; first [s]: origin of its times."""
     begin, end = (None if t is None else t - first for t in (stage.begin, stage.end))
     return {"name": stage.stage, "begin_s": begin, "end_s": end, "why_ended": stage.why,
             "missing": list(stage.missing),
@@ -178,8 +178,8 @@ def stage_entry(stage: StageEnd, first: float) -> dict[str, Any]:
 
 def trust_of(rows: Rows, left_out: np.ndarray) -> list[dict[str, Any]]:
     """Per channel: 'trust' at the end, 'trust_share' of the rows in each state, and 'trust_since_s'
-    [s] from the first row at which each state was first reached, None where it was not; of a
-    channel that a setting leaves out (left_out (C,)) that alone."""
+    [s], the time since the first row at which each state was first reached, or None. A channel
+    that a setting leaves out (left_out (C,)) has only that as its trust."""
     found = []
     for levels, unused in zip(rows.trust.T, left_out):
         levels = levels[:0] if unused else levels

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A run as drawings show it: rows on one axis of elapsed time, groups of channels and parameters,
-eigenvalues; shared by the report's page and the figures."""
+"""Plot data shared by the report and the figures: rows on one axis of elapsed time, groups of
+channels and parameters, eigenvalues."""
 from __future__ import annotations
 
 import math
@@ -29,8 +29,8 @@ from .log import Rows, Trajectory
 from .run_record import Run
 
 MAX_POINTS = 3000
-DRAWN_PAUSE = 0.5  # [s] a longer pause is drawn as a pause
-BETWEEN_BAGS = 2.0  # [s] of axis between two bags
+DRAWN_PAUSE = 0.5  # [s] longer pauses show as gaps
+BETWEEN_BAGS = 2.0  # [s] gap on the axis between two bags
 
 
 @dataclass
@@ -49,7 +49,7 @@ class Scene:
 
     @cached_property
     def _shifts(self) -> np.ndarray:
-        """What to take off the time of each bag's rows [s]."""
+        """[s] to subtract from the times of each bag's rows."""
         shifts, end = np.zeros(len(self.run.bags)), 0.0
         for bag in np.unique(self.rows.bag):
             t = self.rows.t[self.rows.bag == bag]
@@ -58,7 +58,7 @@ class Scene:
         return shifts
 
     def elapsed(self, t: np.ndarray, bag: np.ndarray) -> np.ndarray:
-        """Seconds since the first row."""
+        """Elapsed time [s] since the first row."""
         return t - self._shifts[bag]
 
     @cached_property
@@ -67,13 +67,13 @@ class Scene:
 
     @cached_property
     def intervals(self) -> np.ndarray:
-        """(2, k, p) ends of the trajectory's 95 % intervals within P."""
+        """(2, k, p) ends of the trajectory's 95 % intervals, within P."""
         physical = PhysicalSet(self.run.robot.table, self.run.config.estimation)
         return parameter_intervals(physical, self.trajectory.pi, self.trajectory.stddev)
 
     @cached_property
     def groups(self) -> list[tuple[str, str, list[int]]]:
-        """(file name, title, channels) of the vehicle and of the arm, where there are any."""
+        """(file name, title, channels) of the vehicle and of the arm, if they have channels."""
         vehicle, count = (6 if self.run.config.robot.vehicle else 0), len(self.run.robot.channels)
         found = [("vehicle", "forces and moments of the vehicle", list(range(vehicle))),
                  ("arm", "efforts of the joints", list(range(vehicle, count)))]
@@ -84,14 +84,14 @@ class Scene:
 
 
 class Axis:
-    """Times (T,) [s] as a drawing needs them: at most `most` points, rising, with a point of
-    nothing in every pause."""
+    """Times (T,) [s] for a plot: at most `most` points, increasing, with an empty point in every
+    pause."""
 
     def __init__(self, t: np.ndarray, most: int):
         self._step = max(1, -(-len(t) // most))
         t = t[::self._step]
         steps = np.diff(t)
-        back = np.where(steps <= 0.0, BETWEEN_BAGS - steps, 0.0)   # a clock that was set back
+        back = np.where(steps <= 0.0, BETWEEN_BAGS - steps, 0.0)   # where a clock was set back
         t = t + np.r_[0.0, np.cumsum(back)] if t.size else t
         steps = np.diff(t)
         longest = max(DRAWN_PAUSE, 3 * float(np.median(steps))) if steps.size else math.inf
@@ -104,7 +104,7 @@ class Axis:
 
 
 def thinned(t: np.ndarray, *series: np.ndarray) -> list[np.ndarray]:
-    """At most MAX_POINTS points of the times (T,) and of each series, as `Axis` has them."""
+    """Times (T,) and series, thinned by `Axis` to at most MAX_POINTS points each."""
     axis = Axis(t, MAX_POINTS)
     return [axis.t, *map(axis, series)]
 

@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Recordings that were cut off, by a kill or a power cut, as the finished ones that they would be.
+"""Read recordings that were cut off by a kill or a power failure as if they were finished.
 
-An mcap file gets the index that it lacks, after its last whole record (records: mcap.dev/spec); an
-sqlite3 file what its journal holds. The files themselves stay as they are.
+An mcap file gets its missing index after the last complete record (records: mcap.dev/spec), an
+sqlite3 file the content of its journal. The files themselves stay unchanged.
 """
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ JOURNALS = ("-wal", "-journal")
 
 
 def storage_file(path: Path) -> Path:
-    """The one file of a folder without metadata.yaml, which is written last; else the path itself.
-    """
+    """The only file of a folder without metadata.yaml (which is written last); otherwise the path
+    itself."""
     if not path.is_dir() or (path / "metadata.yaml").exists():
         return path
     files = [file for file in path.iterdir() if file.suffix in (".mcap", ".db3")]
@@ -44,7 +44,7 @@ def storage_file(path: Path) -> Path:
 
 
 def is_cut_off(path: Path) -> bool:
-    """Whether a recording was never finished."""
+    """Whether the recording was cut off."""
     file = storage_file(path)
     if file != path:
         return True
@@ -56,7 +56,7 @@ def is_cut_off(path: Path) -> bool:
 
 @contextmanager
 def readable(path: Path) -> Iterator[Any]:
-    """What rosbags reads in place of the path: the path itself, or a recording made whole."""
+    """What rosbags reads instead of the path: the path itself, or a completed recording."""
     file = storage_file(path)
     if file.suffix == ".mcap" and is_cut_off(file):
         yield _Whole(file)
@@ -65,7 +65,7 @@ def readable(path: Path) -> Iterator[Any]:
             copy = Path(folder) / file.name
             for part in (file, *_journals(file)):
                 shutil.copy(part, copy.with_name(part.name))
-            # Opening brings the journal in; closing leaves one file.
+            # Opening merges the journal; closing leaves a single file.
             with sqlite3.connect(copy) as database:
                 database.execute("PRAGMA journal_mode=DELETE")
             database.close()
@@ -88,7 +88,7 @@ def _is_finished(stream: BinaryIO) -> bool:
 
 
 class _Whole:
-    """An mcap file with its index behind it, as far as rosbags looks at paths."""
+    """An mcap file with an appended index, imitating the parts of Path that rosbags uses."""
 
     def __init__(self, path: Path):
         self._path, self.suffix, self.name = path, path.suffix, path.name
@@ -103,8 +103,8 @@ class _Whole:
         return False
 
     def open(self, mode: str = "rb") -> BinaryIO:
-        """The file up to its last whole record, and then the index."""
-        stream = open(self._path, "rb")  # noqa: SIM115 (whoever reads it closes it)
+        """The file up to its last complete record, followed by the index."""
+        stream = open(self._path, "rb")  # noqa: SIM115 (the reader closes it)
         try:
             end, chunks = _whole_records(stream)
         except BaseException:
@@ -114,7 +114,7 @@ class _Whole:
 
 
 class _Joined(io.RawIOBase):
-    """The first `end` bytes of a file, and then others."""
+    """The first `end` bytes of a file, followed by `tail`."""
 
     def __init__(self, stream: BinaryIO, end: int, tail: bytes):
         self._stream, self._end, self._tail, self._at = stream, end, tail, 0
@@ -150,13 +150,13 @@ class _Joined(io.RawIOBase):
 
 
 def _whole_records(stream: BinaryIO) -> tuple[int, list[bytes]]:
-    """(end of the last whole record, contents of an index record for each chunk)."""
+    """(end of the last complete record, content of an index record for each chunk)."""
     size = stream.seek(0, io.SEEK_END)
     at, chunks = len(MAGIC), []
     while at + 9 <= size:
         stream.seek(at)
         kind, length = struct.unpack("<BQ", stream.read(9))
-        if kind in (0, FOOTER, DATA_END) or at + 9 + length > size:   # 0: blocks never written
+        if kind in (0, FOOTER, DATA_END) or at + 9 + length > size:   # 0: unwritten disk blocks
             break
         if kind == CHUNK:
             index = _chunk_index(stream, at, length, size)
@@ -170,8 +170,8 @@ def _whole_records(stream: BinaryIO) -> tuple[int, list[bytes]]:
 
 
 def _chunk_index(stream: BinaryIO, at: int, length: int, size: int) -> tuple[bytes, int] | None:
-    """(content of the index record of the chunk at `at`, end of the message indices behind it);
-    None where these were cut off, and with them the chunk's order."""
+    """(content of the index record for the chunk at `at`, end of the message indices after it);
+    None if these, and with them the order within the chunk, were cut off."""
     first, last, uncompressed, _, letters = struct.unpack("<QQQII", stream.read(32))
     compression = stream.read(letters)
     compressed, = struct.unpack("<Q", stream.read(8))
@@ -193,10 +193,10 @@ def _chunk_index(stream: BinaryIO, at: int, length: int, size: int) -> tuple[byt
 
 
 def _index(end: int, chunks: list[bytes]) -> bytes:
-    """End of data, index of chunks, statistics that say nothing, footer."""
+    """End of data, chunk index, empty statistics, footer."""
     data_end = _record(DATA_END, struct.pack("<I", 0))
     summary = b"".join(_record(CHUNK_INDEX, chunk) for chunk in chunks)
-    # Without schemas beside them, rosbags counts for itself.
+    # Without schemas in the summary, rosbags counts messages itself.
     summary += _record(STATISTICS, struct.pack("<QHIIIIQQI", *[0] * 9))
     footer = _record(FOOTER, struct.pack("<QQI", end + len(data_end), 0, 0))
     return data_end + summary + footer + MAGIC

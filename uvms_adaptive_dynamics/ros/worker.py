@@ -35,6 +35,7 @@ from ..errors import UvmsError
 from ..estimation.snapshot import EstimatorSnapshot
 from ..garbage import ShortCollections
 from ..model.sample import Sample
+from ..solvers.problem import OUT_OF_TIME
 
 # A solve is skipped only when newer samples wait and this one has waited so many periods: ticks
 # come in twos and threes when messages do, and each of them should be solved as in `evaluate`.
@@ -42,9 +43,6 @@ LATE_AFTER_PERIODS = 2.5
 
 # Solve times kept for median and 99th percentile: twenty seconds at 50 Hz.
 TIMES_KEPT = 1000
-
-# Statuses of solves that ran out of time (estimation.deadline).
-OUT_OF_TIME = ("deadline", "held")
 
 CALL_TIMEOUT_S = 10.0
 

@@ -36,6 +36,8 @@ from ..model.physical_set import PhysicalSet
 NEGLIGIBLE_COST = (
     1e-7  # share of the cost at pi = 0: a smaller objective is a difference of large numbers
 )
+# statuses of answers that did not reach the optimum in their tick (estimation.deadline)
+OUT_OF_TIME = ("deadline", "held")
 
 
 @lru_cache(maxsize=4096)

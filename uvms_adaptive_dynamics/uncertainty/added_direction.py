@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Whether a fit lacks a direction: the coefficient that one more column would get beside all that
-the parameters explain, with its standard error (a score test with one step of Gauss-Newton)."""
+"""Test whether a fit lacks a direction: the coefficient that one more column would get on top of
+all parameters, with its standard error (a score test with one Gauss-Newton step)."""
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -25,17 +25,18 @@ from ..model.normal import NORMAL_MEDIAN
 
 # [s] of a cluster of the jackknife: the low-pass correlates rows over .4 s, motions over a second.
 CLUSTER_LENGTH = 2.5
-MIN_PIECES = 8          # below which a standard error says nothing
-REWEIGHING_ROUNDS = 3   # of fitting and weighing
+MIN_PIECES = 8          # clusters that a standard error needs
+REWEIGHING_ROUNDS = 3   # alternations of fitting and weighting
 OUTLIER_STDDEVS = 4.0   # standard deviations beyond which a row is left out
 CERTAIN = 0.9995        # quantile of Student's t: 99.9 %, two-sided
-# On columns of unit power: small against all that is excited.
+# Ridge on columns of unit power: small against everything excited.
 ADDED_RIDGE = 1e-7
 
 
 class Added(NamedTuple):
-    """The coefficient of a direction, its standard error, the clusters that this rests on, and by
-    how much it lowers the sum of squares (twice the log likelihood of independent rows)."""
+    """The coefficient of an added direction, its standard error, the number of clusters behind it,
+    and by how much the direction lowers the sum of squares (twice the log likelihood of independent
+    rows)."""
 
     value: float
     stddev: float
@@ -43,21 +44,21 @@ class Added(NamedTuple):
     gain: float = 0.0
 
     def beyond(self, least: float) -> bool:
-        """Whether it is larger than that with 99.9 % certainty."""
+        """Whether the coefficient's magnitude exceeds `least` with 99.9 % confidence."""
         return self.clusters >= MIN_PIECES and abs(self.value) - self.error > least
 
     @property
     def error(self) -> float:
-        """What it is off by at most, with 99.9 % certainty."""
+        """Half width of the coefficient's 99.9 % confidence interval."""
         return student_quantile(CERTAIN, self.clusters) * self.stddev
 
 
 class RobustFit:
-    """Plain least squares on rows whose channels are weighed by the noise that the fit leaves.
+    """Least squares whose channels are weighted by the noise that the fit leaves.
 
-    Y (T, C, p), tau (T, C), valid (T, C), t (T,) [s]; `predicted` (T, C) is what its `solution`
-    (p,) explains, and `cost` twice the negative log likelihood of what it leaves, beside a
-    constant, of independent rows.
+    Y (T, C, p), tau (T, C), valid (T, C), t (T,) [s]. `solution` (p,) are the coefficients,
+    `predicted` (T, C) the efforts they predict, and `cost` is twice the negative log likelihood of
+    the residuals, for independent rows and up to a constant.
     """
 
     def __init__(self, Y: np.ndarray, tau: np.ndarray, valid: np.ndarray, t: np.ndarray):
@@ -78,7 +79,7 @@ class RobustFit:
                         for values, rows in zip(clipped.T, valid.T) if rows.any())
 
     def of(self, tau: np.ndarray) -> RobustFit:
-        """The fit of the same rows to other efforts tau (T, C)."""
+        """The same rows fitted to other efforts tau (T, C)."""
         return RobustFit(self._Y, tau, self.valid, self._t)
 
     def beside(self, columns: np.ndarray) -> RobustFit:
@@ -86,7 +87,7 @@ class RobustFit:
         return RobustFit(np.concatenate([self._Y, columns], axis=2), self.tau, self.valid, self._t)
 
     def unseen(self, length: float) -> np.ndarray:
-        """(T, C) what the rows of each piece of `length` [s] are predicted as by all other ones."""
+        """(T, C) cross-validated predictions: each piece of `length` [s] by a fit to all others."""
         pieces = ((self._t - self._t[0]) // length).astype(int)
         A = self._Y * self._scale * self._weight[:, None]
         found, parts = self.predicted.copy(), []
@@ -110,7 +111,7 @@ class RobustFit:
                              np.zeros(further)])
 
     def added(self, directions: np.ndarray) -> list[Added]:
-        """Each of the directions (T, C, d) alone, beside all of Y."""
+        """The coefficient of each direction (T, C, d), added to Y one at a time."""
         p, d = self._Y.shape[2], directions.shape[2]
         N, b = self._sums(directions)
         found = []
@@ -126,7 +127,7 @@ class RobustFit:
         return found
 
     def _sums(self, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Normal equations (K, p + d, p + d), (K, p + d) of the pieces with rows."""
+        """Normal equations (K, p + d, p + d), (K, p + d) of the clusters that have rows."""
         found = []
         for piece in np.unique(self._piece):
             rows = self._piece == piece
@@ -142,13 +143,13 @@ class RobustFit:
 
     def _solved(self, N: np.ndarray, b: np.ndarray) -> np.ndarray:
         ridge = self._ridge(1)
-        # A direction that is not excited has no coefficient.
+        # The tiny ridge gives an unexcited direction the coefficient zero.
         ridge[-1, -1] = 1e-12 * max(float(np.trace(N)), 1e-300)
         return np.linalg.solve(N + ridge, b)
 
 
 def _by_channel(residual: np.ndarray, valid: np.ndarray) -> np.ndarray:
-    """(C,) robust standard deviations; infinite where no row counts."""
+    """(C,) robust standard deviations; infinite for channels without valid rows."""
     return np.array([
         max(float(np.median(np.abs(residual[rows, c]))) / NORMAL_MEDIAN, 1e-9) if rows.any()
         else np.inf for c, rows in enumerate(valid.T)])

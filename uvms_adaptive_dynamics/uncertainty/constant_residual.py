@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What residuals say of each channel besides their size: a constant part, and a noise that was
-assumed larger than all of them."""
+"""What residuals reveal about a channel besides their size: a constant part, and a noise assumed
+larger than all of them."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -23,19 +23,19 @@ import numpy as np
 from ..model.normal import Z999
 from ..model.sample import VEHICLE_CHANNELS
 
-# share of the squared residual that a constant must be; the rest is worth more attention otherwise
+# least share of the squared residual that a constant must explain to deserve attention
 CONSTANT_SHARE = 0.2
-TOO_LARGE = 3.0     # times the residuals
+TOO_LARGE = 3.0     # noise over residuals
 
 
 class ResidualMean:
-    """Mean and mean square of each channel's residuals in motion, all weighted alike."""
+    """Mean and mean square of each channel's residuals in motion, equally weighted."""
 
     def __init__(self, channels: int):
         self._count, self._mean, self._square = np.zeros((3, channels))
 
     def add_row(self, residual: np.ndarray, moves: np.ndarray) -> None:
-        """Residuals (C,) of an instant; moves (C,) bool: rows in motion, whose residual tells."""
+        """Add the residuals (C,) of a tick; moves (C,) bool: rows in motion, which count."""
         self._count += moves
         rate = moves / np.maximum(self._count, 1)
         self._mean += rate * (residual - self._mean)
@@ -43,8 +43,9 @@ class ResidualMean:
 
     def findings(self, channels: Sequence[str], units: Sequence[str], estimated: np.ndarray,
                  rows_per_independent: np.ndarray) -> list[str]:
-        """A sentence for each channel with a constant residual, but those whose offset is
-        estimated (C,) already. rows_per_independent (C,)."""
+        """A sentence for each channel with a constant residual whose offset is not yet estimated.
+
+        estimated (C,) bool; rows_per_independent (C,): rows per independent one."""
         independent = self._count / np.maximum(rows_per_independent, 1.0)
         variance = np.maximum(self._square - self._mean ** 2, 0.0)
         error = np.sqrt(variance / np.maximum(independent, 1.0))
@@ -55,28 +56,30 @@ class ResidualMean:
 
     def _sentence(self, channel: str, unit: str, c: int, error: float) -> str:
         joint = channel not in VEHICLE_CHANNELS
-        cause, setting = (("the effort's zero", "'joints', or take it off with "
-                           "joint_states.effort_offset") if joint else
-                          ("a tether, trim or a current", "'vehicle'"))
-        return (f"{channel}: measured less predicted is {self._mean[c]:+.3g} +- {error:.2g} {unit} "
-                f"on average ({cause}?). robot.estimate_offsets: {setting} removes it")
+        cause, remedy = (("the effort's zero", "'joints', or correct it with "
+                          "joint_states.effort_offset") if joint else
+                         ("tether, trim or current", "'vehicle'"))
+        return (f"{channel}: measured minus predicted effort is {self._mean[c]:+.3g} +- "
+                f"{error:.2g} {unit} on average, perhaps due to {cause}; set "
+                f"robot.estimate_offsets to {remedy}")
 
 
 def noise_findings(channels: Sequence[str], units: Sequence[str], assumed: np.ndarray,
                    at_most: np.ndarray, effort: np.ndarray) -> list[str]:
-    """A sentence for each channel whose noise (C,) in use is far above all its residuals: what such
-    a channel shows is taken for noise, which is not the same as a channel that did not move.
+    """A sentence for each channel whose assumed noise (C,) is far above all its residuals, so that
+    the signal counts as noise although the channel moved.
 
-    effort (C,): deviation of what was measured. A joint whose whole effort is far below the noise
-    that its URDF's limit lets expect has a small load, or another unit."""
+    at_most (C,): upper bound of the residuals' rms; effort (C,): standard deviation of the measured
+    effort. A joint whose whole effort is far below the noise expected from its URDF limit has a
+    small load, or another unit."""
     found = []
     for c in np.flatnonzero(assumed > TOO_LARGE * at_most).tolist():
         smaller = "estimation.adapt_noise: true, or a smaller estimation.noise_stddev"
-        seen, advice = f"no residual exceeds {at_most[c]:.2g} {units[c]} in the mean square", ""
+        seen, advice = f"the rms residual is at most {at_most[c]:.2g} {units[c]}", ""
         if channels[c] not in VEHICLE_CHANNELS and assumed[c] > TOO_LARGE * effort[c]:
             seen = f"the whole effort varies by {effort[c]:.2g} {units[c]}"
             advice = (f"If its unit is not {units[c]} (raw motor current?), set "
-                      "joint_states.effort_scale; if it is, set ")
-        found.append(f"{channels[c]}: the noise assumed is {assumed[c]:.3g} {units[c]}, and "
-                     f"{seen}: the channel counts for too little. {advice or 'Set '}{smaller}")
+                      "joint_states.effort_scale; otherwise set ")
+        found.append(f"{channels[c]}: the assumed noise is {assumed[c]:.3g} {units[c]} but {seen}, "
+                     f"so the channel gets too little weight. {advice or 'Set '}{smaller}")
     return found

@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What the data determine: rank and conditioning, measured or not, and the null space in words
-(docs/mathematics.md, "Identifiability").
+"""What the data determine: rank and conditioning, which parameters are measured, and the null space
+in words (docs/mathematics.md, "Identifiability").
 
-Everything is found from the rows that were seen: which parameters act at all, which only in
-combination, which block is known."""
+All of it follows from the rows seen so far: which parameters have an effect, which are known only
+in combination, and which blocks are known."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -30,30 +30,30 @@ from ..model.covariance import deviations
 from ..model.parameters import ParameterTable
 from ..model.physical_set import PhysicalSet
 
-# of the eigenvalues of the scaled Gram matrix: structural zeros are at rounding, 1e-16
+# relative to the largest eigenvalue of the scaled Gram matrix; structural zeros come out near 1e-16
 RANK_TOLERANCE = 1e-12
-MEASURED_SHARE, WEAK_SHARE = 0.3, 0.9  # share of the prior's standard deviation that is left
-# share of the remaining variance that the prior's own error may have in what counts as measured
+MEASURED_SHARE, WEAK_SHARE = 0.3, 0.9  # remaining share of the prior's standard deviation, at most
+# largest share of a measured parameter's remaining variance that may be the prior's error
 PULL = 0.1
-# share of the prior's uncertainty that may be left in the efforts of a block
+# largest remaining share of the prior's uncertainty in the efforts of a trusted block
 TRUSTED = 0.3
-# coefficient (scaled) below which a parameter is not part of a combination
+# scaled coefficient below which a parameter is not part of a combination
 INVOLVED = 1e-5
-# deviations beyond which nothing is cut off; a range that is as good as uniform
+# deviations beyond which truncation has no effect; width below which the density is uniform
 FAR, NARROW = 10.0, 0.02
-TERMS = 6                     # longest combination that is written out
+TERMS = 6                     # most terms of a combination that is written out
 
 
 def known_from(stddev: np.ndarray, systematic: np.ndarray, prior_stddev: np.ndarray,
                from_prior: np.ndarray, limited: np.ndarray) -> tuple[str, ...]:
-    """For each parameter (p,) 'measured', 'weak', 'prior', or 'frozen' where the prior has no
+    """A flag for each parameter (p,): 'measured', 'weak', 'prior', or 'frozen' if the prior has no
     deviation.
 
-    stddev: what is left; systematic: what timing and calibration add to it; prior_stddev: what the
-    prior had; from_prior: the part of `stddev` that is the prior's error and not noise; limited:
-    `stddev` where the physical set leaves room for it.
-    Measured is what the data alone narrowed to a third and where a wrong prior hardly moves the
-    estimate."""
+    stddev: posterior deviation; systematic: deviation added by timing and calibration errors;
+    prior_stddev: the prior's; from_prior: part of `stddev` due to the prior's error, not to noise;
+    limited: `stddev` truncated to the physical set.
+    A parameter is measured if the data alone narrowed it to a third and a wrong prior hardly moves
+    the estimate."""
     words = []
     for left, off, before, pulled, room in zip(stddev, systematic, prior_stddev, from_prior,
                                                limited):
@@ -68,8 +68,8 @@ def known_from(stddev: np.ndarray, systematic: np.ndarray, prior_stddev: np.ndar
 
 
 def at_least(saved: tuple[str, ...], words: tuple[str, ...]) -> tuple[str, ...]:
-    """Flags (p,) of now, where a saved estimate's (p,) or none, were better: what it had measured
-    stays so, since its deviations are no prior's."""
+    """The better of the current flags (p,) and those of a saved estimate (p,) or (): a parameter
+    that it measured stays measured, since its deviations come from data."""
     order = ("prior", "weak", "measured")
     if not saved:
         return words
@@ -78,17 +78,16 @@ def at_least(saved: tuple[str, ...], words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def limited_by_physics(physical: PhysicalSet, pi: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """(p,) standard deviations of pi, each cut off where its most likely deviation would leave the
-    physical set.
+    """(p,) standard deviations of pi, truncated to the physical set.
 
-    The most likely deviation with parameter i off by t of its deviations moves all others with it,
-    along cov[:, i] / stddev[i]. Along it the set is an interval, on which the normal distribution
-    is cut off."""
+    If parameter i is off by t deviations, the others most likely follow along
+    cov[:, i] / stddev[i]. On this line the set is an interval, and the normal distribution is
+    truncated to it."""
     stddev = deviations(covariance)
     along = covariance / np.where(stddev > 0, stddev, 1.0)
     up, down = np.full((2, stddev.size), np.inf)
     for lmi in physical.inequalities:
-        # At the set's edge rounding must not make the matrix singular.
+        # Keeps the matrix regular at the edge of the set, despite rounding.
         margin = np.tensordot(pi[lmi.places], lmi.basis,
                               1) - 0.5 * physical.epsilon * np.eye(lmi.basis.shape[1])
         root = np.linalg.inv(np.linalg.cholesky(margin))
@@ -100,7 +99,7 @@ def limited_by_physics(physical: PhysicalSet, pi: np.ndarray, covariance: np.nda
 
 
 def _cut_off(down: np.ndarray, up: np.ndarray) -> np.ndarray:
-    """Standard deviation of a standard normal distribution cut off at -down and up (both >= 0)."""
+    """Standard deviation of a standard normal distribution truncated to [-down, up], both >= 0."""
     pdf, share = (np.exp(-.5 * x ** 2) / np.sqrt(2 * np.pi)
                   for x in (down, up)), np.maximum(ndtr(up) - ndtr(-down), 1e-300)
     low, high = pdf
@@ -111,12 +110,12 @@ def _cut_off(down: np.ndarray, up: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Directions:
-    """Directions of the free parameters after the equalities, in the table's scales, each seen
-    column normalized.
+    """Directions of the free parameters on the equality constraints, in the table's scales, with
+    the columns that have an effect normalized.
 
-    rank of `size` directions; condition: largest to smallest singular value of those determined, of
-    the normalized stack of rows; unseen (k,) places (of x) without effect; null (m, size - rank -
-    k): basis of what the rest leaves open, scaled."""
+    rank: determined directions, of `size`; condition: largest over smallest singular value of the
+    determined directions, for the normalized rows; unseen (k,): indices (of x) without effect; null
+    (m, size - rank - k): basis of the remaining null space, scaled."""
 
     at: Coordinates
     rank: int
@@ -126,12 +125,12 @@ class Directions:
 
     @property
     def size(self) -> int:
-        """Number of directions there are."""
+        """Number of directions."""
         return self.at.size
 
 
 def directions(table: ParameterTable, free: np.ndarray, information: np.ndarray) -> Directions:
-    """Rank and null space of a Gram matrix (p, p) of rows."""
+    """Rank and null space of the Gram matrix (p, p) of the rows."""
     at = Coordinates(table, free, np.array(table.scale))
     gram = at.columns(at.columns(information).T)
     size = np.sqrt(np.maximum(np.diag(gram), 0))
@@ -149,8 +148,8 @@ def directions(table: ParameterTable, free: np.ndarray, information: np.ndarray)
 
 @dataclass(frozen=True)
 class Block:
-    """A group of parameters: what the prior's ignorance of it was worth in the rows seen (rms, in
-    deviations of the noise), and the share of that uncertainty which is left in its efforts."""
+    """A group of parameters. excitation: rms effort in the rows seen that the prior's uncertainty
+    of the group allows, in deviations of the noise; left: remaining share of that uncertainty."""
 
     name: str
     excitation: float
@@ -158,8 +157,8 @@ class Block:
 
 
 class Combination(NamedTuple):
-    """A combination of parameters that the rows determine, where its parts are not: as people write
-    it, its value and deviation (SI)."""
+    """A combination of parameters that the rows determine although its parts are not: as a formula,
+    with value and standard deviation (SI)."""
 
     text: str
     value: float
@@ -168,8 +167,9 @@ class Combination(NamedTuple):
 
 @dataclass(frozen=True)
 class Identifiability:
-    """rank of `size` directions, conditioning, flag of each parameter (p,), blocks, sentences and
-    warnings for people, and the combinations that are short enough to be written."""
+    """What the data determine: rank of `size` directions, condition number, flag of each parameter
+    (p,), blocks, sentences and warnings for the operator, and the combinations short enough to be
+    written out."""
 
     rank: int
     size: int
@@ -181,7 +181,7 @@ class Identifiability:
     combinations: tuple[Combination, ...] = ()
 
     def for_file(self) -> dict:
-        """What a parameter file keeps of it, in plain types."""
+        """The part saved in a parameter file, in plain types."""
         return {
             "rank": self.rank, "directions": self.size, "condition": float(self.condition),
             "sentences": list(self.sentences), "warnings": list(self.warnings),
@@ -193,8 +193,8 @@ class Identifiability:
 def identifiability(table: ParameterTable, free: np.ndarray, information: np.ndarray, rows: float,
                     pi: np.ndarray, covariance: np.ndarray, prior_stddev: np.ndarray,
                     words: tuple[str, ...]) -> Identifiability:
-    """The summary from the Gram matrix of `rows` normalized rows, the estimate pi (p,) with its
-    covariance (p, p), and the prior's deviations (p,)."""
+    """The summary. information (p, p): Gram matrix of `rows` normalized rows; pi (p,) with
+    covariance (p, p): the estimate; prior_stddev (p,); words (p,): flags from `known_from`."""
     found = directions(table, free, information)
     blocks = tuple(
         _block(name, places, information, rows, covariance, prior_stddev)
@@ -208,16 +208,16 @@ def identifiability(table: ParameterTable, free: np.ndarray, information: np.nda
     ]
     silent = [table.names[found.at.keep[k]] for k in found.unseen]
     if silent:
-        sentences.append(f"{_listed(silent)}: no effect on any row so far, set by the prior")
+        sentences.append(f"{_listed(silent)}: no effect on any row so far; set by the prior")
     alone = [name for name in alone if name not in silent]
     if alone:
         sentences.append(
-            f"{_listed(alone)}: set by the prior, the motion so far hardly shows "
+            f"{_listed(alone)}: set by the prior, since the motion so far hardly shows "
             f"{'it' if len(alone) == 1 else 'them'}"
         )
     warnings = tuple(
-        f"{block.name}: {block.left:.0%} of the prior's uncertainty is left in its efforts; a "
-        "controller should not trust this block by itself"
+        f"{block.name}: its efforts still have {block.left:.0%} of the prior's uncertainty; do not "
+        "let a controller use this block alone"
         for block in blocks
         if block.left > TRUSTED)
     combinations = tuple(
@@ -238,8 +238,8 @@ def _block(name: str, places: np.ndarray, information: np.ndarray, rows: float,
 
 def _combinations(table: ParameterTable, found: Directions) -> tuple[
         set[str], list[str], list[tuple[str, np.ndarray]]]:
-    """(names that are determined in combination only, a sentence for each group of them, each
-    combination that can be written with its coefficients (p,))."""
+    """(names determined only in combination, a sentence for each group of them, each combination
+    that can be written out with its coefficients (p,))."""
     open_directions = _echelon(found.null)
     names = [table.names[i] for i in found.at.keep]
     combined, sentences, kept = set(), [], []
@@ -269,7 +269,7 @@ def _combinations(table: ParameterTable, found: Directions) -> tuple[
 
 
 def _groups(involved: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Connected (places, columns) of a pattern (m, k)."""
+    """Connected components (places, columns) of a sparsity pattern (m, k)."""
     groups, left = [], set(range(involved.shape[1]))
     while left:
         columns = {left.pop()}
@@ -285,14 +285,14 @@ def _groups(involved: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def _complement(N: np.ndarray) -> np.ndarray:
-    """(m, m - k) basis of what is orthogonal to the columns of N (m, k)."""
+    """(m, m - k) basis of the orthogonal complement of the columns of N (m, k)."""
     U, _, _ = np.linalg.svd(N, full_matrices=True)
     return U[:, N.shape[1]:]
 
 
 def _echelon(N: np.ndarray) -> np.ndarray:
-    """The same column space with as many zeros as Gauss-Jordan elimination with full pivoting
-    gives, largest entry one."""
+    """A sparse basis of the same column space, by Gauss-Jordan elimination with full pivoting;
+    largest entries are one."""
     N = N / np.maximum(np.abs(N).max(axis=0), 1e-300) if N.size else N.copy()
     done: list[int] = []
     for k in range(N.shape[1]):
@@ -309,7 +309,7 @@ def _echelon(N: np.ndarray) -> np.ndarray:
 
 
 def _written(coefficients: np.ndarray, names: list[str]) -> str:
-    """'W - B', '' for a combination too long to be read."""
+    """The combination as a formula, such as 'W - B'; '' if it has too many terms."""
     lead = next(c for c in coefficients if c)
     terms = [(c / lead, name) for c, name in zip(coefficients, names) if c]
     if len(terms) > TERMS:

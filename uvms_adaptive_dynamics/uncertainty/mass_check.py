@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Estimated masses against the weighed one: added mass is positive, so none can be below it."""
+"""Check estimated masses against the weighed one: added mass is positive, so none can be lower."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from ..model.normal import Z999_ABOVE
 from ..model.parameters import ParameterTable
 from .parameter_covariance import ParameterCovariance
 
-# Mass with added mass over mass in air. Added mass of open-frame vehicles is .4 to 3 times the mass
+# (Mass + added mass) / mass in air. The added mass of open-frame vehicles is .4 to 3 times the mass
 # (BlueROV2 .5 to 1.3, Falcon, work-class ones in heave up to 2.5), a flat plate's up to 4 times.
 MOST_WITH_WATER = 6.0
 TRANSLATION = (("m_X_du", "surge"), ("m_Y_dv", "sway"), ("m_Z_dw", "heave"))
@@ -33,14 +33,14 @@ TRANSLATION = (("m_X_du", "surge"), ("m_Y_dv", "sway"), ("m_Z_dw", "heave"))
 def mass_findings(table: ParameterTable, pi: np.ndarray, covariance: ParameterCovariance,
                   config: Config, explained: Sequence[bool] = (True,) * len(TRANSLATION)
                   ) -> list[tuple[str, str]]:
-    """A setting and a sentence for each axis on which the robot accelerates more easily than in
-    air, and for all on which water would have to weigh many times what it does.
+    """(setting, sentence) for each axis whose mass is below the robot's mass in air, and one for
+    all axes whose added mass is implausibly large.
 
-    pi (p,) with its covariance; explained (3,): axes whose efforts the estimate explains. On one
-    that moves by what nobody measures, such as a tether, no effort seems to be needed, which is no
-    evidence of a mass. The robot's mass is `robot.dry_mass`, or at least that of the
-    lightest vehicle that the settings allow. The links' mass is part of what accelerates but with
-    coupling 'none', where the vehicle's holds it."""
+    pi (p,) with its covariance; explained (3,): axes whose efforts the estimate explains. An axis
+    that is moved by an unmeasured force, such as a tether, seems to need no effort and says nothing
+    about the mass. The mass in air is `robot.dry_mass` or, without it, that of the lightest vehicle
+    the settings allow. The links' mass is added, except with coupling 'none', where the vehicle's
+    parameters include it."""
     if not table.vehicle:
         return []
     dry_mass, source, lighter = config.robot.dry_mass, "robot.dry_mass", ""
@@ -57,16 +57,16 @@ def mass_findings(table: ParameterTable, pi: np.ndarray, covariance: ParameterCo
     stddevs = np.sqrt(np.maximum(np.diagonal(covariance.of_rows(sums)), 0.0))
     return [*_too_heavy(masses, stddevs, config), *((
         "robot.dry_mass",
-        f"{axis}: mass and added mass are estimated as {mass:.3g} +- {stddev:.2g} kg, less "
-        f"than {source} ({dry_mass:.3g} kg), and added mass is positive: the thrust "
-        "is probably larger than its curve says (thrusters.voltage, battery), or the "
+        f"{axis}: mass plus added mass is estimated as {mass:.3g} +- {stddev:.2g} kg, less than "
+        f"{source} ({dry_mass:.3g} kg), although added mass is positive: the true thrust "
+        "is probably larger than the thrust curve says (thrusters.voltage, battery), or the true "
         "acceleration smaller than measured (imu, DVL's scale)" + lighter)
         for (_, axis), mass, stddev, usable in zip(TRANSLATION, masses, stddevs, explained)
         if usable and mass + Z999_ABOVE * stddev < dry_mass)]
 
 
 def _too_heavy(masses: np.ndarray, stddevs: np.ndarray, config: Config) -> list[tuple[str, str]]:
-    """One sentence for all axes: what is wrong is one setting."""
+    """One sentence for all axes, since one setting causes it."""
     allowed = config.estimation.weight_max / config.robot.gravity
     found = [f"{mass:.3g} +- {stddev:.2g} kg in {axis}"
              for (_, axis), mass, stddev in zip(TRANSLATION, masses, stddevs)
@@ -74,7 +74,7 @@ def _too_heavy(masses: np.ndarray, stddevs: np.ndarray, config: Config) -> list[
     if not found:
         return []
     return [("estimation.weight_max",
-             f"mass and added mass are estimated as {', '.join(found)}, more than "
+             f"mass plus added mass is estimated as {', '.join(found)}, more than "
              f"{MOST_WITH_WATER:g} times what estimation.weight_max allows the vehicle "
-             f"({allowed:.3g} kg): set estimation.weight_min and weight_max about its weight in "
-             "air, from which the prior has its size, or check the thrust (thrusters.curve)")]
+             f"({allowed:.3g} kg): set estimation.weight_min and weight_max around its weight in "
+             "air, which scales the prior, or check the thrust (thrusters.curve)")]

@@ -12,14 +12,15 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What noise of the vehicle's measured motion does to the estimate: regression dilution.
+"""Bias of the estimate due to noise of the vehicle's measured motion: regression dilution.
 
-Least squares take the regressor as exact. Where an axis hardly moves, most of its measured motion
-is noise, and inertia and damping come out too small by the share of the motion that is true, with
-small residuals. With rows y + e and noise of covariance E[e e^T] = sum_j s_j^2 d_j d_j^T, half the
-cost's Hessian A is too large by L = sum_j l_j d_j d_j^T, where d_j is what the row of an axis gains
-with the axis' own acceleration, or velocity, and l_j the sum of its rows' weights times s_j^2. The
-estimate pi is off by (A - L)^-1 L pi (docs/mathematics.md, "Noise of the measured motion").
+Least squares treat the regressor as exact. If an axis hardly moves, most of its measured motion is
+noise; inertia and damping then come out too small by the share of the motion that is real, and
+residuals stay small. With rows y + e and noise of covariance E[e e^T] = sum_j s_j^2 d_j d_j^T, half
+the cost's Hessian A is too large by L = sum_j l_j d_j d_j^T, where d_j is the derivative of an
+axis' row with respect to its own acceleration or velocity, and l_j the sum of its rows' weights
+times s_j^2. The estimate pi is off by (A - L)^-1 L pi (docs/mathematics.md, "Noise of the measured
+motion").
 """
 from __future__ import annotations
 
@@ -28,43 +29,43 @@ import numpy as np
 from .constrained_inverse import ConstrainedInverse
 
 AXES = 6
-# [s] over which motion is averaged before differences are taken: beyond the acceleration filter's
-# own memory, so that neighbours have independent noise, and short against a vehicle's motion
+# [s] over which motion is averaged before taking differences: longer than the memory of the
+# acceleration filter, so that neighbours have independent noise, and short compared to motion
 BLOCK = 0.2
-# Share of its density at the low frequencies of motion that noise has left where differences of
-# blocks look, 1 to 2.5 Hz, behind the acceleration filter. Measured: .6.
+# Noise density at 1 to 2.5 Hz, where differences of blocks see it, relative to the density at the
+# low frequencies of motion; the acceleration filter attenuates it. Measured: .6.
 SEEN = 0.5
-COLUMNS_EVERY = 5   # blocks between two refreshed axes: columns follow the arm's posture
-THIRD = np.array([-1.0, 3.0, -3.0, 1.0])    # differences that hardly see smooth motion
-FULL = 1 - 1e-9     # share of an axis' motion that is noise, at most
+COLUMNS_EVERY = 5   # blocks between refreshes of an axis' columns, which follow the arm's posture
+THIRD = np.array([-1.0, 3.0, -3.0, 1.0])    # third difference, which hardly sees smooth motion
+FULL = 1 - 1e-9     # largest share of an axis' motion that may be noise
 
 
 class MotionNoise:
-    """Noise of the vehicle's measured motion, and what it moves the estimate by.
+    """Noise of the vehicle's measured motion, and how far it moves the estimate.
 
-    variance (12,): of the low-passed accelerations and velocities, the axes' in turn; speed (6,):
-    their mean absolute velocities. The noise is an upper bound: what is left of motion in third
+    variance (12,): noise of the low-passed accelerations, then of the velocities, by axis; speed
+    (6,): mean absolute velocities. The noise is an upper bound: any motion left in third
     differences counts as noise."""
 
     def __init__(self, period: float, kernel: np.ndarray, size: int, decay: float,
                  memory: float):
-        """period [s]; kernel (K,): the rows' low-pass, of sum one; size: p; decay: a row's weight
-        in the cost is decay^age; memory [ticks] of variance and speed."""
+        """period [s]; kernel (K,): low-pass of the rows, of sum one; size: p; decay: a row's weight
+        in the cost is decay^age; memory [ticks]: of variance and speed."""
         self._block = max(1, round(BLOCK / period))
         self._keep = 1 - min(self._block / memory, 0.5)
-        # from the variance of a block's mean to that of a low-passed value
+        # factor from squared third differences of block means to the variance of low-passed values
         self._to_row = self._block * float(kernel @ kernel) / (SEEN * float(THIRD @ THIRD))
         self._decay = decay
         self._squares, self._speeds, self._blocks = np.zeros(2 * AXES), np.zeros(AXES), 0.0
         self._velocity_variance = 0.0
         self._columns = np.zeros((2 * AXES, size))
-        self._new = np.zeros(AXES)              # robust weights of rows since the last map
-        self._old = np.zeros((2 * AXES, size))  # those before, times their columns, mapped
+        self._new = np.zeros(AXES)              # robust weights of rows since the last mapping
+        self._old = np.zeros((2 * AXES, size))  # earlier weights times their columns, mapped
         self._differences = 0
         self.break_off()
 
     def break_off(self) -> None:
-        """A gap in time: motion before it is no neighbour of what comes."""
+        """Start new blocks after a gap in time."""
         self._filled, self._sum = 0, np.zeros(2 * AXES)
         self._means: list[np.ndarray] = []
 
@@ -81,9 +82,10 @@ class MotionNoise:
         return self._speeds / max(self._blocks, 1.0)
 
     def add_motion(self, nu_dot: np.ndarray, nu: np.ndarray, velocity_stddev: float) -> int | None:
-        """A tick's measured motion (6,) and (6,), before the low-pass; velocity_stddev [m/s]: what
-        the filter knows of the slow noise of linear velocities, which differences do not see.
-        Returns the axis whose columns are wanted now, if any."""
+        """Add the measured motion (6,) and (6,) of a tick, before the low-pass.
+
+        velocity_stddev [m/s]: slow noise of linear velocities by the velocity filter, which
+        differences do not see. Returns the axis whose columns to refresh now, or None."""
         self._sum[:AXES] += nu_dot
         self._sum[AXES:] += nu
         self._filled += 1
@@ -102,19 +104,19 @@ class MotionNoise:
         return None if waits else turn % AXES
 
     def set_columns(self, axis: int, columns: np.ndarray) -> None:
-        """columns (2, p): `RobotModel.by_own_motion` of an axis."""
+        """Set the columns (2, p) of an axis: its `RobotModel.by_own_motion`."""
         self._columns[[axis, AXES + axis]] = columns
 
     def add_row(self, weight: np.ndarray) -> None:
-        """One tick: robust weights (6,) of the vehicle's rows, zero where they do not count."""
+        """Add the robust weights (6,) of the vehicle's rows at a tick, zero for masked rows."""
         if self._decay < 1.0:
             self._new *= self._decay
             self._old *= self._decay
         self._new += weight
 
     def mapped(self, T: np.ndarray, close: bool) -> None:
-        """Map the old rows' gradient by T (p, p); close: count the rows since the last time as old
-        from now on."""
+        """Map the gradient of the old rows by T (p, p); close: move the newer rows to the old ones.
+        """
         self._old = self._old @ T.T
         if close:
             self._old += np.tile(self._new, 2)[:, None] * self._columns
@@ -122,14 +124,14 @@ class MotionNoise:
 
     def moves(self, inverse: ConstrainedInverse, pi: np.ndarray, weights: np.ndarray,
               prior_stddev: np.ndarray) -> np.ndarray:
-        """(p,) what the noise moves the estimate pi (p,) by; inverse: of the cost's Hessian;
-        weights (6,) of the vehicle's rows in the cost; prior_stddev (p,).
+        """(p,) bias of the estimate pi (p,) due to the noise. inverse: of the cost's Hessian;
+        weights (6,): of the vehicle's rows in the cost; prior_stddev (p,).
 
-        Where the noise may be all of an axis' motion the data say nothing of its inertia: it moves
-        by a prior's deviation at most, either way. So independent motions count in quadrature, and
-        none hides another."""
+        If noise may be all of an axis' motion, the data say nothing about its inertia, and the bias
+        is limited to the prior's deviation, either way. Independent motions therefore add in
+        quadrature, so that none hides another."""
         columns, variance = self._columns, prior_stddev ** 2
-        # What forgetting has left of the rows, in the direction that they tell of.
+        # Rows that forgetting has left, in the directions that they inform.
         own = np.einsum("kp,kp,p->k", columns, columns, variance)
         left = np.einsum("kp,kp,p->k", self._old, columns, variance)
         rows = np.tile(self._new, 2) + np.maximum(left, 0.0) / np.maximum(own, 1e-300)

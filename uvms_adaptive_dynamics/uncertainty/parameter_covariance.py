@@ -98,19 +98,11 @@ class SandwichCovariance:
     @cached_property
     def stddev(self) -> np.ndarray:
         """See `ParameterCovariance`."""
-        if self._J is not None:
-            return _read_only(deviations(self.matrix))
-        G = self._G.matrix
-        return _read_only(np.sqrt(np.maximum(np.einsum("ij,ij->i", G @ self._B, G), 0.0)))
+        return _read_only(deviations(self.matrix))
 
     def of_rows(self, Y: np.ndarray) -> np.ndarray:
         """See `ParameterCovariance`."""
-        across = self._G.times(Y.T)
-        covariance = across.T @ self._B @ across
-        if self._J is not None:
-            along = Y @ self._J
-            covariance += along @ along.T
-        return covariance
+        return Y @ self.matrix @ Y.T
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:

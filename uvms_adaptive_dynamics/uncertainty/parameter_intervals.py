@@ -12,11 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Intervals of single parameters that respect P: the one source of those that are shown, published
-and saved (docs/uncertainty.md, "Intervals of parameters").
+"""Intervals of single parameters that respect P, for everything shown, published and saved
+(docs/uncertainty.md, "Intervals of parameters").
 
-The interval of the normal distribution is cut at what P admits for the parameter by itself. The
-truth is in P, so nothing that is cut off can hold it: coverage is that of the uncut interval."""
+The normal distribution's interval is cut at the bounds that P sets for the parameter alone. The
+truth lies in P, so it is never cut off, and coverage is that of the uncut interval."""
 from __future__ import annotations
 
 import numpy as np
@@ -26,11 +26,11 @@ from ..model.physical_set import PhysicalSet
 
 
 def parameter_intervals(physical: PhysicalSet, pi: np.ndarray, stddev: np.ndarray) -> np.ndarray:
-    """(2, ..., p) lower and upper end of the 95 % interval of each parameter of estimates pi
-    (..., p) in P with deviations stddev (..., p); NaN where a deviation is."""
+    """(2, ..., p) lower and upper ends of the 95 % intervals of estimates pi (..., p) in P with
+    deviations stddev (..., p); NaN where a deviation is NaN."""
     lower, upper = physical.single_bounds
     half = Z95 * np.asarray(stddev, float)
-    # An estimate may lie outside its bound by what the solver's accuracy admits.
+    # An estimate may exceed its bound by the solver's tolerance.
     low = np.minimum(np.maximum(pi - half, lower), pi)
     high = np.maximum(np.minimum(pi + half, upper), pi)
     return np.stack([low, high])

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The paper's noise of a channel, an exponentially weighted squared residual, beside the calibrated
-one (paper, "Inverse Dynamics": "estimated from residual statistics";
+"""The paper's channel noise, an exponentially weighted mean of squared residuals, as an alternative
+to the calibrated noise (paper, "Inverse Dynamics": "estimated from residual statistics";
 docs/mathematics.md, "Prediction")."""
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from .channel_noise import ChannelNoise
 
 
 class RecursiveNoise(ChannelNoise):
-    """Intervals by s^2 <- (1 - alpha) s^2 + alpha r^2 over the residuals of earlier rows.
+    """Interval noise s from the recursion s^2 <- (1 - alpha) s^2 + alpha r^2 over earlier rows.
 
-    The paper's public code lets s know the residual of the row that it must cover; no residual can
-    then lie outside 1.41 deviations. Here the recursion ends one row earlier. What weighs rows and
-    what is saved for rows of another time is that of `ChannelNoise`, over all data."""
+    The paper's public code includes the residual of the row that the interval must cover, so no
+    residual can exceed 1.41 deviations; here the recursion stops one row earlier. Row weights and
+    the saved noise are those of `ChannelNoise`, over all data."""
 
     def __init__(self, initial: np.ndarray, period: float, time_constant: float, memory: float,
                  adapt: bool, alpha: float):
@@ -44,12 +44,12 @@ class RecursiveNoise(ChannelNoise):
 
     @property
     def interval_stddev(self) -> np.ndarray:
-        """(C,) for the next row."""
+        """(C,) noise of the next row's interval."""
         return np.sqrt(self._recursive)
 
     @property
     def lasting_stddev(self) -> np.ndarray:
-        """(C,) for rows of another time, which the newest residual says nothing of."""
+        """(C,) noise for rows at another time, about which the newest residual says nothing."""
         return self.long_run
 
     def add_residual(self, residual: np.ndarray, valid: np.ndarray, predicted_stddev: np.ndarray,
@@ -63,7 +63,7 @@ class RecursiveNoise(ChannelNoise):
 
 def channel_noise(settings: Uncertainty, initial: np.ndarray, period: float, time_constant: float,
                   memory: float, adapt: bool) -> ChannelNoise:
-    """The noise that the settings name; arguments as of `ChannelNoise`."""
+    """The noise model that the settings select; arguments as for `ChannelNoise`."""
     if settings.noise == "recursive":
         return RecursiveNoise(initial, period, time_constant, memory, adapt, settings.noise_alpha)
     return ChannelNoise(initial, period, time_constant, memory, adapt)

@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The statement: what is known of a robot, how well unseen motion is predicted, what is missing and
-which motion would give it, for a person who has a minute (docs/statement.md).
+"""The statement, for a reader with one minute: what is known about the robot, how well it predicts
+unseen motion, what is missing and which motion would show it (docs/statement.md).
 
-One object for the node and for recordings; as text (Markdown) and as a document (JSON)."""
+The node and `evaluate` share it; it comes as text (Markdown) and as a document (JSON)."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -29,8 +29,8 @@ from .verdict import BY_SETTING, Evidence, Verdict, verdict
 
 
 class KnownValue(NamedTuple):
-    """A parameter or a combination: value with its 95 % interval within P, and what it is known
-    from ('' of a combination, which the data determine). None where unknown."""
+    """A parameter or combination: value, ends of its 95 % interval within P (None if unknown), and
+    what it is known from ('' for a combination, which the data determine)."""
 
     name: str
     unit: str
@@ -41,9 +41,8 @@ class KnownValue(NamedTuple):
 
 
 class Predicted(NamedTuple):
-    """How well a channel is predicted: rows judged [s], R^2, RMSE, coverage and mean width of the
-    95 % intervals, their width over the one that the RMSE asks for; None where it was not judged.
-    """
+    """How well a channel is predicted: judged rows [s], R^2, RMSE, coverage and mean width of the
+    95 % intervals, and that width relative to the one that the RMSE requires. None: not judged."""
 
     channel: str
     unit: str
@@ -57,7 +56,7 @@ class Predicted(NamedTuple):
 
 
 class Missing(NamedTuple):
-    """A part of which less than half is measured, and the motion that would show it."""
+    """A part of the model that is less than half measured, and the motion that would show it."""
 
     part: str
     motion: str
@@ -65,10 +64,13 @@ class Missing(NamedTuple):
 
 @dataclass(frozen=True)
 class Statement:
-    """what: it is about; verdict; which: rows were judged; next: what to do, in order;
-    channels, parameters, combinations, missing: see their types; notes: what else was found;
-    file: that the next dive starts from, None where none was written; stages: of a schedule, each
-    with how it went in words, None without one."""
+    """What is known about a robot.
+
+    what: the subject, in words; verdict; which: the judged rows, in words; next: what to do, in
+    order; channels, parameters, combinations, missing: see their types; notes: other findings;
+    file: parameter file for the next dive, None if none was written; stages: stage of the schedule
+    -> how it went, None without a schedule.
+    """
 
     what: str
     verdict: Verdict
@@ -83,7 +85,7 @@ class Statement:
     stages: Mapping[str, str] | None
 
     def document(self) -> dict[str, Any]:
-        """In plain types."""
+        """The statement in plain types, for JSON."""
         return {"what": self.what, "verdict": self.verdict.document(), "judged": self.which,
                 "next": list(self.next), "next_dive": self.file,
                 "channels": {one.channel: one._asdict() for one in self.channels},
@@ -94,11 +96,11 @@ class Statement:
                 "stages": None if self.stages is None else dict(self.stages)}
 
     def first_lines(self) -> str:
-        """The answer: verdict, answers and what to do next."""
+        """Verdict, answers and what to do next, for a terminal."""
         return first_lines(self.verdict.document(), self.next)
 
     def text(self) -> str:
-        """All of it as Markdown."""
+        """The whole statement as Markdown."""
         title = f"# {self.verdict.word.capitalize()}: {self.what}"
         answers = _table(("question", "verdict", "answer"), [
             (answer.question, answer.verdict, answer.sentence) for answer in self.verdict.answers])
@@ -110,8 +112,8 @@ class Statement:
             parts.append("## What to do next\n\n" + "\n".join(
                 f"{k}. {each}" for k, each in enumerate(self.next, 1)))
         parts.append("## How well unseen motion is predicted\n\n" + _table(
-            ("channel", "unit", "rows [s]", "R²", "RMSE", "in 95 %", "width", "width / errors'",
-             "trust"),
+            ("channel", "unit", "rows [s]", "R²", "RMSE", "in 95 %", "width",
+             "width / required", "trust"),
             [(one.channel, one.unit, f"{one.seconds:.0f}", _shown(one.r2, ".3f"),
               _shown(one.rmse), _shown(one.coverage, ".1%"), _shown(one.width),
               _shown(one.width_ratio, ".2f"), one.trust) for one in self.channels]))
@@ -119,19 +121,19 @@ class Statement:
             parts.append("## What is missing, and which motion shows it\n\n" + _table(
                 ("part", "motion"), list(self.missing)))
         if self.combinations:
-            parts.append("## Known in combination only\n\n" + _known(self.combinations))
-        parts.append("## Parameters\n\n95 % intervals within what is physical.\n\n"
+            parts.append("## Known only in combination\n\n" + _known(self.combinations))
+        parts.append("## Parameters\n\n95 % intervals, cut at physical limits.\n\n"
                      + _known(self.parameters))
         if self.notes:
             parts.append("## Notes\n\n" + "\n".join(f"- {note}" for note in self.notes))
         if self.file is not None:
-            parts.append(f"The next dive starts from it with `prior.file: {self.file}` or "
+            parts.append(f"To start the next dive from it, set `prior.file: {self.file}` or pass "
                          f"`--parameters {self.file}`.")
         return "\n\n".join(parts) + "\n"
 
 
 def first_lines(verdict: Mapping[str, Any], next_steps: Sequence[str]) -> str:
-    """A verdict's document and what to do next, for a terminal."""
+    """A verdict's document and the next steps, as text for a terminal."""
     wide = max(len(answer["question"]) for answer in verdict["answers"])
     lines = [verdict["word"].upper()]
     lines += [f"  {answer['question']:<{wide}}  {answer['verdict']:<10}  {answer['sentence']}"
@@ -144,8 +146,11 @@ def first_lines(verdict: Mapping[str, Any], next_steps: Sequence[str]) -> str:
 def statement(evidence: Evidence, parameters: ParameterSet, what: str, file: str | None = None,
               notes: Sequence[str] = (), stages: Mapping[str, str] | None = None,
               change: str = "") -> Statement:
-    """The statement on parameters with this evidence; `what` it is about, in words; stages: each
-    stage of a schedule with how it went; change: of the robot, believed and not withdrawn."""
+    """The statement on `parameters`, given the evidence.
+
+    what: its subject, in words; file: where the parameters are saved; stages: stage of the schedule
+    -> how it went; change: sentence on a change of the robot that was believed and not withdrawn.
+    """
     judged, table = verdict(evidence), evidence.table
     words = parameters.known_from or ("",) * table.size
     low, high = ((None,) * table.size,) * 2 if parameters.intervals is None else (
@@ -159,9 +164,9 @@ def statement(evidence: Evidence, parameters: ParameterSet, what: str, file: str
 
 
 def _next(evidence: Evidence, judged: Verdict, change: str) -> tuple[str, ...]:
-    """What to do: what speaks against the estimate, or how to confirm it."""
-    changed = (f"{change}. What is known of it is from then on; if nobody changed the robot, look "
-               "for damage, and for what else acts on it (tether, current)",) if change else ()
+    """What to do: address the reasons against the estimate, or confirm it."""
+    changed = (f"{change}. The estimate describes the robot since then; if nobody changed it, "
+               "check for damage and for outside forces (tether, current)",) if change else ()
     if judged.reasons:
         return (*changed, *judged.reasons)
     if evidence.learnt:

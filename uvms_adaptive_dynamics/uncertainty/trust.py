@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Whether each channel's predictions may be relied on: `ok`, `doubtful` or `wrong`.
+"""Trust in each channel's predictions: `ok`, `doubtful` or `wrong`.
 
-Judged by residuals against a noise that they cannot widen: the one saved with the parameters, or
-the long-run noise while learning from nothing (docs/uncertainty.md, "Trust").
+Residuals are compared with a noise that they cannot widen: the one saved with the parameters, or
+the long-run noise while learning without a saved estimate (docs/uncertainty.md, "Trust").
 """
 from __future__ import annotations
 
@@ -28,45 +28,46 @@ TRUST_OK, TRUST_DOUBTFUL, TRUST_WRONG = 0, 1, 2
 TRUST_STATES = ("ok", "doubtful", "wrong")
 
 BLOCK_TIME = 0.5        # [s] of a batch: longer than the low-pass, so that batches hardly overlap
-TRUST_BLOCKS = 16       # batches that are judged together: 8 s, so a wrong model shows within 10 s
-LARGEST_SQUARE = 16.0   # of a squared normalized residual: half a second of garbage proves nothing
-MIN_BLOCKS = 6          # below which a channel keeps its state
-# Standard errors of a one-sided claim of 99.9 % from so many batches (Student's t).
+TRUST_BLOCKS = 16       # batches judged together: 8 s, so a wrong model shows within 10 s
+LARGEST_SQUARE = 16.0   # clip of a squared normalized residual: .5 s of garbage proves nothing
+MIN_BLOCKS = 6          # batches below which a channel keeps its state
+# Standard errors of a one-sided 99.9 % claim, by number of batches (Student's t).
 T999 = stdtrit(np.maximum(np.arange(TRUST_BLOCKS + 1) - 1, 1), 0.999)
-# Power of the normalized residual from which the noise does not explain it, on entering a state and
-# on leaving it. Saved intervals that hold 85 % of the rows, the least that is accepted of another
-# motion, have a power of 1.9; deviations that are half of what they should be have 4.
+# Power of the normalized residual above which the noise does not explain it, to enter a state and
+# to leave it. Saved intervals that cover 85 % of the rows, the least accepted for another motion,
+# have a power of 1.9; deviations of half their right size have 4.
 EXCESS, GROSS_EXCESS = (2.0, 1.5), (4.0, 3.0)
 # Share of the effort's power that is left unexplained (1 - R^2) or that the interval admits, and
 # the share below which an excess must be gross to matter.
 UNEXPLAINED_BY_STATE, MATTERS_BY_STATE = (0.5, 0.4), (0.1, 0.08)
-# Share of an assumed noise's deviation below which a residual is small whatever the effort.
+# Share of an assumed noise's deviation below which a residual is small, whatever the effort.
 ASSUMED = 0.3
-EFFORT_MEMORY = 5000    # rows of motion over which the size of the effort is a mean
-# Sums that a batch keeps, by their place.
+EFFORT_MEMORY = 5000    # rows in motion over which the size of the effort is averaged
+# Indices of the sums that a batch keeps.
 ROWS, SQUARES, NORMALIZED_SQUARES, EXPECTED_SQUARES, M, P, MM, PP, MP = range(9)
 
 
 class ChannelTrust:
-    """State of each channel, from batches of the last seconds.
+    """Trust state of each channel, from batches over the last seconds.
 
     Per channel, with residual r, reference noise s and the parameters' variance v:
-    the power E r^2 / (s^2 + v), with the standard error of its batch means, says whether the noise
-    explains the residuals; E r^2 over the effort's variance is 1 - R^2; E (s^2 + v) over it is the
-    share that the interval admits. `wrong`: not explained, and half of the effort is left.
-    `doubtful`: not explained to an extent that matters, or an interval of half the effort.
-    Parameters that are not learned excuse nothing: v counts only while learning. Nor does a noise
-    that is merely assumed where half of the effort is left.
+    the power E r^2 / (s^2 + v), with the standard error of its batch means, shows whether the noise
+    explains the residuals; E r^2 over the effort's variance is 1 - R^2; E (s^2 + v) over the
+    effort's variance is the share that the interval admits. `wrong`: the noise does not explain the
+    residuals, and half of the effort's power is left. `doubtful`: the noise does not explain the
+    residuals and they matter, or the interval admits half of the effort's power. Frozen parameters
+    are no excuse: v counts only while learning. Neither is a merely assumed noise if half of the
+    effort's power is left.
 
-    A channel whose readings are found wrong is `doubtful` at best, however well its parameters
-    explain them: they are those of another scale, axis or time.
+    A channel with faulty readings is `doubtful` at best, even if its parameters explain them: those
+    parameters then describe another scale, axis or time.
 
-    levels (C,): the states; judged: whether any channel has been judged since the parameters were
-    last replaced.
+    levels (C,): the states; judged: whether any channel was judged since the parameters were last
+    replaced.
     """
 
     def __init__(self, channels: int, period: float, correlation_length: float):
-        """period [s] of rows; correlation_length: low-passed rows that count as one."""
+        """period [s] of rows; correlation_length: low-passed rows per independent one."""
         self._block = max(1, round(BLOCK_TIME / period))
         self._channels, self._correlation_length = channels, correlation_length
         self._at_best = np.full(channels, TRUST_OK)
@@ -74,10 +75,12 @@ class ChannelTrust:
 
     def restart(self, reference: np.ndarray | None, assumed: bool = False,
                 known: bool = False, wrong: Iterable[int] = ()) -> None:
-        """Begin again. reference (C,): the noise to judge by, the channels' own where None;
-        assumed: no residual has told of it; known: whether the parameters come with a covariance,
-        so that a channel is `ok` until it is not; wrong: places of those that were found wrong with
-        these parameters, and are until residuals say otherwise."""
+        """Start over with other parameters.
+
+        reference (C,): noise to judge by, None for the channels' own; assumed: that noise comes
+        from no residual; known: the parameters come with a covariance, so channels start as `ok`;
+        wrong: indices of channels that were `wrong` with these parameters and stay so until
+        residuals show otherwise."""
         C, self._assumed = self._channels, assumed
         self._reference = None if reference is None else np.array(reference, float)
         self._by_residuals = np.full(C, TRUST_OK if known else TRUST_DOUBTFUL)
@@ -88,21 +91,20 @@ class ChannelTrust:
         self.break_off()
 
     def begin_anew(self) -> None:
-        """Other parameters: residuals of the earlier ones say nothing of them. The states stay
-        until the channels are judged again."""
+        """Forget residuals of replaced parameters. States stay until channels are judged again."""
         self.judged = False
         self.break_off()
 
     def break_off(self) -> None:
-        """Another recording: its first seconds are judged by themselves; the states stay."""
+        """Start another recording: drop the batches, keep the states."""
         self.batches = np.zeros((0, MP + 1, self._channels))
         self._open, self._count = np.zeros((MP + 1, self._channels)), 0
 
     def add_row(self, measured: np.ndarray, predicted: np.ndarray, valid: np.ndarray,
                 moves: np.ndarray, doubt: np.ndarray, noise: np.ndarray) -> None:
-        """Rows (C,) of an instant. moves (C,) bool: those of which the effort varies; doubt (C,):
-        variance of the prediction that learning may still remove; noise (C,): the reference where
-        none was given."""
+        """Add the rows (C,) of one tick. moves (C,) bool: rows whose effort varies; doubt (C,):
+        prediction variance that learning may still remove; noise (C,): the reference noise if
+        `restart` got none."""
         reference = noise if self._reference is None else self._reference
         expected, square = reference ** 2 + doubt, (measured - predicted) ** 2
         row = np.array([np.ones_like(measured), square,
@@ -118,7 +120,7 @@ class ChannelTrust:
             self._judge()
 
     def misread(self, places: Iterable[int]) -> None:
-        """Say at which places of the channels readings are found wrong, until it is said anew."""
+        """Set the indices of the channels with faulty readings, in place of the earlier ones."""
         self._at_best = np.full(self._channels, TRUST_OK)
         self._at_best[list(places)] = TRUST_DOUBTFUL
         self._set_levels()
@@ -128,14 +130,14 @@ class ChannelTrust:
         self.levels.setflags(write=False)
 
     def _follow_effort(self, measured: np.ndarray, moves: np.ndarray) -> None:
-        """Mean and mean square of the effort in motion: a pause does not make it smaller."""
+        """Update mean and mean square of the effort in motion only, so that pauses do not count."""
         rate = np.maximum(1 / (self._moving + 1), 1 / EFFORT_MEMORY) * moves
         self._effort += rate * (np.array([measured, measured ** 2]) - self._effort)
         self._moving += moves
 
     @property
     def effort_power(self) -> np.ndarray:
-        """(C,) variance of the effort in motion, of all rows where it has not moved yet."""
+        """(C,) variance of the effort in motion; of all rows for a channel that has not moved."""
         total = self.batches.sum(axis=0)
         rows = np.maximum(total[ROWS], 1)
         recent = total[MM] / rows - (total[M] / rows) ** 2
@@ -151,7 +153,7 @@ class ChannelTrust:
         n, count = rows.sum(axis=0), np.maximum((rows > 0).sum(axis=0), 2)
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = sums.sum(axis=0) / n
-            # of a ratio of sums: batches with few rows count for little
+            # error of a ratio of sums: batches with few rows count little
             spread = np.sqrt(count / (count - 1) * ((sums - mean * rows) ** 2).sum(axis=0)) / n
             gaussian = mean * np.sqrt(2 * self._correlation_length / n)
         return mean, np.maximum(spread, gaussian)
@@ -165,8 +167,8 @@ class ChannelTrust:
         mean, error = self.excess()
         total, power = self.batches.sum(axis=0), self.effort_power
         left, admitted = total[SQUARES] / n / power, total[EXPECTED_SQUARES] / n / power
-        # Score tests: the error of a power is in proportion to it, so it is smaller under the
-        # hypothesis that the noise explains the residuals.
+        # Score tests: the error of a power is proportional to the power, so it is smaller under
+        # the hypothesis that the noise explains the residuals.
         with np.errstate(invalid="ignore", divide="ignore"):
             certain = mean / (1 + T999[count] * error / mean)
         worse = self._levels(certain, left, admitted, 0)
@@ -177,7 +179,7 @@ class ChannelTrust:
 
     def _levels(self, power: np.ndarray, left: np.ndarray, admitted: np.ndarray,
                 leaving: int) -> np.ndarray:
-        """(C,) levels by the bounds for entering a state (0) or leaving it (1)."""
+        """(C,) levels by the thresholds for entering a state (leaving = 0) or leaving it (1)."""
         excess = power > EXCESS[leaving]
         doubtful = ((excess & (left > MATTERS_BY_STATE[leaving])) | (power > GROSS_EXCESS[leaving])
                     | (admitted > UNEXPLAINED_BY_STATE[leaving]))

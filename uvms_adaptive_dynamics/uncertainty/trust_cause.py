@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What is likely where channels are not trusted: one scale, one sensor, or one channel alone
+"""The likely cause of lost trust: a common scale, a sensor, or a single channel
 (docs/uncertainty.md, "Trust")."""
 from __future__ import annotations
 
@@ -25,26 +25,25 @@ from ..model.normal import Z999, chi_squared
 from ..model.sample import Misread
 from .trust import MM, MP, PP, ROWS, TRUST_OK, TRUST_STATES, M, P
 
-MIN_BATCHES = 8         # with rows, below which a slope has no error that could be relied on
-# Slopes of a right model differ from one and from each other by this much: the simulated robot's
-# held-out slopes are .91 to 1.01.
+MIN_BATCHES = 8         # batches with rows that the standard error of a slope needs
+# Spread of a right model's slopes about one: the simulated robot's held-out slopes are .91 to 1.01.
 MODEL_SLOPE = 0.05
-LEFT = 0.5              # of each channel's variance: a scale that leaves more explains nothing
+LEFT = 0.5              # share of a channel's variance; a scale that leaves more explains nothing
 THRUST_CAUSE = "the thrust (thrusters.voltage, battery, thrust curve) and the DVL's scale"
 EFFORT_CAUSE = "joint_states.effort_scale and the driver's unit of effort"
 
 
 class Slope(NamedTuple):
-    """Measured effort on predicted, per channel: value (C,) and standard error (C,), NaN where
-    unknown."""
+    """Slope of measured on predicted effort per channel: value (C,) and standard error (C,), NaN
+    where unknown."""
 
     value: np.ndarray
     error: np.ndarray
 
 
 def slopes(batches: np.ndarray) -> Slope:
-    """Regression of measured on predicted over the batches (k, sums, C) of `ChannelTrust`, with the
-    error of leaving out one batch after another: residuals may be of any colour within one."""
+    """Regression of measured on predicted over the batches (k, sums, C) of `ChannelTrust`. Standard
+    errors come from a jackknife over batches, so residuals may be correlated within a batch."""
     total = batches.sum(axis=0)
     value = _slope(total)
     each = _slope(total[None] - batches)
@@ -67,10 +66,10 @@ def _slope(sums: np.ndarray) -> np.ndarray:
 
 def likely_cause(channels: Sequence[str], vehicle_rows: int, levels: np.ndarray,
                  batches: np.ndarray, misread: Sequence[Misread] = ()) -> str:
-    """A sentence on the channels whose level (C,) is not `ok`; '' where all are.
+    """A sentence on the channels whose level (C,) is not `ok`; '' if all are.
 
-    vehicle_rows: how many of the channels, the first ones, are the vehicle's; misread: what is
-    found wrong with their sensors and settings, which needs no other cause."""
+    vehicle_rows: number of vehicle channels, which come first; misread: faults of sensors and
+    settings; channels that these explain need no other cause."""
     if (levels == TRUST_OK).all():
         return ""
     found = slopes(batches)
@@ -91,9 +90,9 @@ def likely_cause(channels: Sequence[str], vehicle_rows: int, levels: np.ndarray,
             said.append(f"{name} {worst}: one scale, measured effort is {scale[0]:.2f} +- "
                         f"{scale[1]:.2f} times predicted; check {sensor}")
         elif (name != "all channels" and bad == places.size
-              and batches[:, ROWS, places].any()):      # where no row counts, nothing tells
-            said.append(f"{name} {worst} on every channel, by no common factor; check {sensor}, "
-                        "and the sensors of the motion")
+              and batches[:, ROWS, places].any()):      # without rows there is no evidence
+            said.append(f"{name} {worst} on every channel with no common factor; check {sensor}, "
+                        "and the motion sensors")
         else:
             continue
         left[places] = False
@@ -105,7 +104,7 @@ def likely_cause(channels: Sequence[str], vehicle_rows: int, levels: np.ndarray,
 
 def _of_misread(channels: Sequence[str], levels: np.ndarray,
                 misread: Sequence[Misread]) -> list[str]:
-    """A sentence for each set of channels that something is found wrong with."""
+    """A sentence for each set of channels with faulty sensors or settings."""
     settings: dict[tuple[int, ...], list[str]] = {}
     for one in misread:
         settings.setdefault(one.places, []).append(one.setting)
@@ -121,7 +120,7 @@ def _factor(found: Slope, c: int) -> str:
 
 
 def explains(scale: float, batches: np.ndarray, places: np.ndarray) -> bool:
-    """Whether predictions times `scale` leave less than half of the variance of every channel."""
+    """Whether predictions times `scale` leave less than half of every channel's variance."""
     total = batches[:, :, places].sum(axis=0)
     n = np.maximum(total[ROWS], 1)
     measured = total[MM] - total[M] ** 2 / n
@@ -132,10 +131,10 @@ def explains(scale: float, batches: np.ndarray, places: np.ndarray) -> bool:
 
 
 def common_scale(found: Slope, places: np.ndarray) -> tuple[float, float] | None:
-    """(value, standard error) of one slope for all `places`; None where it is one, or where they
-    differ by more than chance and a model's usual errors allow."""
+    """(value, standard error) of a common slope of all `places`; None if it may be one, or if the
+    slopes differ by more than chance and usual model errors allow."""
     value, error = found.value[places], found.error[places]
-    # (both zero: no effort was measured, which is no slope)
+    # Value and error both zero: no effort was measured, so there is no slope.
     known = np.isfinite(value) & (error + np.abs(value) > 0.0)
     if known.sum() < 2 or known.sum() <= places.size / 2:
         return None

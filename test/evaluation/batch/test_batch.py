@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The command as a whole: the same bits whoever computes them and whenever they were interrupted;
-failures as rows; held out by recording; the comparison."""
+"""The whole command: the same bits whoever computes them and despite interruptions; failures as
+rows; held-out recordings; comparison."""
 import csv
 import html
 import json
@@ -42,7 +42,7 @@ RESULTS = ("batch.json", "results.csv", "batch.html")
 
 @pytest.fixture(scope="module")
 def bags(tmp_path_factory):
-    """Two short recordings of the simulated robot, and one that is none."""
+    """Two short recordings of the simulated robot, and one invalid file."""
     folder = tmp_path_factory.mktemp("bags")
     for seed in (1, 2):
         write_bag(folder / f"dive{seed}", seed=seed, duration=SECONDS)
@@ -60,7 +60,7 @@ def batch(bags, output, *more):
 
 @pytest.fixture(scope="module")
 def serial(bags, tmp_path_factory):
-    """One task after the other."""
+    """A batch with one task at a time."""
     folder = tmp_path_factory.mktemp("serial")
     assert batch(bags, folder) == 1      # one recording cannot be read
     return folder
@@ -84,13 +84,13 @@ def test_figures_are_those_of_evaluate(bags, serial):
     got = next(task for task in tasks if task["split"] == "dive2")["result"]["recordings"][0]
     for name, channel in got.items():
         assert all(channel[key] == expected[name][key] for key in ("n", "r2", "coverage95", "nll"))
-        # Pieces hold what the whole holds, but for the rounding of other sums.
+        # Pieces add up to the whole, except for rounding.
         assert sum(channel["pieces"]["squared"]) == pytest.approx(
             channel["mse"] * channel["n"], rel=1e-12)
 
 
 def test_the_verdict_is_that_of_evaluate_whatever_the_speed(bags, serial, capsys):
-    """In table, page and terminal, with its first reason; how long updates took does not count."""
+    """It is in table, page and terminal, with its first reason; update times do not count."""
     slow = evaluate([bags / "dive2"], Config())["verdict"]
     answers = [answer for answer in slow["answers"] if answer["question"] != "Is it fast?"]
     task = next(task for task in load_results(serial)["tasks"] if task["split"] == "dive2")
@@ -101,13 +101,13 @@ def test_the_verdict_is_that_of_evaluate_whatever_the_speed(bags, serial, capsys
         words = {row["recording"]: row["verdict"] for row in csv.DictReader(file)}
     assert words["dive2"] == found["word"] and words["torn.mcap"] == ""
     assert found["reasons"][0][:40] in html.unescape((serial / "batch.html").read_text())
-    assert batch(bags, serial) == 1       # all but the torn one are there already
+    assert batch(bags, serial) == 1       # all but the torn one are already done
     line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("dive2"))
     assert found["word"] in line and found["reasons"][0][:40] in line
 
 
 def test_killed_and_in_parallel_it_gives_the_same_bits(bags, serial, tmp_path):
-    """kill -9 as soon as the first task is there; the rest is run by the next start alone."""
+    """After a kill -9 once the first task is done, the next start runs only the rest."""
     command = [sys.executable, "-m", "uvms_adaptive_dynamics", "batch", str(bags), "--output",
                str(tmp_path), "--jobs", "1"]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
@@ -125,7 +125,7 @@ def test_killed_and_in_parallel_it_gives_the_same_bits(bags, serial, tmp_path):
 
 
 def test_a_finished_batch_runs_nothing_again(bags, serial, tmp_path, capsys):
-    """Nor under other names of the recordings; a torn task is run again."""
+    """Not even under other names of the recordings."""
     folder = tmp_path / "again"
     shutil.copytree(serial, folder)
     renamed = shutil.copytree(bags, tmp_path / "elsewhere")
@@ -134,7 +134,7 @@ def test_a_finished_batch_runs_nothing_again(bags, serial, tmp_path, capsys):
     assert batch(renamed, folder, "--frozen", "--parameters", "nothing.yaml") == 2
     capsys.readouterr()
     assert batch(renamed, folder) == 0
-    assert "2 of 2 tasks are there already" in capsys.readouterr().err
+    assert "2 of 2 tasks are already done" in capsys.readouterr().err
 
 
 def test_a_torn_result_is_not_taken(serial, tmp_path):
@@ -147,7 +147,7 @@ def test_a_torn_result_is_not_taken(serial, tmp_path):
 
 
 def test_held_out_is_learnt_from_the_others_and_tested_frozen(bags, tmp_path):
-    """The same figures as two runs of evaluate, to the bit."""
+    """The figures are those of two runs of `evaluate`, to the bit."""
     pair = ["--pair", "dive1", "dive2"]
     assert main(["batch", str(bags), *pair, "--output", str(tmp_path / "out")]) == 0
     evaluate([bags / "dive1"], Config(), save_to=tmp_path / "learnt.yaml")
@@ -173,7 +173,7 @@ def test_two_results_are_compared(serial, tmp_path, capsys):
                  str(tmp_path / "out")]) == 0
     assert capsys.readouterr().out.splitlines()[3].split()[:2] == ["roll", "worse"]
     assert "roll" in (tmp_path / "out/comparison.html").read_text()
-    with pytest.raises(UvmsError, match="no result of this command"):
+    with pytest.raises(UvmsError, match="not a result of this command"):
         (worse / "batch.json").write_text(json.dumps(content).replace("surge", "surgf"))
         load_results(worse)
 
@@ -196,7 +196,7 @@ def test_what_cannot_be_run_is_refused_before_anything_is_made(arguments, senten
 
 
 def test_one_batch_at_a_time_in_a_folder(bags, serial, tmp_path):
-    """Two would take each other's place, and run everything twice."""
+    """Two would overwrite each other, and run everything twice."""
     from uvms_adaptive_dynamics.disk.folder_lock import FolderLock
     lock = FolderLock(tmp_path)
     assert lock.take()

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Differences of two results: intervals that cover, and what got worse stands first."""
+"""Differences of two results: intervals cover the truth, and what got worse comes first."""
 import numpy as np
 import pytest
 
@@ -26,21 +26,21 @@ from uvms_adaptive_dynamics.evaluation.batch.table import comparison_table
 
 
 def sums(residuals, stddev=1.0):
-    """(K, 4) of residuals (K, rows)."""
+    """Sums (K, 4) of residuals (K, rows)."""
     return np.array([[len(r), r @ r, np.sum(np.abs(r) <= 1.96 * stddev),
                       np.sum(0.5 * np.log(2 * np.pi * stddev ** 2) + 0.5 * (r / stddev) ** 2)]
                      for r in residuals])
 
 
 def channel(residuals):
-    """A recording's channel as a batch keeps it, each row of residuals a piece."""
+    """A recording's channel as in a batch, with each row of residuals as a piece."""
     table = sums(residuals)
     return {"unit": "N", "n": int(table[:, 0].sum()),
             "pieces": dict(zip(("n", "squared", "inside", "nll"), table.T.tolist()))}
 
 
 def test_the_jackknife_of_a_mean_is_its_standard_error():
-    """With as many rows in each cluster the NLL and the coverage are means of clusters."""
+    """With equally many rows in each cluster, NLL and coverage are means over clusters."""
     rng = np.random.default_rng(1)
     old, new = (sums(rng.normal(size=(9, 40))) for _ in range(2))
     change, half_width = jackknife(old, new)
@@ -52,10 +52,11 @@ def test_the_jackknife_of_a_mean_is_its_standard_error():
 
 
 def test_intervals_of_the_change_of_an_rmse_cover_the_truth():
-    """Clusters of correlated rows, RMSE 10 % larger: 95 % of 400 intervals, +- 3 deviations."""
+    """For clusters of correlated rows and a 10 % larger RMSE, 95 % of 400 intervals cover it, +- 3
+    deviations."""
     rng, inside, truth = np.random.default_rng(2), 0, np.log(1.1)
     for _ in range(400):
-        level = rng.gamma(8.0, 1 / 8.0, size=(12, 1))      # each recording has its own
+        level = rng.gamma(8.0, 1 / 8.0, size=(12, 1))      # differs between recordings
         common = rng.normal(size=(12, 30))
         old = level * (common + rng.normal(size=(12, 30)))
         new = 1.1 * level * (common + rng.normal(size=(12, 30)))
@@ -71,7 +72,7 @@ def test_a_single_cluster_has_no_interval():
 
 @pytest.fixture
 def results():
-    """Old and new: 'roll' 30 % worse, most in r3, 'surge' better, 'heave' alike."""
+    """Old and new results: 'roll' 30 % worse, mostly in r3, 'surge' better, 'heave' the same."""
     rng, old, new = np.random.default_rng(3), {}, {}
     for k in range(6):
         base = {name: rng.normal(size=(4, 200)) for name in ("surge", "heave", "roll")}

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a batch runs: recordings found, variants, splits, keys; and what is refused."""
+"""What a batch runs (recordings, variants, splits, keys), and what it refuses."""
 import pytest
 
 from uvms_adaptive_dynamics.config import Config
@@ -37,8 +37,8 @@ def made(folder, *files):
 
 
 def test_recordings_are_found_at_any_depth(tmp_path):
-    """Finished bags, one that was cut off, single files, an autopilot's logs; no other folder,
-    nothing hidden."""
+    """Finds finished bags, one that was cut off, single files and autopilot logs; no other folders
+    and nothing hidden."""
     folder = made(tmp_path, "monday/a/metadata.yaml", "monday/a/a_0.mcap", "monday/a/a_1.mcap",
                   "monday/b/b_0.db3", "single.mcap", "notes/readme.txt", ".trash/x.mcap",
                   "logs/00000001.BIN", "logs/dive.tlog")
@@ -106,8 +106,8 @@ def test_splits(held_out, splits):
 
 @pytest.mark.parametrize("held_out, names, sentence", [
     ("one", ["a"], "expected at least two"),
-    ([Split("x", ("*",), ("b",))], ["a", "b"], "split 'x' learns and tests 'b'"),
-    ([Split("x", ("z*",), ("b",))], ["a", "b"], r"no recording is called 'z\*'; there are")])
+    ([Split("x", ("*",), ("b",))], ["a", "b"], "split 'x' both learns from and tests 'b'"),
+    ([Split("x", ("z*",), ("b",))], ["a", "b"], r"no recording is called 'z\*'; got")])
 def test_splits_that_cannot_be_are_refused(held_out, names, sentence):
     with pytest.raises(ConfigError, match=sentence):
         splits_of(held_out, names)
@@ -132,7 +132,7 @@ def test_a_plan_is_read(tmp_path):
     ("held_out: some", "held_out is 'some'"),
     ("held_out: [{learn: [a]}]", "test of split 1 is None; expected names"),
     ("held_out: [{learn: [a], test: [b], tst: 1}]", "split 1 is"),
-    ("held_out: [{name: x, learn: a, test: b}, {name: x, learn: b, test: a}]", "one name")])
+    ("held_out: [{name: x, learn: a, test: b}, {name: x, learn: b, test: a}]", "the same name")])
 def test_plans_that_cannot_be_used_are_refused(tmp_path, text, sentence):
     path = tmp_path / "plan.yaml"
     path.write_text(text)
@@ -141,7 +141,7 @@ def test_plans_that_cannot_be_used_are_refused(tmp_path, text, sentence):
 
 
 def test_a_key_stands_for_content_and_for_no_name(tmp_path):
-    """Results are found under another name and place; never for other bytes, settings, order."""
+    """A key does not depend on names and places, but on bytes, settings and order."""
     urdf = tmp_path / "arm.urdf"
     urdf.write_text("<robot/>")
     config = Config().with_values({"robot.urdf": str(urdf)})
@@ -175,7 +175,7 @@ def test_a_bag_s_digest_follows_its_bytes(tmp_path):
 
 
 def test_settings_are_pinned_to_whole_paths_and_a_solver(tmp_path, monkeypatch):
-    """Another machine, or another folder, must not mean something else."""
+    """They must mean the same on another machine or in another folder."""
     made(tmp_path, "start.yaml")
     monkeypatch.chdir(tmp_path)
     config = pinned(Config().with_values({"prior.file": "start.yaml"}))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One look finds all that is foreign in a vehicle's recording, and proposes what mends it."""
+"""A single inspection finds everything foreign in a vehicle's recording, and proposes settings."""
 import sys
 from pathlib import Path
 
@@ -31,20 +31,20 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "examples"))
 
 import brov_tank_to_bag  # noqa: E402
 
-# The first checks of frames are made after 30 s, the next 10 s later.
+# Frames are first checked after 30 s, and again 10 s later.
 DURATION = 45.0
 
 
 @pytest.fixture(scope="module")
 def bags(tmp_path_factory):
-    """The simulated robot's recording, and the same as a foreign vehicle's."""
+    """The simulated robot's recording, and the same recording as a foreign vehicle's."""
     folder = tmp_path_factory.mktemp("look")
     write_bag(folder / "own", seed=3, duration=DURATION)
     return folder / "own", foreign_vehicle.write(folder / "own", folder / "foreign")
 
 
 def test_nothing_is_proposed_for_what_fits(bags):
-    """The defaults' own recording: no setting, nothing missing."""
+    """A recording with default settings needs no setting and lacks nothing."""
     look = look_at(Piece(bags[0]), Config())
     assert look.proposal.changes() == {} and look.proposal.missing == []
     assert set(look.chosen) == {"imu", "dvl", "depth", "joint_states", "thrusters"}
@@ -53,13 +53,13 @@ def test_nothing_is_proposed_for_what_fits(bags):
 
 
 def test_all_that_is_foreign_is_found_in_one_look(bags, tmp_path, capsys):
-    """Names, types, units, axes, order, channels and signs at once; the file that is written is
-    read by --config and says why."""
+    """Names, types, units, axes, order, channels and signs are found at once; --config reads the
+    written file, which gives reasons."""
     written = tmp_path / "boat.yaml"
     assert main(["inspect", str(bags[1]), "--write", str(written)]) == 0
     config = load_config(written)
     expected = Config().with_values(foreign_vehicle.TRUTH)
-    # relative names that fit are left as they are
+    # matching relative names stay as they are
     wrong = {name: pair for name, pair in config.differences(expected).items()
              if not (name.endswith("topic") and pair[1].endswith(pair[0].lstrip("/")))}
     assert wrong == {}
@@ -71,8 +71,8 @@ def test_all_that_is_foreign_is_found_in_one_look(bags, tmp_path, capsys):
 
 
 def test_joint_states_alone_are_asked_for_the_arm_with_lines_that_can_be_pasted(bags, tmp_path):
-    """Joints of another arm, and no other input: both are asked in one look, and the lines are a
-    parameter file's."""
+    """With joints of another arm and no other input, both are asked at once, and the lines form a
+    parameter file."""
     dive = tmp_path / "arm.csv"
     dive.write_text("t,a,b\n" + "".join(f"{k / 50},{k / 9},{-k / 9}\n" for k in range(100)))
     (tmp_path / "arm.yaml").write_text(
@@ -86,7 +86,7 @@ def test_joint_states_alone_are_asked_for_the_arm_with_lines_that_can_be_pasted(
 
 
 def test_what_data_cannot_tell_is_asked_with_a_line_to_complete(bags):
-    """An arm of other names in the same ranges of joints, and no DVL."""
+    """Other joint names with the same ranges, and another type of DVL."""
     config = Config().with_values({"robot.joints": ["axis_e", "axis_d"], "robot.vehicle": False})
     look = look_at(Piece(bags[1], 0.0, 3.0), config)
     assert look.proposal.config.joint_states.names == ("r_axis_e", "r_axis_d")
@@ -96,7 +96,7 @@ def test_what_data_cannot_tell_is_asked_with_a_line_to_complete(bags):
 
 
 def test_odometry_is_proposed_for_dvl_and_imu(tmp_path):
-    """A vehicle under motion capture: one topic for both, with the axes of REP-103."""
+    """A vehicle with motion capture has one topic for both, with the axes of REP-103."""
     still = {"timestamps": 1.7e18 + 5e7 * np.arange(101), "positions": np.zeros((101, 6)),
              "velocities": np.zeros((101, 6)), "scaled_controls": np.zeros((100, 6))}
     np.savez(tmp_path / "tank.npz", **still)
@@ -110,8 +110,8 @@ def test_odometry_is_proposed_for_dvl_and_imu(tmp_path):
 
 
 def test_a_topic_whose_name_says_nothing_is_named_by_its_type(tmp_path, bags):
-    """A DVL on /nucleus/bottomtrack is not missing: the line to paste has its topic and type, and
-    with it the proposal is complete."""
+    """A DVL on /nucleus/bottomtrack is found: the line to paste has its topic and type, and makes
+    the proposal complete."""
     config = Config().with_values({"dvl.topic": "nucleus/bottomtrack",
                                    "dvl.type": foreign_vehicle.TWIST_STAMPED})
     write_bag(tmp_path / "dive", seed=3, duration=3.0, config=config)

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A .BIN and a .tlog, packed by pymavlink, give the samples of the bag of the same run."""
+"""A .BIN and a .tlog, written with pymavlink, give the same samples as the bag of the same run."""
 import shutil
 import sys
 
@@ -41,7 +41,7 @@ LOG = Config().with_values(logs.SETTINGS)
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Folder with bag, dive.BIN, dive.tlog, joints.csv and the two mappings that join them."""
+    """A folder with bag, dive.BIN, dive.tlog, joints.csv and the two mappings that join them."""
     folder = tmp_path_factory.mktemp("logs")
     write_bag(folder / "bag", seed=3, duration=12.0, start_time=DEFAULT_START)
     logs.write_bin(folder / "bag", folder / "dive.BIN", BOOT)
@@ -53,7 +53,7 @@ def run(tmp_path_factory):
 
 
 def samples(path, config):
-    """{tick [s]: motion and wrench} where the vehicle's rows count."""
+    """{tick [s]: motion and wrench} of all samples whose vehicle rows count."""
     front = SignalFrontEnd(config, RobotModel.from_config(config))
     made = []
     for role, message, t in read_messages(path, inputs(config)):
@@ -65,9 +65,9 @@ def samples(path, config):
 
 @pytest.mark.parametrize("kind", ["BIN", "tlog"])
 def test_samples_are_those_of_the_bag(run, kind):
-    """Every signal within a share of its own deviation. Both have whole microseconds of PWM (0.5 %
-    of this thrust), the .tlog 1 mrad/s, 1 mg and stamps of whole milliseconds besides; the DVL's
-    readings come sooner, and its noise of 1 cm/s enters the velocity of a tick in another way."""
+    """Every signal agrees within a share of its own deviation. Both logs round PWM to microseconds
+    (0.5 % of this thrust), the .tlog also rounds to 1 mrad/s, 1 mg and milliseconds; DVL readings
+    arrive earlier, so their noise of 1 cm/s affects a tick's velocity differently."""
     expected, found = samples(run / "bag", Config()), samples(run / f"{kind}.yaml", LOG)
     ticks = sorted(set(expected) & set(found))
     assert len(ticks) > 0.9 * len(expected)
@@ -79,7 +79,7 @@ def test_samples_are_those_of_the_bag(run, kind):
 
 
 def test_topics_are_those_of_mavros_and_sensors_are_told_apart(run):
-    """The first barometer by mavros's name, the second one beside it; GPS gives the epoch."""
+    """The first barometer has mavros' name, the second its own; GPS gives the epoch."""
     for kind in ("BIN", "tlog"):
         with opened(run / f"dive.{kind}") as log:
             assert set(log.topics) == {"/mavros/imu/data", "/mavros/rc/out", "/ardupilot/dvl",
@@ -90,13 +90,13 @@ def test_topics_are_those_of_mavros_and_sensors_are_told_apart(run):
 
 
 def test_what_an_autopilot_does_not_log_is_said(run):
-    """The joints' topic, with the command that helps."""
+    """The error names the joints' topic and the command that helps."""
     with pytest.raises(BagError, match="has no topic 'joint_states'.*inspect"):
         check_bag(run / "dive.BIN", inputs(LOG))
 
 
 def test_servo_times_that_wrap_after_71_minutes_stay_right(run, tmp_path):
-    """A uint32 of microseconds starts again; the outputs keep their place among the others."""
+    """A uint32 of microseconds wraps; the outputs stay in step with other messages."""
     logs.write_tlog(run / "bag", tmp_path / "late.tlog", DEFAULT_START - 2 ** 32 * 1e-6 + 5.0)
     with opened(tmp_path / "late.tlog") as log:
         track = next(track for track in log.tracks if track.topic == "/mavros/rc/out")
@@ -104,7 +104,7 @@ def test_servo_times_that_wrap_after_71_minutes_stay_right(run, tmp_path):
 
 
 def test_attitude_lies_on_the_great_circle_and_ends_with_its_neighbours():
-    """Half way between two attitudes half the turn; no reading where they are too far apart."""
+    """Halfway between two attitudes is half the turn; attitudes too far apart give no reading."""
     t = np.array([0.0, 0.1, 0.1 + 2 * LONGEST_BETWEEN])
     attitude = Series(t, t, np.array([[0, 0, 0], [0, 0, 0.2], [0, 0, 0.3]]))
     at = np.array([0.05, 0.2])
@@ -117,7 +117,7 @@ def test_attitude_lies_on_the_great_circle_and_ends_with_its_neighbours():
 
 @pytest.mark.parametrize("name", ["x.BIN", "x.tlog"])
 def test_garbage_is_refused_in_a_sentence(run, tmp_path, name):
-    """Nothing, noise, and the beginning of a log."""
+    """An empty file, noise, and the beginning of a log are refused."""
     whole = (run / f"dive.{name[2:]}").read_bytes()
     for content in (b"", b"\xfe" * 4000, bytes(range(256)) * 20, whole[:20]):
         (tmp_path / name).write_bytes(content)
@@ -126,11 +126,11 @@ def test_garbage_is_refused_in_a_sentence(run, tmp_path, name):
 
 
 def test_a_log_without_pymavlink_names_the_package(run, monkeypatch, tmp_path):
-    """On a computer without the extra."""
+    """Without the extra [logs] the error names pymavlink."""
     monkeypatch.setitem(sys.modules, "pymavlink.DFReader", None)
     monkeypatch.setitem(sys.modules, "pymavlink.dialects.v20", None)
     for kind in ("BIN", "tlog"):
-        # a copy, since what has been read is kept
+        # a copy, since logs that were read are cached
         log = shutil.copy(run / f"dive.{kind}", tmp_path)
         with pytest.raises(BagError, match="pip install pymavlink"), opened(log):
             pass

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""CSV files by a mapping of their columns: values, types, rates, and what is said of mistakes."""
+"""CSV files with a mapping of their columns: values, types, rates, and errors for mistakes."""
 import numpy as np
 import pytest
 import yaml
@@ -37,7 +37,7 @@ MAPPING = {"time": {"column": "t", "unit": "ms"}, "offset": 100.0, "scale": {"q"
 
 @pytest.fixture
 def log(tmp_path):
-    """dive.csv with its mapping; a function writes another mapping."""
+    """A function that writes dive.csv and its mapping, with changes."""
     MAPPING["scale"] = {"q": float(np.pi / 180)}
 
     def write(**changes):
@@ -56,7 +56,7 @@ def messages(path):
 
 
 def test_values_come_in_their_types_at_their_rates(log):
-    """Empty cells make no message, text in place of a number a message that is not decodable."""
+    """Empty cells make no message; text instead of a number makes an undecodable one."""
     found, warnings = messages(log())
     assert {topic: len(rows) for topic, rows in found.items()} == {
         "/imu/data": 3, "/depth": 2, "/out": 2, "/joint_states": 2}
@@ -64,7 +64,7 @@ def test_values_come_in_their_types_at_their_rates(log):
     assert t == pytest.approx(101.0) and imu.header.stamp.sec == 101
     assert (imu.angular_velocity.y, imu.linear_acceleration.z) == (2.0, 6.0)
     x, y, z, w = (getattr(imu.orientation, name) for name in "xyzw")
-    R = from_rpy(0.1, 0.2, 0.3)      # its entry (2, 1) by the quaternion
+    R = from_rpy(0.1, 0.2, 0.3)      # compare its entry (2, 1) with the quaternion's
     assert 2 * (y * z + w * x) == pytest.approx(R[2, 1])
     assert [message for _, message in found["/imu/data"][1:]] == [None, None]
     assert [message.data for _, message in found["/depth"]] == [7.5, 8.0]
@@ -72,7 +72,7 @@ def test_values_come_in_their_types_at_their_rates(log):
     assert found["/out"][1][1].channels.dtype == np.uint16
     assert found["/joint_states"][1][1].position == pytest.approx([np.pi])
     assert found["/joint_states"][1][1].name == ["a"]
-    assert "1 cells are no numbers" in warnings[0]
+    assert "skipped 1 cells that are not numbers" in warnings[0]
 
 
 def test_converted_it_is_the_same(log, tmp_path):
@@ -104,16 +104,16 @@ def test_converted_it_is_the_same(log, tmp_path):
     ({"offset": "x"}, "offset is 'x'"),
     ({"file": "none.csv"}, "there is no file"), ({"files": []}, "files is"),
     ({"file": "dive.yaml"}, "another mapping"), ({"tyme": 1}, "got 'tyme'"),
-    ({"scale": {"q": "x"}}, "scale of 'q' is 'x'"), ({"files": [3]}, "3 is no entry")])
+    ({"scale": {"q": "x"}}, "scale of 'q' is 'x'"), ({"files": [3]}, "3 is not an entry")])
 def test_mistakes_are_named(log, changes, said):
-    """Which mapping, what is wrong, what is there."""
+    """The error names the mapping, what is wrong, and what is there."""
     path = log(**changes).with_suffix(".yaml")
     with pytest.raises(BagError, match=said), opened(path):
         pass
 
 
 def test_a_csv_alone_says_what_it_needs(tmp_path):
-    """The name of the mapping, and where one can be copied."""
+    """The error has the mapping's name and where to copy one."""
     (tmp_path / "x.csv").write_text(CSV)
     said = pytest.raises(BagError, match="'x.yaml' beside it; docs/recordings.md")
     with said, opened(tmp_path / "x.csv"):

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Many recordings: planned, run in processes or on a cluster, kept by content, in one table.
+"""Evaluate many recordings in processes or on a cluster, with results cached by content.
 
-`plan` says what is run, `task` runs one, `executors` runs all, `store` keeps what is done, `table`,
-`page` and `compare` make what is read of it; `command` is the command line.
+`plan` defines the tasks, `task` runs one, `executors` runs all, `store` keeps finished ones.
+`table`, `page` and `compare` present the results; `command` is the command line.
 """

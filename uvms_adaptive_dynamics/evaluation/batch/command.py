@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""`batch`: many recordings with many settings, in parallel, each result kept by what it depends on.
+"""`batch`: evaluate many recordings with many settings in parallel, with results cached by content.
 """
 from __future__ import annotations
 
@@ -36,51 +36,51 @@ DEFAULTS = "defaults"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the subcommand."""
     parser.description = ("Evaluate many recordings with many settings, or compare two results. "
-                          "An interrupted batch goes on where it stopped.")
+                          "An interrupted batch resumes where it stopped.")
     parser.add_argument("bags", nargs="*", metavar="BAG", type=options.bag,
-                        help="recordings, and folders of recordings of any depth")
+                        help="recordings, and folders of recordings at any depth")
     parser.add_argument("--output", type=options.folder, metavar="DIR", required=True,
-                        help="folder for batch.html, results.csv, times.csv, batch.json, and the "
-                             "finished tasks, which are not run again")
+                        help="folder for batch.html, results.csv, times.csv, batch.json and the "
+                             "finished tasks, which do not run again")
     parser.add_argument("--plan", type=options.file, metavar="YAML",
-                        help="settings to go through and what is held out (docs/batch.md)")
+                        help="settings to vary and recordings to hold out (docs/batch.md)")
     parser.add_argument("--config", type=options.file, nargs="+", default=[], metavar="YAML",
-                        help="ROS parameter files; with several each is a variant")
+                        help="ROS parameter files; if there are several, each is a variant")
     parser.add_argument("--solver", metavar="S", help=f"{SOLVER_NAMES} (estimation.solver)")
     parser.add_argument("--set", action="append", type=options.setting, default=[],
                         metavar="NAME=VALUE", dest="settings",
-                        help="change one setting of all variants (may be repeated)")
+                        help="change a setting of all variants (may be repeated)")
     parser.add_argument("--vary", action="append", type=options.setting, default=[],
                         metavar="NAME=[VALUE,...]",
-                        help="go through values of a setting, such as estimation.horizon=[50,100]; "
-                             "several are combined (may be repeated)")
+                        help="vary a setting, such as estimation.horizon=[50,100]; several are "
+                             "combined (may be repeated)")
     parser.add_argument("--held-out", choices=("none", "one"),
                         help="none: each recording by itself, every row predicted before it is "
-                             "learnt (default); one: each recording tested after all others were "
-                             "learnt")
+                             "learnt from (default); one: test each recording after learning from "
+                             "all others")
     parser.add_argument("--pair", nargs=2, action="append", default=[], metavar=("LEARN", "TEST"),
-                        help="names of recordings, in which * stands for anything: learn the one, "
-                             "test the other (may be repeated)")
+                        help="names of recordings, with * as a wildcard: learn from the first, "
+                             "test the second (may be repeated)")
     parser.add_argument("--parameters", type=options.file, metavar="YAML",
                         help="parameters to start from")
     parser.add_argument("--frozen", action="store_true",
                         help="learn nothing: test --parameters on every recording")
     parser.add_argument("--jobs", type=options.count, default=1, metavar="N",
-                        help="tasks at the same time on this machine; default 1")
+                        help="parallel tasks on this machine; default 1")
     parser.add_argument("--dask", metavar="ADDRESS",
                         help="scheduler of a Dask cluster that sees the same paths, such as "
-                             "tcp://10.0.0.2:8786; in place of --jobs")
+                             "tcp://10.0.0.2:8786; instead of --jobs")
     parser.add_argument("--compare", type=options.folder, nargs=2, metavar=("OLD", "NEW"),
-                        help="in place of recordings: what differs between two results, what got "
-                             "worse first; writes comparison.html")
+                        help="instead of recordings: compare two results, worst changes first; "
+                             "writes comparison.html")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run or compare; returns 0, or 1 if a task failed. Raises UvmsError where something cannot be
+    """Run or compare; returns 0, or 1 if a task failed. Raises UvmsError if something cannot be
     used."""
     if args.compare:
         if args.bags:
-            raise ConfigError("--compare: got recordings as well; expected two results alone.")
+            raise ConfigError("--compare: got recordings as well; expected only two results.")
         old, new = args.compare
         return _compare(old, new, output_folder(args.output))
     if not args.bags:
@@ -101,7 +101,7 @@ def _run(args: argparse.Namespace) -> int:
     except OSError as error:
         raise UvmsError(f"output folder '{folder}' cannot be used: {reason_of(error)}.") from None
     if not alone:
-        raise UvmsError(f"another batch is running in '{folder}'; wait for its end, or give "
+        raise UvmsError(f"another batch is running in '{folder}'; wait until it ends, or choose "
                         "another --output.")
     try:
         return _run_in(folder, args, recordings, variants, splits, held_out)
@@ -111,7 +111,7 @@ def _run(args: argparse.Namespace) -> int:
 
 def _planned(args: argparse.Namespace,
              names: Sequence[str]) -> tuple[dict[str, Config], list[Split], str]:
-    """Variants, splits, and in a word how is tested."""
+    """Variants, splits, and in a word how they are tested."""
     named, grid, held_out = load_plan(args.plan) if args.plan else ({}, {}, None)
     for name, values in args.vary:
         if not isinstance(values, (list, tuple)) or not values:
@@ -122,7 +122,7 @@ def _planned(args: argparse.Namespace,
         changes["estimation.solver"] = args.solver
     configs = {path.stem: path for path in args.config}
     if len(configs) < len(args.config):
-        raise ConfigError("--config: got two files of one name, expected names that differ.")
+        raise ConfigError("--config: got two files of the same name, expected different names.")
     loaded = {name: load_config(path).with_values(changes) for name, path in configs.items()}
     variants = variants_of(loaded or {DEFAULTS: Config().with_values(changes)}, named, grid)
     pairs = [Split(f"{learn} -> {test}", (learn,), (test,)) for learn, test in args.pair]
@@ -137,8 +137,8 @@ def _planned(args: argparse.Namespace,
 
 def _run_in(folder: Path, args: argparse.Namespace, recordings: dict[str, Path],
             variants: dict[str, Config], splits: list[Split], held_out: str) -> int:
-    # Only here: solvers and the arm's model take a second to load, and a wrong argument is
-    # answered before.
+    # Imported here: solvers and the arm's model take a second to load, and wrong arguments are
+    # reported first.
     from .compare import judged_by_variant
     from .content import code_digest, file_digest, pinned
     from .executors import in_processes, on_dask
@@ -164,7 +164,7 @@ def _run_in(folder: Path, args: argparse.Namespace, recordings: dict[str, Path],
               f"{verdict_table(verdicts_of(content['tasks'], name))}")
     failed = [task for task in content["tasks"] if task["result"] is None]
     if failed:
-        print(f"\n{len(failed)} of {len(tasks)} tasks failed; the next start tries them again:")
+        print(f"\n{len(failed)} of {len(tasks)} tasks failed; the next run retries them:")
         for task in failed:
             print(f"  {task['variant']}, {task['split']}: {task['error']}")
     print(f"\n{folder / 'batch.html'}")
@@ -181,8 +181,8 @@ def _compare(old: Path, new: Path, folder: Path) -> int:
              compared(before[name], after[other])
              for name, other in paired_variants(before, after)}
     if not any(found.values()):
-        raise UvmsError(f"'{old}' and '{new}' have no variant with a recording in common; expected "
-                        "results of the same recordings.")
+        raise UvmsError(f"'{old}' and '{new}' have no variant with a common recording; expected "
+                        "results on the same recordings.")
     write_file(folder / "comparison.html", comparison_page(str(old), str(new), found))
     for name, differences in found.items():
         print(f"\n{name}\n{comparison_table(differences)}")

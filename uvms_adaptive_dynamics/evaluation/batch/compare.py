@@ -14,10 +14,9 @@
 
 """Differences between two sets of results on the same recordings, with their uncertainty.
 
-The jackknife: each figure of pooled rows is also computed with one cluster left out, and varies as
-those do. Clusters are recordings where several are shared, else
-pieces of time of the only one; rows themselves are correlated. With K clusters intervals are those
-of Student's t with K - 1 degrees of freedom.
+Standard errors come from a jackknife: each pooled figure is also computed with one cluster left
+out. Clusters are the common recordings or, if there is only one, pieces of its time, since rows are
+correlated. With K clusters, intervals are those of Student's t with K - 1 degrees of freedom.
 """
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ CONFIDENCE = 0.95
 
 
 class Difference(NamedTuple):
-    """A figure's change and the half-width of its 95 % interval (NaN: a single cluster)."""
+    """A figure's change and the half-width of its 95 % interval (NaN for a single cluster)."""
 
     value: float
     half_width: float
@@ -45,11 +44,11 @@ class Difference(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """One channel: how `new` differs from `old`.
+    """How a channel's `new` results differ from its `old` ones.
 
-    RMSE in the channel's unit, and the change of its logarithm; of the share in the 95 % interval;
-    of the NLL [nats a row]. `worst` is the recording whose RMSE grew most, `clusters` how many
-    there are and `kind` what they are."""
+    RMSE in the channel's unit and change of its logarithm; change of the coverage of 95 %
+    intervals and of the NLL [nats per row]; worst: the recording whose RMSE grew most; clusters:
+    their number; kind: 'recordings' or 'pieces'."""
 
     channel: str
     unit: str
@@ -65,7 +64,8 @@ class Compared(NamedTuple):
 
     @property
     def word(self) -> str:
-        """'worse' where RMSE or NLL surely grew, 'better' where one surely fell and none grew."""
+        """'worse' if RMSE or NLL grew significantly, 'better' if one fell significantly and neither
+        grew; else 'same' or 'undecided'."""
         if self.log_rmse.value == self.nll.value == self.coverage.value == 0.0:
             return "same"
         sure = [d.value for d in (self.log_rmse, self.nll) if d.sure]
@@ -80,7 +80,7 @@ Judged = Mapping[tuple[str, str], Mapping[str, Any]]     # (split, recording) ->
 
 
 def judged_by_variant(tasks: Iterable[Mapping[str, Any]]) -> dict[str, dict]:
-    """{variant: {(split, recording): channels}} of the tasks of a batch.json that have a result."""
+    """{variant: {(split, recording): channels}} of all tasks of a batch.json with a result."""
     found: dict[str, dict] = {}
     for task in tasks:
         if task["result"] is not None:
@@ -92,14 +92,15 @@ def judged_by_variant(tasks: Iterable[Mapping[str, Any]]) -> dict[str, dict]:
 
 def paired_variants(old: Mapping[str, Judged], new: Mapping[str, Judged]
                     ) -> list[tuple[str, str]]:
-    """Variants of one name; where each side has one, those, whatever their names."""
+    """Pairs of variants with the same name; if each side has only one, these, whatever their names.
+    """
     if len(old) == len(new) == 1:
         return [(next(iter(old)), next(iter(new)))]
     return [(name, name) for name in old if name in new]
 
 
 def compared(old: Judged, new: Judged) -> list[Compared]:
-    """Every channel that both have, what got worse first."""
+    """All common channels, those that got worse first."""
     both = [key for key in old if key in new]
     channels = dict.fromkeys(name for key in both for name in old[key] if name in new[key])
     found = [_channel([(key, old[key][name], new[key][name]) for key in both
@@ -109,13 +110,13 @@ def compared(old: Judged, new: Judged) -> list[Compared]:
 
 
 def worst_first(found: Iterable[Compared]) -> list[Compared]:
-    """What surely got worse, by its RMSE; then what is undecided, the same, and better."""
+    """Sorted by word (worse, undecided, same, better), then by growth of the RMSE."""
     return sorted(found, key=lambda one: (WORD_ORDER.index(one.word), -one.log_rmse.value))
 
 
 def _channel(pairs: Sequence[tuple[tuple[str, str], Mapping, Mapping]],
              name: str) -> Compared | None:
-    # A recording without a row on one side has nothing to compare.
+    # A recording without rows on one side cannot be compared.
     pairs = [pair for pair in pairs if pair[1]["n"] and pair[2]["n"]]
     if not pairs:
         return None
@@ -139,7 +140,7 @@ def _channel(pairs: Sequence[tuple[tuple[str, str], Mapping, Mapping]],
 
 
 def _pieces(old: Mapping, new: Mapping) -> tuple[np.ndarray, np.ndarray]:
-    """Sums (K, 4) of the pieces in which both have rows."""
+    """Sums (K, 4), (K, 4) of the pieces in which both have rows."""
     a, b = _by_piece(old), _by_piece(new)
     a, b = (side[:min(len(a), len(b))] for side in (a, b))
     counted = (a[:, 0] > 0) & (b[:, 0] > 0)
@@ -147,20 +148,20 @@ def _pieces(old: Mapping, new: Mapping) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _by_piece(channel: Mapping) -> np.ndarray:
-    """Sums (K, 4) of a recording's pieces; NaN for what does not exist."""
+    """Sums (K, 4) of a recording's pieces; NaN where missing."""
     return np.array([channel["pieces"][name] for name in SUMS], float).T
 
 
 def _figures(sums: np.ndarray) -> np.ndarray:
-    """(..., 3) log of the RMSE, coverage, mean NLL of sums (..., 4)."""
+    """(..., 3) log of the RMSE, coverage and mean NLL from sums (..., 4)."""
     n, squared, inside, nll = np.moveaxis(sums, -1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.stack([0.5 * np.log(squared / n), inside / n, nll / n], axis=-1)
 
 
 def jackknife(old: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Change (3,) of log RMSE, coverage and mean NLL from sums (K, 4) of the same clusters, and the
-    half-width of its interval."""
+    """Change (3,) of log RMSE, coverage and mean NLL, from sums (K, 4) of the same clusters, and
+    half-widths (3,) of its 95 % intervals."""
     K = len(old)
     change = _figures(new.sum(axis=0)) - _figures(old.sum(axis=0))
     if K < 2:

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What results depend on, as digests: recordings, files of settings, the code and its libraries.
-"""
+"""Digests of everything that results depend on: recordings, settings and their files, code and
+libraries."""
 from __future__ import annotations
 
 import hashlib
@@ -34,19 +34,20 @@ from ...solvers.choose import choose_solver
 
 # [bytes] read at once; large enough that a disk reads without pauses.
 READ_SIZE = 1 << 20
-# Their last digits may differ between versions. Pinocchio is `pin` on PyPI, and of no
-# distribution where it comes from apt.
+# Results may differ in their last digits between versions. Pinocchio is `pin` on PyPI; installed
+# from apt it has no distribution.
 LIBRARIES = ("numpy", "scipy", "pin", "clarabel", "mosek", "cvxpy", "rosbags", "pymavlink")
 
 
 def digest_of(value: Any) -> str:
-    """Of plain data, the same for equal data."""
+    """Digest of plain data; equal data have equal digests."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def file_digest(path: str | Path) -> str:
-    """Of a file's bytes, or of all regular files of a folder with their names; raises UvmsError."""
+    """Digest of a file's bytes, or of names and bytes of all regular files of a folder; raises
+    UvmsError."""
     path = Path(path)
     try:
         if path.is_dir():
@@ -63,7 +64,7 @@ def file_digest(path: str | Path) -> str:
 
 @cache
 def code_digest() -> str:
-    """Of this package's modules and data, and of the libraries that compute."""
+    """Digest of this package's modules and data, and of the versions of numerical libraries."""
     root = Path(__file__).parents[2]
     modules = [(str(path.relative_to(root)), file_digest(path)) for path in sorted(
         (*root.rglob("*.py"), *(root / "robots").iterdir(), *SCHEDULES.iterdir()))]
@@ -78,7 +79,8 @@ def _version(distribution: str) -> str:
 
 
 def pinned(config: Config) -> Config:
-    """Settings that mean the same on every machine: whole paths, and the solver by its name."""
+    """The settings with absolute paths and the chosen solver's name, so that they mean the same on
+    every machine."""
     changes: dict[str, Any] = {}
     for name in PATHS:
         section, key = name.split(".")
@@ -92,13 +94,13 @@ def pinned(config: Config) -> Config:
 
 
 def settings_digest(config: Config) -> str:
-    """Of every setting, with the content of the files that settings name."""
+    """Digest of all settings and of the files that they name."""
     values = {name: value for name, _, value in config.settings()}
     files = [resolve_urdf(config.robot.urdf)]
     files += [config.prior.file] * (config.prior.file not in ("", AUTO))
     files += [config.thrusters.curve] * (config.thrusters.curve != "t200")
-    # Those of the package, which have names, are part of the code.
+    # The package's own schedules, given by name, are part of the code digest.
     files += [config.estimation.schedule] * bool(config.estimation.schedule)
-    # A file that is not there is found out, and said, when the task runs.
+    # The task reports a missing file when it runs.
     return digest_of([values, [file_digest(file) if Path(file).is_file() else ""
                                for file in files]])

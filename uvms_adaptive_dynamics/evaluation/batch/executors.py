@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""All calls of a batch at once, on this machine or on a Dask cluster; each in its own process."""
+"""Run all calls of a batch, each in its own process, on this machine or on a Dask cluster."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,12 +22,12 @@ from typing import Any, NamedTuple
 from ...errors import UvmsError, brief
 from ..processes import Isolated, call_isolated
 
-CONNECT = 10.0      # [s] in which a scheduler that is there answers
-RETRIES = 2         # of a call whose Dask worker is lost: on another one
+CONNECT = 10.0      # [s] timeout to connect to a scheduler
+RETRIES = 2         # of a call whose Dask worker was lost, on another worker
 
 
 class Ended(NamedTuple):
-    """A call that has ended: its place among the arguments, and its value or why it has none."""
+    """A call that has ended: its index among the arguments, and its value or the error."""
 
     place: int
     value: Any
@@ -36,7 +36,7 @@ class Ended(NamedTuple):
 
 def in_processes(function: Callable[[Any], Any], arguments: Sequence[Any],
                  jobs: int) -> Iterator[Ended]:
-    """function of each argument, `jobs` at a time, as they end."""
+    """Call the function with each argument, `jobs` at a time; yields results as they finish."""
     isolated = Isolated()
     with ThreadPoolExecutor(jobs) as pool:
         places = {pool.submit(isolated.call, function, argument): place
@@ -57,15 +57,16 @@ def in_processes(function: Callable[[Any], Any], arguments: Sequence[Any],
 
 def on_dask(function: Callable[[Any], Any], arguments: Sequence[Any],
             address: str) -> Iterator[Ended]:
-    """function of each argument on the cluster of the scheduler at `address`, as they end; raises
-    UvmsError where it cannot be reached or has no workers."""
+    """Call the function with each argument on the cluster of the scheduler at `address`; yields
+    results as they finish. Raises UvmsError if it cannot be reached or has no workers."""
     try:
-        # Only here: nothing else needs Dask.
+        # Imported here: nothing else needs Dask.
         from distributed import Client
         from distributed import as_completed as as_ended
     except ImportError:
-        raise UvmsError("--dask needs Dask's distributed, which is not installed; try pip install "
-                        "'uvms_adaptive_dynamics[dask]', here and on the workers.") from None
+        raise UvmsError("--dask needs the package 'distributed', which is not installed; try pip "
+                        "install 'uvms_adaptive_dynamics[dask]' here and on the workers."
+                        ) from None
     try:
         client = Client(address, timeout=CONNECT, set_as_default=False)
     except (OSError, ValueError) as error:      # TimeoutError is an OSError

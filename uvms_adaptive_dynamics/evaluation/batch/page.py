@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""batch.html: one self-contained page of a batch; its text and style are in `batch.html.jinja`."""
+"""batch.html: a batch on one self-contained page; text and style are in `batch.html.jinja`."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -28,14 +28,14 @@ BATCH_TEMPLATE = "batch.html.jinja"
 
 
 class Cell(NamedTuple):
-    """A figure in a map: `strength` 0 to 1 says how dark its ground is."""
+    """A figure in a map; `strength` (0 to 1) is the darkness of its background."""
 
     text: str
     strength: float
 
 
 def batch_page(content: Mapping[str, Any]) -> str:
-    """The page of a batch.json."""
+    """The page for the content of a batch.json."""
     judged = judged_by_variant(content["tasks"])
     first = next(iter(judged), "")
     return _render(
@@ -49,8 +49,8 @@ def batch_page(content: Mapping[str, Any]) -> str:
 
 
 def comparison_page(old: str, new: str, found: Mapping[str, Sequence[Compared]]) -> str:
-    """The page of a comparison of the results called `old` and `new`, by variant."""
-    return _render(title=f"{new} against {old}", content=None, differences=found, first=old)
+    """The page that compares the results called `old` and `new`, by variant."""
+    return _render(title=f"{new} compared with {old}", content=None, differences=found, first=old)
 
 
 def _render(**values: Any) -> str:
@@ -63,7 +63,7 @@ def _render(**values: Any) -> str:
 
 def _map(judged: Mapping[tuple[str, str], Mapping[str, Any]]
          ) -> tuple[list[str], list[tuple[str, list[Cell]]]]:
-    """Channels, and each recording with its R^2: the darker, the less is explained."""
+    """Channels, and each recording with its R^2; the darker, the less is explained."""
     channels = list(dict.fromkeys(name for found in judged.values() for name in found))
     return channels, [
         (name if name == split else f"{split}: {name}",
@@ -76,7 +76,7 @@ def _cell(r2: float | None) -> Cell:
 
 
 def _said(tasks: Sequence[Mapping[str, Any]]) -> list[tuple[str, int, str]]:
-    """Findings: sentence, in how many tasks, and the first of them."""
+    """Findings: sentence, number of tasks with it, and the first of them."""
     found: dict[str, list[str]] = {}
     for task in tasks:
         for sentence in (task["result"] or {"findings": []})["findings"]:

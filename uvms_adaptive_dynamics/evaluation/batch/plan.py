@@ -12,8 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a batch runs: recordings, variants of the settings, and what is learnt and tested in turn.
-"""
+"""What a batch runs: recordings, variants of the settings, and splits to learn and test."""
 from __future__ import annotations
 
 import itertools
@@ -32,16 +31,16 @@ from ...errors import ConfigError, brief
 from ...options import BAG_SUFFIXES, LOG_SUFFIXES
 from .content import digest_of, settings_digest
 
-# [bytes] of a plan: a thousand splits that each name a hundred recordings.
+# [bytes] Enough for a thousand splits that each name a hundred recordings.
 LARGEST_PLAN_FILE = 10_000_000
-# More are a slip, such as two lists of a hundred values; each is named and checked at the start.
+# More are a mistake, such as two lists of a hundred values; each variant is checked at the start.
 MOST_VARIANTS = 1000
 PLAN_FORM = ("a plan: 'settings:' (a setting with a list of values, or a name with settings) and "
              "'held_out:' ('none', 'one', or a list of {learn: [...], test: [...]})")
 
 
 class KeyedRecording(NamedTuple):
-    """A recording by its name in tables, its whole path and its content."""
+    """A recording: name in tables, absolute path, digest of its content."""
 
     name: str
     path: str
@@ -49,8 +48,9 @@ class KeyedRecording(NamedTuple):
 
 
 class Split(NamedTuple):
-    """Recordings that are learnt from, in order, and those that are then tested with the estimate
-    frozen. Without `test`, what is learnt from is judged, each row before it is learnt."""
+    """Recordings to learn from, in order, and recordings to test afterwards with the frozen
+    estimate. Without `test`, the recordings to learn from are judged, each row before it is learnt.
+    """
 
     name: str
     learn: tuple[str, ...]
@@ -76,7 +76,7 @@ class Task:
 
     @cached_property
     def key(self) -> str:
-        """The same for tasks that must give the same result: content alone, no name."""
+        """Key by content, without names: equal for tasks that must give the same result."""
         return digest_of([self.code, settings_digest(self.config),
                           *([recording.digest for recording in part]
                             for part in (self.learn, self.test)),
@@ -86,10 +86,10 @@ class Task:
 # --- recordings -----------------------------------------------------------------------------------
 
 def recordings_in(paths: Sequence[Path]) -> dict[str, Path]:
-    """Recordings by name: the paths that are some, and all inside folders that are none.
+    """Recordings by name: paths that are recordings, and all recordings inside other folders.
 
-    A name is the path below the folder that was given; ConfigError where there is no recording, or
-    two have a name.
+    A name is the path relative to the given folder. Raises ConfigError if there is no recording, or
+    if two have the same name.
     """
     found: dict[str, Path] = {}
     for path in paths:
@@ -98,11 +98,11 @@ def recordings_in(paths: Sequence[Path]) -> dict[str, Path]:
         if not inside:
             raise ConfigError(f"'{path}' holds no recording; expected a rosbag2 folder, a "
                               f"{', '.join(BAG_SUFFIXES)}, .BIN or .tlog file, or a folder of "
-                              "them. A CSV can be converted (command convert).")
+                              "them. Convert a CSV first (command convert).")
         for name, one in inside.items():
             if name in found and found[name].resolve() != one.resolve():
                 raise ConfigError(f"two recordings have the name '{name}': '{found[name]}' and "
-                                  f"'{one}'. Give a folder above both.")
+                                  f"'{one}'. Give a folder above both instead.")
             found[name] = one
     return found
 
@@ -112,7 +112,7 @@ def _is_recording(path: Path) -> bool:
         return _is_file_of_one(path)
     if (path / "metadata.yaml").is_file():
         return True
-    # Cut off while recording: the metadata are written last.
+    # A recording that was cut off has no metadata, which are written last.
     inside = [file for file in path.iterdir() if not file.name.startswith(".")]
     return not any(file.is_dir() for file in inside) and sum(
         file.suffix in BAG_SUFFIXES for file in inside) == 1
@@ -128,7 +128,7 @@ def _inside(folder: Path) -> Iterator[Path]:
             continue
         if _is_recording(path):
             yield path
-        elif path.is_dir() and not path.is_symlink():     # a link may lead back up
+        elif path.is_dir() and not path.is_symlink():     # a link may lead to a parent
             yield from _inside(path)
 
 
@@ -138,7 +138,7 @@ def variants_of(configs: Mapping[str, Config], named: Mapping[str, Mapping[str, 
                 grid: Mapping[str, Sequence[Any]]) -> dict[str, Config]:
     """Every configuration with every named change and every combination of the grid's values.
 
-    Names hold what differs between variants; ConfigError names the one that cannot be.
+    Names say what differs between variants. Raises ConfigError with the name of an invalid one.
     """
     count = len(configs) * max(len(named), 1) * math.prod(map(len, grid.values()))
     if count > MOST_VARIANTS:
@@ -154,13 +154,13 @@ def variants_of(configs: Mapping[str, Config], named: Mapping[str, Mapping[str, 
                 for setting, value in chosen.items()]
             variant = ", ".join(parts) or stem
             try:
-                # A deadline would make results depend on the machine.
+                # With a deadline, results would depend on the machine.
                 own = config.with_values({**changes, **chosen, "estimation.deadline": 0.0})
             except ConfigError as error:
                 raise ConfigError(f"variant '{variant}': {error}") from None
             if made.setdefault(variant, own) != own:
-                raise ConfigError(f"two variants have the name '{variant}'; give them names of "
-                                  "their own in a plan's 'settings'.")
+                raise ConfigError(f"two variants have the name '{variant}'; name them in a plan's "
+                                  "'settings'.")
     return made
 
 
@@ -171,8 +171,8 @@ def _short(value: Any) -> str:
 # --- splits ---------------------------------------------------------------------------------------
 
 def splits_of(held_out: str | Sequence[Split], names: Sequence[str]) -> list[Split]:
-    """What is learnt and tested: 'none' each by itself, 'one' each after learning all others,
-    'frozen' each without learning; or given splits, whose patterns are replaced by names."""
+    """The splits: 'none' judges each recording by itself, 'one' after learning from all others,
+    'frozen' without learning; in given splits, patterns are replaced by names."""
     if held_out == "none":
         return [Split(name, (name,), ()) for name in names]
     if held_out == "frozen":
@@ -180,7 +180,7 @@ def splits_of(held_out: str | Sequence[Split], names: Sequence[str]) -> list[Spl
     if held_out == "one":
         if len(names) < 2:
             raise ConfigError("--held-out one: got one recording, expected at least two: each is "
-                              "tested after the others are learnt.")
+                              "tested after learning from the others.")
         return [Split(name, tuple(other for other in names if other != name), (name,))
                 for name in names]
     splits = [split._replace(learn=_matching(split.learn, names), test=_matching(split.test, names))
@@ -188,8 +188,8 @@ def splits_of(held_out: str | Sequence[Split], names: Sequence[str]) -> list[Spl
     for split in splits:
         both = set(split.learn) & set(split.test)
         if both:
-            raise ConfigError(f"split '{split.name}' learns and tests '{min(both)}'; expected "
-                              "recordings that are learnt or tested.")
+            raise ConfigError(f"split '{split.name}' both learns from and tests '{min(both)}'; "
+                              "expected each recording in only one of the two.")
     return splits
 
 
@@ -198,7 +198,7 @@ def _matching(patterns: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
     for pattern in patterns:
         matching = [name for name in names if name == pattern or fnmatchcase(name, pattern)]
         if not matching:
-            raise ConfigError(f"no recording is called '{pattern}'; there are "
+            raise ConfigError(f"no recording is called '{pattern}'; got "
                               f"{brief(list(names), 300)}.")
         found.update(dict.fromkeys(matching))
     return tuple(found)
@@ -207,7 +207,7 @@ def _matching(patterns: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
 # --- the plan's file ------------------------------------------------------------------------------
 
 def load_plan(path: Path) -> tuple[dict[str, dict[str, Any]], dict[str, list[Any]], Any]:
-    """(named changes, grid, held_out or None) of a plan's YAML; raises ConfigError."""
+    """(named changes, grid, held_out or None) from a plan's YAML; raises ConfigError."""
     what = f"plan '{path}'"
     content = parse_yaml(read_text(path, what, LARGEST_PLAN_FILE, ConfigError, PLAN_FORM), what,
                          ConfigError) or {}
@@ -238,19 +238,19 @@ def _held_out(value: Any, what: str) -> Any:
     for number, entry in enumerate(value, 1):
         if not isinstance(entry, Mapping) or set(entry) - {"name", "learn", "test"}:
             raise ConfigError(f"{what}: split {number} is {brief(entry)}; expected "
-                              "{learn: [...], test: [...]}, and a name if you like.")
+                              "{learn: [...], test: [...]} and optionally a name.")
         learn, test = (_names(entry.get(key), f"{what}: {key} of split {number}")
                        for key in ("learn", "test"))
         splits.append(Split(str(entry.get("name", number)), learn, test))
     twice = [split.name for split in splits]
     if len(set(twice)) < len(twice):
-        raise ConfigError(f"{what}: two splits have one name; expected names that differ.")
+        raise ConfigError(f"{what}: two splits have the same name; expected different names.")
     return splits
 
 
 def _names(value: Any, what: str) -> tuple[str, ...]:
     value = [value] if isinstance(value, str) else value
     if not isinstance(value, list) or not value or not all(isinstance(v, str) for v in value):
-        raise ConfigError(f"{what} is {brief(value)}; expected names of recordings, in which * "
-                          "stands for anything.")
+        raise ConfigError(f"{what} is {brief(value)}; expected names of recordings, with * as a "
+                          "wildcard.")
     return tuple(value)

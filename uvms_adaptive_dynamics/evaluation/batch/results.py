@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""All tasks of a batch run or found, and the files that hold their results."""
+"""Run the tasks of a batch or take stored results, and write the result files."""
 from __future__ import annotations
 
 import time
@@ -37,13 +37,13 @@ Execute = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Ended]]
 
 def outcomes_of(tasks: Sequence[Task], store: Store, execute: Execute,
                 say: Callable[[str], None]) -> list[dict[str, Any]]:
-    """{"result", "times"} or {"error"} of each task, in order. Those in the store are taken from
-    there; each of the others is kept as soon as it has ended. `say` gets a line for each."""
+    """{"result", "times"} or {"error"} of each task, in order. Stored outcomes are reused; others
+    are stored as soon as their task ends. `say` receives a line for each."""
     by_key = {task.key: task for task in tasks}
     found = {key: outcome for key in by_key if (outcome := store.find(key)) is not None}
     waiting = [task for key, task in by_key.items() if key not in found]
     if len(found):
-        say(f"{len(found)} of {len(by_key)} tasks are there already.")
+        say(f"{len(found)} of {len(by_key)} tasks are already done.")
     begin = time.monotonic()
     for number, ended in enumerate(execute(run_task, waiting), 1):
         task = waiting[ended.place]
@@ -60,8 +60,8 @@ def outcomes_of(tasks: Sequence[Task], store: Store, execute: Execute,
 
 def write_results(folder: Path, tasks: Sequence[Task], outcomes: Sequence[Mapping[str, Any]],
                   configs: Mapping[str, Config], held_out: str) -> dict[str, Any]:
-    """Write batch.json, results.csv, batch.html (equal for equal results) and times.csv; returns
-    the content of batch.json."""
+    """Write batch.json, results.csv, batch.html (identical for identical results) and times.csv;
+    returns the content of batch.json."""
     entries = [{"variant": task.variant, "split": task.split,
                 "learn": [recording.name for recording in task.learn],
                 "judged": [recording.name for recording in task.judged],
@@ -82,7 +82,7 @@ def write_results(folder: Path, tasks: Sequence[Task], outcomes: Sequence[Mappin
 
 
 def _judged(outcome: Mapping[str, Any]) -> str:
-    """The range of R^2 of a result, and the time it took."""
+    """Range of R^2 of a result, and the time it took."""
     r2 = [c["r2"] for channels in outcome["result"]["recordings"] for c in channels.values()
           if c["r2"] is not None]
     return (f"R^2 {_range(r2)}, " if r2 else "no row counts, ") + (

@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Finished tasks in a folder, one file each, named by what they depend on: whenever a batch is
-killed, each is there whole or not at all."""
+"""Finished tasks in a folder, one file each, named by the digest of all that they depend on.
+Whenever a batch is killed, each file is complete or missing."""
 from __future__ import annotations
 
 import json
@@ -27,31 +27,31 @@ from ..files import write_json
 from .content import digest_of
 
 BATCH_SCHEMA = 1
-# [bytes] A task has 40 kB for each ten minutes that it judges; a batch has some thousand tasks.
+# [bytes] A task takes 40 kB per ten minutes of judged time; a batch has some thousand tasks.
 LARGEST_TASK, LARGEST_BATCH = 100_000_000, 2_000_000_000
-BATCH_FORM = "the --output folder of a batch that has ended, or its batch.json"
+BATCH_FORM = "the --output folder of a finished batch, or its batch.json"
 
 
 class Store:
-    """Outcomes of tasks by key. Failures are not kept: the next start tries them again."""
+    """Outcomes of tasks by key. Failures are not stored, so the next run retries them."""
 
     def __init__(self, folder: Path):
         self._folder = output_folder(folder)
         remove_partials(self._folder)
 
     def find(self, key: str) -> dict[str, Any] | None:
-        """The outcome that is kept; None where there is none that is whole."""
+        """The stored outcome, or None if there is no intact one."""
         try:
             content = json.loads(read_text(self._file(key), "outcome", LARGEST_TASK, UvmsError, ""))
             outcome = {"result": content["result"], "times": content["times"]}
             whole = content["schema"] == BATCH_SCHEMA and content["digest"] == digest_of(outcome)
-        # A disk may return anything; a task that is not found is run again.
+        # A disk may return anything; a task without an intact outcome runs again.
         except (UvmsError, ValueError, KeyError, TypeError, RecursionError):
             return None
         return outcome if whole else None
 
     def keep(self, key: str, outcome: dict[str, Any]) -> None:
-        """Write an outcome; raises UvmsError where it cannot be."""
+        """Store an outcome; raises UvmsError if it cannot be written."""
         write_json(self._file(key),
                    {"schema": BATCH_SCHEMA, "digest": digest_of(outcome), **outcome})
 
@@ -65,9 +65,9 @@ def load_results(folder: Path) -> dict[str, Any]:
     text = read_text(path, f"result '{path}'", LARGEST_BATCH, UvmsError, BATCH_FORM)
     try:
         content = json.loads(text)
-        # The digest stands for everything inside: what was edited or torn is not used.
+        # The digest covers everything inside, so an edited or torn file is not used.
         if content["schema"] == BATCH_SCHEMA and content["digest"] == digest_of(content["tasks"]):
             return content
     except (ValueError, KeyError, TypeError, RecursionError):
         pass
-    raise UvmsError(f"'{path}' is no result of this command; expected {BATCH_FORM}.")
+    raise UvmsError(f"'{path}' is not a result of this command; expected {BATCH_FORM}.")

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A batch as tables: results.csv and times.csv, and what the terminal shows."""
+"""Tables of a batch: results.csv, times.csv, and those on the terminal."""
 from __future__ import annotations
 
 import csv
@@ -26,12 +26,12 @@ from .compare import Compared, Difference
 BATCH_COLUMNS = ("variant", "split", "recording", "channel", "unit", "n", "masked", "r2", "slope",
                  "bias", "mae", "rmse", "coverage95", "interval_width", "nll", "verdict", "error")
 FIGURES = BATCH_COLUMNS[4:-2]
-LONGEST_REASON = 120    # characters of it on the terminal
+LONGEST_REASON = 120    # characters of a reason on the terminal
 
 
 class Summary(NamedTuple):
-    """A channel of a variant over all recordings: R^2 of the middle and of the worst one with its
-    name, coverage from and to; NaN where no recording has the figure."""
+    """A channel of a variant over all recordings: median and worst R^2, name of the worst
+    recording, smallest and largest coverage, pooled RMSE; NaN if no recording has the figure."""
 
     unit: str
     median_r2: float
@@ -42,8 +42,8 @@ class Summary(NamedTuple):
 
 
 def results_csv(tasks: Sequence[Mapping[str, Any]]) -> str:
-    """A line for each variant, recording and channel, or one with the error of a task that failed;
-    figures with all their digits, so that equal results are equal files."""
+    """A line for each variant, recording and channel, or one with the error of a failed task.
+    Figures have all their digits, so equal results give equal files."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(BATCH_COLUMNS)
@@ -62,7 +62,7 @@ def results_csv(tasks: Sequence[Mapping[str, Any]]) -> str:
 
 def times_csv(tasks: Sequence[Mapping[str, Any]],
               times: Sequence[Mapping[str, Any] | None]) -> str:
-    """What each task took; of a task that was found finished, when it was run."""
+    """The time each task took; for a reused outcome, the time when it ran."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(("variant", "split", "wall_s", "update_median_ms", "update_p99_ms"))
@@ -75,7 +75,7 @@ def times_csv(tasks: Sequence[Mapping[str, Any]],
 
 
 def summaries(judged: Mapping[tuple[str, str], Mapping[str, Any]]) -> dict[str, Summary]:
-    """By channel, of one variant's recordings."""
+    """Summary by channel of one variant's recordings."""
     channels: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
     for (_, recording), found in judged.items():
         for name, c in found.items():
@@ -99,7 +99,7 @@ def _summary(found: Iterable[tuple[str, Mapping[str, Any]]]) -> Summary:
 
 
 def summary_table(judged: Mapping[tuple[str, str], Mapping[str, Any]]) -> str:
-    """One variant on the terminal."""
+    """The terminal's table of one variant."""
     lines = [f"{'channel':<12}{'median R^2':>11}{'worst R^2':>11}{'coverage':>18}{'RMSE':>10} "
              f"{'unit':<5} worst in"]
     for name, s in summaries(judged).items():
@@ -110,15 +110,14 @@ def summary_table(judged: Mapping[tuple[str, str], Mapping[str, Any]]) -> str:
 
 
 def verdicts_of(tasks: Iterable[Mapping[str, Any]], variant: str) -> list[tuple[str, str, str]]:
-    """(what was judged, verdict, first reason or '') of each task of a variant that has a result.
-    """
+    """(split, verdict, first reason or '') of each task of a variant with a result."""
     return [(task["split"], found["word"], next(iter(found["reasons"]), ""))
             for task in tasks if task["variant"] == variant and task["result"] is not None
             for found in [task["result"]["verdict"]]]
 
 
 def verdict_table(found: Sequence[tuple[str, str, str]]) -> str:
-    """The verdicts of one variant on the terminal."""
+    """The terminal's table of one variant's verdicts."""
     wide = 2 + max(len("judged"), *(len(name) for name, _, _ in found))
     return "\n".join([f"{'judged':<{wide}}{'verdict':<12}first reason", *(
         f"{name:<{wide}}{word:<12}{reason[:LONGEST_REASON]}".rstrip()
@@ -126,25 +125,25 @@ def verdict_table(found: Sequence[tuple[str, str, str]]) -> str:
 
 
 def comparison_table(found: Sequence[Compared]) -> str:
-    """Differences on the terminal."""
+    """The terminal's table of differences."""
     lines = [f"{'channel':<12}{'':<11}{'RMSE old':>10}{'new':>10}{'change':>18}{'coverage':>18}"
              f"{'NLL':>18}  most in"]
     lines += [f"{c.channel:<12}{c.word:<11}{figure(c.old_rmse, '.4g'):>10}"
               f"{figure(c.new_rmse, '.4g'):>10}{relative(c.log_rmse):>18}"
               f"{points(c.coverage):>18}{nats(c.nll):>18}  {c.worst}" for c in found]
     if found:
-        lines.append(f"± is half a 95 % interval, from {found[0].clusters} {found[0].kind}; of "
-                     "twenty channels one leaves it by chance.")
+        lines.append(f"± is half of a 95 % interval, from {found[0].clusters} {found[0].kind}; one "
+                     "channel in twenty exceeds it by chance.")
     return "\n".join(lines)
 
 
 def relative(d: Difference) -> str:
-    """A change of a logarithm in percent."""
+    """A change of a logarithm, in percent."""
     return _with_interval(100 * math.expm1(d.value), 100 * math.exp(d.value) * d.half_width, " %")
 
 
 def points(d: Difference) -> str:
-    """A change of a share in percentage points."""
+    """A change of a share, in percentage points."""
     return _with_interval(100 * d.value, 100 * d.half_width, " pt")
 
 
@@ -159,10 +158,10 @@ def _with_interval(value: float, half_width: float, unit: str) -> str:
 
 
 def figure(value: float | None, form: str) -> str:
-    """A figure; '-' where there is none."""
+    """A formatted figure; '-' if missing."""
     return "-" if value is None or not math.isfinite(value) else format(value, form)
 
 
 def percent(value: float | None) -> str:
-    """A share in percent."""
+    """A share, in percent."""
     return figure(value, ".1%")

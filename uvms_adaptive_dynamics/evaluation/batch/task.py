@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One task of a batch: recordings in, figures of their predictions out, with times kept apart."""
+"""Run one task of a batch: from recordings to figures of their predictions, with times kept apart.
+"""
 from __future__ import annotations
 
 import time
@@ -34,16 +35,16 @@ from ..run_record import Run, metrics_of
 from .content import code_digest, file_digest
 from .plan import Task
 
-# [s] Sums are kept for pieces of this length, which stand for independent ones: the low-pass
+# [s] Length of the pieces that sums are kept for, which count as independent: the low-pass
 # correlates rows over .4 s, motions over some seconds.
 PIECE_LENGTH = 10.0
 
 
 def run_task(task: Task) -> dict[str, Any]:
-    """{"result", "times"} in plain types; raises UvmsError for what cannot be used.
+    """{"result", "times"} in plain types; raises UvmsError for unusable input.
 
-    result: "recordings" (of each that is judged: channels as in metrics.json, with sums by pieces
-    of time), "verdict" (on all of them: word and reasons), "findings", "changes", "failures",
+    result: "recordings" (for each judged one: channels as in metrics.json, with sums by pieces of
+    time), "verdict" (on all of them: word and reasons), "findings", "changes", "failures",
     "solver", "violations", "identifiable_rank" and "parameters".
     """
     _check_content(task)
@@ -61,14 +62,14 @@ def run_task(task: Task) -> dict[str, Any]:
 
 
 def _check_content(task: Task) -> None:
-    """What this process reads is what the task's key stands for."""
+    """Check that code and recordings are those of the task's key."""
     if task.code != code_digest():
-        raise UvmsError("this process has another version of the package or of its libraries than "
-                        "the one that started the batch; install the same on every machine.")
+        raise UvmsError("this process has another version of the package or its libraries than the "
+                        "one that started the batch; install the same version on every machine.")
     for recording in {*task.learn, *task.test}:
         if file_digest(recording.path) != recording.digest:
-            raise UvmsError(f"recording '{recording.path}' is another one than when the batch "
-                            "began; run it again when nothing writes to it.")
+            raise UvmsError(f"recording '{recording.path}' has changed since the batch began; run "
+                            "it again when nothing writes to it.")
 
 
 def _result(judged: Run, learnt: Run | None) -> dict[str, Any]:
@@ -88,7 +89,7 @@ def _result(judged: Run, learnt: Run | None) -> dict[str, Any]:
 
 
 def _verdict(judged: Run) -> dict[str, Any]:
-    """Whatever the computer: how long updates took is in times.csv."""
+    """The verdict, independent of the computer: update times are in times.csv."""
     found = verdict(replace(evidence_of(judged), update_ms=None))
     return {"word": found.word, "reasons": found.reasons}
 
@@ -108,8 +109,8 @@ def _judged(done: Run, rows: Rows, number: int) -> dict[str, dict[str, Any]]:
 
 
 def sums_by_piece(rows: Rows, c: int) -> dict[str, list[float]]:
-    """Of channel c in each PIECE_LENGTH of time: n rows that count, their squared residuals, how
-    many are inside the 95 % interval, and their negative log-likelihood [nats]."""
+    """Sums of channel c by pieces of PIECE_LENGTH: number of rows, squared residuals, rows inside
+    the 95 % interval, and negative log-likelihood [nats]."""
     counted = rows.valid[:, c] & np.isfinite(rows.measured[:, c]) & np.isfinite(
         rows.predicted[:, c])
     t, s = rows.t[counted], rows.stddev[counted, c]

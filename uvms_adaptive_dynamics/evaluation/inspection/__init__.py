@@ -12,4 +12,4 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What a recording holds, and which settings fit it: all problems of it in one look."""
+"""Inspect a recording: find its content and all of its problems, and propose settings."""

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""One look at a recording: survey, roles, units, frames."""
+"""Inspect a recording: survey, roles, units, frames."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -29,7 +29,8 @@ from .survey import Survey, TopicSurvey, survey
 
 @dataclass(frozen=True)
 class Look:
-    """What was found; motion is None where the inputs do not suffice for the front end."""
+    """The result of an inspection; motion is None if the inputs do not suffice for the front end.
+    """
 
     survey: Survey
     proposal: Proposal
@@ -38,7 +39,7 @@ class Look:
 
 
 def look_at(piece: Piece, config: Config) -> Look:
-    """Look at the recording from the settings on; raises BagError where it cannot be read."""
+    """Inspect the recording, starting from the settings; raises BagError if it cannot be read."""
     found, proposal = survey(piece), Proposal(config)
     chosen = choose_topics(found, proposal)
     if "thrusters" in chosen:

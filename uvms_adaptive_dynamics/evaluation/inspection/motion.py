@@ -12,8 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Frames, signs, units and delays by the motion itself: the front end's own checks, whose findings
-are applied until they find nothing more."""
+"""Find frames, signs, units and delays from the motion: apply the findings of the front end's own
+checks until they find nothing more."""
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -28,13 +28,13 @@ from ..bags import read_messages
 from ..recording import Piece
 from .proposal import Proposal
 
-# Each round can mend what the round before hid; there are no more layers of checks than this.
+# Each round may uncover the next problem; the checks have no more layers than this.
 CHECK_ROUNDS = 6
 
 
 class Motion(NamedTuple):
-    """What the last round still says, what had not moved enough to be judged, messages refused by
-    role and reason, and the share of ticks of which each channel counts."""
+    """Result of the last round: remaining warnings, what moved too little to be judged, refused
+    messages by role and reason, and the share of ticks in which each channel counts."""
 
     warnings: list[str]
     unjudged: list[str]
@@ -43,7 +43,7 @@ class Motion(NamedTuple):
 
 
 def mend_by_motion(piece: Piece, proposal: Proposal) -> Motion:
-    """Run the front end with the proposed settings, and again with what its checks find."""
+    """Run the front end repeatedly, adding to the proposal what its checks find."""
     seen = set()
     while True:
         front, rows, counts = _run(piece, proposal)
@@ -86,12 +86,12 @@ def _run(piece: Piece, proposal: Proposal) -> tuple[SignalFrontEnd, int, dict[st
 
 
 def _evidence(finding: Finding) -> str:
-    """What was seen, without the advice that follows."""
+    """The finding's sentence without its advice."""
     return finding.sentence.partition("; ")[0]
 
 
 def _to_fill_in(finding: Finding, proposal: Proposal) -> str:
-    """A line to complete, for the settings that a person alone can know."""
+    """A line to complete, for settings that only a person can know."""
     if finding.setting != "joint_states.effort_scale":
         return ""
     blanks = ", ".join(f"?{joint}?" for joint in proposal.config.robot.joints)
@@ -99,8 +99,7 @@ def _to_fill_in(finding: Finding, proposal: Proposal) -> str:
 
 
 def robot_of(proposal: Proposal) -> RobotModel | None:
-    """The robot of the settings; None, and a missing URDF or joint said, where it cannot be made.
-    """
+    """The robot of the settings; if it cannot be made, None, with the reason in the proposal."""
     try:
         return RobotModel.from_config(proposal.config)
     except UvmsError as error:

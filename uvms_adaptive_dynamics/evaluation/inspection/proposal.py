@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A configuration that grows, with the reason for each setting, and what is left to a person."""
+"""A growing set of proposed settings, each with its reason, and what only a person can decide."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -25,13 +25,13 @@ from ...errors import ConfigError
 
 PROPOSAL_HEAD = """\
 # Proposed by the command inspect for {}.
-# Only what differs from the defaults; each with what the data say of it.
+# Only settings that differ from their defaults, each with the evidence for it.
 """
 
 
 class Proposal:
     """Settings that fit a recording. `missing`: what the data cannot tell, as (sentence, line to
-    complete and paste or '')."""
+    complete and paste, or '')."""
 
     def __init__(self, config: Config):
         self.config = config
@@ -40,7 +40,7 @@ class Proposal:
         self.missing: list[tuple[str, str]] = []
 
     def set(self, values: Mapping[str, Any], why: str) -> bool:
-        """Propose settings; False where they are as they were already, or do not fit the others."""
+        """Propose settings; returns False if they change nothing or do not fit the others."""
         current = {name: value for name, _, value in self.config.settings()}
         new = {name: value for name, value in values.items() if current[name] != value}
         if not new:
@@ -54,12 +54,12 @@ class Proposal:
         return True
 
     def lack(self, sentence: str, line: str = "") -> None:
-        """Something that a person has to find out; `line`: of YAML, one or more, to complete."""
+        """Add something that a person has to find out; `line`: YAML to complete, of any length."""
         if (sentence, line) not in self.missing:
             self.missing.append((sentence, line))
 
     def changes(self) -> dict[str, Any]:
-        """What is proposed beyond what was given: values by dotted name."""
+        """Proposed settings that differ from the given ones: values by dotted name."""
         changed = self.config.changed()
         names = [name for name, _, value in self.config.settings()
                  if name in changed or name in self.given]
@@ -68,7 +68,7 @@ class Proposal:
                 if self.given.get(name) != current[name] or name not in self.given}
 
     def yaml(self, recording: str) -> str:
-        """A ROS parameter file of all settings that differ from the defaults."""
+        """A ROS parameter file with all settings that differ from their defaults."""
         lines = [PROPOSAL_HEAD.format(recording).rstrip(), "/**:", "  ros__parameters:"]
         changed = self.config.changed()
         for section in fields(self.config):
@@ -92,6 +92,6 @@ class Proposal:
 
 
 def _lines_of(entry: Any, value: Any) -> int:
-    """How many lines of a setting are its value, behind those of its meaning."""
+    """Number of lines of a setting's value, after the comments that describe it."""
     lines = setting_lines(entry, value)
     return sum(not line.lstrip().startswith("#") for line in lines)

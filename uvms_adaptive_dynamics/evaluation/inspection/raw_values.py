@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Units and channels by what the numbers can be at all, before anything is decoded."""
+"""Find units and channels from the range of the raw numbers, before anything is decoded."""
 from __future__ import annotations
 
 import itertools
@@ -28,13 +28,13 @@ from ...signals.filters.joints import joint_limits
 from .proposal import Proposal
 from .survey import TopicSurvey
 
-# [Pa] No absolute pressure at or below a water's surface is less: that of a lake 5000 m high.
+# [Pa] Least absolute pressure at a water surface: that of a lake at 5000 m altitude.
 LEAST_PRESSURE = 5e4
-MOST_ORDERS = 5040       # of joints that are tried
+MOST_ORDERS = 5040       # most orders of joints that are tried
 
 
 def choose_thruster_channels(topic: TopicSurvey, proposal: Proposal) -> None:
-    """Unit and channels of the commands."""
+    """Propose unit and channels of the thruster commands."""
     lists = [_floats(message.data if hasattr(message, "data") else message.channels)
              for message in topic.kept]
     width = min(map(len, lists), default=0)
@@ -42,7 +42,7 @@ def choose_thruster_channels(topic: TopicSurvey, proposal: Proposal) -> None:
     count = len(proposal.config.thrusters.signs)
     if width < count:
         proposal.lack(f"'{topic.name}' has {width} values, but thrusters.allocation has {count} "
-                      "thrusters: the allocation is another vehicle's",
+                      "thrusters: the allocation is that of another vehicle",
                       "thrusters: {signs: [...], allocation: [...]}   # 6 rows, a column each")
         return
     live = [k for k in range(width) if np.all((values[:, k] >= RC_LOW) & (values[:, k] <= RC_HIGH))]
@@ -52,7 +52,7 @@ def choose_thruster_channels(topic: TopicSurvey, proposal: Proposal) -> None:
     elif sized <= 1.0:
         unit, why = "normalized", f"no value is larger than 1 (largest {sized:.2f})"
     else:
-        unit, why = "newton", f"values up to {sized:.3g} are neither pulse widths nor within 1"
+        unit, why = "newton", f"values up to {sized:.3g} are neither pulse widths nor within +-1"
         live = list(range(width))
     if "thrusters.unit" not in proposal.given or unit == "pwm":
         proposal.set({"thrusters.unit": unit}, why)
@@ -63,21 +63,21 @@ def choose_thruster_channels(topic: TopicSurvey, proposal: Proposal) -> None:
     if width > count and moving and not first_move:
         if len(moving) == count:
             proposal.set({"thrusters.channels": tuple(k + 1.0 for k in moving)},
-                         f"of {width} values these {count} move")
+                         f"these {count} of {width} values move")
         elif not set(moving) <= set(range(count)):
             listed = ", ".join(str(k + 1) for k in moving)
             proposal.lack(
                 f"'{topic.name}' has {width} values, of which {listed} "
-                f"move, and the robot {count} thrusters: which is whose?",
+                f"move, and the robot has {count} thrusters: which value belongs to which?",
                 f"thrusters: {{channels: [{', '.join('?' * count)}]}}")
     elif width > count and not hasattr(topic.kept[0], "channels"):
         proposal.set({"thrusters.channels": tuple(k + 1.0 for k in range(count))},
-                     f"of {width} values the first {count} move")
+                     f"the first {count} of {width} values move")
 
 
 def choose_depth_unit(topic: TopicSurvey, proposal: Proposal) -> None:
-    """The unit by physical bounds, the shallowest depth where several are possible; and the
-    pressure at the surface, which is no larger than the smallest one measured."""
+    """Propose the unit of depth or pressure by physical bounds; if several are possible, the one
+    that gives the shallowest depth."""
     is_pressure = hasattr(topic.kept[0], "fluid_pressure")
     values = np.array([message.fluid_pressure if is_pressure else message.data
                        for message in topic.kept], float)
@@ -94,21 +94,21 @@ def choose_depth_unit(topic: TopicSurvey, proposal: Proposal) -> None:
         deepest["m"] = high
     possible = {unit: depth for unit, depth in deepest.items() if depth < DEPTH_RANGE[1]}
     if not possible:
-        proposal.lack(f"'{topic.name}' has values of {low:.4g} to {high:.4g}, which are no depth "
-                      "and no absolute pressure in any unit; check the sensor, or set "
-                      "robot.surface_pressure to 0 for a pressure beside the surface's")
+        proposal.lack(f"'{topic.name}' has values of {low:.4g} to {high:.4g}, which are neither a "
+                      "depth nor an absolute pressure in any unit; check the sensor, or set "
+                      "robot.surface_pressure to 0 if the pressure is relative to the surface")
         return
     unit = min(possible, key=lambda name: abs(possible[name]))
     if unit != depth_unit(config, is_pressure):
         others = ", ".join(f"{depth:.0f} m as {name}" for name, depth in possible.items()
                            if name != unit)
         proposal.set({"depth.unit": unit}, (
-            f"values of {low:.4g} to {high:.4g} are at most {possible[unit]:.1f} m deep in this "
-            f"unit" + (f" ({others})" if others else "")))
+            f"values of {low:.4g} to {high:.4g} mean at most {possible[unit]:.1f} m of depth in "
+            f"this unit" + (f" ({others})" if others else "")))
 
 
 def choose_joint_names(topic: TopicSurvey, proposal: Proposal, robot: RobotModel) -> None:
-    """What the messages call each of the robot's joints: by their names, else by their ranges."""
+    """Propose the messages' names of the robot's joints, by similar names or else by ranges."""
     message = topic.kept[0]
     names = list(getattr(message, "name", None) or message.joint_names)
     joints = proposal.config.robot.joints
@@ -118,30 +118,30 @@ def choose_joint_names(topic: TopicSurvey, proposal: Proposal, robot: RobotModel
              for joint in joints}
     if all(len(found) == 1 for found in alike.values()):
         proposal.set({"joint_states.names": tuple(found[0] for found in alike.values())},
-                     "the messages' names end in those of robot.joints")
+                     "the names in the messages end in those of robot.joints")
         return
     orders = _possible_orders(topic, names, proposal.config, robot)
     if len(orders) == 1:
         proposal.set({"joint_states.names": orders[0]},
-                     "the only order in which all positions are within the joints' limits")
+                     "the only order with all positions within the joints' limits")
         return
     if not orders:
-        proposal.lack(f"'{topic.name}' has the joints {', '.join(names)}, and in no order do their "
-                      f"positions fit the limits of {', '.join(joints)}: is it another arm "
-                      "(docs/robots.md), or another unit? For an arm, give a file with these lines "
-                      "to --config; joints from the base on, by their names in the URDF",
+        proposal.lack(f"'{topic.name}' has the joints {', '.join(names)}, whose positions fit the "
+                      f"limits of {', '.join(joints)} in no order: is it another arm "
+                      "(docs/robots.md), or another unit? For another arm, pass --config a file "
+                      "with these lines; list joints from the base, by their names in the URDF",
                       f"robot.urdf: ?PATH?\nrobot.joints: [{', '.join(names)}]\n"
                       "robot.mount_rpy: [?, ?, ?]   # [rad], as in the URDF of the vehicle")
         return
     blanks = ", ".join(f"?{joint}?" for joint in joints)
-    proposal.lack(f"'{topic.name}' has the joints {', '.join(names)}, and the robot "
+    proposal.lack(f"'{topic.name}' has the joints {', '.join(names)}, and the robot has "
                   f"{', '.join(joints)}: which is which? {len(orders)} orders fit the "
                   "joints' limits", f"joint_states: {{names: [{blanks}]}}")
 
 
 def _possible_orders(topic: TopicSurvey, names: list[str], config: Config,
                      robot: RobotModel) -> list[tuple[str, ...]]:
-    """Orders of the recorded joints in which every position is within the limits [rad]."""
+    """Orders of the recorded joints with every position within the limits [rad]."""
     if not hasattr(topic.kept[0], "position"):
         return []
     rows = [message.position for message in topic.kept if len(message.position) == len(names)]

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which topic is which input: by type, then by name, then by what it carries."""
+"""Find the topic of each input: by type, then by name, then by content."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from ..recording import Topic
 from .proposal import Proposal
 from .survey import SURVEYED_ROLES, WRENCH, Survey, TopicSurvey
 
-# Parts of names that speak for a role, and against any.
+# Parts of names that suggest a role, and parts that speak against any role.
 FOR = {"imu": ("imu/data", "imu", "odom", "mocap", "pose"),
        "dvl": ("dvl", "velocity", "twist", "odom", "mocap", "pose"),
        "depth": ("depth", "bar30", "bar02", "pressure_2", "pressure"),
@@ -34,21 +34,21 @@ FOR = {"imu": ("imu/data", "imu", "odom", "mocap", "pose"),
        "thrusters": ("rc/out", "thruster", "pwm", "motor", "servo"), "battery": ("battery",)}
 AGAINST = ("raw", "mag", "cmd", "command_", "setpoint", "target", "reference", "desired", "diff",
            "predicted", "stddev", "filtered", "local_position", "static_pressure", "hdg")
-# Types that say little of what they carry: taken for a role by their names alone.
+# Types that say little about their content: such topics need a matching name.
 VAGUE = ("std_msgs/msg/Float64", "std_msgs/msg/Float64MultiArray", ODOMETRY, *POSES,
          "geometry_msgs/msg/TwistStamped")
-# of odometry and poses
+# Settings for odometry and poses.
 REP_103: dict[str, dict[str, Any]] = {"imu": {"imu.frame": "flu", "imu.world": "enu"},
                                       "dvl": {"dvl.frame": "flu", "dvl.xyz": (0.0, 0.0, 0.0)}}
 OWN_OUTPUTS = tuple(f"/{output.name}" for output in OUTPUTS)
 LACKS = {
-    "imu": "no topic has attitude, rates and acceleration: without an IMU there is no motion, and "
-           "nothing can be estimated of a vehicle",
+    "imu": "no topic has attitude, rates and acceleration: without an IMU the vehicle's motion is "
+           "unknown and nothing about it can be estimated",
     "dvl": "no topic has a velocity over ground: without one the vehicle's rows cannot be used",
-    "thrusters": "no topic has thruster commands or a wrench: without them the vehicle's rows mean "
-                 "nothing"}
+    "thrusters": "no topic has thruster commands or a wrench: without them the vehicle's efforts "
+                 "are unknown"}
 NEXT = {"imu": "record sensor_msgs/msg/Imu",
-        "dvl": "record the DVL, odometry or a pose", "thrusters": "record what goes to the ESCs "
+        "dvl": "record the DVL, odometry or a pose", "thrusters": "record the ESC commands "
         "(mavros/rc/out, or the controller's commands), or set thrusters.source"}
 
 INPUT = {"imu": "attitude, rates and acceleration", "dvl": "a velocity over ground",
@@ -58,8 +58,8 @@ ARM_ALONE = ("robot.vehicle: false\nimu.enabled: false\ndvl.enabled: false\n"
 
 
 def choose_topics(found: Survey, proposal: Proposal) -> dict[str, TopicSurvey]:
-    """The topic of each role, proposed where it is not the configured one; what has none is off or
-    missing."""
+    """Find the topic of each role and propose it if it is not the configured one; a role without a
+    topic is switched off or reported as missing."""
     chosen: dict[str, TopicSurvey] = {}
     absent: list[str] = []
     for role in SURVEYED_ROLES:
@@ -76,15 +76,16 @@ def choose_topics(found: Survey, proposal: Proposal) -> dict[str, TopicSurvey]:
             others = [other.name for other in candidates[1:]]
             also = f" (also possible: {', '.join(others)})" if others else ""
             placed = topic.type in (ODOMETRY, *POSES)
-            also += "; axes by REP-103, its point taken for the body's origin" if placed else ""
+            also += "; assumes axes by REP-103 at the body's origin" if placed else ""
             proposal.set({f"{role}.topic": topic.name, f"{role}.type": topic.type,
                           **(REP_103[role] if placed else {})},
-                         f"of all topics of a fitting type, the likeliest by its name{also}")
+                         f"best match by name among topics of a suitable type{also}")
         if role == "battery":
-            proposal.set({"battery.enabled": True}, "the voltage is in the recording")
+            proposal.set({"battery.enabled": True}, "the recording has the voltage")
     if list(chosen) == ["joint_states"] and absent:
-        proposal.lack("nothing but joint states is recorded: for an arm on a fixed base, say so "
-                      "(docs/robots.md); a vehicle needs IMU, DVL and thruster commands too",
+        proposal.lack("only joint states are recorded: for an arm on a fixed base, use these "
+                      "settings (docs/robots.md); a vehicle also needs IMU, DVL and thruster "
+                      "commands",
                       ARM_ALONE)
         return chosen
     for role in absent:
@@ -93,8 +94,8 @@ def choose_topics(found: Survey, proposal: Proposal) -> dict[str, TopicSurvey]:
 
 
 def _unnamed(role: str, found: Survey, chosen: dict[str, TopicSurvey]) -> list[TopicSurvey]:
-    """Topics of a type that may have the role, whose names do not say so and that have no other,
-    those first that no name speaks against."""
+    """Unused topics of a vague type that may have the role although their names do not say so;
+    those whose names do not speak against it come first."""
     taken = {topic.name for topic in chosen.values()}
     free = [topic for topic in found.of_types(types_of(role)) if topic.type in VAGUE
             and topic.name not in taken and not topic.name.endswith(OWN_OUTPUTS)]
@@ -114,7 +115,7 @@ def _wanted(role: str, proposal: Proposal) -> bool:
 
 
 def _configured(role: str, found: Survey, proposal: Proposal) -> TopicSurvey | None:
-    """The topic that the settings name, if it is there with messages of the type that they name."""
+    """The topic in the settings, if the recording has messages of the configured type on it."""
     section = getattr(proposal.config, role)
     there = {name: Topic((topic.type,), topic.count) for name, topic in found.topics.items()}
     try:
@@ -126,7 +127,7 @@ def _configured(role: str, found: Survey, proposal: Proposal) -> TopicSurvey | N
 
 
 def _candidates(role: str, found: Survey, proposal: Proposal) -> list[TopicSurvey]:
-    """Topics that may have the role, the likeliest first."""
+    """Topics that may have the role, most likely first."""
     types = types_of(role)
     ranked = []
     for topic in found.of_types(types):
@@ -143,7 +144,7 @@ def _candidates(role: str, found: Survey, proposal: Proposal) -> list[TopicSurve
 
 
 def _likeness(role: str, topic: TopicSurvey, proposal: Proposal) -> int:
-    """How much of what a topic carries fits the robot."""
+    """How well a topic's content fits the robot."""
     if role == "joint_states":
         names = _joints_of(topic)
         return sum(any(joint in name for name in names) for joint in proposal.config.robot.joints)
@@ -162,7 +163,7 @@ def _values(message: Any) -> Any:
 
 
 def _without(role: str, found: Survey, proposal: Proposal, unnamed: list[TopicSurvey]) -> None:
-    """A role that no topic has by its name; `unnamed`: those that may have it by their type."""
+    """Handle a role without a matching topic; `unnamed`: topics that may have it by their type."""
     lines = f"{role}.topic: {unnamed[0].name}\n{role}.type: {unnamed[0].type}" if unnamed else ""
     also = f"also possible by its type: {', '.join(topic.name for topic in unnamed)}"
     if role == "thrusters":
@@ -170,7 +171,7 @@ def _without(role: str, found: Survey, proposal: Proposal, unnamed: list[TopicSu
                     if not topic.name.endswith(OWN_OUTPUTS)]
         if wrenches:
             proposal.set({"thrusters.source": "wrench", "thrusters.wrench_topic": wrenches[0].name},
-                         "no thruster commands are recorded, but a wrench")
+                         "a wrench is recorded, but no thruster commands")
             return
     if role == "joint_states":
         arm = {name: () for name, _, value in proposal.config.settings()
@@ -179,20 +180,20 @@ def _without(role: str, found: Survey, proposal: Proposal, unnamed: list[TopicSu
                    "effort_masked", "position_offset", "limits_low", "limits_high")}
         proposal.set({**arm, "robot.joints": (), "prior.friction_viscous": (),
                       "prior.friction_coulomb": ()},
-                     "no joint states are recorded: the vehicle alone; if it carries an arm, that "
-                     "must stay folded, or its joint states be joined (docs/recordings.md)")
+                     "no joint states are recorded, so only the vehicle is estimated; if it has an "
+                     "arm, keep it folded, or join its joint states (docs/recordings.md)")
     elif role in OPTIONAL_INPUTS:
         if role == "depth":
             proposal.set({"depth.enabled": False}, f"no pressure or depth is recorded: "
                                                    f"{OPTIONAL_INPUTS[role]}"
                          + (f"; {also}" if unnamed else ""))
     elif unnamed:
-        proposal.lack(f"no topic is {INPUT[role]} by its name; {also}: name the one that is", lines)
+        proposal.lack(f"no topic is named like {INPUT[role]}; {also}: set the right one", lines)
     else:
         proposal.lack(f"{LACKS[role]}; {NEXT[role]}")
 
 
 def needed_topics(proposal: Proposal, chosen: dict[str, TopicSurvey]) -> bool:
-    """Whether every input that a run needs has a topic."""
+    """Whether every required input has a topic."""
     return all(each.role in chosen or each.role in OPTIONAL_INPUTS or each.role == "wrench"
                for each in inputs(proposal.config))

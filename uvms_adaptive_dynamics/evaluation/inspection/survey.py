@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Every topic of a recording by its messages: rate, gaps, clock; and samples of what it carries."""
+"""Survey the topics of a recording: rate, gaps and clock of each, and samples of its messages."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -28,15 +28,16 @@ from ..recording import Piece, as_piece
 
 SURVEYED_ROLES = ("imu", "dvl", "depth", "joint_states", "thrusters", "battery")
 WRENCH = "geometry_msgs/msg/WrenchStamped"
-# [s] from the beginning that are looked at: twice what the frame checks ask for.
+# [s] surveyed from the beginning: twice what the frame checks need.
 SURVEYED_SECONDS = 180.0
-MOST_MESSAGES = 4000     # of a topic that are kept to look at their values, evenly
+MOST_MESSAGES = 4000     # messages kept per topic, evenly spaced, to inspect their values
 
 
 @dataclass
 class TopicSurvey:
-    """Of one topic: messages in all and in the looked-at time, median rate [Hz], longest gap [s],
-    median of reception less stamp [s] (None without stamps), stamps of zero; `kept`: messages."""
+    """One topic: number of messages in total (`count`) and in the surveyed time (`looked`), median
+    rate [Hz], longest gap [s], median of reception minus stamp [s] (None without stamps), messages
+    with zero stamps (`unstamped`) and with stamps that go back; `kept`: sample messages."""
 
     name: str
     type: str
@@ -53,7 +54,7 @@ class TopicSurvey:
 
 @dataclass(frozen=True)
 class Survey:
-    """A recording: its piece that is looked at, length [s], warnings, topics by name."""
+    """A recording: surveyed piece, length [s], warnings, topics by name."""
 
     piece: Piece
     length: float
@@ -92,7 +93,7 @@ def survey(recording: Piece) -> Survey:
 
 
 def _stamp(topic: TopicSurvey, message: Any) -> float:
-    """[s] since the epoch; NaN for a message without header, counted where it has an empty one."""
+    """The stamp [s since the epoch], NaN without one; counts messages with an empty header."""
     try:
         stamp = stamp_of(message)
     except MessageError:
@@ -104,7 +105,7 @@ def _stamp(topic: TopicSurvey, message: Any) -> float:
 
 
 def _keep(topic: TopicSurvey, message: Any, length: float) -> None:
-    """Keep the message, or every so many of a topic with very many."""
+    """Keep the message; of a topic with very many only some, evenly spaced."""
     expected = topic.count * min(1.0, SURVEYED_SECONDS / max(length, 1e-9))
     if topic.looked % max(1, int(expected // MOST_MESSAGES) + 1) == 0:
         topic.kept.append(message)

@@ -12,5 +12,5 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Logs that are no rosbag2 recordings, read as the messages that a ROS driver would have published.
+"""Read other logs than rosbag2 recordings as the messages that a ROS driver would have published.
 """

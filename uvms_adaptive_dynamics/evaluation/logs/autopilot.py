@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What an ArduPilot autopilot measures, as the topics that mavros would have published.
+"""Measurements of an ArduPilot autopilot as the topics that mavros would have published.
 
-Whatever the kind of log, its quantities are brought into one form (`Quantities`: SI, body FRD,
-world NED) and from there into the messages and names of mavros, so that one configuration fits all.
+Each kind of log is converted to one form (`Quantities`: SI, body FRD, world NED) and from there to
+the messages and names of mavros, so that one configuration fits all.
 """
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ from .ros_messages import (
 )
 from .tracks import Track
 
-# The first pressure sensor by the name that mavros gives it; on a BlueROV2 the one in the hull.
+# mavros' name for the first pressure sensor; on a BlueROV2 that is the one in the hull.
 PRESSURE_TOPICS = ("/mavros/imu/static_pressure", "/ardupilot/pressure_2", "/ardupilot/pressure_3")
-# [s] Without an attitude this near on both sides, a reading of the IMU has none: a vehicle with
-# 1 rad/s^2 is 0.1 degrees beside the great circle between two attitudes 0.12 s apart.
+# [s] Longest time between attitudes to interpolate over: at 1 rad/s^2 a vehicle is 0.1 degrees off
+# the great circle between two attitudes 0.12 s apart.
 LONGEST_BETWEEN = 0.25
-NO_ORIENTATION = np.array([-1.0, *[0.0] * 8])     # REP-145's mark
+NO_ORIENTATION = np.array([-1.0, *[0.0] * 8])     # the marker of REP-145
 
 
 class Series(NamedTuple):
@@ -60,9 +60,11 @@ class Series(NamedTuple):
 
 @dataclass
 class Quantities:
-    """attitude: roll, pitch, yaw [rad] of FRD in NED; imu: rates [rad/s] and specific force [m/s^2]
-    FRD; outputs: pulse widths [us] of all channels, 0 where unknown; pressure [Pa] by number of the
-    sensor; voltage [V]; body_velocity FRD, ned_velocity NED [m/s] of the DVL's place."""
+    """Quantities of a log.
+
+    attitude: roll, pitch, yaw [rad] of FRD in NED; imu: rates [rad/s] and specific force [m/s^2] in
+    FRD; outputs: pulse widths [us] of all channels, 0 if unknown; pressure [Pa] by sensor number;
+    voltage [V]; body_velocity (FRD), ned_velocity (NED): of the DVL [m/s]."""
 
     attitude: Series | None = None
     imu: Series | None = None
@@ -74,7 +76,7 @@ class Quantities:
 
 
 def tracks_of(found: Quantities) -> list[Track]:
-    """The topics; a quantity that the log lacks has none."""
+    """The topics of all quantities that the log has."""
     tracks = []
     if found.imu is not None:
         tracks.append(_imu_track(found.imu, found.attitude))
@@ -98,15 +100,15 @@ def tracks_of(found: Quantities) -> list[Track]:
 
 
 def warnings_of(found: Quantities) -> list[str]:
-    """What a log lacks, and what to set for the next dive."""
+    """A warning about quantities that the log lacks; [] if it is complete."""
     lacks = {
         "attitude (ATT; ATTITUDE)": found.attitude, "IMU (IMU; RAW_IMU, SCALED_IMU)": found.imu,
         "thruster outputs (RCOU; SERVO_OUTPUT_RAW)": found.outputs,
         "DVL (VISO, VISV; VISION_POSITION_DELTA, VISION_SPEED_ESTIMATE)":
             found.body_velocity or found.ned_velocity}
     missing = [name for name, series in lacks.items() if series is None]
-    return [f"the log has no {', no '.join(missing)}; see docs/recordings.md on what an autopilot "
-            "has to log."] if missing else []
+    return [f"the log has no {', no '.join(missing)}; docs/recordings.md says what an autopilot "
+            "must log."] if missing else []
 
 
 def _track(topic, kind, series: Series, values: np.ndarray, maker) -> Track:
@@ -114,8 +116,8 @@ def _track(topic, kind, series: Series, values: np.ndarray, maker) -> Track:
 
 
 def _imu_track(imu: Series, attitude: Series | None) -> Track:
-    """Rates, force and the orientation of FLU in ENU as x y z w, NaN in a log without attitudes; as
-    from mavros, in one with them no message where none is near."""
+    """Rates, force, and orientation of FLU in ENU as x y z w. The orientation is NaN in a log
+    without attitudes; in others, as with mavros, readings without a near attitude are dropped."""
     found = None if attitude is None else _attitudes(attitude, imu.stamps)
     if found is None:
         quaternions = np.full((len(imu.stamps), 4), np.nan)
@@ -128,8 +130,8 @@ def _imu_track(imu: Series, attitude: Series | None) -> Track:
 
 
 def _attitudes(attitude: Series, t: np.ndarray) -> tuple[np.ndarray, Rotation] | None:
-    """(which of the times t (k,) have an attitude, those attitudes R_nb): on the great circle
-    between the two neighbours; None where there are fewer than two."""
+    """(bool (k,): whether there is an attitude at the times t (k,); those attitudes R_nb),
+    interpolated on the great circle between neighbours; None without any."""
     stamps, first = np.unique(attitude.stamps, return_index=True)
     if len(stamps) < 2:
         return None
@@ -144,7 +146,7 @@ def _attitudes(attitude: Series, t: np.ndarray) -> tuple[np.ndarray, Rotation] |
 
 
 def _in_body(series: Series, attitude: Series) -> np.ndarray:
-    """(k, 3) FRD of velocities in NED; NaN where no attitude is near."""
+    """(k, 3) velocities in FRD, from those in NED; NaN without a near attitude."""
     values = np.full((len(series.stamps), 3), np.nan)
     found = _attitudes(attitude, series.stamps)
     if found is not None:

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Numbers of a CSV file by column."""
+"""Read columns of numbers from a CSV file."""
 from __future__ import annotations
 
 import csv
@@ -26,19 +26,20 @@ from ...disk.kinds import reason_of, special_kind
 from ...errors import BagError, brief
 from ..recording import kept_while_unchanged
 
-SNIFFED = 65536           # characters in which the separator is looked for
+SNIFFED = 65536           # most characters of the first line, searched for the separator
 SEPARATORS = ",;\t|"
-MOST_NAMES = 400          # characters of the names in a message
+MOST_NAMES = 400          # characters of column names in an error message
 
 
 def read_columns(path: Path, wanted: Collection[str]) -> tuple[dict[str, np.ndarray], int]:
-    """(columns (k,) by name, how many cells are no numbers): NaN for those and for empty ones.
+    """(columns (k,) by name, number of cells that are not numbers); NaN for these and empty cells.
 
-    Raises BagError for what is no regular file of text, or lacks a column.
+    Raises BagError if the file is not a regular text file or lacks a column.
     """
     kind = special_kind(path)
     if kind:
-        raise BagError(f"'{path}' is {kind}; expected a CSV file with a first line of names.")
+        raise BagError(f"'{path}' is {kind}; expected a CSV file with column names in its first "
+                       "line.")
     return _read(path, frozenset(wanted))
 
 
@@ -61,14 +62,14 @@ def _read(path: Path, wanted: frozenset[str]) -> tuple[dict[str, np.ndarray], in
     except (OSError, csv.Error) as error:
         raise BagError(f"'{path}' cannot be read as CSV: {_why(error)}.") from None
     except UnicodeDecodeError as error:
-        raise BagError(f"'{path}' is not text in UTF-8 ({error.reason}).") from None
+        raise BagError(f"'{path}' is not UTF-8 text ({error.reason}).") from None
     if not len(values):
-        raise BagError(f"'{path}' has no rows below its line of names.")
+        raise BagError(f"'{path}' has no rows below its column names.")
     return dict(zip(places, values.T)), bad
 
 
 def _numbers(rows, places: list[int]) -> tuple[np.ndarray, int]:
-    """((k, m) values of these places, how many cells were no numbers)."""
+    """((k, m) values of the columns with these indices, number of cells that are not numbers)."""
     values, bad = [], 0
     for row in rows:
         if not row:

@@ -12,10 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""ArduPilot's own log (.BIN, "DataFlash") through pymavlink.
+"""Read ArduPilot's own log (.BIN, "DataFlash") with pymavlink.
 
-pymavlink finds the messages; their numbers are read all at once. Fields and units are those of
-ArduPilot's libraries/AP_Logger/LogStructure.h and ardupilot.org/sub/docs/logmessages.html.
+pymavlink locates the messages; their numbers are then read all at once. Fields and units are those
+of ArduPilot's libraries/AP_Logger/LogStructure.h and ardupilot.org/sub/docs/logmessages.html.
 """
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from ..recording import kept_while_unchanged, reason
 from .autopilot import Quantities, Series, tracks_of, warnings_of
 from .tracks import TrackLog
 
-# numpy's of the struct codes that pymavlink knows; texts keep their length.
+# numpy types of pymavlink's struct codes; texts keep their length.
 DTYPES = {"b": "i1", "B": "u1", "e": "<f2", "h": "<i2", "H": "<u2", "i": "<i4", "I": "<u4",
           "f": "<f4", "d": "<f8", "q": "<i8", "Q": "<u8"}
-# [s] of Unix time at GPS week zero, and the leap seconds that GPS time is ahead by since 2017.
+# [s] Unix time at GPS week zero, leap seconds that GPS time is ahead by since 2017, and a week.
 GPS_EPOCH, LEAP_SECONDS, WEEK = 315_964_800, 18, 604_800
 NEEDS_PYMAVLINK = ("'{}' needs the package pymavlink, which is not installed; run: pip install "
                    "pymavlink (or install this package with the extra [logs]).")
@@ -52,7 +52,7 @@ def read_dataflash(path: Path) -> TrackLog:
         raise BagError(NEEDS_PYMAVLINK.format(path)) from None
 
     class Index(DFReader_binary):
-        """Where each message is; the clock is ours, since pymavlink reads all for it."""
+        """Index of the messages. Skips pymavlink's clock, which would read the whole log."""
 
         def init_clock(self) -> None:
             self.clock = None
@@ -61,15 +61,15 @@ def read_dataflash(path: Path) -> TrackLog:
         with _silence():
             log = _Columns(Index(str(path)))
         found = _quantities(log)
-    except Exception as error:   # of a damaged file, anything from struct.error to KeyError
+    except Exception as error:   # a damaged file raises anything from struct.error to KeyError
         raise BagError(f"log '{path}' cannot be read as an ArduPilot log ({reason(error)}); "
-                       "expected a .BIN as the autopilot wrote it.") from None
+                       "expected a .BIN file as written by the autopilot.") from None
     return TrackLog(path, tracks_of(found), warnings_of(found))
 
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Nothing on the terminal: pymavlink prints what it skips, in Python and in C."""
+    """Keep the terminal silent: pymavlink prints what it skips, in Python and in C."""
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()), \
             open(os.devnull, "wb") as nowhere:
         kept = {stream: os.dup(stream) for stream in (1, 2)}
@@ -84,7 +84,7 @@ def _silence() -> Iterator[None]:
 
 
 class _Columns:
-    """Numbers of a log by message and field, SI where the log has a multiplier."""
+    """Numbers of a log by message and field, in SI where the log gives a multiplier."""
 
     def __init__(self, index: Any):
         self._index = index
@@ -92,7 +92,7 @@ class _Columns:
         self.base = self._time_base()
 
     def table(self, name: str) -> dict[str, np.ndarray]:
-        """Columns (k,) of all messages of that name; empty without any."""
+        """Columns (k,) of all messages of that name; {} without messages."""
         kind = self._index.name_to_id.get(name)
         offsets = np.array(self._index.offsets[kind] if kind is not None else [], np.int64)
         if not len(offsets):
@@ -108,7 +108,7 @@ class _Columns:
                 for column, factor in zip(form.columns, form.msg_mults)}
 
     def series(self, table: dict[str, np.ndarray], fields: list[str]) -> Series | None:
-        """These fields of a table, with its TimeUS; None where it lacks one."""
+        """These fields of a table over its TimeUS; None if a field is missing."""
         if any(field not in table for field in ("TimeUS", *fields)):
             return None
         t = self.base + 1e-6 * table["TimeUS"].astype(float)
@@ -116,7 +116,7 @@ class _Columns:
         return Series(t, t, values) if len(t) else None
 
     def _time_base(self) -> float:
-        """[s since the epoch] of TimeUS zero by the first GPS fix; 0 without one."""
+        """Time [s since the epoch] of TimeUS zero, from the first GPS fix; 0 without one."""
         gps = self.table("GPS")
         if not {"TimeUS", "GWk", "GMS"} <= set(gps) or not (gps["GWk"] > 0).any():
             return 0.0
@@ -151,7 +151,7 @@ def _quantities(log: _Columns) -> Quantities:
 
 
 def _of_instance(table: dict[str, np.ndarray], column: str, number: int) -> dict[str, np.ndarray]:
-    """The rows of one of several equal sensors; all where sensors have no number and `number` is 0.
+    """The rows of one of several equal sensors. Without numbered sensors all rows are of number 0.
     """
     if column not in table:
         return table if number == 0 else {}
@@ -160,13 +160,13 @@ def _of_instance(table: dict[str, np.ndarray], column: str, number: int) -> dict
 
 
 def _of_displacements(log: _Columns) -> Series | None:
-    """Velocities FRD of VISO: how far the vehicle moved in its own axes [m] in `dt` [us]."""
+    """Velocities in FRD from VISO: displacement in body axes [m] during `dt` [us]."""
     series = log.series(log.table("VISO"), ["dt", "PosDX", "PosDY", "PosDZ"])
     return None if series is None else of_displacements(series)
 
 
 def of_displacements(series: Series) -> Series:
-    """Mean velocities of (duration [us], displacement (3,) [m]), stamped with their middle."""
+    """Mean velocities from (duration [us], displacement (3,) [m]), stamped at mid-interval."""
     seconds = 1e-6 * series.values[:, 0]
     used = seconds > 0.0
     return Series(series.received[used], series.stamps[used] - 0.5 * seconds[used],

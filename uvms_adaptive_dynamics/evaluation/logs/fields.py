@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""From a row of numbers to a message, by a mapping of the message's fields to columns."""
+"""Make messages from rows of numbers, by a mapping from message fields to columns."""
 from __future__ import annotations
 
 import difflib
@@ -28,7 +28,7 @@ from .ros_messages import finite, header, make, type_store
 from .tracks import Make
 
 QUATERNION = "geometry_msgs/msg/Quaternion"
-# Kinds of rosbags' definitions.
+# Kinds of fields in rosbags' definitions.
 BASE_KIND, NAME_KIND = 1, 2
 
 
@@ -42,11 +42,11 @@ class Maker:
 
 
 def maker(topic: str, fields: Any, what: str) -> Maker:
-    """Of a topic's entry `{type: ..., field: column or [columns], ...}`; raises BagError.
+    """The maker of a topic's entry `{type: ..., field: column or [columns], ...}`; raises BagError.
 
-    A field may be inside another ('twist.twist.linear'). A vector takes the columns of x, y, z, a
-    quaternion those of x, y, z, w or of roll, pitch, yaw [rad], an array any number. Texts
-    (`name` of joint states) are taken as they are.
+    A field may be nested ('twist.twist.linear'). A vector takes columns for x, y, z, a quaternion
+    for x, y, z, w or roll, pitch, yaw [rad], an array any number of columns. Text fields (`name` of
+    joint states) take the given texts themselves.
     """
     where = f"{what}: topic {brief(topic)}"
     store = type_store()
@@ -98,7 +98,7 @@ def _set(message: Any, path: str, value: Any) -> None:
 
 
 def _definition(kind: str, path: str, where: str) -> tuple[int, Any]:
-    """rosbags' definition of a field, which may lie inside others."""
+    """rosbags' definition of a field, which may be nested."""
     store = type_store()
     *parents, last = path.split(".")
     for depth, name in enumerate([*parents, last]):
@@ -111,7 +111,7 @@ def _definition(kind: str, path: str, where: str) -> tuple[int, Any]:
         number, detail = fields[name]
         if depth < len(parents):
             if int(number) != NAME_KIND:
-                raise BagError(f"{where}: {brief(path)} is no field of {kind}.")
+                raise BagError(f"{where}: {brief(path)} is not a field of {kind}.")
             kind = detail
     return int(number), detail
 
@@ -124,7 +124,7 @@ def _is_text(definition: tuple[int, Any]) -> bool:
 
 def _converter(definition: tuple[int, Any], count: int,
                where: str) -> Callable[[np.ndarray], Any]:
-    """From (count,) numbers to the field's value."""
+    """A function from (count,) numbers to the field's value."""
     number, detail = definition
     if number == BASE_KIND:
         if count != 1:
@@ -143,7 +143,7 @@ def _converter(definition: tuple[int, Any], count: int,
 
 
 def _message_converter(kind: str, count: int, where: str) -> Callable[[np.ndarray], Any]:
-    """Of a message of numbers alone: a vector, a point, a quaternion."""
+    """The converter for a message of plain numbers: a vector, a point, a quaternion."""
     store = type_store()
     names = [name for name, (inner, _) in store.fielddefs[kind][1] if int(inner) == BASE_KIND]
     if kind == QUATERNION and count == 3:

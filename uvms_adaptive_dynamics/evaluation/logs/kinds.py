@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Which reader a log needs, by its name."""
+"""Choose the reader for a log by its file name."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -21,24 +21,24 @@ from ...disk.kinds import special_kind
 from ...errors import BagError
 from .tracks import TrackLog
 
-# [bytes] A day of a fast .BIN; its numbers are held in memory.
+# [bytes] A day of a fast .BIN log; the numbers are held in memory.
 LARGEST_LOG_FILE = 4_000_000_000
 EXPECTED_LOG = ("a rosbag2 folder, a .mcap or .db3 file, an ArduPilot log (.BIN), a telemetry log "
-                "(.tlog), a .csv with its mapping beside it, or a mapping (.yaml)")
+                "(.tlog), a .csv with its mapping next to it, or a mapping (.yaml)")
 
 
 def read_log(path: Path) -> TrackLog:
-    """The log; raises BagError for what is none, is damaged, or needs a package that is missing."""
+    """Read the log; raises BagError if it is not one, is damaged, or needs a missing package."""
     kind = special_kind(path)
     if kind:
         raise BagError(f"'{path}' is {kind}; expected {EXPECTED_LOG}.")
     suffix = path.suffix.lower()
     if suffix not in (".bin", ".tlog", ".csv", ".yaml", ".yml"):
         ros1 = " It looks like a ROS 1 bag; convert it with 'rosbags-convert'."
-        raise BagError(f"'{path}' is not a rosbag2 recording, nor another log; expected "
+        raise BagError(f"'{path}' is not a rosbag2 recording or another known log; expected "
                        f"{EXPECTED_LOG}.{ros1 if suffix == '.bag' else ''}")
     if path.stat().st_size > LARGEST_LOG_FILE:
-        raise BagError(f"log '{path}' is longer than {LARGEST_LOG_FILE / 1e9:g} GB; cut it into "
+        raise BagError(f"log '{path}' is larger than {LARGEST_LOG_FILE / 1e9:g} GB; split it into "
                        "pieces.")
     if suffix == ".bin":
         from .dataflash import read_dataflash

@@ -12,7 +12,8 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""CSV files whose columns a mapping names, alone or joined with other logs (docs/recordings.md).
+"""Read CSV files through a mapping of their columns, alone or joined with other logs
+(docs/recordings.md).
 
     file: dive.csv
     time: {column: t, unit: s}
@@ -22,7 +23,7 @@
         name: [axis_e, axis_d, axis_c, axis_b]
         position: [q1, q2, q3, q4]
 
-or `files:` with a list of such entries, and of other logs with an `offset` of their clock.
+or `files:` with a list of such entries and of other logs, each with an `offset` of its clock.
 """
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ from .csv_columns import read_columns
 from .fields import maker
 from .tracks import Track, TrackLog
 
-LARGEST_MAPPING_FILE = 1_000_000  # [bytes] 100 times a mapping of all inputs
+LARGEST_MAPPING_FILE = 1_000_000  # [bytes] 100 times a mapping for all inputs
 MAPPING_FORM = "a mapping of columns to topics as docs/recordings.md describes"
 UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 MOST_FILES = 100
@@ -47,11 +48,11 @@ ENTRY = ("file", "offset", "time", "topics", "scale")
 
 
 def read_mapped(path: Path, read_other: Callable[[Path], TrackLog]) -> TrackLog:
-    """The log of a mapping, or of a CSV with its mapping beside it (same name, .yaml); raises
-    BagError. `read_other` reads the files that are no CSV."""
+    """The log of a mapping, or of a CSV file with its mapping next to it (same name, .yaml);
+    `read_other` reads files other than CSV. Raises BagError."""
     mapping = path if path.suffix.lower() != ".csv" else path.with_suffix(".yaml")
     if not mapping.exists():
-        raise BagError(f"'{path}' needs a mapping that says which column is what, in a file "
+        raise BagError(f"'{path}' needs a mapping of its columns in a file "
                        f"'{mapping.name}' beside it; docs/recordings.md has one to copy.")
     what = f"mapping '{mapping}'"
     tree = parse_yaml(read_text(mapping, what, LARGEST_MAPPING_FILE, BagError, MAPPING_FORM), what,
@@ -75,19 +76,20 @@ def _entry(entry: Any, mapping: Path, what: str,
            read_other: Callable[[Path], TrackLog]) -> tuple[list[Track], list[str]]:
     """(tracks, warnings) of one file."""
     if not isinstance(entry, Mapping):
-        raise BagError(f"{what}: {brief(entry)} is no entry; expected 'file', 'time' and 'topics'.")
+        raise BagError(f"{what}: {brief(entry)} is not an entry; expected 'file', 'time' and "
+                       "'topics'.")
     unknown = [key for key in entry if key not in ENTRY]
     if unknown:
         raise BagError(f"{what}: got {brief(unknown[0])}, expected one of {', '.join(ENTRY)}.")
     name = entry.get("file", mapping.with_suffix(".csv").name)
     if not isinstance(name, str) or not name or "\0" in name:
-        raise BagError(f"{what}: file is {brief(name)}; expected a name, counted from the "
-                       "mapping's folder.")
+        raise BagError(f"{what}: file is {brief(name)}; expected a path relative to the mapping's "
+                       "folder.")
     path = mapping.parent / name
     offset = _number(entry.get("offset", 0.0), f"{what}: offset", "seconds to add to the times")
     try:
         there = path.is_file()
-    except OSError:      # a name that no file can have
+    except OSError:      # not a valid file name
         there = False
     if not there:
         raise BagError(f"{what}: there is no file {brief(str(path))}.")
@@ -123,11 +125,11 @@ def _csv(path: Path, entry: Mapping[str, Any], offset: float,
                                         "a factor")
                for column, values in columns.items()}
     t = columns[clock] * UNITS[unit] + offset
-    warnings = [f"'{path}': {bad} cells are no numbers and are left out."] if bad else []
+    warnings = [f"'{path}': skipped {bad} cells that are not numbers."] if bad else []
     tracks = []
     for topic, made in makers.items():
         values = np.column_stack([columns[column] for column in made.columns])
-        # Logs of several rates leave cells empty where a sensor has nothing new.
+        # Logs with several rates leave cells empty when a sensor has nothing new.
         rows = np.isfinite(t) & np.isfinite(values).any(axis=1)
         name = topic if topic.startswith("/") else f"/{topic}"
         tracks.append(Track(name, made.type, t[rows], t[rows], values[rows], made.make))

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Messages of the real ROS 2 types, made of rows of numbers."""
+"""Messages of the real ROS 2 types, made from numbers."""
 from __future__ import annotations
 
 import math
@@ -32,7 +32,7 @@ RC_OUT = "mavros_msgs/msg/RCOut"
 
 @cache
 def type_store() -> Typestore:
-    """Jazzy's types with those of DEFINITIONS."""
+    """Jazzy's types plus those of DEFINITIONS."""
     store = get_typestore(Stores.ROS2_JAZZY)
     for name, definition in DEFINITIONS.items():
         store.register(get_types_from_msg(definition, name))
@@ -40,7 +40,7 @@ def type_store() -> Typestore:
 
 
 def make(name: str, /, **fields: Any) -> Any:
-    """A message with these fields, the others empty; `name` such as 'sensor_msgs/msg/Imu'."""
+    """A message of type `name`, such as 'sensor_msgs/msg/Imu', with these fields, others empty."""
     message = _empty(name)
     for field, value in fields.items():
         setattr(message, field, value)
@@ -48,7 +48,7 @@ def make(name: str, /, **fields: Any) -> Any:
 
 
 def header(stamp: float, frame: str = "") -> Any:
-    """A header; stamp [s since the epoch]."""
+    """A Header with this stamp [s since the epoch]."""
     ns = round(stamp * 1e9)
     types = type_store().types
     return types["std_msgs/msg/Header"](
@@ -56,17 +56,17 @@ def header(stamp: float, frame: str = "") -> Any:
 
 
 def vector(xyz: np.ndarray) -> Any:
-    """A Vector3 of (3,)."""
+    """A Vector3 from (3,) x y z."""
     return type_store().types["geometry_msgs/msg/Vector3"](*(float(x) for x in xyz))
 
 
 def quaternion(xyzw: np.ndarray) -> Any:
-    """A Quaternion of (4,) x y z w."""
+    """A Quaternion from (4,) x y z w."""
     return type_store().types["geometry_msgs/msg/Quaternion"](*(float(x) for x in xyzw))
 
 
 def _empty(name: str) -> Any:
-    """A message of which every number is zero and every text and list empty."""
+    """A message with all numbers zero and all texts and lists empty."""
     store = type_store()
     values = {}
     for field, (kind, detail) in store.fielddefs[name][1]:
@@ -75,7 +75,7 @@ def _empty(name: str) -> Any:
 
 
 def _zero(kind: int, detail: Any) -> Any:
-    """A field without content; kinds are those of rosbags: 1 base, 2 name, 3 array, 4 sequence."""
+    """The empty value of a field; rosbags' kinds are 1 base, 2 name, 3 array, 4 sequence."""
     if kind == 1:
         return "" if detail[0] == "string" else False if detail[0] == "bool" else (
             0.0 if detail[0].startswith("float") else 0)
@@ -89,7 +89,7 @@ def _zero(kind: int, detail: Any) -> Any:
 
 
 def finite(row: np.ndarray) -> np.ndarray:
-    """The row; ValueError where a value is missing."""
+    """The row itself; raises ValueError if a value is missing."""
     if not math.isfinite(float(np.sum(row))):
         raise ValueError("a value is missing")
     return row

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Telemetry logs of a ground station (.tlog): MAVLink packets, each behind its time of reception.
+"""Read a ground station's telemetry log (.tlog): MAVLink packets, each after its time of reception.
 
 pymavlink decodes the packets; fields and units are those of mavlink.io/en/messages/ardupilotmega.
 """
@@ -35,14 +35,14 @@ from .dataflash import NEEDS_PYMAVLINK, of_displacements
 from .tracks import TrackLog
 
 MAGIC_1, MAGIC_2 = 0xFE, 0xFD        # of MAVLink 1 and 2
-OVERHEAD_1, OVERHEAD_2, SIGNATURE = 8, 12, 13      # [bytes] of a packet beside its payload
-G = 9.80665                          # [m/s^2] in milli-g
+OVERHEAD_1, OVERHEAD_2, SIGNATURE = 8, 12, 13      # [bytes] of a packet besides its payload
+G = 9.80665                          # [m/s^2] for accelerations in milli-g
 AUTOPILOT = 1                        # MAV_COMP_ID_AUTOPILOT1
 UNKNOWN_VOLTAGE = 65535
-FAST_QUANTILE = 0.02                 # of reception less stamp: packets that travelled fast
-WRAP_US = 2 ** 32                    # of a time that is a uint32 [us]
+FAST_QUANTILE = 0.02                 # of reception minus stamp: the packets that travelled fast
+WRAP_US = 2 ** 32                    # overflow of a time that is a uint32 [us]
 
-# What is taken of a message: its name, its stamp [s] (None: none), its values.
+# From a message to its stamp [s] (None without one) and its values.
 _Take = Callable[[Any], "tuple[float | None, list[float]]"]
 
 
@@ -57,7 +57,7 @@ def _fine_imu(m: Any) -> tuple[float | None, list[float]]:
 
 
 def _outputs(m: Any) -> tuple[float | None, list[float]]:
-    # The second eight are zero in MAVLink 1.
+    # The second eight outputs are zero in MAVLink 1.
     return 1e-6 * m.time_usec, [getattr(m, f"servo{k}_raw", 0) for k in range(1, 17)]
 
 
@@ -75,9 +75,9 @@ TAKEN: dict[str, _Take] = {
     "VISION_POSITION_DELTA": lambda m: (
         1e-6 * m.time_usec, [float(m.time_delta_usec), *m.position_delta]),
     "VISION_SPEED_ESTIMATE": lambda m: (1e-6 * m.usec, [m.x, m.y, m.z])}
-# Messages of a companion computer, by its own clock; all others are the autopilot's.
+# Messages from a companion computer, with its own clock; all others are the autopilot's.
 COMPANION = ("VISION_POSITION_DELTA", "VISION_SPEED_ESTIMATE")
-IMUS = ("HIGHRES_IMU", "RAW_IMU", "SCALED_IMU", "SCALED_IMU2")     # the finest first
+IMUS = ("HIGHRES_IMU", "RAW_IMU", "SCALED_IMU", "SCALED_IMU2")     # finest resolution first
 
 
 @kept_while_unchanged(2)
@@ -106,7 +106,7 @@ def read_telemetry(path: Path) -> TrackLog:
                 try:
                     message = decoder.decode(bytearray(packet))
                     rows[name].append((received, *TAKEN[name](message)))
-                except (mavlink.MAVError, struct.error):     # a spoilt packet
+                except (mavlink.MAVError, struct.error):     # a damaged packet
                     damaged += 1
     except (OSError, ValueError) as error:
         raise BagError(f"log '{path}' cannot be read as a telemetry log ({reason(error)}).") \
@@ -114,20 +114,20 @@ def read_telemetry(path: Path) -> TrackLog:
     found = _quantities(rows)
     warnings = warnings_of(found)
     if damaged:
-        warnings.append(f"log '{path}': {damaged} packets are damaged and left out.")
+        warnings.append(f"log '{path}': skipped {damaged} damaged packets.")
     return TrackLog(path, tracks_of(found), warnings)
 
 
 def _vehicle(data: mmap.mmap, numbers: dict[int, str]) -> int:
-    """The system that sends most of what is read: ground stations are in the log as well."""
+    """The system that sends most of the messages read here; the log also has ground stations."""
     senders = Counter(sender[0] for _, number, sender, _ in _packets(data)
                       if number in numbers and sender[1] == AUTOPILOT)
     return senders.most_common(1)[0][0] if senders else 1
 
 
 def _packets(data: mmap.mmap) -> Iterator[tuple[float, int, tuple[int, int], bytes]]:
-    """(time of reception [s since the epoch], message number, (system, component), packet); bytes
-    that are none are skipped."""
+    """Yield (time of reception [s since the epoch], message number, (system, component), packet),
+    skipping bytes between packets."""
     at, size = 0, len(data)
     while at + 8 + OVERHEAD_1 <= size:
         begin = at + 8
@@ -141,7 +141,7 @@ def _packets(data: mmap.mmap) -> Iterator[tuple[float, int, tuple[int, int], byt
             number, sender = data[begin + 5], (data[begin + 3], data[begin + 4])
         else:
             end = size + 1
-        # What follows a whole packet is another one, or the end of the file.
+        # A valid packet is followed by another one, or by the end of the file.
         if end > size or (end + 8 < size and data[end + 8] not in (MAGIC_1, MAGIC_2)):
             following = [found for magic in (MAGIC_1, MAGIC_2)
                          if (found := data.find(bytes([magic]), begin + 1)) >= 0]
@@ -172,8 +172,8 @@ def _quantities(rows: dict[str, list[tuple[float, float | None, list[float]]]]) 
 
 
 def _offset(rows: list[tuple[float, float | None, list[float]]]) -> float | None:
-    """[s] from the sender's clock to that of reception, by the packets that travelled fast; None
-    where stamps stand still, as those of a driver that sets none."""
+    """Offset [s] from the sender's clock to that of reception, from the packets that travelled
+    fast; None if stamps never change, as with a driver that sets none."""
     stamped = [(received, stamp) for received, stamp, _ in rows if stamp is not None]
     if len(stamped) < 2 or max(s for _, s in stamped) - min(s for _, s in stamped) <= 0.0:
         return None
@@ -182,8 +182,9 @@ def _offset(rows: list[tuple[float, float | None, list[float]]]) -> float | None
 
 
 def _shared(offset: float | None, autopilot: float | None) -> float | None:
-    """The offset of a companion's clock: the autopilot's or none (the ground station's clock) where
-    it may be that one, since only then its transport delay shows; else its own."""
+    """The offset of a companion's clock: that of the autopilot's clock, or zero (the ground
+    station's clock), if it may share one of these, which preserves its transport delay; else its
+    own."""
     for other in (autopilot, 0.0):
         if (offset is not None and other is not None
                 and -RIGHT_CLOCK < offset - other < LONGEST_LATENCY):
@@ -197,6 +198,6 @@ def _series(rows: list[tuple[float, float | None, list[float]]], offset: float |
     if offset is None or rows[0][1] is None:
         return Series(received, received, values)
     stamps = np.array([row[1] for row in rows], float) + offset
-    # A uint32 [us] starts again after 71.6 minutes.
+    # A uint32 [us] wraps after 71.6 minutes.
     stamps += 1e-6 * WRAP_US * np.round((received - stamps) / (1e-6 * WRAP_US))
     return Series(received, stamps, values)

@@ -12,8 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A log in memory: a table of numbers for each topic, of which messages are made when they are
-read."""
+"""A log in memory: a table of numbers for each topic, turned into messages on reading."""
 from __future__ import annotations
 
 import heapq
@@ -28,15 +27,15 @@ import numpy as np
 from ...errors import BagError
 from ..recording import Topic
 
-# Makes a message of its stamp [s since the epoch] and a row of values; ValueError where one is
-# missing.
+# Makes a message from its stamp [s since the epoch] and a row of values; raises ValueError if a
+# value is missing.
 Make = Callable[[float, np.ndarray], Any]
 
 
 @dataclass(frozen=True)
 class Track:
-    """The messages of one topic: times of reception and stamps (k,) [s since the epoch], and the
-    values (k, m) that `make` turns into messages."""
+    """The messages of one topic: times of reception and stamps (k,) [s since the epoch], and values
+    (k, m) that `make` turns into messages."""
 
     topic: str
     type: str
@@ -46,32 +45,32 @@ class Track:
     make: Make
 
     def sorted(self) -> Track:
-        """The same by time of reception."""
+        """The same messages, sorted by time of reception."""
         order = np.argsort(self.received, kind="stable")
         return Track(self.topic, self.type, self.received[order], self.stamps[order],
                      self.values[order], self.make)
 
     def moved(self, seconds: float) -> Track:
-        """The same, `seconds` later."""
+        """The same messages, `seconds` later."""
         return Track(self.topic, self.type, self.received + seconds, self.stamps + seconds,
                      self.values, self.make)
 
 
 class TrackLog:
-    """A log as `recording.Recording` says; `path` is for messages."""
+    """A log in memory; implements `recording.Recording`. `path` is for error messages."""
 
     def __init__(self, path: Path, tracks: Sequence[Track], warnings: Sequence[str] = ()):
         self.tracks = [track.sorted() for track in tracks if len(track.received)]
         self.warnings = list(warnings)
         if not self.tracks:
             said = "".join(f" {warning}" for warning in self.warnings)
-            raise BagError(f"log '{path}' holds nothing that the estimator reads.{said}")
+            raise BagError(f"log '{path}' holds nothing that the estimator can use.{said}")
         self.start = float(min(track.received[0] for track in self.tracks))
         self.end = float(max(track.received[-1] for track in self.tracks))
 
     @cached_property
     def topics(self) -> dict[str, Topic]:
-        """By name, with the leading '/'."""
+        """Topics by name, with the leading '/'."""
         return {track.topic: Topic((track.type,), len(track.received))
                 for track in sorted(self.tracks, key=lambda track: track.topic)}
 
@@ -84,7 +83,7 @@ class TrackLog:
             track = chosen[k]
             try:
                 message = track.make(float(track.stamps[row]), track.values[row])
-            except ValueError:       # the row has no value where the message needs one
+            except ValueError:       # the row lacks a value that the message needs
                 message = None
             yield track.topic, message, t
 

@@ -1,14 +1,14 @@
 "use strict";
-// Drawings of the report: series out of the page, one uPlot for each `.plot` once it is in view.
+// Plots of the report: reads series from the page, draws one uPlot for each `.plot` once in view.
 (() => {
 const data = JSON.parse(document.getElementById("data").textContent);
-const PAPER = 690;                       // [px] width of a page of A4 within its margins
+const PAPER = 690;                       // [px] width of an A4 page within its margins
 const charts = new Map();                // element -> uPlot
-let zoom = null;                         // [from, to] in s, null for all
+let zoom = null;                         // [from, to] in s, or null for all
 let paper = false;
 
 const unpacked = new Map();
-function series(text) {                  // base64 of float32 -> array with null where nothing is
+function series(text) {                  // base64 of float32 -> array with null for gaps
   if (!unpacked.has(text)) {
     const bytes = Uint8Array.from(atob(text), c => c.charCodeAt(0));
     unpacked.set(text, Array.from(new Float32Array(bytes.buffer), v => Number.isNaN(v) ? null : v));
@@ -20,9 +20,9 @@ const colour = name => getComputedStyle(document.documentElement).getPropertyVal
 const figure = v => v === null || v === undefined ? "–" : Number(v.toPrecision(4)).toString();
 const escaped = text => { const p = document.createElement("p"); p.textContent = text; return p.innerHTML; };
 
-// --- what all drawings share ---------------------------------------------------------------------
+// --- shared by all plots -------------------------------------------------------------------------
 
-function extent(u, values, low, high) {  // of the values between two indices, as [least, most]
+function extent(u, values, low, high) {  // [least, most] of the values between two indices
   let least = Infinity, most = -Infinity;
   for (let i = low; i <= high; i++) {
     const v = values[i];
@@ -30,7 +30,7 @@ function extent(u, values, low, high) {  // of the values between two indices, a
   }
   return [least, most];
 }
-function middle(values, low, high) {     // the values without their outer 2 %, as [least, most]
+function middle(values, low, high) {     // [least, most] of the values without their outer 2 %
   const sorted = values.slice(low, high + 1).filter(v => v !== null).sort((a, b) => a - b);
   const at = share => sorted[Math.round(share * (sorted.length - 1))];
   return sorted.length ? [at(.02), at(.98)] : [Infinity, -Infinity];
@@ -40,7 +40,7 @@ function padded(least, most, share) {
   const margin = share * (most - least) || Math.abs(most) * .1 || 1;
   return [least - margin, most + margin];
 }
-function visible(u) {                    // first and last index of what is seen
+function visible(u) {                    // first and last visible index
   const t = u.data[0], [min, max] = zoom || [-Infinity, Infinity];
   let low = 0, high = t.length - 1;
   while (low < high && t[low] < min) low++;
@@ -51,14 +51,14 @@ function whole(u) {
   const t = u.data[0], first = t.length ? t[0] : 0, last = t.length ? t[t.length - 1] : 1;
   return [first, last > first ? last : first + 1];
 }
-function zoomTo(range) {                 // in every drawing
+function zoomTo(range) {                 // in every plot
   zoom = range;
   for (const u of charts.values()) {
     const [min, max] = zoom || whole(u);
     u.setScale("x", {min, max});
   }
 }
-function powers(u, axis, least, most) {  // of ten, for a logarithmic axis
+function powers(u, axis, least, most) {  // of ten: ticks of a logarithmic axis
   const found = [];
   for (let k = Math.ceil(Math.log10(least)); k <= Math.log10(most); k++) found.push(10 ** k);
   const step = Math.ceil(found.length / 4);
@@ -108,7 +108,7 @@ function rule(u, value, horizontal, name, dash) {
   u.ctx.stroke(); u.ctx.restore();
 }
 
-// --- the kinds of drawings -----------------------------------------------------------------------
+// --- kinds of plots ------------------------------------------------------------------------------
 
 function channel(box, head, key) {
   const c = data.channels.each[key], t = series(data.channels.t);
@@ -116,7 +116,7 @@ function channel(box, head, key) {
   const name = `<b>${escaped(c.name)}</b><span>${escaped(c.unit)}</span>`;
   if (measured.every(v => v === null)) {
     const why = [...new Set(c.masked.flatMap(span => span[2].split(", ")))].join(", ");
-    return blank(box, head, name, "every row is masked: " + (why || "no reason known"));
+    return blank(box, head, name, "every row is masked: " + (why || "reason unknown"));
   }
   const low = combined(predicted, half, (p, h) => p - h), high = combined(predicted, half, (p, h) => p + h);
   const reason = s => (c.masked.find(([begin, end]) => s >= begin && s <= end) || [])[2];
@@ -212,7 +212,7 @@ function blank(box, head, name, sentence) {
   return null;
 }
 
-// --- when what is drawn --------------------------------------------------------------------------
+// --- when to draw --------------------------------------------------------------------------------
 
 const KINDS = {channel, parameter, eigenvalue, solve};
 const widthOf = box => {
@@ -248,7 +248,7 @@ document.addEventListener("toggle", resize, true);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 
 const closed = [];
-addEventListener("beforeprint", () => {  // on paper all is open, drawn, and light
+addEventListener("beforeprint", () => {  // on paper everything is open, drawn and light
   if (paper) return;
   paper = true;
   document.documentElement.dataset.paper = "yes";

@@ -89,9 +89,14 @@ class Clock:
         return time.perf_counter() - self._begin
 
     @property
+    def limited(self) -> bool:
+        """Whether there is a deadline."""
+        return self._end < np.inf
+
+    @property
     def left(self) -> float | None:
         """Seconds until the deadline, not below zero; None without one."""
-        return None if self._end == np.inf else max(self._end - time.perf_counter(), 0.0)
+        return max(self._end - time.perf_counter(), 0.0) if self.limited else None
 
     @property
     def passed(self) -> bool:

@@ -18,7 +18,8 @@ solver behind it.
 1. The previous tick's active set, by Newton's method on the optimality conditions, verified
    (`active_set`).
 2. Where that leads to no certified optimum, the tick is *held*: the previous estimate stays, if
-   it is certified to be near the optimum, so that no tick pays for two methods.
+   there is a deadline or if it is certified to be near the optimum, so that no tick pays for two
+   methods.
 3. Else, and at the tick after a held one: an interior-point method for this problem
    (`interior_point`).
 4. Where that breaks down: the solver behind (Clarabel).
@@ -171,13 +172,12 @@ class _Tick:
             return self._at_the_deadline(found, "active set")
         stopped = Stopped(self.start, active.multipliers, active.Z, found.steps)
         kept = best_feasible(cost, self.cones, self.start, stopped)
-        if (
-            kept is not None
-            and kept.gap < HELD_SHARE
-            and kept.gap * cost.size(kept.value) < HELD_COST
-        ):
-            return self._finish(kept, "active set", "held")
-        return None
+        if kept is None:
+            return None
+        # With a deadline no tick pays for two methods: the next one, a period later, begins with
+        # the interior point. Without one the next solve may be the last, or far away.
+        near = kept.gap < HELD_SHARE and kept.gap * cost.size(kept.value) < HELD_COST
+        return self._finish(kept, "active set", "held") if near or self.clock.limited else None
 
     def by_interior_point(self) -> tuple[Solution, WarmStart]:
         """From the last estimate, whatever is active; see `solve_warm`."""

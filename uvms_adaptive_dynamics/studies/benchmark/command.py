@@ -119,7 +119,7 @@ def _endure(ticks: int) -> int:
     from .endurance import endured
     from .times import spread
 
-    memory, update = endured(ticks, _progress(f"{ticks} ticks"))
+    memory, update, late = endured(ticks, _progress(f"{ticks} ticks"))
     for done, megabytes in memory:
         print(f"{done:>9} ticks {megabytes:8.1f} MB")
     print(f"growth from {memory[0][0]} ticks on: {memory[-1][1] - memory[0][1]:+.1f} MB")
@@ -127,6 +127,7 @@ def _endure(ticks: int) -> int:
         if figures is not None:
             print(f"{name}: median {figures['median']:.2f}, 99 % {figures['p99']:.2f}, "
                   f"worst {figures['max']:.2f}")
+    print(f"solves held for a tick or ended at the deadline: {late} of {ticks}")
     return 0
 
 

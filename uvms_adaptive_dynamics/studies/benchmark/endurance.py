@@ -25,6 +25,7 @@ import numpy as np
 from ...estimation.estimator import Estimator
 from ...garbage import ShortCollections
 from ...model.prior import perturbed, prior_from_config
+from ...solvers.problem import OUT_OF_TIME
 from .cases import Case
 from .measure import BENCHMARK_SEED, PRIOR_WRONG_BY, prepare
 from .memory import resident_mb
@@ -35,10 +36,12 @@ CHECKS = 10
 
 class Endured(NamedTuple):
     """memory: (ticks done, resident memory [MB]) at ten instants; update: of every tick, sample to
-    estimate, once the horizon was full."""
+    estimate, once the horizon was full; late: how many solves kept the last estimate or ended at
+    the deadline."""
 
     memory: list[tuple[int, float]]
     update: list[Times]
+    late: int
 
 
 def endured(
@@ -47,11 +50,12 @@ def endured(
     lap: int = 2500,
     case: Case = Case("endurance"),
 ) -> Endured:
-    """What `ticks` updates take, by default in the acceptance setting."""
+    """What `ticks` updates take, by default in the acceptance setting, with the deadline that a
+    solve has in the node."""
     config, robot, samples = prepare(case, lap)
-    estimator = Estimator(
-        config, perturbed(prior_from_config(config, robot), PRIOR_WRONG_BY, BENCHMARK_SEED), robot
-    )
+    prior = perturbed(prior_from_config(config, robot), PRIOR_WRONG_BY, BENCHMARK_SEED)
+    estimator = Estimator(config, prior, robot, real_time=True)
+    late = 0
     memory: list[tuple[int, float]] = []
     update = np.full((ticks, len(Times._fields)), np.nan)  # all at once: it is no growth
     length = samples[-1].t - samples[0].t + config.filter.period
@@ -64,7 +68,9 @@ def endured(
             estimator.step(sample)
             if estimator.information.window.filled == case.horizon:
                 update[k] = clock.read()
+            late += estimator.status in OUT_OF_TIME
             if (k + 1) % every == 0:
                 memory.append((k + 1, resident_mb()))
                 progress((k + 1) / ticks)
-    return Endured(memory, [Times(*row) for row in update.tolist() if row[0] == row[0]])
+    times = [Times(*row) for row in update.tolist() if row[0] == row[0]]
+    return Endured(memory, times, late)
